@@ -1,0 +1,5 @@
+"""`python -m viva`."""
+
+from viva.cli.main import main
+
+main()

@@ -1,0 +1,61 @@
+"""What can go wrong, and the exit code that says so.
+
+Every message names the thing, shows the value and says what to do next; the command line prints it without a traceback.
+"""
+
+EXIT_OK = 0
+EXIT_UNEXPECTED = 1
+"""A defect of Viva itself: the traceback is shown."""
+EXIT_USAGE = 2
+"""A wrong flag, file or value: nothing was asked."""
+EXIT_INCOMPLETE = 3
+"""Something is unanswered or failed a check: the run folder is whole, `viva resume` goes on."""
+EXIT_REFUSED = 4
+"""The endpoint refuses this key or this model: nothing more was sent."""
+EXIT_STORAGE = 5
+"""The run folder cannot be written: disk full, read-only, or held by another process."""
+EXIT_INTERRUPTED = 130
+"""Ctrl-C, as shells expect it."""
+
+
+class VivaError(Exception):
+    """An error with a sentence for the user; `exit_code` is what the process ends with."""
+
+    exit_code = EXIT_USAGE
+
+
+class DataError(VivaError):
+    """A question set, answer file or prompt file that cannot be used."""
+
+
+class StorageError(VivaError):
+    """A run folder that cannot be read or written."""
+
+    exit_code = EXIT_STORAGE
+
+
+class ModelError(Exception):
+    """One request failed. Raised by models, decided upon by the engine.
+
+    `retry`: another attempt may succeed. `retry_after`: seconds the server asked to wait, if it did.
+    `overload`: the server has too much to do (429, 503, 529), so concurrency should fall.
+    `fatal`: every further request to this model would fail alike (bad key, unknown model).
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retry: bool = False,
+        retry_after: float | None = None,
+        overload: bool = False,
+        fatal: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.retry = retry
+        self.retry_after = retry_after
+        self.overload = overload
+        self.fatal = fatal

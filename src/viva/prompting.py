@@ -1,0 +1,128 @@
+"""Prompt templates as plain data: loading, checking, filling; and a rough count of tokens.
+
+Templates are TOML that a user may replace (`--prompts FILE`). They are filled by name only: `str.format` would let a
+template reach into objects, and would stumble over the braces of code and LaTeX in a question.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import cast
+
+from viva.errors import DataError
+from viva.types import Prompt
+
+_FIELD = re.compile(r"\{([a-z_]+)\}")
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Replace every `{name}` that `values` knows, once; what a value contains is never looked at again."""
+    pieces = _pieces(template)
+    if len(pieces) == 1:
+        return template
+    # re.split with one group alternates text and field names.
+    return "".join(values.get(piece, "{" + piece + "}") if odd % 2 else piece for odd, piece in enumerate(pieces))
+
+
+@lru_cache(maxsize=4096)
+def _pieces(template: str) -> tuple[str, ...]:
+    return tuple(_FIELD.split(template))
+
+
+def fields(template: str) -> set[str]:
+    """The names of a template's placeholders."""
+    return set(_FIELD.findall(template))
+
+
+def read_templates(path: Path) -> dict[str, object]:
+    """A template file as nested plain data. Raises DataError with the parser's line and column."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"no prompt file at {path}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(f"cannot read the prompt file {path}: {problem}") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise DataError(f"the prompt file {path} is not valid TOML: {problem}") from None
+
+
+class Templates:
+    """Nested templates with dotted look-up: `templates.text("en.choice.ask")`.
+
+    A file given by the user lies over the bundled one, key by key, so that it needs to hold only what differs.
+    """
+
+    def __init__(self, bundled: Mapping[str, object], over: Mapping[str, object] | None = None) -> None:
+        self.data: dict[str, object] = _overlay(bundled, over or {}, "")
+        for key, template in _leaves(self.data):
+            original = _look_up(bundled, key)
+            unknown = fields(template) - fields(original if isinstance(original, str) else "")
+            if unknown:
+                known = ", ".join("{" + name + "}" for name in sorted(fields(str(original)))) or "none"
+                raise DataError(
+                    f"prompt template {key!r} has the placeholder {{{sorted(unknown)[0]}}}; known here: {known}"
+                )
+            missing = fields(str(original)) - fields(template)
+            if missing & {"question", "options"}:
+                raise DataError(f"prompt template {key!r} lacks {{{sorted(missing)[0]}}}: the model would not see it")
+        self._cache: dict[str, str] = dict(_leaves(self.data))
+
+    def text(self, key: str) -> str:
+        """The template at a dotted key."""
+        return self._cache[key]
+
+
+def _overlay(bundled: Mapping[str, object], over: Mapping[str, object], at: str) -> dict[str, object]:
+    merged = dict(bundled)
+    for key, value in over.items():
+        name = f"{at}{key}"
+        if key not in bundled:
+            raise DataError(f"prompt file: unknown key {name!r}; known here: {', '.join(sorted(bundled))}")
+        if isinstance(bundled[key], dict) != isinstance(value, dict) or not isinstance(value, (str, dict)):
+            raise DataError(
+                f"prompt file: {name!r} should be a {'table' if isinstance(bundled[key], dict) else 'text'}"
+            )
+        if isinstance(value, dict):
+            below = cast("Mapping[str, object]", bundled[key])
+            merged[key] = _overlay(below, cast("Mapping[str, object]", value), f"{name}.")
+        else:
+            merged[key] = value
+    return merged
+
+
+def _leaves(data: Mapping[str, object], at: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _leaves(cast("Mapping[str, object]", value), f"{at}{key}.")
+        elif isinstance(value, str):
+            yield f"{at}{key}", value
+
+
+def _look_up(data: Mapping[str, object], key: str) -> object:
+    found: object = data
+    for part in key.split("."):
+        found = cast("Mapping[str, object]", found)[part]
+    return found
+
+
+def prompt_text(prompt: Prompt) -> str:
+    """A prompt as one text, for people and for counting."""
+    if isinstance(prompt, str):
+        return prompt
+    if len(prompt) == 1:
+        return prompt[0].content
+    return "\n\n".join(f"[{message.role}]\n{message.content}" for message in prompt)
+
+
+def estimate_tokens(text: str) -> int:
+    """Roughly how many tokens a text is, without a tokenizer: about 4 ASCII characters each, 1 for any other character.
+
+    Errs on the high side for Chinese (current tokenizers need 0.6 to 1 per character), so that a prompt that is said
+    to fit does fit, and money is not underestimated.
+    """
+    ascii_characters = len(text.encode("ascii", "ignore"))
+    return ascii_characters // 4 + (len(text) - ascii_characters) + 4

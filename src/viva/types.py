@@ -1,0 +1,318 @@
+"""The whole vocabulary: what flows through Viva, and the contracts between its rooms.
+
+    load → Question → render → Generate → MODEL → Response → judge → score → Score → table
+
+Everything is immutable, typed, and quick to encode (msgspec). Benchmarks, engine, models and analysis know these
+words and never each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+Kind = Literal["choice", "truth", "blank", "open"]
+"""How a question wants to be answered: a letter, a truth value, a phrase, an essay."""
+
+Language = Literal["en", "zh", "de", "fr"]
+
+Outcome = Literal[
+    "right",  # full marks
+    "partly",  # between nothing and full marks
+    "wrong",
+    "unparsed",  # the reply commits to nothing that can be read
+    "empty",  # nothing visible came back
+    "truncated",  # cut off by the token limit before it committed to anything
+    "refused",  # the model declines to answer
+    "error",  # no reply: an outage, a limit, an interruption; asked again on resume
+    "ungraded",  # needs a judge, and there was none or it gave no readable verdict
+    "unsound",  # the question itself has no usable gold answer
+]
+OUTCOMES: tuple[Outcome, ...] = (
+    "right", "partly", "wrong", "unparsed", "empty", "truncated", "refused", "error", "ungraded", "unsound",
+)  # fmt: skip
+SCORED: frozenset[Outcome] = frozenset({"right", "partly", "wrong"})
+UNREADABLE: frozenset[Outcome] = frozenset({"unparsed", "empty", "truncated", "refused"})
+"""The model replied and earned nothing: counted as no point in a mean, and as unscored in its bounds."""
+UNANSWERED: frozenset[Outcome] = frozenset({"error", "ungraded", "unsound"})
+"""Not the model's doing: never a zero. Left out of the mean, kept in the denominator of the bounds."""
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """One question of a set.
+
+    `answer` is the gold answer: a letter, "true"/"false", or a reference text; None where the data set's is unusable.
+    `tags` are what breakdowns go by (domain, subject, format, ...).
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    language: Language
+    options: tuple[str, ...] = ()
+    answer: str | None = None
+    explanation: str = ""
+    tags: dict[str, str] = {}
+
+
+class Message(Struct, frozen=True):
+    """One turn of a chat."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+Prompt = tuple[Message, ...] | str
+"""Messages for a chat model, a text to continue for a base model."""
+
+
+class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the next token is drawn. None leaves a setting to the server. `seed` goes up by one with every sample."""
+
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    max_tokens: int | None = 2048
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+class Generate(Struct, frozen=True, kw_only=True):
+    """A request for one completion: of the examinee, or of a judge (a judge is just another model).
+
+    `question` and `sample` say whose answer it is. `legal` lists well-formed short answers ("A".."D", "True"/"False")
+    and `options` their texts; no model sees them, baselines draw from them.
+    """
+
+    question: str
+    sample: int
+    prompt: Prompt
+    sampling: Sampling
+    legal: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """Tokens as the server counted them."""
+
+    input: int = 0
+    output: int = 0
+
+
+class Failure(Struct, frozen=True):
+    """Why there is no reply. `kind` is one word (timeout, status, body, auth, ...), `message` a sentence."""
+
+    kind: str
+    message: str
+
+
+StopReason = Literal["stop", "length", "filter", "other"]
+
+
+class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came back. With `error` set there is no answer, and `text` is empty."""
+
+    text: str = ""
+    stop_reason: StopReason = "stop"
+    usage: Usage | None = None
+    error: Failure | None = None
+
+
+class Score(Struct, frozen=True, kw_only=True):
+    """What one answer is worth, with its evidence.
+
+    `value` is in 0..1, or None when unscored. `answer` is what was read from the reply, `explanation` how and where.
+    """
+
+    value: float | None
+    outcome: Outcome
+    answer: str = ""
+    explanation: str = ""
+    parts: dict[str, float] = {}
+
+
+class ScoreRow(Struct, frozen=True, kw_only=True):
+    """One answer's score as scores.jsonl holds it and analysis reads it: a row of a plain data frame."""
+
+    benchmark: str
+    exam: str
+    """The benchmark with the settings that tell this run's exams apart ("csbench-en")."""
+    model: str
+    question: str
+    sample: int
+    repeat: int
+    value: float | None
+    outcome: Outcome
+    answer: str
+    explanation: str
+    tags: dict[str, str]
+
+
+class ExamSpec(Struct, frozen=True, kw_only=True):
+    """One benchmark with every setting that can move its number. Written to run.json, shown in the signature."""
+
+    benchmark: str
+    language: Language = "en"
+    shots: int = 0
+    chain_of_thought: bool = False
+    form: Literal["chat", "base"] = "chat"
+    only: Literal["", "comprehension"] = ""
+    limit: int | None = None
+    seed: int = 0
+    as_published: bool = False
+    context: int | None = None
+
+
+class Defect(Struct, frozen=True):
+    """Something wrong with a data set, and what was done about it (`repaired` or left `unsound` or merely `noted`)."""
+
+    question: str
+    kind: str
+    detail: str
+    action: Literal["repaired", "unsound", "noted"]
+
+
+class Line(Struct, frozen=True):
+    """A row or column of a table: which answers belong to it and how they are averaged.
+
+    `where` maps a tag to the values that belong. `over` names a tag to average over first (macro average); "" is the
+    plain mean over questions.
+    """
+
+    label: str
+    where: dict[str, tuple[str, ...]] = {}
+    over: str = ""
+
+
+class Layout(Struct, frozen=True):
+    """The shape of a published table: rows by columns. A `detail` is long, and shown in the terminal on request."""
+
+    name: str
+    title: str
+    rows: tuple[Line, ...]
+    columns: tuple[Line, ...]
+    detail: bool = False
+
+
+class About(Struct, frozen=True, kw_only=True):
+    """What `viva list` says of a benchmark."""
+
+    name: str
+    title: str
+    paper: str
+    licence: str
+    languages: tuple[Language, ...]
+    formats: tuple[str, ...]
+    size: str
+    """How many questions the published set has."""
+    version: str
+    """Goes up whenever the same answers could score differently."""
+    source: str
+    shots: int
+    """The largest number of exemplars that may be shown."""
+
+
+class Exam(Protocol):
+    """A benchmark opened with its settings and its data: everything between a question and its score."""
+
+    @property
+    def spec(self) -> ExamSpec:
+        """The settings it was opened with."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the data files."""
+        ...
+
+    @property
+    def defects(self) -> Sequence[Defect]:
+        """What the loader found wrong."""
+        ...
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """The prompt templates in use, as plain data (for run.json)."""
+        ...
+
+    @property
+    def dropped_exemplars(self) -> int:
+        """How many exemplars did not fit the context in the requests rendered so far."""
+        ...
+
+    def __len__(self) -> int:
+        """How many questions will be asked."""
+        ...
+
+    def questions(self) -> Iterator[Question]:
+        """The questions, in a fixed order."""
+        ...
+
+    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+        """The exact prompt for one question."""
+        ...
+
+    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
+        """What a judge must be asked before this answer can be scored; empty where a rule decides."""
+        ...
+
+    def readable(self, question: Question, verdict: str) -> bool:
+        """Whether a judge's reply holds a verdict; one that does not is asked for again."""
+        ...
+
+    def score(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
+        """The score of one answer, given the judge's replies. Pure."""
+        ...
+
+    def layouts(self) -> tuple[Layout, ...]:
+        """The tables of the paper."""
+        ...
+
+    def headline(self) -> Line:
+        """Which average is the exam's one number, as its paper gives it."""
+        ...
+
+
+class Benchmark(Protocol):
+    """A room of `viva.benchmarks`."""
+
+    @property
+    def about(self) -> About:
+        """What it is."""
+        ...
+
+    def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> Exam:
+        """Load the data (the bundled sample for None) and the templates (the bundled ones for None).
+
+        Raises DataError for files that cannot be used and settings that the benchmark does not have.
+        """
+        ...
+
+
+class Model(Protocol):
+    """Prompt in, Response out. `lane` names whose limits it shares (a provider's endpoint)."""
+
+    @property
+    def name(self) -> str:
+        """As the user names it, provider included."""
+        ...
+
+    @property
+    def lane(self) -> str:
+        """Models of one lane share concurrency and rate limits."""
+        ...
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """What else a reply depends on (endpoint, API); part of the reuse key. Never a secret."""
+        ...
+
+    async def answer(self, request: Generate) -> Response:
+        """One attempt. Raises ModelError; retrying is the engine's business."""
+        ...
+
+    async def close(self) -> None:
+        """Give connections back."""
+        ...
