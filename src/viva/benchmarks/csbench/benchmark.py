@@ -1,0 +1,325 @@
+"""CS-Bench: does a model know, and can it reason about, computer science?
+
+Song et al., "CS-Bench: A Comprehensive Benchmark for Large Language Models towards Computer Science Mastery", ICLR
+2025, arXiv 2406.08587. 2,183 test questions in each of English, Chinese, German and French; four formats, four
+domains, 26 subfields; every question tagged knowledge or reasoning.
+
+    viva run csbench --model openai/gpt-4o --language en --only comprehension
+    viva run csbench --model openai/gpt-4o --shots 5 --cot --judge openai/gpt-4o
+
+Deviations from the authors' script are listed in README.md beside this file; `--as-published` brings them back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from viva.benchmarks.csbench import published
+from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
+from viva.benchmarks.sets import fingerprint, locate, spread
+from viva.errors import DataError
+from viva.prompting import Templates, estimate_tokens, fill, prompt_text, read_templates
+from viva.scorers.choice import read_choice
+from viva.scorers.grading import grade_reading
+from viva.scorers.truth import read_truth
+from viva.scorers.verdict import read_verdict
+from viva.types import (
+    About,
+    ExamSpec,
+    Generate,
+    Language,
+    Layout,
+    Line,
+    Message,
+    Outcome,
+    Prompt,
+    Question,
+    Response,
+    Sampling,
+    Score,
+)
+
+HERE = Path(__file__).parent
+LETTERS = "ABCD"
+COMPREHENSION = ("Multiple-choice", "Assertion")
+JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
+
+
+class CSBenchExam:
+    """CS-Bench in one language, with its exemplars."""
+
+    def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
+        self.spec = spec
+        self._texts = Templates(_bundled_templates(), templates)
+        folder = locate(data, "csbench", FOLDERS[spec.language]) / FOLDERS[spec.language]
+        tests, test_bytes = read_records(folder / "test.json")
+        everything, self.defects = to_questions(tests, spec.language, _siblings(folder, spec.language))
+        wanted = [q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION]
+        self._questions = [wanted[index] for index in spread(len(wanted), spec.limit)]
+        contents = [test_bytes]
+        self._exemplars: dict[tuple[str, str], list[Question]] = {}
+        if spec.shots:
+            valid, valid_bytes = read_records(folder / "valid.json")
+            contents.append(valid_bytes)
+            pool, _ = to_questions(valid, spec.language, [])
+            self._exemplars = _draw_exemplars([q for q in pool if q.answer is not None], spec)
+        self.fingerprint = fingerprint(contents)
+        self.dropped_exemplars = 0
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """The templates in use."""
+        return self._texts.data
+
+    def __len__(self) -> int:
+        return len(self._questions)
+
+    def questions(self) -> Iterator[Question]:
+        """The test questions in file order."""
+        return iter(self._questions)
+
+    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+        """The prompt of one question: see prompts.toml for its parts."""
+        shots = self._exemplars.get((question.tags["domain"], question.kind), [])
+        prompt = self._prompt(question, shots)
+        while shots and self.spec.context and not _fits(prompt, self.spec.context, sampling):
+            # As CMMLU does: the longest exemplar goes first, so that most of them stay.
+            longest = max(shots, key=lambda shot: len(shot.text) + sum(map(len, shot.options)))
+            shots = [shot for shot in shots if shot is not longest]
+            prompt = self._prompt(question, shots)
+            self.dropped_exemplars += 1
+        legal: tuple[str, ...] = ()
+        if question.kind == "choice":
+            legal = tuple(LETTERS[: len(question.options)])
+        elif question.kind == "truth":
+            legal = (self._text("true"), self._text("false"))
+        return Generate(
+            question=question.id,
+            sample=sample,
+            prompt=prompt,
+            sampling=sampling,
+            legal=legal,
+            options=question.options,
+        )
+
+    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
+        """Blanks and open-ended answers go to the judge, unless there is nothing to judge."""
+        if question.kind not in ("blank", "open") or response.error or not response.text.strip():
+            return ()
+        if question.answer is None:
+            return ()
+        fence = (
+            "=" * 8 + " " + hashlib.sha256(response.text.encode("utf-8", "replace")).hexdigest()[:16] + " " + "=" * 8
+        )
+        values = {
+            "question": question.text,
+            "gold": question.answer,
+            "answer": response.text.strip(),
+            "fence": fence,
+        }
+        section = f"judge.{self.spec.language}.{question.kind}"
+        prompt = (
+            Message("system", fill(self._texts.text(f"{section}.system"), values)),
+            Message("user", fill(self._texts.text(f"{section}.user"), values)),
+        )
+        return tuple(
+            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING)
+            for sample in range(samples)
+        )
+
+    def readable(self, question: Question, verdict: str) -> bool:
+        """Whether a judge's reply holds a verdict; one that does not is asked for again."""
+        return self._verdict(question, verdict) is not None
+
+    def score(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
+        """Letter and truth value by rule, blanks and open-ended by the judge's verdicts (their mean)."""
+        if response.error:
+            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+        if question.answer is None:
+            return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
+        if question.kind == "choice":
+            return self._choice(question, question.answer, response)
+        if question.kind == "truth":
+            return self._truth(question, question.answer, response)
+        return self._judged(question, response, verdicts)
+
+    def _choice(self, question: Question, gold: str, response: Response) -> Score:
+        if self.spec.as_published:
+            letter = published.first_letter(response.text)
+            return _plain_score(letter, gold, "the first standalone a-d (as published)")
+        letters = LETTERS[: len(question.options)]
+        reading = read_choice(response.text, letters=letters, language=question.language, options=question.options)
+        return grade_reading(reading, gold, response)
+
+    def _truth(self, question: Question, gold: str, response: Response) -> Score:
+        score = grade_reading(read_truth(response.text, language=question.language), gold, response)
+        if self.spec.as_published and score.value is not None:
+            why = "as published: the script compares lower case with upper case, so no assertion is ever right"
+            return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
+        return score
+
+    def _judged(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
+        if not response.text.strip():
+            nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
+            return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
+        values = [value for verdict in verdicts if (value := self._verdict(question, verdict)) is not None]
+        if not values:
+            why = "the judge gave no readable verdict" if verdicts else "no judge was asked"
+            return Score(value=None, outcome="ungraded", answer=response.text.strip(), explanation=why)
+        value = statistics.fmean(values)
+        outcome: Outcome = "right" if value == 1 else "wrong" if value == 0 else "partly"
+        return Score(
+            value=value,
+            outcome=outcome,
+            answer=response.text.strip(),
+            explanation=verdicts[0].strip(),
+            parts={f"verdict {index + 1}": value for index, value in enumerate(values)},
+        )
+
+    def _verdict(self, question: Question, reply: str) -> float | None:
+        if question.kind == "blank":
+            return read_verdict(reply, low=0, high=1)
+        if self.spec.as_published:
+            number = published.last_number(reply)
+            return None if number is None else min(max(number, 1.0), 10.0) / 10
+        mark = read_verdict(reply, low=1, high=10)
+        return None if mark is None else mark / 10
+
+    def layouts(self) -> tuple[Layout, ...]:
+        """Tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and reasoning."""
+        columns = (
+            Line("Knowledge", {"tag": ("Knowledge",)}),
+            Line("Reasoning", {"tag": ("Reasoning",)}),
+            Line("Average"),
+        )
+        present = list(dict.fromkeys(question.tags["format"] for question in self._questions))
+        formats = [name for name in KINDS if name in present]
+        subfields = sorted(
+            {question.tags["subfield"] for question in self._questions},
+            key=lambda name: (list(DOMAINS.values()).index(name.split(":")[0]) if ":" in name else 9, name),
+        )
+        format_rows = [Line(name, {"format": (name,)}) for name in formats]
+        if len(formats) > len(COMPREHENSION):
+            format_rows.append(Line("Comprehension (MC + assertion)", {"format": COMPREHENSION}))
+        overall = Line("Overall")
+        domains = (*(Line(short, {"domain": (short,)}) for short in DOMAINS.values()), overall)
+        return (
+            Layout("domains", "By domain", domains, columns),
+            Layout("formats", "By format", (*format_rows, overall), columns),
+            Layout("subfields", "By subfield", tuple(Line(name, {"subfield": (name,)}) for name in subfields), columns),
+        )
+
+    def headline(self) -> Line:
+        """The mean over all questions (so weighted by the number of each format)."""
+        return Line("Overall")
+
+    def _text(self, key: str) -> str:
+        return self._texts.text(f"{self.spec.language}.{key}")
+
+    def _block(self, question: Question) -> str:
+        option = self._text("option")
+        lines = [
+            fill(option, {"letter": letter, "text": text})
+            for letter, text in zip(LETTERS, question.options, strict=False)
+        ]
+        template = self._text(f"{question.kind}.question")
+        return fill(template, {"question": question.text, "options": "\n".join(lines)})
+
+    def _prompt(self, question: Question, shots: Sequence[Question]) -> Prompt:
+        kind, cot = question.kind, self.spec.chain_of_thought
+        parts = [self._text(f"{kind}.task")]
+        parts.extend(f"{self._block(shot)}\n{self._exemplar_answer(shot)}" for shot in shots)
+        if self.spec.form == "base":
+            lead = self._text(f"{kind}.lead_cot" if cot else f"{kind}.lead")
+            parts.append(f"{self._block(question)}\n{lead}")
+            return "\n\n".join(parts)
+        parts.append(self._block(question))
+        parts.append(self._text(f"{kind}.ask_cot" if cot else f"{kind}.ask"))
+        return (Message("user", "\n\n".join(parts)),)
+
+    def _exemplar_answer(self, shot: Question) -> str:
+        answer = str(shot.answer)
+        if shot.kind == "truth":
+            answer = self._text(answer)
+        # German and French exemplars were published without explanations: there the answer alone is shown.
+        template = (
+            f"{shot.kind}.answer_cot" if self.spec.chain_of_thought and shot.explanation else f"{shot.kind}.answer"
+        )
+        return fill(self._text(template), {"answer": answer, "explanation": shot.explanation})
+
+
+def _plain_score(read: str | None, gold: str, how: str) -> Score:
+    if read is None:
+        return Score(value=None, outcome="unparsed", explanation=how)
+    right = read == gold
+    return Score(value=float(right), outcome="right" if right else "wrong", answer=read, explanation=how)
+
+
+def _draw_exemplars(pool: Sequence[Question], spec: ExamSpec) -> dict[tuple[str, str], list[Question]]:
+    """k exemplars for each domain and kind, drawn by the seed.
+
+    Same domain and format; where the validation split has too few (2 of some kinds), other domains top up. Chain of
+    thought needs exemplars that show a thought, so those with an explanation come first (but open-ended answers have
+    none to show: there chain of thought equals answer-only, as in the paper).
+    """
+    drawn: dict[tuple[str, str], list[Question]] = {}
+    for kind in dict.fromkeys(KINDS.values()):
+        for domain in DOMAINS.values():
+            same_kind = [question for question in pool if question.kind == kind]
+            random.Random(f"{spec.seed}/{domain}/{kind}").shuffle(same_kind)
+            needs_thought = spec.chain_of_thought and kind != "open"
+            same_kind.sort(key=lambda q: (needs_thought and not q.explanation, q.tags["domain"] != domain))
+            drawn[domain, kind] = same_kind[: spec.shots]
+    return drawn
+
+
+def _siblings(folder: Path, language: Language) -> list[Record]:
+    for other in ("en", "zh"):
+        path = folder.parent / FOLDERS[other] / "test.json"
+        if other != language and path.exists():
+            return read_records(path)[0]
+    return []
+
+
+def _fits(prompt: Prompt, context: int, sampling: Sampling) -> bool:
+    return estimate_tokens(prompt_text(prompt)) + (sampling.max_tokens or 0) <= context
+
+
+def _bundled_templates() -> dict[str, object]:
+    return {**read_templates(HERE / "prompts.toml"), "judge": read_templates(HERE / "judge.toml")}
+
+
+class CSBench:
+    """The room's front door."""
+
+    about = About(
+        name="csbench",
+        title="CS-Bench",
+        paper="arXiv 2406.08587",
+        licence="CC BY-NC 4.0 (data); the bundled sample is Viva's own, Apache-2.0",
+        languages=("en", "zh", "de", "fr"),
+        formats=tuple(KINDS),
+        size="2,183 test and 236 validation questions in each language",
+        version="1",
+        source="https://github.com/csbench/csbench",
+        shots=5,
+    )
+    sample = HERE / "sample"
+
+    def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CSBenchExam:
+        """CS-Bench with these settings; the bundled sample when `data` is None."""
+        if spec.language not in self.about.languages:
+            raise DataError(f"CS-Bench has no language {spec.language!r}; it has {', '.join(self.about.languages)}")
+        if data is None and spec.language not in ("en", "zh"):
+            raise DataError(
+                f"the bundled sample has English and Chinese, not {spec.language!r}: "
+                "give the published files with --data DIR or VIVA_DATA (`viva fetch csbench`)"
+            )
+        return CSBenchExam(spec, data or self.sample, templates)
+
+
+BENCHMARK = CSBench()

@@ -1,0 +1,52 @@
+"""What every room needs of a question set on disk: finding it, fingerprinting it, taking a part of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from viva.errors import DataError
+
+
+def locate(data: Path, name: str, marker: str) -> Path:
+    """The folder that holds `marker` (a file or folder name): `data` itself or its sub-folder `name`.
+
+    So `--data` may point at one benchmark's folder, and VIVA_DATA at a folder that holds several.
+    """
+    for folder in (data, data / name):
+        if (folder / marker).exists():
+            return folder
+    if not data.exists():
+        raise DataError(f"there is no data folder {data}")
+    raise DataError(
+        f"{data} holds no {name} data: expected {marker} in it or in {name}/; `viva fetch {name}` says where to get it"
+    )
+
+
+def read_bytes(path: Path) -> bytes:
+    """A data file's bytes, or a DataError that names it."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"the data file {path} is missing") from None
+    except OSError as problem:
+        raise DataError(f"cannot read the data file {path}: {problem.strerror or problem}") from None
+    if not content.strip():
+        raise DataError(f"the data file {path} is empty")
+    return content
+
+
+def fingerprint(contents: Iterable[bytes]) -> str:
+    """Twelve hexadecimal digits over the data files, in a fixed order."""
+    digest = hashlib.sha256()
+    for content in contents:
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()[:12]
+
+
+def spread(length: int, limit: int | None) -> Sequence[int]:
+    """Which of `length` questions to ask when only `limit` are wanted: evenly spread, so every domain has its share."""
+    if limit is None or limit >= length:
+        return range(length)
+    return [index * length // limit for index in range(limit)]
