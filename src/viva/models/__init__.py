@@ -1,0 +1,44 @@
+"""Prompt in, Response out. `PROVIDERS` is written by hand; a provider's module is loaded when a model of it is used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import cast
+
+from msgspec import Struct
+
+from viva.errors import VivaError
+from viva.types import Model
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """How to reach a model: settings of the user that are not secret.
+
+    `key_variable` names the environment variable that holds the key; `seed` is for baselines that draw.
+    """
+
+    base_url: str | None = None
+    key_variable: str | None = None
+    seed: int = 0
+
+
+PROVIDERS: dict[str, str] = {
+    "openai": "viva.models.openai",
+    "anthropic": "viva.models.anthropic",
+    "google": "viva.models.google",
+    "baseline": "viva.models.baselines",
+    "replay": "viva.models.replay",
+}
+"""Provider → module that holds `connect(name, endpoint)`."""
+
+
+def connect(name: str, endpoint: Endpoint) -> Model:
+    """The model `provider/name`, optionally `provider/name@URL`. Raises VivaError for what cannot be a model."""
+    provider, slash, rest = name.partition("/")
+    if not slash or not rest or provider not in PROVIDERS:
+        known = ", ".join(f"{known}/..." for known in PROVIDERS)
+        hint = f" (did you mean openai/{name}?)" if not slash or provider not in PROVIDERS else ""
+        raise VivaError(f"no such model: {name!r}{hint}; a model is named {known}")
+    module = importlib.import_module(PROVIDERS[provider])
+    return cast("Callable[[str, Endpoint], Model]", module.connect)(rest, endpoint)

@@ -1,0 +1,61 @@
+"""Models that know nothing: their exact expectations are known, so they test the whole path, and they cost nothing.
+
+baseline/random draws one of the legal answers (1/4 on four options, 1/2 on assertions), reproducibly by seed, question
+and sample; baseline/first and baseline/last take the first and the last; baseline/longest the longest option;
+baseline/silent says nothing. Where there is nothing to choose from (blanks, open questions) they say they do not know.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+from viva.errors import VivaError
+from viva.models import Endpoint
+from viva.types import Generate, Response, Usage
+
+
+def _longest(request: Generate, seed: int) -> str:
+    if not request.options:
+        return request.legal[0]
+    return request.legal[max(range(len(request.legal)), key=lambda index: len(request.options[index]))]
+
+
+def _random(request: Generate, seed: int) -> str:
+    return random.Random(f"{seed}/{request.question}/{request.sample}").choice(request.legal)
+
+
+BASELINES: dict[str, Callable[[Generate, int], str]] = {
+    "random": _random,
+    "first": lambda request, seed: request.legal[0],
+    "last": lambda request, seed: request.legal[-1],
+    "longest": _longest,
+    "silent": lambda request, seed: "",
+}
+
+
+class Baseline:
+    """A rule in place of a model."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name = f"baseline/{name}"
+        self.lane = "baseline"
+        self.identity: Mapping[str, str] = {"provider": "baseline", "model": name, "seed": str(seed)}
+        self._rule = BASELINES[name]
+        self._seed = seed
+        self._speaks = name != "silent"
+
+    async def answer(self, request: Generate) -> Response:
+        """The rule's answer."""
+        text = self._rule(request, self._seed) if request.legal else "I do not know." if self._speaks else ""
+        return Response(text=text, usage=Usage())
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def connect(name: str, endpoint: Endpoint) -> Baseline:
+    """`random`, `first`, `last`, `longest` or `silent`."""
+    if name not in BASELINES:
+        raise VivaError(f"no baseline {name!r}; there are: {', '.join(f'baseline/{known}' for known in BASELINES)}")
+    return Baseline(name, endpoint.seed)

@@ -1,0 +1,124 @@
+"""Google's Gemini models through Google's SDK (extra `viva[google]`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from viva.errors import ModelError, VivaError
+from viva.models import Endpoint
+from viva.models.openai import retry_after
+from viva.types import Generate, Response, StopReason, Usage
+
+if TYPE_CHECKING:
+    from google import genai
+
+_STOP_REASONS: dict[str, StopReason] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "SAFETY": "filter",
+    "PROHIBITED_CONTENT": "filter",
+    "BLOCKLIST": "filter",
+    "RECITATION": "filter",
+}
+
+
+class GoogleModel:
+    """One Gemini model."""
+
+    def __init__(self, name: str, client: genai.Client, key: str) -> None:
+        self.name = f"google/{name}"
+        self.lane = "google"
+        endpoint = os.environ.get("GOOGLE_GEMINI_BASE_URL", "generativelanguage")
+        self.identity: Mapping[str, str] = {"provider": "google", "model": name, "endpoint": endpoint}
+        self._model = name
+        self._client = client
+        self._key = key
+
+    async def answer(self, request: Generate) -> Response:
+        """One attempt; see `Model.answer`."""
+        from google.genai import errors, types
+
+        if isinstance(request.prompt, str):
+            raise ModelError("rejected", "Gemini has chat models only: leave out --form base", fatal=True)
+        sampling = request.sampling
+        system = "\n".join(turn.content for turn in request.prompt if turn.role == "system")
+        config = types.GenerateContentConfig(
+            system_instruction=system or None,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            max_output_tokens=sampling.max_tokens,
+            seed=None if sampling.seed is None else sampling.seed + request.sample,
+            stop_sequences=list(sampling.stop) or None,
+        )
+        turns = [
+            types.Content(
+                role="model" if turn.role == "assistant" else "user", parts=[types.Part.from_text(text=turn.content)]
+            )
+            for turn in request.prompt
+            if turn.role != "system"
+        ]
+        try:
+            reply = await self._client.aio.models.generate_content(model=self._model, contents=turns, config=config)
+        except errors.APIError as problem:
+            raise self._refusal(problem) from None
+        except Exception as problem:
+            # The SDK lets its HTTP library's own exceptions through, and that library changes between versions.
+            raise ModelError("connection", self._clean(f"{type(problem).__name__}: {problem}"), retry=True) from None
+        return _read(reply)
+
+    def _refusal(self, problem: errors.APIError) -> ModelError:
+        status = problem.code
+        message = self._clean(f"HTTP {status} from Google: {problem.message}")
+        bad_key = status == 400 and "API key" in (problem.message or "")
+        headers = getattr(problem.response, "headers", None) or {}
+        return ModelError(
+            "auth" if status in (401, 403) or bad_key else "status",
+            message,
+            retry=status in (408, 409, 429) or status >= 500,
+            retry_after=retry_after(headers),
+            overload=status in (429, 503),
+            fatal=status in (401, 403, 404) or bad_key,
+        )
+
+    def _clean(self, text: str) -> str:
+        return text.replace(self._key, "[key]")[:400]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aio.aclose()
+
+
+def _read(reply: types.GenerateContentResponse) -> Response:
+    candidate = reply.candidates[0] if reply.candidates else None
+    reason = str(getattr(candidate.finish_reason, "value", "STOP")) if candidate else "SAFETY"
+    parts = candidate.content.parts if candidate and candidate.content else None
+    counts = reply.usage_metadata
+    return Response(
+        text="".join(part.text or "" for part in parts or [] if not part.thought),
+        stop_reason=_STOP_REASONS.get(reason, "other"),
+        usage=Usage(
+            counts.prompt_token_count or 0,
+            (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0),
+        )
+        if counts
+        else None,
+    )
+
+
+if TYPE_CHECKING:
+    from google.genai import errors, types
+
+
+def connect(name: str, endpoint: Endpoint) -> GoogleModel:
+    """The key comes from GEMINI_API_KEY or GOOGLE_API_KEY."""
+    try:
+        from google import genai
+    except ImportError:
+        raise VivaError(f"google/{name} needs Google's SDK: pip install 'viva[google]'") from None
+    variables = [endpoint.key_variable] if endpoint.key_variable else ["GEMINI_API_KEY", "GOOGLE_API_KEY"]
+    key = next((value for variable in variables if (value := os.environ.get(variable, "").strip())), "")
+    if not key:
+        raise VivaError(f"google/{name} needs a key in the environment variable {variables[0]}")
+    return GoogleModel(name, genai.Client(api_key=key), key)

@@ -1,0 +1,123 @@
+"""Answers collected elsewhere, played back as if a model had just given them.
+
+JSONL (also gzipped) or CSV with the columns `question` (or `id`), `text` (or `reply`, `response`, `answer`) and
+optionally `sample` (0 by default), `stop_reason`. Anything else in a row is left alone.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast, get_args
+
+import msgspec
+
+from viva.errors import DataError, ModelError
+from viva.models import Endpoint
+from viva.types import Generate, Response, StopReason
+
+_QUESTION = ("question", "question_id", "id", "ID")
+_TEXT = ("text", "reply", "response", "answer", "output")
+
+
+class Replay:
+    """A file of answers."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"replay/{path}"
+        self.lane = "replay"
+        content = _read(path)
+        self.answers = dict(_answers(path, content))
+        if not self.answers:
+            raise DataError(f"the answer file {path} holds no answers")
+        self.identity: Mapping[str, str] = {
+            "provider": "replay",
+            "model": path.name,
+            "sha256": hashlib.sha256(content).hexdigest()[:16],
+        }
+        self._path = path
+
+    @property
+    def samples(self) -> int:
+        """How many answers a question has at most."""
+        return 1 + max(sample for _, sample in self.answers)
+
+    async def answer(self, request: Generate) -> Response:
+        """The recorded answer."""
+        found = self.answers.get((request.question, request.sample))
+        if found is None:
+            what = f"question {request.question}, sample {request.sample}"
+            raise ModelError("missing", f"{self._path.name} has no answer to {what}")
+        return found
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def _read(path: Path) -> bytes:
+    try:
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
+    except FileNotFoundError:
+        raise DataError(f"there is no answer file {path}") from None
+    except (OSError, EOFError) as problem:
+        raise DataError(f"cannot read the answer file {path}: {problem}") from None
+
+
+def _answers(path: Path, content: bytes) -> Iterator[tuple[tuple[str, int], Response]]:
+    table = path.name.removesuffix(".gz").endswith(".csv")
+    seen: set[tuple[str, int]] = set()
+    for line, row in _csv_rows(path, content) if table else _json_rows(path, content):
+        where = f"{path}, line {line}"
+        question = _column(row, _QUESTION, where)
+        text = _column(row, _TEXT, where)
+        sample = row.get("sample") or 0
+        if not isinstance(sample, int) and not str(sample).isdecimal():
+            raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
+        stop = str(row.get("stop_reason") or "stop")
+        key = (str(question), int(str(sample)))
+        if key[1] < 0:
+            raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
+        if key in seen:
+            raise DataError(
+                f"{where}: a second answer to question {key[0]}, sample {key[1]}; number the samples 0, 1, ..."
+            )
+        seen.add(key)
+        reason = cast("StopReason", stop if stop in get_args(StopReason) else "other")
+        yield key, Response(text="" if text is None else str(text), stop_reason=reason)
+
+
+def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
+    decode = msgspec.json.Decoder(dict[str, object]).decode
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, decode(line)
+        except msgspec.DecodeError as problem:
+            raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
+
+
+def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
+    try:
+        reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        for row in reader:
+            yield reader.line_num, cast("dict[str, object]", dict(row))
+    except (csv.Error, UnicodeDecodeError) as problem:
+        raise DataError(f"{path} is no CSV in UTF-8: {problem}") from None
+
+
+def _column(row: Mapping[str, object], names: tuple[str, ...], where: str) -> object:
+    for name in names:
+        if name in row:
+            return row[name]
+    raise DataError(f"{where}: no column {names[0]!r}; it has: {', '.join(map(repr, row))}")
+
+
+def connect(name: str, endpoint: Endpoint) -> Replay:
+    """`name` is the path of the file."""
+    return Replay(Path(name))
