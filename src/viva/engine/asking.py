@@ -1,0 +1,308 @@
+"""Carry out requests: many at once, retried, within limits, each answer journaled the moment it is there.
+
+Requests come from iterators, so nothing is rendered before it is needed and memory does not grow with the set. Models
+of one lane (a provider's endpoint) share a bound on concurrency; lanes run side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from viva.engine.budget import Budget, Price
+from viva.engine.journal import Entry, Journal
+from viva.engine.limits import Ceiling, Pace, Policy
+from viva.errors import ModelError, StorageError
+from viva.types import Failure, Generate, Model, Response
+
+CANARY_PATIENCE = 5.0
+"""Seconds that the first request of a lane is alone, so that a bad key is refused once and not a thousand times."""
+HOPELESS = 16
+"""A model whose first so many requests were all refused for good gets no more."""
+STORM = 3
+"""So many overloads in a row, without a reply in between, pause the whole lane for what the server asks."""
+
+
+class Task(Struct, frozen=True):
+    """One request on its way: to which model, for which benchmark, under which key."""
+
+    key: str
+    benchmark: str
+    request: Generate
+    model: Model
+    price: Price | None = None
+    accept: Callable[[str], bool] | None = None
+    """For a judge: whether the reply can be read; if not, it is asked for again."""
+
+
+class Tally(Struct):
+    """What happened so far; the progress line and the summary read it."""
+
+    total: int = 0
+    answered: int = 0
+    kept: int = 0
+    """Answers that were there already: journaled before, or reused from another run."""
+    failed: int = 0
+    retries: int = 0
+    in_flight: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+    """Replies whose price is not known."""
+    last_error: str = ""
+
+
+Stop = Literal["", "interrupted", "budget", "disk"]
+
+
+class Run:
+    """The state that all lanes of a stage share."""
+
+    def __init__(self, journal: Journal, budget: Budget, policy: Policy, tally: Tally) -> None:
+        self.journal = journal
+        self.budget = budget
+        self.policy = policy
+        self.tally = tally
+        self.stop: Stop = ""
+        self.refused: dict[str, str] = {}
+        """Models that gave up for good, and why."""
+        self._wake = asyncio.Event()
+
+    def finish(self, why: Stop) -> None:
+        """Ask nothing more; what is in flight may end."""
+        if not self.stop:
+            self.stop = why
+        self._wake.set()
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep, unless the run is told to finish."""
+        if seconds > 0 and not self.stop:
+            try:
+                await asyncio.wait_for(self._wake.wait(), seconds)
+            except TimeoutError:
+                return
+
+
+class LanePlan(Struct):
+    """What one lane has to do: the requests of each of its models, its bound and its pace."""
+
+    tasks: list[Iterator[Task]]
+    ceiling: Ceiling
+    pace: Pace
+
+
+async def carry_out(run: Run, lanes: Mapping[str, LanePlan]) -> None:
+    """Ask everything in `lanes`. Returns when all is answered, failed or stopped.
+
+    Raises StorageError when an answer could not be written. Cancelling it drops what is in flight.
+    """
+    await asyncio.gather(*(_Lane(run, plan).run() for plan in lanes.values()))
+
+
+class _Lane:
+    """One provider's endpoint: a set of workers that grows and shrinks with the ceiling."""
+
+    def __init__(self, run: Run, plan: LanePlan) -> None:
+        self._shared = run
+        self._models = plan.tasks
+        self._tasks = itertools.chain.from_iterable(plan.tasks)
+        self._ceiling = plan.ceiling
+        self._pace = plan.pace
+        self._workers: set[asyncio.Task[None]] = set()
+        self._open_at = 0.0
+        self._storm = 0
+        self._succeeded: set[str] = set()
+        self._refusals: dict[str, int] = {}
+        self._open = False
+        self._exhausted = False
+
+    async def run(self) -> None:
+        # Each model's first request goes ahead alone: see CANARY_PATIENCE.
+        canaries = [self._hire(self._first(tasks)) for tasks in self._models[: self._ceiling.limit]]
+        try:
+            await asyncio.wait(canaries, timeout=CANARY_PATIENCE)
+            self._open = True
+            self._fill()
+            while self._workers:
+                done, _ = await asyncio.wait(self._workers, return_when=asyncio.FIRST_COMPLETED)
+                for worker in done:
+                    self._workers.discard(worker)
+                    worker.result()  # a worker fails only for reasons that end the run: a disk, a defect
+                self._fill()
+        finally:
+            for worker in self._workers:
+                worker.cancel()
+            await asyncio.gather(*self._workers, return_exceptions=True)
+
+    def _hire(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        worker = asyncio.create_task(work)
+        self._workers.add(worker)
+        return worker
+
+    def _fill(self) -> None:
+        if self._open and not self._exhausted and not self._shared.stop:
+            for _ in range(self._ceiling.limit - len(self._workers)):
+                self._hire(self._work())
+
+    async def _first(self, tasks: Iterator[Task]) -> None:
+        task = next(tasks, None)
+        if task is not None:
+            await self._ask(task)
+
+    async def _work(self) -> None:
+        since_yield = 0
+        while not self._shared.stop and len(self._workers) <= self._ceiling.limit:
+            task = self._next()
+            if task is None:
+                break
+            await self._ask(task)
+            since_yield += 1
+            if since_yield == 32:
+                # Baselines and replays answer without waiting; the progress line and Ctrl-C need their turn.
+                await asyncio.sleep(0)
+                since_yield = 0
+
+    def _next(self) -> Task | None:
+        for task in self._tasks:
+            if task.model.name not in self._shared.refused:
+                return task
+            self._shared.tally.failed += 1
+        self._exhausted = True
+        return None
+
+    async def _ask(self, task: Task) -> None:
+        shared, policy = self._shared, self._shared.policy
+        deadline = time.monotonic() + policy.question
+        attempt = rereads = 0
+        while True:
+            await self._await_turn()
+            reserved = None if shared.stop else await shared.budget.reserve(task.request, task.price)
+            if reserved is None:
+                shared.finish("budget")
+                return
+            attempt += 1
+            started = time.monotonic()
+            cost = 0.0
+            shared.tally.in_flight += 1
+            try:
+                async with asyncio.timeout_at(
+                    asyncio.get_running_loop().time() + min(policy.attempt, max(0.05, deadline - started))
+                ):
+                    response = await task.model.answer(task.request)
+            except TimeoutError:
+                limit = min(policy.attempt, policy.question)
+                problem = ModelError("timeout", f"no complete reply within {limit:g} s", retry=True)
+            except ModelError as raised:
+                problem = raised
+            else:
+                cost = self._book(task, response)
+                self._ceiling.finished(time.monotonic() - started)
+                self._storm = 0
+                self._fill()
+                readable = task.accept is None or task.accept(response.text)
+                if readable or rereads >= policy.rereads or shared.stop:
+                    failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
+                    self._write(task, response, failure, time.monotonic() - started, attempt)
+                    return
+                rereads += 1
+                continue
+            finally:
+                shared.tally.in_flight -= 1
+                shared.budget.settle(reserved, cost)
+            if not await self._try_again(task, problem, attempt, deadline):
+                seconds = time.monotonic() - started
+                self._write(task, Response(), Failure(problem.kind, problem.message), seconds, attempt)
+                return
+
+    async def _await_turn(self) -> None:
+        wait = max(self._open_at - time.monotonic(), self._pace.wait(time.monotonic()))
+        if wait > 0:
+            await self._shared.sleep(wait)
+
+    async def _try_again(self, task: Task, problem: ModelError, attempt: int, deadline: float) -> bool:
+        """Wait as long as it takes and say yes, or say that it is over."""
+        shared = self._shared
+        shared.tally.last_error = f"{task.model.name}: {problem.message}"
+        if problem.fatal:
+            shared.refused.setdefault(task.model.name, problem.message)
+            return False
+        if not problem.retry:
+            self._count_refusal(task, problem)
+            return False
+        pause = shared.policy.pause(attempt, problem.retry_after)
+        if problem.overload:
+            self._ceiling.overloaded()
+            self._storm += 1
+            if self._storm >= STORM:
+                self._open_at = max(self._open_at, time.monotonic() + pause)
+        if attempt >= shared.policy.attempts or time.monotonic() + pause >= deadline or shared.stop:
+            return False
+        shared.tally.retries += 1
+        await shared.sleep(pause)
+        return not shared.stop
+
+    def _count_refusal(self, task: Task, problem: ModelError) -> None:
+        name = task.model.name
+        if name in self._succeeded or problem.kind == "missing":
+            return
+        self._refusals[name] = self._refusals.get(name, 0) + 1
+        if self._refusals[name] >= HOPELESS:
+            why = f"the first {HOPELESS} requests were all refused; the last: {problem.message}"
+            self._shared.refused.setdefault(name, why)
+
+    def _book(self, task: Task, response: Response) -> float:
+        tally = self._shared.tally
+        self._succeeded.add(task.model.name)
+        usage = response.usage
+        if usage is None:
+            tally.unpriced += 1
+            return 0.0
+        tally.input_tokens += usage.input
+        tally.output_tokens += usage.output
+        if task.price is None:
+            tally.unpriced += 1
+            return 0.0
+        cost = task.price.cost(usage)
+        tally.cost += cost
+        return cost
+
+    def _write(self, task: Task, response: Response, failure: Failure | None, seconds: float, attempts: int) -> None:
+        shared = self._shared
+        if failure is None:
+            shared.tally.answered += 1
+        else:
+            shared.tally.failed += 1
+            if shared.stop:
+                return  # interrupted on the way: simply not answered yet
+        shared.journal.append(
+            Entry(
+                key=task.key,
+                benchmark=task.benchmark,
+                model=task.model.name,
+                question=task.request.question,
+                sample=task.request.sample,
+                text=response.text,
+                stop_reason=response.stop_reason,
+                usage=response.usage,
+                error=failure,
+                seconds=round(seconds, 4),
+                attempts=attempts,
+                at=round(time.time(), 3),
+            )
+        )
+        if shared.journal.full:
+            shared.finish("disk")
+
+
+def disk_full(run: Run) -> StorageError:
+    """What to tell the user when the run stopped because the disk is full."""
+    return StorageError(
+        f"the disk of {run.journal.path.parent} is full: asking stopped, every answer received is saved; "
+        "free some space, then resume"
+    )

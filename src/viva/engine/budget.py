@@ -1,0 +1,80 @@
+"""What a run may cost, and what it has cost: requests, tokens, money."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+
+from msgspec import Struct
+
+from viva.prompting import estimate_tokens, prompt_text
+from viva.types import Generate, Usage
+
+ASSUMED_REPLY = 4096
+"""Tokens that a reply without a limit is assumed to have, when its cost is reserved."""
+
+
+class Price(Struct, frozen=True):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+
+    def cost(self, usage: Usage) -> float:
+        """US dollars."""
+        return (usage.input * self.input + usage.output * self.output) / 1e6
+
+
+def list_price(provider: str, model: str) -> Price | None:
+    """The vendor's list price from the genai-prices tables that ship with it; None where it knows none."""
+    import genai_prices
+
+    try:
+        found = genai_prices.calc_price(
+            genai_prices.Usage(input_tokens=1000, output_tokens=1000), model_ref=model, provider_id=provider
+        )
+    except LookupError:
+        return None
+    return Price(float(found.input_price * Decimal(1000)), float(found.output_price * Decimal(1000)))
+
+
+def worst_case(request: Generate) -> Usage:
+    """The tokens of a request if its reply is as long as it may be."""
+    return Usage(estimate_tokens(prompt_text(request.prompt)), request.sampling.max_tokens or ASSUMED_REPLY)
+
+
+class Budget:
+    """Limits of a whole run. Money is reserved before it is spent, so the limit holds with many requests in flight."""
+
+    def __init__(self, max_requests: int | None = None, max_cost: float | None = None) -> None:
+        self.max_requests = max_requests
+        self.max_cost = max_cost
+        self.requests = 0
+        self.cost = 0.0
+        self._reserved = 0.0
+        self._in_flight = 0
+        self._change = asyncio.Event()
+
+    async def reserve(self, request: Generate, price: Price | None) -> float | None:
+        """Take one request's worst case out of the budget; None when the budget does not allow it any more."""
+        if self.max_requests is not None and self.requests >= self.max_requests:
+            return None
+        amount = 0.0
+        if self.max_cost is not None and price is not None:
+            amount = price.cost(worst_case(request))
+            while self.cost + self._reserved + amount > self.max_cost:
+                if not self._in_flight:
+                    return None
+                self._change.clear()
+                await self._change.wait()
+        self.requests += 1
+        self._reserved += amount
+        self._in_flight += 1
+        return amount
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """Give the reservation back and book what it came to."""
+        self._reserved -= reserved
+        self._in_flight -= 1
+        self.cost += cost
+        self._change.set()

@@ -1,0 +1,158 @@
+"""A run is a folder: run.json says what was asked of whom; one JSONL file a stage holds what came back.
+
+run.json          what was asked: exams, models, sampling, data fingerprints, prompts, versions
+responses.jsonl   the examinees' replies
+annotations.jsonl the judge's replies
+scores.jsonl      a row an answer, made anew by every scoring
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from viva.engine.journal import Journal
+from viva.errors import StorageError, VivaError
+from viva.types import ExamSpec, Sampling
+
+FORMAT = 1
+"""The folder's layout; a folder of a newer one is refused."""
+
+
+class ExamRecord(Struct, kw_only=True):
+    """An exam as run.json remembers it. `data` is None for the bundled sample."""
+
+    spec: ExamSpec
+    data: str | None
+    fingerprint: str
+    questions: int
+    version: str
+    templates: dict[str, Any]
+
+
+class ModelRecord(Struct, kw_only=True):
+    """A model as run.json remembers it. `base_url` and `key_variable` are how to reach it again; never the key."""
+
+    name: str
+    base_url: str | None = None
+    key_variable: str | None = None
+
+
+class RunRecord(Struct, kw_only=True):
+    """All of run.json."""
+
+    format: int = FORMAT
+    viva: str
+    created: str
+    command: list[str]
+    exams: list[ExamRecord]
+    models: list[ModelRecord]
+    judge: ModelRecord | None = None
+    judge_samples: int = 1
+    samples: int = 1
+    repeats: int = 1
+    seed: int = 0
+    sampling: Sampling = Sampling()
+
+
+class RunFolder:
+    """A run on disk. Reading needs no lock; `lock` before writing."""
+
+    def __init__(self, path: Path, record: RunRecord) -> None:
+        self.path = path
+        self.record = record
+        self._lock = -1
+
+    @classmethod
+    def create(cls, path: Path, record: RunRecord) -> RunFolder:
+        """A new run. The folder must be new or empty. Raises StorageError where it cannot be written."""
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if (path / "run.json").exists():
+                raise StorageError(
+                    f"{path} holds a run already: go on with `viva resume {path}`, or choose another --run"
+                )
+            folder = cls(path, record)
+            folder.lock()
+            content = msgspec.json.format(msgspec.json.encode(record), indent=2)
+            partial = path / ".run.json.partial"
+            partial.write_bytes(content + b"\n")
+            partial.replace(path / "run.json")
+        except OSError as problem:
+            raise StorageError(f"cannot write the run folder {path}: {problem.strerror}") from None
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """An existing run. Raises StorageError for what is none, or was written by a newer Viva."""
+        try:
+            content = (path / "run.json").read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raise StorageError(f"{path} is no run folder: it has no run.json") from None
+        except OSError as problem:
+            raise StorageError(f"cannot read {path / 'run.json'}: {problem.strerror}") from None
+        try:
+            head = msgspec.json.decode(content, type=dict[str, Any])
+            if isinstance(head.get("format"), int) and head["format"] > FORMAT:
+                raise StorageError(
+                    f"{path} was written by Viva {head.get('viva', '?')} (folder format {head['format']}); "
+                    f"this Viva knows format {FORMAT}: upgrade it, nothing was changed"
+                )
+            return cls(path, msgspec.json.decode(content, type=RunRecord))
+        except msgspec.DecodeError as problem:
+            raise StorageError(f"{path / 'run.json'} is damaged: {problem}") from None
+
+    def lock(self) -> None:
+        """Make this process the folder's only writer; the lock goes with the process, however it ends."""
+        try:
+            self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._lock, 32, 0).decode("ascii", "replace").strip()
+            raise StorageError(
+                f"another process{f' ({holder})' if holder else ''} is writing to {self.path}; "
+                "wait for it or stop it first"
+            ) from None
+        except OSError as problem:
+            raise StorageError(f"cannot write in the run folder {self.path}: {problem.strerror}") from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"pid {os.getpid()}".encode(), 0)
+
+    @property
+    def writable(self) -> bool:
+        """Whether this process holds the lock."""
+        return self._lock >= 0
+
+    def journal(self, stage: str) -> Journal:
+        """The journal of a stage: "responses" or "annotations"."""
+        return Journal(self.path / f"{stage}.jsonl", write=self.writable)
+
+    def unlock(self) -> None:
+        """Let others write."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def new_run_path(runs: Path, label: str) -> Path:
+    """A fresh folder name: date, time, what, and a few random letters so that two runs of one second differ."""
+    safe = re.sub(r"[^A-Za-z0-9.-]+", "-", label).strip("-.")[:60]
+    return runs / f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}-{secrets.token_hex(2)}"
+
+
+def find_run(path: Path) -> Path:
+    """The folder itself; for `runs/` (or any folder of runs) the newest in it. Raises VivaError when there is none."""
+    if (path / "run.json").exists() or not path.is_dir():
+        return path
+    runs = sorted(path.glob("*/run.json"), key=lambda found: found.stat().st_mtime)
+    if not runs:
+        raise VivaError(f"{path} holds no run")
+    return runs[-1].parent

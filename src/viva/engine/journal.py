@@ -1,0 +1,176 @@
+"""A stage's journal: JSONL, append-only, a line is whole or it is not there.
+
+Every answer is handed to the operating system with one write as soon as it is there, so that killing the process at any
+instant loses only what was still in flight. A line that a crash tore is set aside, not guessed at.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import StorageError
+from viva.types import Failure, Response, StopReason, Usage
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+BALLAST = 4 << 20
+"""Bytes kept in reserve while a run is going on: on a full disk they make room for the answers still in flight."""
+
+
+class Entry(Struct, kw_only=True, omit_defaults=True):
+    """One line: the reply to one request, or why there is none.
+
+    `key` identifies the request by content, `seconds` is the last attempt's latency, `attempts` counts all of them,
+    `at` is seconds since 1970, `reused` names the run that the answer was taken from.
+    """
+
+    key: str
+    benchmark: str
+    model: str
+    question: str
+    sample: int = 0
+    text: str = ""
+    stop_reason: StopReason = "stop"
+    usage: Usage | None = None
+    error: Failure | None = None
+    seconds: float = 0.0
+    attempts: int = 1
+    at: float = 0.0
+    reused: str = ""
+
+    def response(self) -> Response:
+        """The reply without its circumstances."""
+        return Response(text=self.text, stop_reason=self.stop_reason, usage=self.usage, error=self.error)
+
+
+class _Head(Struct):
+    key: str
+    error: Failure | None = None
+
+
+class Journal:
+    """One stage's file, indexed by request key. Open it for writing only under the run folder's lock."""
+
+    def __init__(self, path: Path, *, write: bool) -> None:
+        self.path = path
+        self.answered: dict[str, int] = {}
+        self.failed: dict[str, int] = {}
+        self.full = False
+        self._encode = msgspec.json.Encoder().encode
+        self._decode = msgspec.json.Decoder(Entry).decode
+        self._ballast = path.with_name(f".{path.stem}.ballast")
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY
+            self._file = os.open(path, flags | os.O_CLOEXEC, 0o644)
+        except FileNotFoundError:
+            self._file = -1
+            self._end = 0
+            return
+        except OSError as problem:
+            raise StorageError(f"cannot open {path}: {problem.strerror}") from None
+        self._end = self._index()
+        if write:
+            self._set_torn_tail_aside()
+            self._reserve()
+
+    def _index(self) -> int:
+        """Read every line's key; returns the end of the last whole line."""
+        decode = msgspec.json.Decoder(_Head).decode
+        offset = 0
+        with os.fdopen(os.dup(self._file), "rb") as lines:
+            lines.seek(0)
+            for number, line in enumerate(lines, 1):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    head = decode(line)
+                except msgspec.DecodeError as problem:
+                    raise StorageError(
+                        f"{self.path}, line {number} is damaged ({problem}); remove that line to go on without it"
+                    ) from None
+                self._remember(head.key, head.error, offset, len(line))
+                offset += len(line)
+        return offset
+
+    def _remember(self, key: str, error: Failure | None, offset: int, length: int) -> None:
+        # One integer for both: a run can hold a million entries.
+        place = offset << 32 | length
+        if error is None:
+            self.answered[key] = place
+            self.failed.pop(key, None)
+        elif key not in self.answered:
+            self.failed[key] = place
+
+    def _set_torn_tail_aside(self) -> None:
+        size = os.fstat(self._file).st_size
+        if size > self._end:
+            torn = os.pread(self._file, size - self._end, self._end)
+            with self.path.with_suffix(".torn").open("ab") as aside:
+                aside.write(torn + b"\n")
+            os.ftruncate(self._file, self._end)
+
+    def _reserve(self) -> None:
+        try:
+            self._ballast.write_bytes(os.urandom(1 << 16) * (BALLAST >> 16))  # random: no file system can shrink it
+        except OSError as problem:
+            self._ballast.unlink(missing_ok=True)
+            raise StorageError(
+                f"{self.path.parent} has no room for a run ({problem.strerror}); free some space, then go on"
+            ) from None
+
+    def append(self, entry: Entry) -> None:
+        """Write one line. On a full disk the ballast makes room, and `full` asks the caller to stop."""
+        line = self._encode(entry) + b"\n"
+        try:
+            self._write(line)
+        except OSError as problem:
+            if problem.errno not in _FULL or self.full:
+                raise StorageError(f"cannot write {self.path}: {problem.strerror}") from None
+            self.full = True
+            self._ballast.unlink(missing_ok=True)
+            try:
+                self._write(line)
+            except OSError as again:
+                raise StorageError(f"cannot write {self.path}: {again.strerror}; free some space") from None
+        self._remember(entry.key, entry.error, self._end, len(line))
+        self._end += len(line)
+
+    def _write(self, line: bytes) -> None:
+        written = 0
+        try:
+            while written < len(line):
+                written += os.write(self._file, line[written:] if written else line)
+        except OSError:
+            if written:
+                os.ftruncate(self._file, self._end)
+            raise
+
+    def read(self, key: str) -> Entry | None:
+        """The answer to a request, or its latest failure, or None."""
+        place = self.answered.get(key)
+        if place is None:
+            place = self.failed.get(key)
+        if place is None:
+            return None
+        return self._decode(os.pread(self._file, place & 0xFFFFFFFF, place >> 32))
+
+    def entries(self) -> Iterator[Entry]:
+        """The latest word on every request, in no particular order."""
+        for key in (*self.answered, *self.failed):
+            entry = self.read(key)
+            if entry is not None:
+                yield entry
+
+    def close(self) -> None:
+        """Write through to the disk and give the ballast back."""
+        if self._file >= 0:
+            if self._ballast.exists():
+                os.fsync(self._file)
+                self._ballast.unlink(missing_ok=True)
+            os.close(self._file)
+            self._file = -1

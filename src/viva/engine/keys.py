@@ -1,0 +1,34 @@
+"""What makes two requests the same: the key under which an answer is remembered.
+
+The key covers everything that a reply depends on (provider, model, endpoint, prompt, sampling, number of the sample)
+and nothing else, so that an earlier run's answer to the identical request can be reused, and no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from viva.types import Generate, Sampling
+
+
+class Keys:
+    """Keys of one model's requests under one sampling. `scope` keeps apart what must not share an answer."""
+
+    def __init__(self, identity: Mapping[str, str], sampling: Sampling, scope: str) -> None:
+        self._encode = msgspec.json.Encoder().encode
+        self._start = hashlib.blake2b(
+            self._encode([sorted(identity.items()), sampling, scope]),
+            digest_size=16,
+        )
+
+    def of(self, request: Generate, *, own_question: bool = True) -> str:
+        """The key of one request: 32 hexadecimal digits.
+
+        A judge's requests leave the question out (`own_question=False`): identical answers are judged once.
+        """
+        key = self._start.copy()
+        key.update(self._encode((request.question if own_question else "", request.sample, request.prompt)))
+        return key.hexdigest()
