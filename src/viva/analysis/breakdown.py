@@ -1,0 +1,221 @@
+"""Tables of means with intervals and outcome counts, from rows of scores.
+
+How a cell counts. A reply that cannot be read (unparsed, empty, truncated, refused) earns no point but stays in the
+denominator, as in the papers; what is not the model's doing (no reply, not graded, no usable gold) is left out of the
+mean, marks the cell as incomplete, and is never a zero. The bounds take the full set as denominator: what the mean
+would be if everything unscored were wrong, and if it were right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+from msgspec import Struct
+
+from viva.analysis.uncertainty import clustered, standard_deviation, stratified, wilson
+from viva.types import OUTCOMES, SCORED, UNANSWERED, Layout, Line, ScoreRow
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """One number with all that belongs to it. Shares are in 0..1; `mean` is None where nothing could be scored."""
+
+    n: int
+    """Answers in all: the full denominator."""
+    mean: float | None
+    low: float | None = None
+    high: float | None = None
+    floor: float = 0.0
+    """The mean over all n if everything unscored were wrong."""
+    ceiling: float = 1.0
+    sd: float | None = None
+    """Standard deviation of the mean over repeats."""
+    outcomes: dict[str, int] = {}
+
+    @property
+    def unanswered(self) -> int:
+        """Answers that are missing from the mean."""
+        return sum(self.outcomes.get(outcome, 0) for outcome in UNANSWERED)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the mean rests on everything that was asked."""
+        return self.unanswered == 0
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """A layout filled in for one model and exam."""
+
+    exam: str
+    model: str
+    name: str
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    detail: bool
+    cells: tuple[tuple[Cell, ...], ...]
+
+
+def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
+    """Rows of scores as a data frame, a column a tag (null where an exam has no such tag)."""
+    columns: dict[str, list[object]] = {
+        name: [] for name in ("exam", "model", "question", "sample", "repeat", "value", "outcome")
+    }
+    tags: dict[str, list[object]] = {}
+    for count, row in enumerate(rows):
+        columns["exam"].append(row.exam)
+        columns["model"].append(row.model)
+        columns["question"].append(row.question)
+        columns["sample"].append(row.sample)
+        columns["repeat"].append(row.repeat)
+        columns["value"].append(row.value)
+        columns["outcome"].append(row.outcome)
+        for tag, value in row.tags.items():
+            if tag not in tags:
+                tags[tag] = [None] * count
+            tags[tag].append(value)
+        for values in tags.values():
+            if len(values) <= count:
+                values.append(None)
+    text = pl.Categorical
+    types = {"exam": text, "model": text, "outcome": text, "value": pl.Float64, "sample": pl.Int32, "repeat": pl.Int32}
+    return pl.DataFrame(
+        columns | {f"tag:{tag}": values for tag, values in tags.items()},
+        schema_overrides=types | {f"tag:{tag}": text for tag in tags},
+        strict=False,
+    )
+
+
+class Breakdown:
+    """The scores of one model on one exam, summed up a question, ready for any cell."""
+
+    def __init__(self, scores: pl.DataFrame) -> None:
+        tags = [name for name in scores.columns if name.startswith("tag:")]
+        unanswered = pl.col("outcome").is_in(sorted(UNANSWERED))
+        points = pl.when(unanswered).then(0.0).otherwise(pl.col("value").fill_null(0.0))
+        unscored = ~pl.col("outcome").is_in(sorted(SCORED))
+        self._repeats = scores["repeat"].n_unique()
+        marked = scores.with_columns(
+            pl.col("outcome").cast(pl.String),
+        ).with_columns(
+            points=points,
+            answered=(~unanswered).cast(pl.Int64),
+            floor=pl.when(unscored).then(0.0).otherwise(points),
+            ceiling=pl.when(unscored).then(1.0).otherwise(points),
+            fraction=((points != 0.0) & (points != 1.0)).cast(pl.Int64),
+        )
+        self._answers = marked
+        self._questions = marked.group_by(["question", *tags], maintain_order=True).agg(
+            pl.len().cast(pl.Int64).alias("n"),
+            pl.col("points", "answered", "floor", "ceiling", "fraction").sum(),
+            *((pl.col("outcome") == outcome).sum().cast(pl.Int64).alias(f"outcome:{outcome}") for outcome in OUTCOMES),
+        )
+
+    def table(self, layout: Layout, exam: str, model: str) -> Table:
+        """A layout's cells."""
+        return Table(
+            exam=exam,
+            model=model,
+            name=layout.name,
+            title=layout.title,
+            rows=tuple(row.label for row in layout.rows),
+            columns=tuple(column.label for column in layout.columns),
+            detail=layout.detail,
+            cells=tuple(tuple(self.cell(row, column) for column in layout.columns) for row in layout.rows),
+        )
+
+    def cell(self, *lines: Line) -> Cell:
+        """The answers that all `lines` share, averaged as they say."""
+        over = next((line.over for line in lines if line.over), "")
+        part = self._part(self._questions, lines)
+        summed = part.select(
+            pl.len().alias("clusters"),
+            pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(),
+            *_products(),
+            *(pl.col(f"outcome:{outcome}").sum() for outcome in OUTCOMES),
+        ).row(0, named=True)
+        n, answered = int(summed["n"]), int(summed["answered"])
+        outcomes: dict[str, int] = {name: count for name in OUTCOMES if (count := int(summed[f"outcome:{name}"]))}
+        if not n:
+            return Cell(n=0, mean=None)
+        if over:
+            mean, low, high, floor, ceiling = _macro(part, over)
+        else:
+            mean, low, high = _micro(summed)
+            floor, ceiling = summed["floor"] / n, summed["ceiling"] / n
+        sd = self._deviation(lines, over) if self._repeats > 1 and answered else None
+        return Cell(n=n, mean=mean, low=low, high=high, floor=floor, ceiling=ceiling, sd=sd, outcomes=outcomes)
+
+    def _part(self, data: pl.DataFrame, lines: Sequence[Line]) -> pl.DataFrame:
+        conditions = [
+            pl.col(f"tag:{tag}").cast(pl.String).is_in(values) if f"tag:{tag}" in data.columns else pl.lit(value=False)
+            for line in lines
+            for tag, values in line.where.items()
+        ]
+        return data.filter(*conditions) if conditions else data
+
+    def _deviation(self, lines: Sequence[Line], over: str) -> float | None:
+        part = self._part(self._answers, lines).filter(pl.col("answered") == 1)
+        groups = ["repeat", f"tag:{over}"] if over else ["repeat"]
+        means = part.group_by(groups).agg(pl.col("points").mean())
+        if over:
+            means = means.group_by("repeat").agg(pl.col("points").mean())
+        return standard_deviation(means["points"].to_list())
+
+
+def _products() -> tuple[pl.Expr, ...]:
+    points, answered = pl.col("points"), pl.col("answered")
+    return (
+        (points * points).sum().alias("pp"),
+        (points * answered).sum().alias("pa"),
+        (answered * answered).sum().alias("aa"),
+        (answered > 0).sum().alias("heard"),
+    )
+
+
+def _squares(summed: dict[str, float], mean: float) -> float:
+    """Σ (points − mean × answers)² over questions, from the sums of products."""
+    return max(0.0, summed["pp"] - 2 * mean * summed["pa"] + mean * mean * summed["aa"])
+
+
+def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float | None]:
+    answered, questions = int(summed["answered"]), int(summed["heard"])
+    if not answered:
+        return None, None, None
+    mean = summed["points"] / answered
+    squares = _squares(summed, mean)
+    once = answered == questions
+    # Where all answers agree a t interval has no width, though the sample is finite: Wilson over the questions has one.
+    if not summed["fraction"] and (once or squares < 1e-9):
+        interval = wilson(mean * questions, questions)
+    else:
+        interval = clustered(mean, squares, questions, answered)
+    return (mean, *interval) if interval else (mean, None, None)
+
+
+def _macro(part: pl.DataFrame, over: str) -> tuple[float | None, float | None, float | None, float, float]:
+    """The mean over groups of the groups' means, with its interval and bounds."""
+    groups = part.group_by(f"tag:{over}").agg(
+        pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(), *_products()
+    )
+    means: list[float] = []
+    variances: list[float] = []
+    for group in groups.iter_rows(named=True):
+        answered, questions = group["answered"], group["heard"]
+        if not answered:
+            continue
+        mean = group["points"] / answered
+        means.append(mean)
+        if questions > 1:
+            variances.append(_squares(group, mean) * questions / (questions - 1) / answered**2)
+    floor = (groups["floor"] / groups["n"]).mean()
+    ceiling = (groups["ceiling"] / groups["n"]).mean()
+    bounds = (float(floor or 0.0), float(ceiling or 0.0))  # type: ignore[arg-type]
+    if not means:
+        return None, None, None, *bounds
+    mean = sum(means) / len(means)
+    interval = stratified(mean, variances) if len(variances) == len(means) else None
+    if interval and interval[0] == interval[1] and not groups["fraction"].sum():
+        answered = int(groups["answered"].sum())
+        interval = wilson(mean * answered, answered)
+    return (mean, *interval, *bounds) if interval else (mean, None, None, *bounds)

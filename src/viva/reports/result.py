@@ -1,0 +1,175 @@
+"""What a report is made of: results, signatures, and the grid of strings that every printed form shares."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.breakdown import Cell, Table
+from viva.engine.folder import ExamRecord, RunRecord
+
+UNSURE = "†"
+"""Marks a mean that leaves something out."""
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """One model's result on one exam."""
+
+    exam: str
+    benchmark: str
+    language: str
+    model: str
+    overall: Cell
+    tables: tuple[Table, ...]
+    signature: str
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """A run's results, and what should be known beside them."""
+
+    run: str
+    results: tuple[Result, ...]
+    notes: tuple[str, ...] = ()
+
+
+def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
+    """What produced a number, in one line: everything that, changed, could change it (after sacreBLEU)."""
+    spec = exam.spec
+    sampling = record.sampling
+    prompts = hashlib.sha256(msgspec.json.encode(exam.templates, order="deterministic")).hexdigest()[:8]
+    parts = {
+        "benchmark": f"{spec.benchmark}.{exam.version}",
+        "lang": spec.language,
+        "shots": spec.shots,
+        "cot": "yes" if spec.chain_of_thought else "no",
+        "form": spec.form,
+        "only": spec.only or "all",
+        "n": exam.questions,
+        "limit": spec.limit if spec.limit is not None else "none",
+        "prompt": prompts,
+        "extract": "as-published" if spec.as_published else "viva",
+        "data": exam.fingerprint + (".sample" if exam.data is None else ""),
+        "model": model,
+        "judge": f"{record.judge.name}x{record.judge_samples}" if record.judge else "none",
+        "samples": f"{record.samples}x{record.repeats}",
+        "temp": "server" if sampling.temperature is None else f"{sampling.temperature:g}",
+        "top_p": "server" if sampling.top_p is None else f"{sampling.top_p:g}",
+        "max_tokens": sampling.max_tokens or "server",
+        "context": spec.context or "none",
+        "seed": record.seed,
+        "viva": record.viva,
+    }
+    return "|".join(f"{name}:{value}" for name, value in parts.items())
+
+
+def percent(share: float | None, digits: int = 2) -> str:
+    """A share of 1 as per cent, without the sign; an en dash where there is none."""
+    return "–" if share is None else f"{100 * share:.{digits}f}"
+
+
+def cell_text(cell: Cell) -> str:
+    """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats."""
+    if cell.mean is None:
+        return "–" if not cell.n else f"–{UNSURE}"
+    text = percent(cell.mean) + ("" if cell.complete else UNSURE)
+    if cell.sd is not None:
+        text += f" ± {percent(cell.sd)}"
+    if cell.low is not None:
+        text += f" [{percent(cell.low, 1)}, {percent(cell.high, 1)}]"
+    return text
+
+
+def outcomes_text(cell: Cell) -> str:
+    """`right 812, wrong 500, unparsed 24`."""
+    return ", ".join(f"{outcome} {count}" for outcome, count in cell.outcomes.items()) or "–"
+
+
+def bounds_text(cell: Cell) -> str:
+    """`60.10–62.00`: the mean if all unscored were wrong, and right; empty when nothing is unscored."""
+    if cell.floor == cell.ceiling or not cell.n:
+        return ""
+    return f"{percent(cell.floor)}–{percent(cell.ceiling)}"
+
+
+class Grid(Struct, frozen=True):
+    """A table as strings: a header, rows, and what it is about."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def grid(table: Table) -> Grid:
+    """A table's cells with, for every row, its number of answers, outcomes and bounds (of its last column)."""
+    totals = [cells[-1] for cells in table.cells]
+    bounded = any(bounds_text(total) for total in totals)
+    header = ("", *table.columns, "n", "outcomes", *(("bounds",) if bounded else ()))
+    rows = tuple(
+        (
+            label,
+            *map(cell_text, cells),
+            f"{total.n:,}",
+            outcomes_text(total),
+            *((bounds_text(total),) if bounded else ()),
+        )
+        for label, cells, total in zip(table.rows, table.cells, totals, strict=True)
+        if total.n
+    )
+    return Grid(f"{table.title} · {table.exam} · {table.model}", header, rows)
+
+
+def summary(results: Sequence[Result]) -> Grid:
+    """A row a model and exam: the overall score."""
+    header = ("model", "exam", "score", "n", "outcomes", "bounds")
+    rows = tuple(
+        (
+            result.model,
+            result.exam,
+            cell_text(result.overall),
+            f"{result.overall.n:,}",
+            outcomes_text(result.overall),
+            bounds_text(result.overall),
+        )
+        for result in results
+    )
+    return Grid("Summary (per cent, 95 % interval)", header, rows)
+
+
+def side_by_side(results: Sequence[Result]) -> list[Grid]:
+    """Languages beside each other: for every model that sat one benchmark in several, its tables' last columns."""
+    grids: list[Grid] = []
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.benchmark, result.model), []).append(result)
+    for (benchmark, model), sat in groups.items():
+        if len({result.language for result in sat}) < 2:
+            continue
+        for index, table in enumerate(sat[0].tables):
+            if table.detail or any(len(result.tables) <= index for result in sat):
+                continue
+            columns = [dict(zip(r.tables[index].rows, r.tables[index].cells, strict=True)) for r in sat]
+            rows = tuple(
+                (label, *(cell_text(column[label][-1]) if label in column else "–" for column in columns))
+                for label in table.rows
+            )
+            title = f"{table.title}, languages side by side · {benchmark} · {model}"
+            grids.append(Grid(title, ("", *(result.language for result in sat)), rows))
+    return grids
+
+
+def footnotes(results: Sequence[Result]) -> list[str]:
+    """What a reader must know about marked means; every one that leaves something out has its bounds in the table."""
+    notes: list[str] = []
+    for result in results:
+        cell = result.overall
+        if cell.complete:
+            continue
+        left = {name: cell.outcomes.get(name, 0) for name in ("ungraded", "error", "unsound")}
+        said = ", ".join(f"{count:,} {name}" for name, count in left.items() if count)
+        hint = " (blanks and open-ended answers need --judge MODEL)" if left["ungraded"] else ""
+        bounds = f"over all {cell.n:,} the score lies between {bounds_text(cell).replace('–', ' and ')}"
+        notes.append(f"{UNSURE} {result.model} on {result.exam}: the mean leaves out {said}{hint}; {bounds}.")
+    return notes
