@@ -1,0 +1,115 @@
+"""`viva check`: a data set and its grading, tested with the set's own gold answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from viva.cli.exams import label, open_exams
+from viva.cli.options import Choice, exam_options, pick
+from viva.errors import EXIT_INCOMPLETE
+from viva.prompting import prompt_text
+from viva.reports.text import one_line
+from viva.scorers.golden import phrasings, wrong_answer
+from viva.types import Defect, Exam, Question, Response, Sampling
+
+
+@click.command(name="check", short_help="Test a data set and its grading with its own gold answers.")
+@click.argument("benchmark")
+@click.option("--all", "show_all", is_flag=True, help="List every defect, also the many of a kind that were repaired.")
+@exam_options
+def check_command(benchmark: str, show_all: bool, **given: Any) -> int:
+    """For every question of BENCHMARK: its gold answer, in several phrasings, must score 1, a wrong one 0, and an empty
+    reply must be unscored as empty. Lists the data set's defects. Exit code 3 when a sound question fails.
+
+    All languages are checked unless --language says otherwise.
+    """
+    choice = pick(Choice, given)
+    if not choice.language and choice.data is not None:
+        choice.language = ("all",)
+    failed = 0
+    for exam, _ in open_exams((benchmark,), choice):
+        found = failures(exam)
+        failed += len(found)
+        unsound = sum(1 for question in exam.questions() if question.answer is None)
+        kinds = Counter(question.kind for question in exam.questions())
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        click.echo(
+            f"{label(exam)}: {len(exam):,} questions ({counts}), {len(exam) - unsound:,} sound, {unsound} unsound"
+        )
+        for line in _defect_lines(list(exam.defects), show_all=show_all):
+            click.echo(f"  {line}")
+        for failure in found[:20]:
+            click.echo(f"  FAILED {failure}")
+        verdict = (
+            f"{len(found)} failures" if found else "gold scores 1, wrong scores 0, empty is empty: all as it should be"
+        )
+        click.echo(f"  self-test: {verdict}")
+    return EXIT_INCOMPLETE if failed else 0
+
+
+def failures(exam: Exam, at_most: int | None = None) -> list[str]:
+    """What went wrong in the self-test, in words; with `at_most`, over so many questions evenly spread."""
+    step = max(1, len(exam) // at_most) if at_most else 1
+    found: list[str] = []
+    for index, question in enumerate(exam.questions()):
+        if index % step == 0:
+            found.extend(f"question {question.id}: {problem}" for problem in _problems(exam, question))
+    return found
+
+
+def _problems(exam: Exam, question: Question) -> Iterator[str]:
+    if not exam.request(question, 0, Sampling()).prompt:
+        yield "its prompt is empty"
+    if question.answer is None:
+        score = exam.score(question, Response(text="A"), ())
+        if score.outcome != "unsound":
+            yield f"has no usable gold answer, yet an answer is {score.outcome}"
+        return
+    if exam.spec.as_published:
+        return  # the authors' readings are wrong for some gold answers: that is what --as-published is for
+    empty = exam.score(question, Response(text=" \n"), ())
+    if empty.value is not None or empty.outcome != "empty":
+        yield f"an empty reply is {empty.outcome}, not empty"
+    if question.kind in ("blank", "open"):
+        yield from _judged_problems(exam, question)
+        return
+    for reply in phrasings(question, question.answer):
+        score = exam.score(question, Response(text=reply), ())
+        if score.value != 1.0:
+            yield f"gold {question.answer} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
+    for reply in phrasings(question, wrong_answer(question)):
+        score = exam.score(question, Response(text=reply), ())
+        if score.value != 0.0:
+            yield f"the wrong {wrong_answer(question)} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
+
+
+def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:
+    """A judged question: the judge is asked about the gold answer, and its best and worst verdicts count as such."""
+    gold = Response(text=str(question.answer))
+    requests = exam.judgements(question, gold, 1)
+    if len(requests) != 1 or str(question.answer) not in prompt_text(requests[0].prompt):
+        yield "the judge would not see the gold answer"
+    best, worst = ("1", "0") if question.kind == "blank" else ("10", "1")
+    for mark, wanted in ((best, 1.0), (worst, 0.0 if question.kind == "blank" else 0.1)):
+        score = exam.score(question, gold, (f"Reason.\nVERDICT: {mark}",))
+        if score.value != wanted:
+            yield f"the verdict {mark} scores {score.value}, not {wanted}"
+    if exam.score(question, gold, ()).outcome != "ungraded":
+        yield "without a verdict it is graded all the same"
+
+
+def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
+    grouped: dict[tuple[str, str], list[Defect]] = {}
+    for defect in defects:
+        grouped.setdefault((defect.kind, defect.action), []).append(defect)
+    for (kind, action), group in grouped.items():
+        yield f"{kind}: {len(group)} ({action})"
+        shown = group if show_all or len(group) <= 20 else group[:3]
+        for defect in shown:
+            yield f"    {defect.question}: {one_line(defect.detail, 150)}"
+        if len(shown) < len(group):
+            yield f"    ... and {len(group) - len(shown)} more (--all lists them)"

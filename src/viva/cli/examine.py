@@ -1,0 +1,300 @@
+"""Carry a run through its stages: answers, verdicts, scores, report. `run`, `resume`, `grade` and `score` meet here."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from msgspec import Struct
+
+from viva.cli.exams import data_notes, label, reopen
+from viva.cli.options import Limits, per_provider
+from viva.cli.progress import Progress
+from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out, disk_full
+from viva.engine.budget import Budget, Price, list_price
+from viva.engine.folder import ModelRecord, RunFolder, find_run
+from viva.engine.journal import Journal
+from viva.engine.limits import Adaptive, Ceiling, Fixed, Pace, Policy
+from viva.engine.stages import Bench, Sitting, answers_wanted, verdicts_wanted
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
+from viva.models import Endpoint, connect
+from viva.types import Exam, Model
+
+
+class Examination(Struct, kw_only=True):
+    """A run opened for work: its folder, exams, models and judge."""
+
+    folder: RunFolder
+    exams: list[Exam]
+    sittings: list[Sitting]
+    bench: Bench | None
+    limits: Limits
+
+    @property
+    def models(self) -> list[Model]:
+        """Every model once, the judge included."""
+        found = {id(sitting.model): sitting.model for sitting in self.sittings}
+        if self.bench:
+            found[id(self.bench.model)] = self.bench.model
+        return list(found.values())
+
+    def notes(self) -> list[str]:
+        """What belongs beside the numbers."""
+        records = self.folder.record.exams
+        return [
+            note
+            for exam, record in zip(self.exams, records, strict=True)
+            for note in data_notes(exam, Path(record.data) if record.data else None)
+        ]
+
+
+def prepare(folder: RunFolder, limits: Limits, exams: list[Exam] | None = None) -> Examination:
+    """Open what run.json describes: exams (unless given), models, judge, prices."""
+    record = folder.record
+    opened = exams or [reopen(exam) for exam in record.exams]
+    prices = _prices(limits.price)
+    models = [reach(model, record.seed) for model in record.models]
+    sittings = [
+        Sitting.of(
+            exam,
+            label(exam),
+            model,
+            record.sampling,
+            record.samples,
+            record.repeats,
+            _price(model, prices),
+        )
+        for model in models
+        for exam in opened
+    ]
+    bench: Bench | None = None
+    if record.judge:
+        judge = reach(record.judge, record.seed)
+        bench = Bench(judge, record.judge_samples, _price(judge, prices))
+    if limits.max_cost is not None:
+        for model in (*models, *([bench.model] if bench else [])):
+            if _price(model, prices) is None:
+                raise VivaError(f"--max-cost needs the price of {model.name}: give --price {model.name}=IN/OUT")
+    return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench, limits=limits)
+
+
+def reach(record: ModelRecord, seed: int) -> Model:
+    """Connect to a model that run.json names."""
+    return connect(record.name, Endpoint(base_url=record.base_url, key_variable=record.key_variable, seed=seed))
+
+
+def _prices(values: tuple[str, ...]) -> dict[str, Price]:
+    prices: dict[str, Price] = {}
+    for value in values:
+        name, _, amounts = value.rpartition("=")
+        try:
+            paid, earned = (float(part) for part in amounts.split("/"))
+        except ValueError:
+            raise VivaError(
+                f"--price {value!r}: write IN/OUT or MODEL=IN/OUT, in US dollars per million tokens"
+            ) from None
+        prices[name] = Price(paid, earned)
+    return prices
+
+
+def _price(model: Model, given: Mapping[str, Price]) -> Price | None:
+    price = given.get(model.name) or given.get("")
+    if price:
+        return price
+    provider = model.identity.get("provider", "")
+    if provider in ("baseline", "replay"):
+        return Price(0.0, 0.0)
+    if provider == "openai" and "api.openai.com" not in model.identity.get("endpoint", ""):
+        return None  # a server of one's own: its list price would be somebody else's
+    return list_price(provider, model.identity.get("model", ""))
+
+
+def examine(examination: Examination, reuse: tuple[Path, ...] = ()) -> int:
+    """Ask what is missing, then the judge. Returns the exit code; the folder holds everything that came back."""
+    folder = examination.folder
+    limits = examination.limits
+    budget = Budget(limits.max_requests, limits.max_cost)
+    earlier = [RunFolder.open(find_run(path)) for path in reuse]
+    with ExitStack() as stack:
+        answers = folder.journal("responses")
+        stack.callback(answers.close)
+        code = _stage(
+            examination,
+            "asking",
+            answers,
+            budget,
+            lambda tally: _answer_tasks(examination, answers, _earlier(earlier, "responses", stack), tally),
+            sum(len(sitting.exam) * sitting.samples for sitting in examination.sittings),
+        )
+        bench = examination.bench
+        if bench and code in (EXIT_OK, EXIT_INCOMPLETE):
+            verdicts = folder.journal("annotations")
+            stack.callback(verdicts.close)
+            judged = _stage(
+                examination,
+                "judging",
+                verdicts,
+                budget,
+                lambda tally: _verdict_tasks(
+                    examination, bench, answers, verdicts, _earlier(earlier, "annotations", stack), tally
+                ),
+                _judgements_wanted(examination, bench, answers),
+            )
+            code = judged or code
+    return code
+
+
+def _earlier(folders: list[RunFolder], stage: str, stack: ExitStack) -> list[tuple[str, Journal]]:
+    found = [(folder.path.name, folder.journal(stage)) for folder in folders]
+    for _, journal in found:
+        stack.callback(journal.close)
+    return found
+
+
+Tasks = dict[str, list[Iterator[Task]]]
+
+
+def _answer_tasks(
+    examination: Examination, answers: Journal, earlier: list[tuple[str, Journal]], tally: Tally
+) -> Tasks:
+    lanes: Tasks = {}
+    by_model: dict[int, list[Iterator[Task]]] = {}
+    for sitting in examination.sittings:
+        wanted = answers_wanted(sitting, answers, earlier, tally)
+        by_model.setdefault(id(sitting.model), []).append(wanted)
+    for model in examination.models:
+        if id(model) in by_model:
+            lanes.setdefault(model.lane, []).append(_chain(by_model[id(model)]))
+    return lanes
+
+
+def _chain(iterators: list[Iterator[Task]]) -> Iterator[Task]:
+    for iterator in iterators:
+        yield from iterator
+
+
+def _verdict_tasks(
+    examination: Examination,
+    bench: Bench,
+    answers: Journal,
+    verdicts: Journal,
+    earlier: list[tuple[str, Journal]],
+    tally: Tally,
+) -> Tasks:
+    wanted = [verdicts_wanted(sitting, bench, answers, verdicts, earlier, tally) for sitting in examination.sittings]
+    return {bench.model.lane: [_chain(wanted)]}
+
+
+def _judgements_wanted(examination: Examination, bench: Bench, answers: Journal) -> int:
+    """How many verdicts there are to get, for the progress line: one pass over the answers."""
+    keys: set[str] = set()
+    for sitting in examination.sittings:
+        for question in sitting.exam.questions():
+            if question.kind not in ("blank", "open"):
+                continue
+            for key, _ in sitting.requests(question):
+                entry = answers.read(key)
+                if entry and not entry.error:
+                    keys.update(key for key, _ in bench.requests(sitting, question, entry.response()))
+    return len(keys)
+
+
+def _stage(
+    examination: Examination,
+    name: str,
+    journal: Journal,
+    budget: Budget,
+    tasks: Callable[[Tally], Tasks],
+    total: int,
+) -> int:
+    limits = examination.limits
+    tally = Tally(total=total)
+    policy = Policy(attempt=limits.timeout, question=limits.question_timeout, attempts=limits.attempts)
+
+    async def work() -> Run:
+        run = Run(journal, budget, policy, tally)
+        progress = Progress(limits.progress, name, tally)
+        lanes = {lane: _plan(lane, found, limits) for lane, found in tasks(tally).items()}
+        shown = asyncio.create_task(progress.show())
+        asking = asyncio.create_task(carry_out(run, lanes))
+        _listen(run, asking)
+        try:
+            await asking
+        except asyncio.CancelledError:
+            run.finish("interrupted")
+        finally:
+            shown.cancel()
+            for model in examination.models:
+                await model.close()
+            progress.close()
+        return run
+
+    run = asyncio.run(work())
+    return _verdict_on(run, examination.folder.path, tally)
+
+
+def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
+    provider = lane.split(maxsplit=1)[0]
+    concurrency = per_provider(limits.concurrency, "--concurrency")
+    paces = per_provider(limits.requests_per_minute, "--requests-per-minute")
+    wanted = concurrency.get(provider, concurrency.get("", "auto"))
+    ceiling: Ceiling
+    if provider in ("baseline", "replay"):
+        ceiling = Fixed(1)  # they answer at once; more workers would only take turns
+    elif wanted == "auto":
+        ceiling = Adaptive()
+    elif wanted.isdecimal() and int(wanted) > 0:
+        ceiling = Fixed(int(wanted))
+    else:
+        raise VivaError(f"--concurrency {wanted!r} is neither a number from 1 on nor `auto`")
+    pace = paces.get(provider, paces.get("", "0"))
+    try:
+        return LanePlan(tasks, ceiling, Pace(float(pace) or None))
+    except ValueError:
+        raise VivaError(f"--requests-per-minute {pace!r} is no number") from None
+
+
+def _listen(run: Run, asking: asyncio.Task[None]) -> None:
+    """Ctrl-C once: finish what is in flight. Twice: stop at once."""
+    loop = asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        if run.stop == "interrupted":
+            asking.cancel()
+            return
+        run.finish("interrupted")
+        waiting = f"{run.tally.in_flight} in flight" if run.tally.in_flight else "nothing in flight"
+        print(f"\nviva: finishing ({waiting}); Ctrl-C again stops at once", file=sys.stderr, flush=True)
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, interrupt)
+
+
+def _verdict_on(run: Run, path: Path, tally: Tally) -> int:
+    resume = f"viva resume {path}"
+    for model, why in run.refused.items():
+        print(f"viva: {model} was given up: {why}", file=sys.stderr)
+    if run.stop == "disk":
+        raise disk_full(run)
+    missing = tally.total - tally.answered - tally.kept
+    if run.stop == "interrupted":
+        print(f"viva: interrupted, {missing:,} not answered yet; go on with: {resume}", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    if run.stop == "budget":
+        print(
+            f"viva: the limit of this run is reached, {missing:,} not answered yet; go on with: {resume}",
+            file=sys.stderr,
+        )
+        return EXIT_INCOMPLETE
+    if run.refused:
+        print(f"viva: {missing:,} not answered; mend that, then: {resume}", file=sys.stderr)
+        return EXIT_REFUSED
+    if missing > 0:
+        last = f" (last error: {tally.last_error})" if tally.last_error else ""
+        print(f"viva: {missing:,} not answered{last}; try those again with: {resume}", file=sys.stderr)
+        return EXIT_INCOMPLETE
+    return EXIT_OK

@@ -1,0 +1,97 @@
+"""Opening exams: from options for a new run, from run.json for an old one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from viva.benchmarks import BENCHMARKS, find_benchmark
+from viva.cli.options import Choice, data_folder, specs
+from viva.engine.folder import ExamRecord
+from viva.errors import DataError, VivaError
+from viva.prompting import read_templates
+from viva.types import Exam
+
+
+def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, Path | None]]:
+    """Every exam that the options ask for, with its data folder (None for the bundled sample)."""
+    names = list(dict.fromkeys(benchmarks))
+    templates = _templates(choice.prompts, names)
+    opened: list[tuple[Exam, Path | None]] = []
+    for name in names:
+        benchmark = find_benchmark(name)
+        data = data_folder(choice, name)
+        supported = benchmark.about.languages
+        named = {part.strip() for given in choice.language for part in given.split(",") if part.strip()}
+        if len(names) == 1 and named - set(supported) - {"all"}:
+            wrong = sorted(named - set(supported))[0]
+            raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
+        for spec in specs(choice, name, supported):
+            exam = benchmark.open(spec, data, templates.get(name))
+            if len(exam) == 0:
+                raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
+            opened.append((exam, data.resolve() if data else None))
+    return opened
+
+
+def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, object]]:
+    """A prompt file's templates for each benchmark: a table of its name, or the whole file when there is only one."""
+    if path is None:
+        return {}
+    content = read_templates(path)
+    named = {key: value for key, value in content.items() if key in BENCHMARKS}
+    if named:
+        if len(named) < len(content) or not all(isinstance(value, dict) for value in named.values()):
+            raise DataError(f"{path}: with a table [{next(iter(named))}], everything must stand in such tables")
+        return {name: cast("dict[str, object]", value) for name, value in named.items()}
+    if len(names) > 1:
+        raise DataError(f"{path} must say which templates are whose: put them in tables [{names[0]}], [{names[1]}]")
+    return {names[0]: content}
+
+
+def reopen(record: ExamRecord) -> Exam:
+    """An exam as run.json describes it. Raises DataError when its data is not what it was."""
+    data = Path(record.data) if record.data else None
+    templates: dict[str, Any] = record.templates
+    exam = find_benchmark(record.spec.benchmark).open(record.spec, data, templates)
+    if exam.fingerprint != record.fingerprint:
+        where = record.data or "the bundled sample"
+        raise DataError(
+            f"the data of this run has changed: {where} now has the fingerprint {exam.fingerprint}, the run "
+            f"was made with {record.fingerprint}; put the old files back, or start a new run (--reuse takes over what still fits)"
+        )
+    return exam
+
+
+def label(exam: Exam) -> str:
+    """How a run calls an exam: benchmark and language."""
+    return f"{exam.spec.benchmark}-{exam.spec.language}"
+
+
+def remember(exam: Exam, data: Path | None) -> ExamRecord:
+    """An exam for run.json."""
+    return ExamRecord(
+        spec=exam.spec,
+        data=str(data) if data else None,
+        fingerprint=exam.fingerprint,
+        questions=len(exam),
+        version=find_benchmark(exam.spec.benchmark).about.version,
+        templates=dict(exam.templates),
+    )
+
+
+def data_notes(exam: Exam, data: Path | None) -> list[str]:
+    """What a user should know about an exam's data before trusting a number."""
+    notes: list[str] = []
+    name = label(exam)
+    if data is None:
+        notes.append(f"{name}: Viva's own bundled sample of {len(exam)} questions, not the published set (--data DIR).")
+    counted: dict[tuple[str, str], int] = {}
+    for defect in exam.defects:
+        counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
+    if counted:
+        found = ", ".join(f"{kind} {count} ({action})" for (kind, action), count in counted.items())
+        notes.append(f"{name}: defects in the data: {found}; `viva check {exam.spec.benchmark}` lists them.")
+    if exam.dropped_exemplars:
+        notes.append(f"{name}: {exam.dropped_exemplars} exemplars did not fit the context and were left out.")
+    return notes

@@ -1,0 +1,138 @@
+"""`viva grade`: answers collected elsewhere, as if a model had just given them."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from viva import __version__
+from viva.cli.examine import examine, prepare
+from viva.cli.exams import open_exams, remember
+from viva.cli.options import (
+    Choice,
+    Grading,
+    Limits,
+    Output,
+    engine_options,
+    exam_options,
+    judge_options,
+    pick,
+)
+from viva.cli.reporting import emit, grade_run, print_report
+from viva.cli.run import judge_record
+from viva.engine.folder import ModelRecord, RunFolder, RunRecord, new_run_path
+from viva.errors import DataError
+from viva.models import Endpoint
+from viva.models.replay import Replay
+from viva.models.replay import connect as open_replay
+from viva.types import Exam, Sampling, ScoreRow
+
+
+@click.command(name="grade", short_help="Grade answers collected elsewhere.")
+@click.argument("benchmark")
+@click.argument("answers", type=click.Path(path_type=Path))
+@click.option(
+    "--scores",
+    "--out",
+    "scores",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a CSV row per answer: question, sample, score, outcome, read, model.",
+)
+@exam_options
+@judge_options
+@engine_options
+@click.option(
+    "--run", "run_path", type=click.Path(path_type=Path), metavar="FOLDER", help="Run folder.  [default: new]"
+)
+@click.option(
+    "--format",
+    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
+    default="terminal",
+    show_default=True,
+    help="How the tables are printed.",
+)
+@click.option("--all", is_flag=True, help="Also the long tables (every subject).")
+def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: Path | None, **given: Any) -> int:
+    """Grade the ANSWERS to BENCHMARK's questions in a file: JSONL or CSV rows of `question` (id), `sample`, `text`.
+
+    Ids are those of the published files (CS-Bench: ID; CMMLU: subject/row, counted from 0, as in agronomy/0). Without
+    --language, CS-Bench is graded in the language that the ids belong to. Questions without an answer count as missing.
+    """
+    choice = pick(Choice, given)
+    replay = open_replay(str(answers.resolve()), Endpoint())
+    if benchmark == "csbench" and not choice.language:
+        choice.language = _language_of(replay, choice)
+    opened = open_exams((benchmark,), choice)
+    exams = [exam for exam, _ in opened]
+    _refuse_strangers(replay, exams, answers, limited=choice.limit is not None or bool(choice.only))
+    judging = pick(Grading, given)
+    record = RunRecord(
+        viva=__version__,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        command=["viva", *sys.argv[1:]],
+        exams=[remember(exam, data) for exam, data in opened],
+        models=[ModelRecord(name=replay.name)],
+        judge=judge_record(judging, judging.judge_base_url, judging.judge_key_env),
+        judge_samples=judging.judge_samples,
+        samples=replay.samples,
+        seed=choice.seed or 0,
+        sampling=Sampling(),
+    )
+    limits = pick(Limits, given)
+    path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{answers.name}")
+    examination = prepare(RunFolder(path, record), limits, exams)
+    examination.folder = RunFolder.create(path, record)
+    try:
+        code = examine(examination)
+        report, rows = grade_run(examination)
+    finally:
+        examination.folder.unlock()
+    print_report(report, pick(Output, given))
+    if scores:
+        emit(scores_csv(rows), scores)
+    return code
+
+
+def scores_csv(rows: list[ScoreRow]) -> str:
+    """A row an answer; the score is empty where an answer is unscored."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["question", "sample", "score", "outcome", "read", "model"])
+    for row in rows:
+        score = "" if row.value is None else f"{row.value:g}"
+        table.writerow([row.question, row.sample, score, row.outcome, row.answer[:200], row.model])
+    return out.getvalue()
+
+
+def _language_of(replay: Replay, choice: Choice) -> tuple[str, ...]:
+    """The language whose ids the answers carry: CS-Bench numbers its languages apart."""
+    answered = {question for question, _ in replay.answers}
+    found: list[str] = []
+    for language in ("en", "zh", "de", "fr"):
+        candidate = Choice(data=choice.data, language=(language,), only=choice.only)
+        try:
+            exam = open_exams(("csbench",), candidate)[0][0]
+        except DataError:
+            continue  # this language's files are not there; if no other fits either, grading says so below
+        if any(question.id in answered for question in exam.questions()):
+            found.append(language)
+    return tuple(found) or ("en",)
+
+
+def _refuse_strangers(replay: Replay, exams: list[Exam], answers: Path, *, limited: bool) -> None:
+    """Answers to questions that are not asked: a wrong file, unless the user narrowed the questions down."""
+    known = {question.id for exam in exams for question in exam.questions()}
+    strangers = [question for question, _ in replay.answers if question not in known]
+    if strangers and (not limited or len(strangers) == len(replay.answers)):
+        raise DataError(
+            f"{answers} answers question {strangers[0]!r}"
+            + (f" and {len(strangers) - 1:,} more" if strangers[1:] else "")
+            + f" that this set does not have; its ids look like {next(iter(known))!r}"
+        )

@@ -1,0 +1,43 @@
+"""`viva list`: what there is."""
+
+from __future__ import annotations
+
+import click
+
+from viva.benchmarks import BENCHMARKS, find_benchmark
+from viva.benchmarks.sources import fetched_folder
+from viva.types import ExamSpec
+
+
+@click.command(name="list", short_help="List benchmarks.")
+@click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
+def list_command(form: str) -> int:
+    """List the benchmarks: what they ask, in which languages, under which licence, and what is on this machine."""
+    import msgspec
+
+    rows: list[dict[str, object]] = []
+    for name in BENCHMARKS:
+        benchmark = find_benchmark(name)
+        about = benchmark.about
+        sample = {}
+        for language in ("en", "zh"):
+            if language in about.languages:
+                sample[language] = len(benchmark.open(ExamSpec(benchmark=name, language=language), None, None))
+        rows.append({**msgspec.to_builtins(about), "sample": sample, "fetched": str(fetched_folder(name) or "")})
+    if form == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        return 0
+    for row in rows:
+        click.echo(f"{row['name']}  {row['title']}, {row['paper']}")
+        click.echo(f"  formats    {', '.join(row['formats'])}")  # type: ignore[arg-type]
+        click.echo(f"  languages  {', '.join(row['languages'])}")  # type: ignore[arg-type]
+        click.echo(f"  shots      0 to {row['shots']}")
+        click.echo(f"  questions  {row['size']}")
+        bundled = ", ".join(f"{count} {language}" for language, count in row["sample"].items())  # type: ignore[attr-defined]
+        click.echo(f"  sample     {bundled} (bundled, Viva's own)")
+        click.echo(
+            f"  published  {row['fetched'] or 'not fetched: viva fetch ' + str(row['name']) + ', or --data DIR'}"
+        )
+        click.echo(f"  licence    {row['licence']}")
+        click.echo(f"  source     {row['source']}")
+    return 0

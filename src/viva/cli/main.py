@@ -1,0 +1,94 @@
+"""`viva`: the commands, each loaded when it is used, and the last line of defence for errors."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any, cast
+
+import click
+
+from viva import __version__
+from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("viva.cli.run", "Examine models: ask, grade, print the tables."),
+    "resume": ("viva.cli.run", "Go on with a run: ask only what is missing or failed."),
+    "score": ("viva.cli.score", "Grade a run again from its files, asking nobody."),
+    "grade": ("viva.cli.grade", "Grade answers collected elsewhere."),
+    "show": ("viva.cli.show", "Show prompt, reply, what was read in it, and the verdict."),
+    "prompt": ("viva.cli.prompt", "Show the exact text that a model would be sent."),
+    "check": ("viva.cli.check", "Test a data set and its grading with its own gold answers."),
+    "extract": ("viva.cli.extract", "Read letters and truth values out of anybody's replies."),
+    "list": ("viva.cli.listing", "List benchmarks: formats, languages, counts, licences."),
+    "fetch": ("viva.cli.fetch", "Download a benchmark's published files."),
+}
+
+
+class _Commands(click.Group):
+    """Commands by name; the help text lives here so that `viva --help` imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(COMMANDS[cmd_name][0])
+        return cast("click.Command", getattr(module, f"{cmd_name}_command"))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_text) for name, (_, help_text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            known = ", ".join(COMMANDS)
+            raise click.UsageError(f"there is no command {args[0]!r}; there are: {known}") from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="viva")
+def cli() -> None:
+    """Examine language models with published question sets, and know how far to trust the number.
+
+    \b
+    viva run csbench cmmlu --model baseline/random         the bundled samples, offline
+    viva run cmmlu --data DIR --shots 5 --model openai/NAME --base-url http://127.0.0.1:8000/v1
+    viva resume runs/NAME                                  go on where it stopped
+
+    Exit codes: 0 all answered; 2 wrong use; 3 something is unanswered or failed a check; 4 the endpoint refuses key or
+    model; 5 the run folder cannot be written; 130 interrupted.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point. Errors for the user are one sentence on stderr; only defects of Viva show a traceback."""
+    try:
+        code: Any = cli.main(arguments, standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as problem:
+        click.echo(problem.format_message())
+        code = 2
+    except click.ClickException as problem:
+        problem.show()
+        code = problem.exit_code
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        click.echo("viva: interrupted", err=True)
+        code = EXIT_INTERRUPTED
+    except VivaError as problem:
+        click.echo(f"viva: {problem}", err=True)
+        code = problem.exit_code
+    except BrokenPipeError:
+        # The reader (head, less) went away: that is no error, but Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except OSError as problem:
+        click.echo(f"viva: {problem.filename or 'output'}: {problem.strerror}", err=True)
+        code = EXIT_STORAGE
+    sys.exit(code if isinstance(code, int) else 0)

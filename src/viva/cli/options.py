@@ -1,0 +1,276 @@
+"""Options that several commands share, and the small structs that they become."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+import click
+import msgspec
+from msgspec import Struct
+
+from viva.errors import VivaError
+from viva.types import ExamSpec, Language, Sampling
+
+F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S", bound=Struct)
+
+
+class Choice(Struct, kw_only=True):
+    """Which exams: the options of `exam_options`."""
+
+    data: Path | None = None
+    language: tuple[str, ...] = ()
+    shots: int = 0
+    cot: bool = False
+    form: Literal["chat", "base"] = "chat"
+    only: Literal["", "comprehension"] = ""
+    limit: int | None = None
+    prompts: Path | None = None
+    context: int | None = None
+    as_published: bool = False
+    seed: int | None = None
+
+
+class Draw(Struct, kw_only=True):
+    """How answers are drawn: the options of `sampling_options`."""
+
+    samples: int = 1
+    repeats: int = 1
+    temperature: str = "0"
+    top_p: float | None = None
+    max_tokens: int | None = None
+
+
+class Limits(Struct, kw_only=True):
+    """How hard and how long to ask: the options of `engine_options`."""
+
+    concurrency: tuple[str, ...] = ()
+    requests_per_minute: tuple[str, ...] = ()
+    timeout: float = 300.0
+    question_timeout: float = 1200.0
+    attempts: int = 8
+    max_requests: int | None = None
+    max_cost: float | None = None
+    price: tuple[str, ...] = ()
+    progress: Literal["auto", "live", "plain", "quiet"] = "auto"
+
+
+class Grading(Struct, kw_only=True):
+    """Who judges: the options of `judge_options`."""
+
+    judge: str | None = None
+    judge_samples: int = 1
+    judge_base_url: str | None = None
+    judge_key_env: str | None = None
+
+
+class Output(Struct, kw_only=True):
+    """How results are shown: the options of `report_options`."""
+
+    format: str = "terminal"
+    out: Path | None = None
+    all: bool = False
+
+
+def pick(kind: type[S], values: Mapping[str, object]) -> S:
+    """The struct's fields out of a command's keyword arguments."""
+    names = {field.name for field in msgspec.structs.fields(kind)}
+    return kind(**{name: value for name, value in values.items() if name in names})
+
+
+def _stack(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+_PATH = click.Path(path_type=Path)
+
+exam_options = _stack(
+    click.option(
+        "--data",
+        type=_PATH,
+        help="Folder of the published files. Default: VIVA_DATA, else what `viva fetch` got, else the bundled sample.",
+    ),
+    click.option(
+        "--language", multiple=True, metavar="LANG", help="en, zh, de, fr (CS-Bench); several: en,zh or repeat."
+    ),
+    click.option(
+        "--shots", type=click.IntRange(0, 20), default=0, show_default=True, help="Exemplars before the question."
+    ),
+    click.option("--cot", is_flag=True, help="Chain of thought: ask for reasoning before the answer."),
+    click.option(
+        "--form",
+        type=click.Choice(["chat", "base"]),
+        default="chat",
+        show_default=True,
+        help="Chat messages, or raw text for a base model to continue.",
+    ),
+    click.option(
+        "--only",
+        type=click.Choice(["", "comprehension"]),
+        default="",
+        metavar="comprehension",
+        help="Only the questions that need no judge.",
+    ),
+    click.option("--limit", type=click.IntRange(1), help="Ask so many questions, evenly spread over the set."),
+    click.option(
+        "--seed", type=int, help="Draws exemplars and baselines; sent to the server when given.  [default: 0]"
+    ),
+    click.option("--prompts", type=_PATH, help="TOML file of prompt templates that replace the bundled ones."),
+    click.option(
+        "--context",
+        type=click.IntRange(1),
+        help="The model's context in tokens: exemplars that do not fit are dropped, the longest first, and counted.",
+    ),
+    click.option("--as-published", is_flag=True, help="Grade as the authors' scripts do, defects included."),
+)
+
+sampling_options = _stack(
+    click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Answers to each question."),
+    click.option(
+        "--repeats",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Run it so often; the tables show mean ± sd.",
+    ),
+    click.option("--temperature", default="0", show_default=True, help="A number, or `server` to send none."),
+    click.option("--top-p", type=click.FloatRange(0, 1), help="Nucleus sampling.  [default: not sent]"),
+    click.option("--max-tokens", type=click.IntRange(1), help="Longest reply.  [default: 2048]"),
+)
+
+engine_options = _stack(
+    click.option(
+        "--concurrency",
+        multiple=True,
+        metavar="N|auto",
+        help="Requests in flight per endpoint: a number, `auto`, or for one provider `openai=64`.  [default: auto]",
+    ),
+    click.option("--requests-per-minute", multiple=True, metavar="N", help="Pace; for one provider `openai=500`."),
+    click.option(
+        "--timeout", type=click.FloatRange(0.1), default=300.0, show_default=True, help="Seconds for one attempt."
+    ),
+    click.option(
+        "--question-timeout",
+        type=click.FloatRange(0.1),
+        default=1200.0,
+        show_default=True,
+        help="Seconds for one question with all its retries.",
+    ),
+    click.option("--attempts", type=click.IntRange(1), default=8, show_default=True, help="Tries for each question."),
+    click.option(
+        "--max-requests", type=click.IntRange(1), help="Stop after so many requests, retries and judge included."
+    ),
+    click.option("--max-cost", type=click.FloatRange(0, min_open=True), help="Never spend more US dollars than this."),
+    click.option(
+        "--price",
+        multiple=True,
+        metavar="[MODEL=]IN/OUT",
+        help="US dollars per million tokens, where the list price is unknown or not yours.",
+    ),
+    click.option(
+        "--progress",
+        type=click.Choice(["auto", "live", "plain", "quiet"]),
+        default="auto",
+        show_default=True,
+        help="A live line, plain lines for logs, or nothing.",
+    ),
+)
+
+judge_options = _stack(
+    click.option("--judge", metavar="MODEL", help="Model that grades blanks and open-ended answers."),
+    click.option("--judge-samples", type=click.IntRange(1), default=1, show_default=True, help="Verdicts per answer."),
+    click.option("--judge-base-url", metavar="URL", help="The judge's server.  [default: --base-url]"),
+    click.option("--judge-key-env", metavar="NAME", help="Environment variable with the judge's key."),
+)
+
+report_options = _stack(
+    click.option(
+        "--format",
+        type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
+        default="terminal",
+        show_default=True,
+        help="How the tables are printed.",
+    ),
+    click.option("--out", type=_PATH, help="Write the tables to a file instead."),
+    click.option("--all", is_flag=True, help="Also the long tables (every subject)."),
+)
+
+
+def languages(choice: Choice, supported: tuple[Language, ...]) -> list[Language]:
+    """The languages asked for, of those a benchmark has; its first by default. Raises VivaError for an unknown one."""
+    named = [part.strip() for given in choice.language for part in given.split(",") if part.strip()]
+    if not named:
+        return [supported[0]]
+    known = ("en", "zh", "de", "fr")
+    for name in named:
+        if name != "all" and name not in known:
+            raise VivaError(f"--language {name!r} is unknown; there are {', '.join(known)}, all (Chinese is zh)")
+    if "all" in named:
+        return list(supported)
+    return [cast("Language", name) for name in dict.fromkeys(named)]
+
+
+def specs(choice: Choice, benchmark: str, supported: tuple[Language, ...]) -> list[ExamSpec]:
+    """One exam for each language asked for. A benchmark of one language is asked in that one."""
+    wanted = languages(choice, supported) if len(supported) > 1 else list(supported)
+    return [
+        ExamSpec(
+            benchmark=benchmark,
+            language=language,
+            shots=choice.shots,
+            chain_of_thought=choice.cot,
+            form=choice.form,
+            only=choice.only,
+            limit=choice.limit,
+            seed=choice.seed or 0,
+            as_published=choice.as_published,
+            context=choice.context,
+        )
+        for language in wanted
+    ]
+
+
+def sampling(draw: Draw, seed: int | None) -> Sampling:
+    """The sampling that `draw` describes. Raises VivaError for a temperature that is none."""
+    temperature: float | None = None
+    if draw.temperature not in ("server", "none"):
+        try:
+            temperature = float(draw.temperature)
+        except ValueError:
+            temperature = -1.0
+        if not 0 <= temperature <= 10:
+            raise VivaError(f"--temperature {draw.temperature!r} is neither a number from 0 on nor `server`")
+    return Sampling(
+        temperature=temperature, top_p=draw.top_p, max_tokens=draw.max_tokens or Sampling().max_tokens, seed=seed
+    )
+
+
+def per_provider(values: tuple[str, ...], option: str) -> dict[str, str]:
+    """`64` and `openai=32` → {"": "64", "openai": "32"}."""
+    found: dict[str, str] = {}
+    for value in values:
+        provider, _, amount = value.rpartition("=")
+        if not amount:
+            raise VivaError(f"{option} {value!r}: write N or PROVIDER=N")
+        found[provider] = amount
+    return found
+
+
+def data_folder(choice: Choice, benchmark: str) -> Path | None:
+    """Where a benchmark's files are: --data, VIVA_DATA, the fetched copy; None for the bundled sample."""
+    from viva.benchmarks.sources import fetched_folder
+
+    if choice.data is not None:
+        return choice.data
+    given = os.environ.get("VIVA_DATA")
+    if given:
+        return Path(given)
+    return fetched_folder(benchmark)

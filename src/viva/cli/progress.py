@@ -1,0 +1,91 @@
+"""What a run says of itself while it goes on: one live line on a terminal, a line now and then in a log, or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections import deque
+from typing import Literal
+
+from viva.engine.asking import Tally
+from viva.reports.text import one_line
+
+Mode = Literal["auto", "live", "plain", "quiet"]
+
+
+def describe(tally: Tally, rate: float) -> str:
+    """`412/2183 19 % · 25.1/s · ETA 1:11 · 64 in flight · 180k+3k tokens · $0.52 · 3 retries · 1 error`."""
+    done = tally.answered + tally.kept + tally.failed
+    parts = [f"{done:,}/{tally.total:,} {100 * done // max(1, tally.total)} %", f"{rate:.1f}/s"]
+    if rate > 0 and tally.total > done:
+        parts.append(f"ETA {clock((tally.total - done) / rate)}")
+    parts.append(f"{tally.in_flight} in flight")
+    if tally.input_tokens or tally.output_tokens:
+        parts.append(f"{count(tally.input_tokens)}+{count(tally.output_tokens)} tokens")
+    if tally.cost:
+        parts.append(f"${tally.cost:.2f}" if tally.cost >= 0.01 else f"${tally.cost:.4f}")
+    if tally.retries:
+        parts.append(f"{tally.retries:,} retries")
+    if tally.failed:
+        parts.append(f"{tally.failed:,} errors")
+    return " · ".join(parts)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as h:mm:ss or m:ss."""
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def count(number: int) -> str:
+    """1234567 as 1.2M."""
+    if number < 1000:
+        return str(number)
+    return f"{number / 1000:.0f}k" if number < 1_000_000 else f"{number / 1e6:.1f}M"
+
+
+class Progress:
+    """Shows a tally on stderr until it is cancelled."""
+
+    def __init__(self, mode: Mode, stage: str, tally: Tally) -> None:
+        self._mode: Mode = ("live" if sys.stderr.isatty() else "plain") if mode == "auto" else mode
+        self._stage = stage
+        self._tally = tally
+        self._recent: deque[tuple[float, int]] = deque(maxlen=60)
+        self._started = time.monotonic()
+
+    async def show(self) -> None:
+        """Run beside the asking."""
+        pause, last = (0.25, 0.0) if self._mode == "live" else (1.0, time.monotonic())
+        while self._mode != "quiet":
+            await asyncio.sleep(pause)
+            now = time.monotonic()
+            self._recent.append((now, self._tally.answered))
+            if self._mode == "live":
+                self._draw(describe(self._tally, self._rate()))
+            elif now - last >= 10:
+                last = now
+                print(f"{self._stage}: {describe(self._tally, self._rate())}", file=sys.stderr, flush=True)
+
+    def _rate(self) -> float:
+        if len(self._recent) < 2:
+            return 0.0
+        (then, before), (now, after) = self._recent[0], self._recent[-1]
+        return (after - before) / max(1e-6, now - then)
+
+    def _draw(self, line: str) -> None:
+        sys.stderr.write(f"\r\x1b[2K{one_line(f'{self._stage}: {line}', 150)}")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """The last word: how it ended."""
+        if self._mode == "quiet":
+            return
+        if self._mode == "live":
+            sys.stderr.write("\r\x1b[2K")
+        tally = self._tally
+        seconds = time.monotonic() - self._started
+        rate = tally.answered / max(1e-6, seconds)
+        print(f"{self._stage}: {describe(tally, rate)} · {clock(seconds)} in all", file=sys.stderr, flush=True)

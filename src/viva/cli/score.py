@@ -1,0 +1,31 @@
+"""`viva score`: grade again from the journal, asking nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from viva.cli.examine import prepare
+from viva.cli.options import Limits, Output, pick, report_options
+from viva.cli.reporting import grade_run, print_report
+from viva.engine.folder import RunFolder, find_run
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK
+
+
+@click.command(name="score", short_help="Grade a run again from its files.")
+@click.argument("run", type=click.Path(path_type=Path))
+@report_options
+def score_command(run: Path, **given: Any) -> int:
+    """Grade RUN again from its journals and print its tables; scores.jsonl is made anew. Costs nothing."""
+    folder = RunFolder.open(find_run(run))
+    examination = prepare(folder, Limits(progress="quiet"))
+    folder.lock()
+    try:
+        report, _ = grade_run(examination)
+    finally:
+        folder.unlock()
+    print_report(report, pick(Output, given))
+    unanswered = any(result.overall.outcomes.get("error") for result in report.results)
+    return EXIT_INCOMPLETE if unanswered else EXIT_OK

@@ -1,0 +1,109 @@
+"""`viva show`: prompt, answer, extraction, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from viva.cli.examine import Examination, prepare
+from viva.cli.options import Limits
+from viva.engine.folder import RunFolder, find_run
+from viva.engine.journal import Journal
+from viva.engine.stages import Sitting
+from viva.errors import VivaError
+from viva.prompting import prompt_text
+from viva.reports.text import visible
+from viva.types import OUTCOMES, Failure, Question, Response, Score
+
+
+@click.command(name="show", short_help="Show prompt, reply, what was read in it, and the verdict.")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--question", "identity", metavar="ID", help="One question, with all its samples.")
+@click.option("--wrong", is_flag=True, help="Only what was graded wrong.")
+@click.option("--unparsed", is_flag=True, help="Only what could not be read (unparsed, empty, truncated, refused).")
+@click.option("--outcome", type=click.Choice(OUTCOMES), help="Only this outcome.")
+@click.option("--model", help="Only this model.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many answers.")
+@click.option("--prompts/--no-prompts", default=None, help="Show the prompts.  [default: with --question only]")
+def show_command(
+    run: Path,
+    identity: str | None,
+    wrong: bool,
+    unparsed: bool,
+    outcome: str | None,
+    model: str | None,
+    limit: int,
+    prompts: bool | None,
+) -> int:
+    """Show answers of RUN with what was read where, and why they scored as they did."""
+    folder = RunFolder.open(find_run(run))
+    examination = prepare(folder, Limits(progress="quiet"))
+    wanted = {outcome} if outcome else set(OUTCOMES)
+    if wrong or unparsed:
+        wanted = ({"wrong"} if wrong else set()) | (
+            {"unparsed", "empty", "truncated", "refused"} if unparsed else set()
+        )
+    shown = found = 0
+    with ExitStack() as stack:
+        for text, name, graded, question in _answers(
+            examination, stack, bool(prompts or (prompts is None and identity))
+        ):
+            if identity not in (None, question.id) or graded.outcome not in wanted or model not in (None, name):
+                continue
+            found += 1
+            if shown < limit:
+                click.echo(text)
+                shown += 1
+    if identity and not found:
+        raise VivaError(f"{folder.path} has no such answer to question {identity!r}")
+    click.echo(f"{shown:,} of {found:,} answers shown", err=True)
+    return 0
+
+
+def _answers(
+    examination: Examination,
+    stack: ExitStack,
+    prompts: bool,
+) -> Iterator[tuple[str, str, Score, Question]]:
+    answers = examination.folder.journal("responses")
+    verdicts = examination.folder.journal("annotations")
+    stack.callback(answers.close)
+    stack.callback(verdicts.close)
+    for sitting in examination.sittings:
+        for question in sitting.exam.questions():
+            for key, request in sitting.requests(question):
+                entry = answers.read(key)
+                missing = Response(error=Failure("not asked", "this question was not answered yet"))
+                response = entry.response() if entry else missing
+                replies = _verdicts(examination, sitting, question, response, verdicts)
+                score = sitting.exam.score(question, response, replies)
+                lines = [
+                    f"=== {sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}: {score.outcome}"
+                ]
+                if prompts:
+                    # The key covers the prompt: that the answer was found under it proves this is what was sent.
+                    lines += [f"--- prompt (request {key})", visible(prompt_text(request.prompt))]
+                lines += ["--- reply", visible(response.text, limit=4000)]
+                if entry and entry.usage:
+                    lines[-1] += (
+                        f"\n    ({entry.usage.output} tokens, stopped by {entry.stop_reason}, {entry.seconds:.2f} s)"
+                    )
+                lines.append(
+                    f"--- read: {visible(score.answer, limit=200) or '–'}   gold: {visible(question.answer or '–')}"
+                )
+                lines.append(f"--- why: {visible(score.explanation, limit=1000)}")
+                lines += [f"--- judge: {visible(reply, limit=2000)}" for reply in replies]
+                yield "\n".join(lines) + "\n", sitting.model.name, score, question
+
+
+def _verdicts(
+    examination: Examination, sitting: Sitting, question: Question, response: Response, verdicts: Journal
+) -> list[str]:
+    bench = examination.bench
+    if bench is None or response.error:
+        return []
+    found = [verdicts.read(key) for key, _ in bench.requests(sitting, question, response)]
+    return [entry.text for entry in found if entry]
