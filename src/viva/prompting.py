@@ -21,11 +21,11 @@ _FIELD = re.compile(r"\{([a-z_]+)\}")
 
 def fill(template: str, values: Mapping[str, str]) -> str:
     """Replace every `{name}` that `values` knows, once; what a value contains is never looked at again."""
-    pieces = _pieces(template)
-    if len(pieces) == 1:
-        return template
-    # re.split with one group alternates text and field names.
-    return "".join(values.get(piece, "{" + piece + "}") if odd % 2 else piece for odd, piece in enumerate(pieces))
+    pieces = list(_pieces(template))
+    for index in range(1, len(pieces), 2):  # re.split with one group alternates text and field names
+        name = pieces[index]
+        pieces[index] = values.get(name, "{" + name + "}")
+    return "".join(pieces)
 
 
 @lru_cache(maxsize=4096)

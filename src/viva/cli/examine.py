@@ -191,15 +191,11 @@ def _verdict_tasks(
 
 def _judgements_wanted(examination: Examination, bench: Bench, answers: Journal) -> int:
     """How many verdicts there are to get, for the progress line: one pass over the answers."""
-    keys: set[str] = set()
+    keys: set[bytes] = set()
     for sitting in examination.sittings:
-        for question in sitting.exam.questions():
-            if question.kind not in ("blank", "open"):
-                continue
-            for key, _ in sitting.requests(question):
-                entry = answers.read(key)
-                if entry and not entry.error:
-                    keys.update(key for key, _ in bench.requests(sitting, question, entry.response()))
+        for question, _, entry in sitting.answers(answers):
+            if question.kind in ("blank", "open") and entry and not entry.error:
+                keys.update(key for key, _ in bench.requests(sitting, question, entry.response()))
     return len(keys)
 
 

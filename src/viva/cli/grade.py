@@ -85,16 +85,16 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
         seed=choice.seed or 0,
         sampling=Sampling(),
     )
-    limits = pick(Limits, given)
+    limits, output = pick(Limits, given), pick(Output, given)
     path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{answers.name}")
     examination = prepare(RunFolder(path, record), limits, exams)
     examination.folder = RunFolder.create(path, record)
     try:
         code = examine(examination)
-        report, rows = grade_run(examination)
+        report, rows = grade_run(examination, output)
     finally:
         examination.folder.unlock()
-    print_report(report, pick(Output, given))
+    print_report(report, output)
     if scores:
         emit(scores_csv(rows), scores)
     return code

@@ -19,8 +19,8 @@ from viva.reports.result import Report, Result, signature
 from viva.types import ScoreRow
 
 
-def grade_run(examination: Examination) -> tuple[Report, list[ScoreRow]]:
-    """Score every answer, write scores.jsonl anew, and sum up. Asks nobody."""
+def grade_run(examination: Examination, output: Output) -> tuple[Report, list[ScoreRow]]:
+    """Score every answer, write scores.jsonl anew, and sum up as far as `output` shows it. Asks nobody."""
     from viva.analysis.breakdown import Breakdown, frame
 
     record = examination.folder.record
@@ -34,7 +34,8 @@ def grade_run(examination: Examination) -> tuple[Report, list[ScoreRow]]:
 
         mine = table.filter((pl.col("exam") == sitting.label) & (pl.col("model") == sitting.model.name))
         breakdown = Breakdown(mine)
-        layouts = sitting.exam.layouts()
+        short = output.format == "terminal" and not output.all
+        layouts = [layout for layout in sitting.exam.layouts() if not (layout.detail and short)]
         results.append(
             Result(
                 exam=sitting.label,

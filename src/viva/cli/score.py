@@ -19,13 +19,14 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 @report_options
 def score_command(run: Path, **given: Any) -> int:
     """Grade RUN again from its journals and print its tables; scores.jsonl is made anew. Costs nothing."""
+    output = pick(Output, given)
     folder = RunFolder.open(find_run(run))
     examination = prepare(folder, Limits(progress="quiet"))
     folder.lock()
     try:
-        report, _ = grade_run(examination)
+        report, _ = grade_run(examination, output)
     finally:
         folder.unlock()
-    print_report(report, pick(Output, given))
+    print_report(report, output)
     unanswered = any(result.overall.outcomes.get("error") for result in report.results)
     return EXIT_INCOMPLETE if unanswered else EXIT_OK

@@ -11,12 +11,11 @@ import click
 from viva.cli.examine import Examination, prepare
 from viva.cli.options import Limits
 from viva.engine.folder import RunFolder, find_run
-from viva.engine.journal import Journal
-from viva.engine.stages import Sitting
+from viva.engine.stages import NOT_ASKED, verdict_texts
 from viva.errors import VivaError
 from viva.prompting import prompt_text
 from viva.reports.text import visible
-from viva.types import OUTCOMES, Failure, Question, Response, Score
+from viva.types import OUTCOMES, Question, Score
 
 
 @click.command(name="show", short_help="Show prompt, reply, what was read in it, and the verdict.")
@@ -76,16 +75,15 @@ def _answers(
         for question in sitting.exam.questions():
             for key, request in sitting.requests(question):
                 entry = answers.read(key)
-                missing = Response(error=Failure("not asked", "this question was not answered yet"))
-                response = entry.response() if entry else missing
-                replies = _verdicts(examination, sitting, question, response, verdicts)
+                response = entry.response() if entry else NOT_ASKED
+                replies = verdict_texts(sitting, question, response, examination.bench, verdicts)
                 score = sitting.exam.score(question, response, replies)
                 lines = [
                     f"=== {sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}: {score.outcome}"
                 ]
                 if prompts:
                     # The key covers the prompt: that the answer was found under it proves this is what was sent.
-                    lines += [f"--- prompt (request {key})", visible(prompt_text(request.prompt))]
+                    lines += [f"--- prompt (request {key.hex()})", visible(prompt_text(request.prompt))]
                 lines += ["--- reply", visible(response.text, limit=4000)]
                 if entry and entry.usage:
                     lines[-1] += (
@@ -97,13 +95,3 @@ def _answers(
                 lines.append(f"--- why: {visible(score.explanation, limit=1000)}")
                 lines += [f"--- judge: {visible(reply, limit=2000)}" for reply in replies]
                 yield "\n".join(lines) + "\n", sitting.model.name, score, question
-
-
-def _verdicts(
-    examination: Examination, sitting: Sitting, question: Question, response: Response, verdicts: Journal
-) -> list[str]:
-    bench = examination.bench
-    if bench is None or response.error:
-        return []
-    found = [verdicts.read(key) for key, _ in bench.requests(sitting, question, response)]
-    return [entry.text for entry in found if entry]

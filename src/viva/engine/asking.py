@@ -31,7 +31,7 @@ STORM = 3
 class Task(Struct, frozen=True):
     """One request on its way: to which model, for which benchmark, under which key."""
 
-    key: str
+    key: bytes
     benchmark: str
     request: Generate
     model: Model
@@ -282,7 +282,7 @@ class _Lane:
                 return  # interrupted on the way: simply not answered yet
         shared.journal.append(
             Entry(
-                key=task.key,
+                key=task.key.hex(),
                 benchmark=task.benchmark,
                 model=task.model.name,
                 question=task.request.question,

@@ -58,8 +58,8 @@ class Journal:
 
     def __init__(self, path: Path, *, write: bool) -> None:
         self.path = path
-        self.answered: dict[str, int] = {}
-        self.failed: dict[str, int] = {}
+        self.answered: dict[bytes, int] = {}
+        self.failed: dict[bytes, int] = {}
         self.full = False
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Entry).decode
@@ -89,15 +89,15 @@ class Journal:
                     break
                 try:
                     head = decode(line)
-                except msgspec.DecodeError as problem:
+                except (msgspec.DecodeError, ValueError) as problem:
                     raise StorageError(
                         f"{self.path}, line {number} is damaged ({problem}); remove that line to go on without it"
                     ) from None
-                self._remember(head.key, head.error, offset, len(line))
+                self._remember(bytes.fromhex(head.key), head.error, offset, len(line))
                 offset += len(line)
         return offset
 
-    def _remember(self, key: str, error: Failure | None, offset: int, length: int) -> None:
+    def _remember(self, key: bytes, error: Failure | None, offset: int, length: int) -> None:
         # One integer for both: a run can hold a million entries.
         place = offset << 32 | length
         if error is None:
@@ -137,7 +137,7 @@ class Journal:
                 self._write(line)
             except OSError as again:
                 raise StorageError(f"cannot write {self.path}: {again.strerror}; free some space") from None
-        self._remember(entry.key, entry.error, self._end, len(line))
+        self._remember(bytes.fromhex(entry.key), entry.error, self._end, len(line))
         self._end += len(line)
 
     def _write(self, line: bytes) -> None:
@@ -150,7 +150,7 @@ class Journal:
                 os.ftruncate(self._file, self._end)
             raise
 
-    def read(self, key: str) -> Entry | None:
+    def read(self, key: bytes) -> Entry | None:
         """The answer to a request, or its latest failure, or None."""
         place = self.answered.get(key)
         if place is None:

@@ -24,11 +24,11 @@ class Keys:
             digest_size=16,
         )
 
-    def of(self, request: Generate, *, own_question: bool = True) -> str:
-        """The key of one request: 32 hexadecimal digits.
+    def of(self, request: Generate, *, own_question: bool = True) -> bytes:
+        """The key of one request: 16 bytes, written as hexadecimal digits.
 
         A judge's requests leave the question out (`own_question=False`): identical answers are judged once.
         """
         key = self._start.copy()
         key.update(self._encode((request.question if own_question else "", request.sample, request.prompt)))
-        return key.hexdigest()
+        return key.digest()

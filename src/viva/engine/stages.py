@@ -13,13 +13,14 @@ from msgspec import Struct
 
 from viva.engine.asking import Tally, Task
 from viva.engine.budget import Price
-from viva.engine.journal import Journal
+from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
 from viva.types import Exam, Failure, Generate, Model, Question, Response, Sampling, ScoreRow
 
+DIGEST = 16
 _SHOWN = 2000
 """Characters of an answer or explanation that scores.jsonl repeats; the journal holds all of it."""
-_NOT_ASKED = Response(error=Failure("not asked", "this question was not answered yet"))
+NOT_ASKED = Response(error=Failure("not asked", "this question was not answered yet"))
 
 
 class Sitting(Struct):
@@ -34,6 +35,8 @@ class Sitting(Struct):
     per_repeat: int
     keys: Keys
     price: Price | None = None
+    digests: bytearray = msgspec.field(default_factory=bytearray)
+    """The keys in the order of questions and samples, once a first pass has computed them: rendering is dear."""
 
     @classmethod
     def of(
@@ -43,11 +46,24 @@ class Sitting(Struct):
         keys = Keys(model.identity, sampling, exam.spec.benchmark)
         return cls(exam, label, model, sampling, samples * repeats, samples, keys, price)
 
-    def requests(self, question: Question) -> Iterator[tuple[str, Generate]]:
+    def requests(self, question: Question) -> Iterator[tuple[bytes, Generate]]:
         """Every sample's request with its key."""
         for sample in range(self.samples):
             request = self.exam.request(question, sample, self.sampling)
             yield self.keys.of(request), request
+
+    def answers(self, journal: Journal) -> Iterator[tuple[Question, int, Entry | None]]:
+        """Every question and sample with what the journal holds of it."""
+        position = 0
+        known = len(self.digests) == len(self.exam) * self.samples * DIGEST
+        for question in self.exam.questions():
+            for sample in range(self.samples):
+                if known:
+                    key = bytes(self.digests[position : position + DIGEST])
+                    position += DIGEST
+                else:
+                    key = self.keys.of(self.exam.request(question, sample, self.sampling))
+                yield question, sample, journal.read(key)
 
 
 class Bench(Struct):
@@ -57,7 +73,7 @@ class Bench(Struct):
     samples: int
     price: Price | None = None
 
-    def requests(self, sitting: Sitting, question: Question, response: Response) -> Iterator[tuple[str, Generate]]:
+    def requests(self, sitting: Sitting, question: Question, response: Response) -> Iterator[tuple[bytes, Generate]]:
         """What the judge must be asked about one answer, with keys; identical answers have identical keys."""
         for request in sitting.exam.judgements(question, response, self.samples):
             keys = Keys(self.model.identity, request.sampling, "judge")
@@ -69,8 +85,10 @@ def answers_wanted(
 ) -> Iterator[Task]:
     """The requests of one sitting that nobody has answered yet."""
     benchmark = sitting.exam.spec.benchmark
+    sitting.digests.clear()
     for question in sitting.exam.questions():
         for key, request in sitting.requests(question):
+            sitting.digests += key
             if _kept(key, journal, earlier, tally):
                 continue
             yield Task(key, benchmark, request, sitting.model, sitting.price)
@@ -86,24 +104,22 @@ def verdicts_wanted(
 ) -> Iterator[Task]:
     """What the judge must still be asked about the answers of one sitting."""
     benchmark = sitting.exam.spec.benchmark
-    asked: set[str] = set()
-    for question in sitting.exam.questions():
-        for answer_key, _ in sitting.requests(question):
-            entry = answers.read(answer_key)
-            if entry is None or entry.error:
+    asked: set[bytes] = set()
+    for question, _, entry in sitting.answers(answers):
+        if entry is None or entry.error:
+            continue
+        for key, request in bench.requests(sitting, question, entry.response()):
+            if key in asked or _kept(key, journal, earlier, tally):
                 continue
-            for key, request in bench.requests(sitting, question, entry.response()):
-                if key in asked or _kept(key, journal, earlier, tally):
-                    continue
-                asked.add(key)
-                yield Task(key, benchmark, request, bench.model, bench.price, _reader(sitting.exam, question))
+            asked.add(key)
+            yield Task(key, benchmark, request, bench.model, bench.price, _reader(sitting.exam, question))
 
 
 def _reader(exam: Exam, question: Question) -> Callable[[str], bool]:
     return lambda verdict: exam.readable(question, verdict)
 
 
-def _kept(key: str, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally) -> bool:
+def _kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally) -> bool:
     if key in journal.answered:
         tally.kept += 1
         return True
@@ -120,27 +136,29 @@ def _kept(key: str, journal: Journal, earlier: Sequence[tuple[str, Journal]], ta
 def scores(sitting: Sitting, answers: Journal, bench: Bench | None, verdicts: Journal | None) -> Iterator[ScoreRow]:
     """The score of every answer of a sitting, from the journals alone. An answer that is not there is an error."""
     exam = sitting.exam
-    for question in exam.questions():
-        for key, request in sitting.requests(question):
-            entry = answers.read(key)
-            response = entry.response() if entry else _NOT_ASKED
-            replies: list[str] = []
-            if bench and verdicts and not response.error:
-                for judge_key, _ in bench.requests(sitting, question, response):
-                    verdict = verdicts.read(judge_key)
-                    if verdict:
-                        replies.append(verdict.text)
-            score = exam.score(question, response, replies)
-            yield ScoreRow(
-                benchmark=exam.spec.benchmark,
-                exam=sitting.label,
-                model=sitting.model.name,
-                question=question.id,
-                sample=request.sample,
-                repeat=request.sample // sitting.per_repeat,
-                value=score.value,
-                outcome=score.outcome,
-                answer=score.answer[:_SHOWN],
-                explanation=score.explanation[:_SHOWN],
-                tags=question.tags,
-            )
+    for question, sample, entry in sitting.answers(answers):
+        response = entry.response() if entry else NOT_ASKED
+        score = exam.score(question, response, verdict_texts(sitting, question, response, bench, verdicts))
+        yield ScoreRow(
+            benchmark=exam.spec.benchmark,
+            exam=sitting.label,
+            model=sitting.model.name,
+            question=question.id,
+            sample=sample,
+            repeat=sample // sitting.per_repeat,
+            value=score.value,
+            outcome=score.outcome,
+            answer=score.answer[:_SHOWN],
+            explanation=score.explanation[:_SHOWN],
+            tags=question.tags,
+        )
+
+
+def verdict_texts(
+    sitting: Sitting, question: Question, response: Response, bench: Bench | None, verdicts: Journal | None
+) -> list[str]:
+    """The judge's replies about one answer, as far as there are any."""
+    if bench is None or verdicts is None or response.error:
+        return []
+    found = [verdicts.read(key) for key, _ in bench.requests(sitting, question, response)]
+    return [entry.text for entry in found if entry]

@@ -42,6 +42,7 @@ from viva.types import (
 
 HERE = Path(__file__).parent
 LETTERS = "ABCD"
+_LETTER_SET = frozenset(LETTERS)
 CATEGORIES = ("STEM", "Humanities", "Social Science", "Other")
 CHINA = "China specific"
 MAX_SHOTS = 5
@@ -85,21 +86,33 @@ def has_sub_options(text: str) -> bool:
     return len(set(_SUB_OPTIONS.findall(text))) > 1
 
 
-def read_rows(path: Path, content: bytes) -> list[dict[str, str]]:
-    """The rows of one subject's CSV. Raises DataError naming the file and what is missing."""
+class Row(Struct, frozen=True):
+    """One line of a subject's CSV."""
+
+    text: str
+    options: tuple[str, str, str, str]
+    answer: str
+
+
+def read_rows(path: Path, content: bytes) -> Iterator[Row]:
+    """The rows of one subject's CSV. Raises DataError naming the file, the line and what is wrong."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise DataError(f"{path} is not UTF-8 (byte {problem.start})") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    needed = {"Question", *LETTERS, "Answer"}
-    missing = needed - set(reader.fieldnames or ())
-    if missing:
-        raise DataError(
-            f"{path} lacks the column {sorted(missing)[0]!r}; CMMLU files have: index, Question, A-D, Answer"
-        )
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header = next(reader, [])
+    needed = ("Question", *LETTERS, "Answer")
+    for name in needed:
+        if name not in header:
+            raise DataError(f"{path} lacks the column {name!r}; CMMLU files have: index, Question, A, B, C, D, Answer")
+    question, a, b, c, d, answer = (header.index(name) for name in needed)
     try:
-        return list(reader)
+        for row in reader:
+            if row:
+                yield Row(row[question], (row[a].strip(), row[b].strip(), row[c].strip(), row[d].strip()), row[answer])
+    except IndexError:
+        raise DataError(f"{path}, line {reader.line_num}: fewer columns than the header names") from None
     except csv.Error as problem:
         raise DataError(f"{path}, line {reader.line_num}: {problem}") from None
 
@@ -118,6 +131,7 @@ class CMMLUExam:
             raise DataError(f"{self._folder / 'test'} holds none of CMMLU's subjects (agronomy.csv, anatomy.csv, ...)")
         self._counts: dict[str, int] = {}
         self._exemplars: dict[str, list[Question]] = {}
+        self._prefixes: dict[str, str] = {}
         self.fingerprint = fingerprint(self._survey(present))
         self._chosen = spread(sum(self._counts.values()), spec.limit)
         self._letters = tuple(LETTERS)
@@ -129,57 +143,46 @@ class CMMLUExam:
             content = read_bytes(path)
             yield content
             self._counts[name] = 0
-            seen: dict[tuple[str, ...], str] = {}
-            for question in self._read(name, content):
+            seen: dict[int, str] = {}
+            for row in read_rows(path, content):
+                identity = f"{name}/{self._counts[name]}"
                 self._counts[name] += 1
-                self._inspect(question, seen)
+                self._inspect(identity, row, seen)
             if self.spec.shots:
                 dev = self._folder / "dev" / f"{name}.csv"
                 content = read_bytes(dev)
                 yield content
-                shots = [shot for shot in self._read(name, content, dev) if shot.answer][: self.spec.shots]
+                shots = [shot for shot in self._read(name, dev, content) if shot.answer][: self.spec.shots]
                 if len(shots) < self.spec.shots:
                     detail = f"{len(shots)} of {self.spec.shots} exemplars in {dev.name}"
                     self.defects.append(Defect(name, "too few exemplars", detail, "noted"))
                 self._exemplars[name] = shots
 
-    def _inspect(self, question: Question, seen: dict[tuple[str, ...], str]) -> None:
-        if question.answer is None:
-            self.defects.append(Defect(question.id, "no usable gold", "left unscored", "unsound"))
-        first = seen.setdefault((question.text, *question.options), question.id)
-        if first != question.id:
-            self.defects.append(Defect(question.id, "duplicated question", f"same as {first}", "noted"))
-        if len(set(question.options)) < len(LETTERS):
-            self.defects.append(Defect(question.id, "equal options", "two options read alike", "noted"))
+    def _inspect(self, identity: str, row: Row, seen: dict[int, str]) -> None:
+        if _gold(row) is None:
+            self.defects.append(Defect(identity, "no usable gold", "left unscored", "unsound"))
+        # Hashes in place of texts: a set may be large, and a collision would only add a line to the report.
+        first = seen.setdefault(hash((row.text, row.options)), identity)
+        if first != identity:
+            self.defects.append(Defect(identity, "duplicated question", f"same as {first}", "noted"))
+        if len(set(row.options)) < len(LETTERS):
+            self.defects.append(Defect(identity, "equal options", "two options read alike", "noted"))
 
-    def _read(self, name: str, content: bytes, path: Path | None = None) -> Iterator[Question]:
-        subject = subjects()[name]
-        home = CHINA if subject.china_specific else subject.category
-        kinds: dict[tuple[bool, bool], dict[str, str]] = {}
-        for row, values in enumerate(read_rows(path or self._folder / "test" / f"{name}.csv", content)):
-            text = values["Question"] or ""
-            options = tuple((values[letter] or "").strip() for letter in LETTERS)
-            gold = (values["Answer"] or "").strip()
-            variant = (has_negation(text), has_sub_options(text))
-            # One dictionary of tags for all questions that share it: a run can hold very many questions.
-            tags = kinds.get(variant)
+    def _read(self, name: str, path: Path, content: bytes) -> Iterator[Question]:
+        """A file's questions. Those of one kind share one dictionary of tags: a run can hold very many."""
+        shared: dict[tuple[bool, bool], dict[str, str]] = {}
+        for number, row in enumerate(read_rows(path, content)):
+            variant = (has_negation(row.text), has_sub_options(row.text))
+            tags = shared.get(variant)
             if tags is None:
-                tags = kinds[variant] = {
-                    "subject": name,
-                    "category": subject.category,
-                    "china_specific": "yes" if subject.china_specific else "no",
-                    "home": home,
-                    "negation": "yes" if variant[0] else "no",
-                    "sub_options": "yes" if variant[1] else "no",
-                }
-            sound = gold in set(LETTERS) and all(options) and text.strip()
+                tags = shared[variant] = _tags(subjects()[name], *variant)
             yield Question(
-                id=f"{name}/{row}",
+                id=f"{name}/{number}",
                 kind="choice",
-                text=text,
+                text=row.text,
                 language="zh",
-                options=options,
-                answer=gold if sound else None,
+                options=row.options,
+                answer=_gold(row),
                 tags=tags,
             )
 
@@ -193,24 +196,20 @@ class CMMLUExam:
 
     def questions(self) -> Iterator[Question]:
         """The test questions, subject by subject; with a limit, evenly spread over all."""
-        chosen = iter(self._chosen)
-        wanted = next(chosen, None)
-        position = 0
+        whole = len(self._chosen) == sum(self._counts.values())
+        chosen = set() if whole else set(self._chosen)
+        start = 0
         for name, count in self._counts.items():
-            if wanted is None:
-                return
-            if wanted >= position + count:
-                position += count
-                continue
-            for question in self._read(name, read_bytes(self._folder / "test" / f"{name}.csv")):
-                if position == wanted:
-                    yield question
-                    wanted = next(chosen, None)
-                position += 1
+            path = self._folder / "test" / f"{name}.csv"
+            if whole or not chosen.isdisjoint(range(start, start + count)):
+                for position, question in enumerate(self._read(name, path, read_bytes(path)), start):
+                    if whole or position in chosen:
+                        yield question
+            start += count
 
     def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
         """The prompt of one question; exemplars that would not fit the context go, the longest first."""
-        shots = self._exemplars.get(question.tags["subject"], [])
+        shots: Sequence[Question] = self._exemplars.get(question.tags["subject"], ())
         text = self._text(question, shots)
         while shots and self.spec.context and estimate_tokens(text) + (sampling.max_tokens or 0) > self.spec.context:
             longest = max(shots, key=lambda shot: len(shot.text) + sum(map(len, shot.options)))
@@ -230,17 +229,23 @@ class CMMLUExam:
     def _text(self, question: Question, shots: Sequence[Question]) -> str:
         thought = self.spec.chain_of_thought
         lead = self._texts.text("lead_cot" if thought else "lead")
-        task = fill(
-            self._texts.text("task_cot" if thought else "task"),
-            {"subject": subjects()[question.tags["subject"]].chinese},
-        )
+        subject = question.tags["subject"]
+        everything = shots is self._exemplars.get(subject, ())
+        before = self._prefixes.get(subject) if everything else None
+        if before is None:
+            before = self._prefix(subject, shots)
+            if everything:
+                self._prefixes[subject] = before
+        return f"{before}{self._block(question)}\n{lead}"
+
+    def _prefix(self, subject: str, shots: Sequence[Question]) -> str:
+        """What all questions of a subject begin with: the task and the exemplars."""
+        task = self._texts.text("task_cot" if self.spec.chain_of_thought else "task")
         # The published exemplars hold no reasoning, so even under chain of thought they show the answer alone.
-        shown = self._texts.text("lead")
-        answer = self._texts.text("answer")
-        parts = [task]
+        shown, answer = self._texts.text("lead"), self._texts.text("answer")
+        parts = [fill(task, {"subject": subjects()[subject].chinese})]
         parts.extend(f"{self._block(shot)}\n{shown}{fill(answer, {'answer': str(shot.answer)})}" for shot in shots)
-        parts.append(f"{self._block(question)}\n{lead}")
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, ""])
 
     def _block(self, question: Question) -> str:
         option = self._texts.text("option")
@@ -307,6 +312,22 @@ class CMMLUExam:
     def headline(self) -> Line:
         """The published Average: macro over the subjects."""
         return Line("Average", over="subject")
+
+
+def _gold(row: Row) -> str | None:
+    answer = row.answer.strip()
+    return answer if answer in _LETTER_SET and all(row.options) and row.text.strip() else None
+
+
+def _tags(subject: Subject, negation: bool, sub_options: bool) -> dict[str, str]:
+    return {
+        "subject": subject.name,
+        "category": subject.category,
+        "china_specific": "yes" if subject.china_specific else "no",
+        "home": CHINA if subject.china_specific else subject.category,
+        "negation": "yes" if negation else "no",
+        "sub_options": "yes" if sub_options else "no",
+    }
 
 
 class CMMLU:
