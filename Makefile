@@ -1,0 +1,34 @@
+# `make demo` and `make test` do all the set-up themselves; Python 3.11 or newer is all they need.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+
+.PHONY: demo test check clean
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "viva needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.11"; exit 1; }
+	@# Debian keeps venv in a package of its own; as root we may fetch it, otherwise we say how.
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV) || \
+	    { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq python3-venv && \
+	      $(PYTHON) -m venv --clear $(VENV); } || \
+	    { echo "cannot make a virtual environment; on Debian: sudo apt install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,anthropic,google]'
+	@touch $(STAMP)
+
+demo: $(STAMP)  ## both benchmarks on the bundled samples, with an offline baseline
+	$(BIN)/viva run csbench cmmlu --language en,zh --model baseline/random --progress plain
+
+test: $(STAMP)  ## the whole test suite
+	$(BIN)/python -m pytest -n auto
+
+check: $(STAMP)  ## what reviewers run before reading: style, types, layers
+	$(BIN)/ruff format --check src tests performance
+	$(BIN)/ruff check src tests performance
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
