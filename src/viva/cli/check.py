@@ -84,7 +84,7 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
     for reply in phrasings(question, wrong_answer(question)):
         score = exam.score(question, Response(text=reply), ())
         if score.value != 0.0:
-            yield f"the wrong {wrong_answer(question)} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
+            yield f"wrong {wrong_answer(question)} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
 
 
 def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:

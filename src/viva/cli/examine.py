@@ -35,12 +35,9 @@ class Examination(Struct, kw_only=True):
     limits: Limits
 
     @property
-    def models(self) -> list[Model]:
-        """Every model once, the judge included."""
-        found = {id(sitting.model): sitting.model for sitting in self.sittings}
-        if self.bench:
-            found[id(self.bench.model)] = self.bench.model
-        return list(found.values())
+    def examinees(self) -> list[Model]:
+        """Every examined model once."""
+        return list({id(sitting.model): sitting.model for sitting in self.sittings}.values())
 
     def notes(self) -> list[str]:
         """What belongs beside the numbers."""
@@ -129,6 +126,7 @@ def examine(examination: Examination, reuse: tuple[Path, ...] = ()) -> int:
             budget,
             lambda tally: _answer_tasks(examination, answers, _earlier(earlier, "responses", stack), tally),
             sum(len(sitting.exam) * sitting.samples for sitting in examination.sittings),
+            examination.examinees,
         )
         bench = examination.bench
         if bench and code in (EXIT_OK, EXIT_INCOMPLETE):
@@ -143,6 +141,7 @@ def examine(examination: Examination, reuse: tuple[Path, ...] = ()) -> int:
                     examination, bench, answers, verdicts, _earlier(earlier, "annotations", stack), tally
                 ),
                 _judgements_wanted(examination, bench, answers),
+                [bench.model],
             )
             code = judged or code
     return code
@@ -166,9 +165,8 @@ def _answer_tasks(
     for sitting in examination.sittings:
         wanted = answers_wanted(sitting, answers, earlier, tally)
         by_model.setdefault(id(sitting.model), []).append(wanted)
-    for model in examination.models:
-        if id(model) in by_model:
-            lanes.setdefault(model.lane, []).append(_chain(by_model[id(model)]))
+    for model in examination.examinees:
+        lanes.setdefault(model.lane, []).append(_chain(by_model[id(model)]))
     return lanes
 
 
@@ -206,6 +204,7 @@ def _stage(
     budget: Budget,
     tasks: Callable[[Tally], Tasks],
     total: int,
+    models: list[Model],
 ) -> int:
     limits = examination.limits
     tally = Tally(total=total)
@@ -224,7 +223,7 @@ def _stage(
             run.finish("interrupted")
         finally:
             shown.cancel()
-            for model in examination.models:
+            for model in models:
                 await model.close()
             progress.close()
         return run

@@ -58,7 +58,8 @@ def reopen(record: ExamRecord) -> Exam:
         where = record.data or "the bundled sample"
         raise DataError(
             f"the data of this run has changed: {where} now has the fingerprint {exam.fingerprint}, the run "
-            f"was made with {record.fingerprint}; put the old files back, or start a new run (--reuse takes over what still fits)"
+            f"was made with {record.fingerprint}; put the old files back, or start a new run "
+            "(--reuse takes over what still fits)"
         )
     return exam
 

@@ -6,6 +6,7 @@ import csv
 import datetime
 import io
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from viva.cli.options import (
     judge_options,
     pick,
 )
-from viva.cli.reporting import emit, grade_run, print_report
+from viva.cli.reporting import emit, grade_run, print_report, read_scores
 from viva.cli.run import judge_record
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import DataError
@@ -91,16 +92,16 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
     examination.folder = RunFolder.create(path, record)
     try:
         code = examine(examination)
-        report, rows = grade_run(examination, output)
+        report = grade_run(examination, output)
     finally:
         examination.folder.unlock()
     print_report(report, output)
     if scores:
-        emit(scores_csv(rows), scores)
+        emit(scores_csv(read_scores(examination.folder)), scores)
     return code
 
 
-def scores_csv(rows: list[ScoreRow]) -> str:
+def scores_csv(rows: Iterable[ScoreRow]) -> str:
     """A row an answer; the score is empty where an answer is unscored."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
@@ -12,64 +12,62 @@ import msgspec
 
 from viva.cli.examine import Examination
 from viva.cli.options import Output
-from viva.engine.folder import RunFolder
-from viva.engine.stages import scores
+from viva.engine.folder import ExamRecord, RunFolder, RunRecord
+from viva.engine.stages import Sitting, scores
 from viva.errors import StorageError
 from viva.reports.result import Report, Result, signature
 from viva.types import ScoreRow
 
 
-def grade_run(examination: Examination, output: Output) -> tuple[Report, list[ScoreRow]]:
+def grade_run(examination: Examination, output: Output) -> Report:
     """Score every answer, write scores.jsonl anew, and sum up as far as `output` shows it. Asks nobody."""
+    folder, record = examination.folder, examination.folder.record
+    remembered = {id(exam): record for exam, record in zip(examination.exams, record.exams, strict=True)}
+    results: list[Result] = []
+    with ExitStack() as stack:
+        answers = folder.journal("responses", write=False)
+        stack.callback(answers.close)
+        verdicts = folder.journal("annotations", write=False)
+        stack.callback(verdicts.close)
+        write = stack.enter_context(_scores_file(folder))
+        for sitting in examination.sittings:
+            rows = scores(sitting, answers, examination.bench, verdicts)
+            results.append(_result(sitting, _written(rows, write), output, record, remembered[id(sitting.exam)]))
+    return Report(run=str(folder.path), results=tuple(results), notes=tuple(examination.notes()))
+
+
+def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, record: RunRecord, exam: ExamRecord) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
 
-    record = examination.folder.record
-    rows = list(_rows(examination))
-    write_scores(examination.folder, rows)
-    table = frame(rows)
-    results: list[Result] = []
-    exams = {id(exam): remembered for exam, remembered in zip(examination.exams, record.exams, strict=True)}
-    for sitting in examination.sittings:
-        import polars as pl
-
-        mine = table.filter((pl.col("exam") == sitting.label) & (pl.col("model") == sitting.model.name))
-        breakdown = Breakdown(mine)
-        short = output.format == "terminal" and not output.all
-        layouts = [layout for layout in sitting.exam.layouts() if not (layout.detail and short)]
-        results.append(
-            Result(
-                exam=sitting.label,
-                benchmark=sitting.exam.spec.benchmark,
-                language=sitting.exam.spec.language,
-                model=sitting.model.name,
-                overall=breakdown.cell(sitting.exam.headline()),
-                tables=tuple(breakdown.table(layout, sitting.label, sitting.model.name) for layout in layouts),
-                signature=signature(record, exams[id(sitting.exam)], sitting.model.name),
-            )
-        )
-    return Report(run=str(examination.folder.path), results=tuple(results), notes=tuple(examination.notes())), rows
+    breakdown = Breakdown(frame(rows))
+    short = output.format == "terminal" and not output.all
+    layouts = [layout for layout in sitting.exam.layouts() if not (layout.detail and short)]
+    return Result(
+        exam=sitting.label,
+        benchmark=sitting.exam.spec.benchmark,
+        language=sitting.exam.spec.language,
+        model=sitting.model.name,
+        overall=breakdown.cell(sitting.exam.headline()),
+        tables=tuple(breakdown.table(layout, sitting.label, sitting.model.name) for layout in layouts),
+        signature=signature(record, exam, sitting.model.name),
+    )
 
 
-def _rows(examination: Examination) -> Iterator[ScoreRow]:
-    folder = examination.folder
-    with ExitStack() as stack:
-        answers = folder.journal("responses")
-        stack.callback(answers.close)
-        verdicts = None
-        if examination.bench:
-            verdicts = folder.journal("annotations")
-            stack.callback(verdicts.close)
-        for sitting in examination.sittings:
-            yield from scores(sitting, answers, examination.bench, verdicts)
-
-
-def write_scores(folder: RunFolder, rows: list[ScoreRow]) -> None:
-    """scores.jsonl, replaced as a whole: it is derived, and half of it would be a lie."""
+def _written(rows: Iterator[ScoreRow], write: Callable[[bytes], object]) -> Iterator[ScoreRow]:
+    """Each row on its way to the tables also goes to the file: a run can have more rows than fit in memory."""
     encode = msgspec.json.Encoder().encode
+    for row in rows:
+        write(encode(row) + b"\n")
+        yield row
+
+
+@contextmanager
+def _scores_file(folder: RunFolder) -> Iterator[Callable[[bytes], object]]:
+    """scores.jsonl, replaced as a whole: it is derived, and half of it would be a lie."""
     partial = folder.path / ".scores.jsonl.partial"
     try:
         with partial.open("wb") as out:
-            out.writelines(encode(row) + b"\n" for row in rows)
+            yield out.write
         partial.replace(folder.path / "scores.jsonl")
     except OSError as problem:
         partial.unlink(missing_ok=True)
@@ -77,6 +75,14 @@ def write_scores(folder: RunFolder, rows: list[ScoreRow]) -> None:
             f"cannot write {folder.path / 'scores.jsonl'}: {problem.strerror}; "
             "the answers are safe, `viva score` tries again"
         ) from None
+
+
+def read_scores(folder: RunFolder) -> Iterator[ScoreRow]:
+    """The rows of scores.jsonl."""
+    decode = msgspec.json.Decoder(ScoreRow).decode
+    with (folder.path / "scores.jsonl").open("rb") as lines:
+        for line in lines:
+            yield decode(line)
 
 
 def print_report(report: Report, output: Output) -> None:

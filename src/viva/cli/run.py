@@ -136,7 +136,7 @@ def _finish(examination: Examination, reuse: tuple[Path, ...], output: Output) -
         print(f"run folder: {folder.path}", file=sys.stderr)
     try:
         code = examine(examination, reuse)
-        report, _ = grade_run(examination, output)
+        report = grade_run(examination, output)
     finally:
         folder.unlock()
     print_report(report, output)

@@ -24,7 +24,7 @@ def score_command(run: Path, **given: Any) -> int:
     examination = prepare(folder, Limits(progress="quiet"))
     folder.lock()
     try:
-        report, _ = grade_run(examination, output)
+        report = grade_run(examination, output)
     finally:
         folder.unlock()
     print_report(report, output)

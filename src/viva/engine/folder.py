@@ -131,9 +131,9 @@ class RunFolder:
         """Whether this process holds the lock."""
         return self._lock >= 0
 
-    def journal(self, stage: str) -> Journal:
-        """The journal of a stage: "responses" or "annotations"."""
-        return Journal(self.path / f"{stage}.jsonl", write=self.writable)
+    def journal(self, stage: str, *, write: bool = True) -> Journal:
+        """The journal of a stage ("responses" or "annotations"); writable only under the lock."""
+        return Journal(self.path / f"{stage}.jsonl", write=write and self.writable)
 
     def unlock(self) -> None:
         """Let others write."""

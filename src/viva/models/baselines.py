@@ -7,7 +7,7 @@ baseline/silent says nothing. Where there is nothing to choose from (blanks, ope
 
 from __future__ import annotations
 
-import random
+import hashlib
 from collections.abc import Callable, Mapping
 
 from viva.errors import VivaError
@@ -22,7 +22,8 @@ def _longest(request: Generate, seed: int) -> str:
 
 
 def _random(request: Generate, seed: int) -> str:
-    return random.Random(f"{seed}/{request.question}/{request.sample}").choice(request.legal)
+    drawn = hashlib.blake2b(f"{seed}/{request.question}/{request.sample}".encode(), digest_size=8).digest()
+    return request.legal[int.from_bytes(drawn) * len(request.legal) >> 64]
 
 
 BASELINES: dict[str, Callable[[Generate, int], str]] = {

@@ -182,6 +182,7 @@ class OpenAIModel:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
+            self._session = None
 
 
 def _text(choice: _Choice) -> str:

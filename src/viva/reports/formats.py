@@ -50,8 +50,8 @@ def as_terminal(report: Report, *, details: bool = False, width: int | None = No
     for found in _grids(report, details=details):
         table = RichTable(title=Text(visible(found.title)), title_justify="left", title_style="bold")
         for index, name in enumerate(found.header):
-            wraps = name in ("outcomes", "model", "exam") or index == 0
-            table.add_column(Text(name), justify="left" if wraps else "right", no_wrap=not wraps)
+            words = name in ("outcomes", "model", "exam") or index == 0
+            table.add_column(Text(name), justify="left" if words else "right", overflow="fold")
         for row in found.rows:
             table.add_row(*(Text(visible(value)) for value in row))
         console.print(table)
