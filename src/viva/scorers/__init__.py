@@ -1,0 +1,1 @@
+"""Text in, score out: what a reply commits to, and what it is worth. Pure functions; their words are data."""

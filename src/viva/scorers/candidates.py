@@ -1,0 +1,214 @@
+"""Where a reply commits to a letter: every statement of the answer, with its strength.
+
+Read a rule as: what stands before the letter (ending there), and what must come after it. Rules are regular expressions
+over kinds (see `lexicon.py` for the alphabet), all quantifiers bounded, so reading is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+
+from msgspec import Struct
+
+from viva.scorers.mentions import Marked
+
+CONDITIONAL = "statement under a condition"
+
+
+class Strength(IntEnum):
+    """How plainly a candidate states the answer; `resolve` says how they compete."""
+
+    ODD_ONE = 1
+    """ "错误的是C", "C is the false one": the answer where the question asks for it, a judgement elsewhere."""
+    STATED = 2
+    CORRECTED = 3
+    FINAL = 4
+
+
+class Candidate(Struct, frozen=True):
+    """A commitment: `letter` is "" where several letters are named at once. `at` is a token index."""
+
+    letter: str
+    strength: Strength
+    rule: str
+    at: int
+    span: tuple[int, int]
+
+
+class Judgement(Struct, frozen=True):
+    """ "B is correct", "A: wrong": what the reply says of one option."""
+
+    letters: str
+    good: bool
+    at: int
+    span: tuple[int, int]
+
+
+class Group(Struct, frozen=True):
+    """Letters named together: tokens `start` to `end` (exclusive); mostly a single one."""
+
+    letters: str
+    start: int
+    end: int
+    listing: bool
+    """All the letters there are: the options as such, not an answer."""
+
+
+_JOINED = re.compile(
+    r"[LPM]O?(?:(?:[&/]|,[&/]|-(?=[LPM]O?(?:[.n?)]|$))|,(?=[fdhO]{0,2}[LPM]O?(?:[,&/.n?pV]|$)))[fdhOX]{0,2}[LPM]O?(?!=))*"
+)
+_CLEAN = re.compile(r"O?f?(?:$|[.n,?r:\-bcF!])")
+_STOP = re.compile(r"O?(?:$|[.n])")
+_BEFORE: list[tuple[str, Strength, re.Pattern[str], re.Pattern[str] | None]] = [
+    ("boxed", Strength.FINAL, re.compile(r"X[nfdON+:=]{0,4}$"), None),
+    (
+        "statement of the answer",
+        Strength.STATED,
+        re.compile(r"[F+]{0,2}N(?:[^LPMl.nh?i!]{0,10}?[=:~\-]|[fdF]{0,3}V)[fdO+:=nFN,V\-]{0,5}$"),
+        None,
+    ),
+    ("heading of the answer", Strength.FINAL, re.compile(r"(?:^|n)[F+]{0,2}N[:n]{1,2}-?$"), _STOP),
+    ("statement of the answer", Strength.STATED, re.compile(r"N[nd]?O?$"), _STOP),
+    (
+        "statement of the option",
+        Strength.STATED,
+        re.compile(r"O[^LPMl.nh?i!]{0,10}?=[fdO+:=n,F]{0,4}$|(?:^|[n.,?])[fd+]{0,2}O:$"),
+        None,
+    ),
+    ("statement of the correct one", Strength.STATED, re.compile(r"\+[fdO]{0,3}[=:][fdOn:]{0,3}$"), None),
+    ("choice", Strength.STATED, re.compile(r"V,[fd]{0,2}$"), _STOP),
+    ("contrast", Strength.STATED, re.compile(r"c[^LPMl.nh?!i]{0,5}=[fdO]{0,2}$"), _STOP),
+    ("arrow", Strength.STATED, re.compile(r"(?:^|n):$"), _STOP),
+    ("choice", Strength.STATED, re.compile(r"V[fdON+:=n\-]{0,4}$"), None),
+    ("conclusion", Strength.FINAL, re.compile(r"F[fd,:=On]{0,4}$"), _CLEAN),
+    ("last correction", Strength.CORRECTED, re.compile(r"b[fd,:=ON.bn+\-V?c]{0,6}$"), _CLEAN),
+    ("contrast", Strength.STATED, re.compile(r"c[fdO=:]{0,3}$"), _CLEAN),
+    ("statement of the answer", Strength.STATED, re.compile(r"(?:^|[.,n:Fbcr&?\-])[fd]{0,4}=[fdO+]{0,3}$"), _CLEAN),
+    (
+        "letter in brackets after the answer",
+        Strength.STATED,
+        re.compile(r"N[^LPM.nh?i!]{0,8}[=:][^LPM.n!h?]{1,14}$"),
+        re.compile(r"$|[.n]"),
+    ),
+    ("statement of the false one", Strength.ODD_ONE, re.compile(r"x[fdO]{0,3}=[fdO]{0,2}$"), None),
+]
+_ODD_ONE = re.compile(r"O?[fd]?=f?dx(?:[fd]?[ON]|f(?=[.n,]|$))")
+_AFTER: list[tuple[str, Strength, re.Pattern[str]]] = [
+    ("statement of the answer", Strength.STATED, re.compile(r"O?[fd]{0,3}[=p][fd]{0,3}(?:F?N|\+[fd]?[NO])")),
+    ("choice", Strength.STATED, re.compile(r"O?[fd]{0,2}V(?=[.n,r]|$)")),
+    ("statement of the answer", Strength.STATED, re.compile(r"f?=(?=[.n,]|$)")),  # "D it is"; "muss B sein"
+    ("choice", Strength.STATED, re.compile(r"=[fd]{1,3}V(?=[.n,]|$)")),
+    ("statement of the false one", Strength.ODD_ONE, _ODD_ONE),
+]
+_JUDGED = re.compile(r"[Ofd]{0,3}[=:,(\-p]?[fd=pVF,]{0,4}(!{0,2})[fdFp=]{0,3}(!?)([+x])(?![wl#h]|r=)")
+_JUDGED_BEFORE = re.compile(r"(?:^|[n.])([+x])[:\-]?$")
+_ITEM_VERDICT = re.compile(r"(!?)[fd]?([+x])(?=[.n,:r\-]|$)")
+_ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
+_NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
+_HYPOTHETICAL = re.compile(r"h[^.n,FbcLPM]{0,14}$")
+_INSTRUCTION = re.compile(r"i[^.n]{0,14}$")
+_CONCLUDED = re.compile(r"F[^.nLPM]{0,12}$")
+_CONDITION = re.compile(r"(?:^|[.n])h[^.n]{0,16},[^.n]{0,8}$")
+_HEADED = re.compile(r"[F+]{0,2}N:")
+_TAKEN_BACK = re.compile(r"b[^.nLPM]{0,8}$")
+_ASKED = re.compile(r"[^.n?]{0,20}\?")
+
+
+def groups(marked: Marked, letters: str) -> Iterator[Group]:
+    """The letters mentioned, joined ones ("A and C", "A/B") together. Of very many, the first and last ones."""
+    found = list(_JOINED.finditer(marked.kinds))
+    if len(found) > 400:
+        found = found[:100] + found[-300:]
+    for match in found:
+        named = dict.fromkeys(
+            letter
+            for index in range(match.start(), match.end())
+            if marked.kinds[index] in "LPM"
+            for letter in marked.letters(index)
+        )
+        listing = len(named) == len(letters) > 2
+        yield Group("".join(named), match.start(), match.end(), listing)
+
+
+def judge(marked: Marked, group: Group) -> Judgement | None:
+    """What the reply says of this option (or of these), if anything."""
+    kinds = marked.kinds
+    match = _JUDGED.match(kinds, group.end)
+    if match:
+        good = (match[3] == "+") == ((len(match[1]) + len(match[2])) % 2 == 0)
+        stop = match.end()
+        if "," in match.group() and kinds[stop : stop + 1] in {"L", "P", "M", "O"}:
+            return None
+    elif before := _JUDGED_BEFORE.search(kinds, max(0, group.start - 4), group.start):
+        good, stop = before[1] == "+", group.end
+    else:
+        return None
+    left = kinds[max(0, group.start - 16) : group.start]
+    if _HYPOTHETICAL.search(left) or _ASKED.match(kinds, stop) or left.endswith("!"):
+        return None
+    return Judgement(group.letters, good, group.start, _span(marked, group.start, stop))
+
+
+def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
+    """The verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for …")."""
+    for match in _ITEM_VERDICT.finditer(marked.kinds, group.end, min(end, group.end + 60)):
+        before = max(group.end, match.start() - 5)
+        opening = marked.text[marked.tokens[match.start()].start - 1]
+        if opening in {"(", "["} or _ITEM_BEFORE.search(marked.kinds, before, match.start()):
+            good = (match[2] == "+") == (not match[1])
+            return Judgement(group.letters, good, group.start, _span(marked, group.start, match.end()))
+    return None
+
+
+def candidate(marked: Marked, group: Group) -> Candidate | None:
+    """The commitment that this mention is part of, if it is one."""
+    kinds = marked.kinds
+    left = kinds[max(0, group.start - 24) : group.start]
+    if group.listing or _NEGATED.search(left) or _INSTRUCTION.search(left) or _ASKED.match(kinds, group.end):
+        return None
+    judged = judge(marked, group)
+    if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
+        return None
+    found = _by_left(kinds, group, left) or _by_right(kinds, group)
+    if found is None:
+        return None
+    rule, strength, start, end = found
+    cue_left = left[: max(0, len(left) - (group.start - start))]
+    if _HYPOTHETICAL.search(cue_left) or _NEGATED.search(cue_left):
+        return None
+    inside = kinds[start : group.start]
+    headed = _HEADED.match(inside) and (not cue_left or cue_left.endswith("n"))
+    concluded = "F" in inside or _CONCLUDED.search(cue_left)
+    if strength is Strength.ODD_ONE and concluded:
+        strength = Strength.STATED
+    elif strength is Strength.STATED and (concluded or headed):
+        strength = Strength.FINAL
+    elif strength is Strength.STATED and _TAKEN_BACK.search(cue_left):
+        strength, rule = Strength.CORRECTED, "last correction"
+    if strength is Strength.STATED and _CONDITION.search(cue_left):
+        rule = CONDITIONAL
+    letter = group.letters if len(group.letters) == 1 else ""
+    return Candidate(letter, strength, rule, group.start, _span(marked, start, end))
+
+
+def _by_left(kinds: str, group: Group, left: str) -> tuple[str, Strength, int, int] | None:
+    for rule, strength, before, after in _BEFORE:
+        if rule.startswith("letter in brackets") and kinds[group.start] != "P":
+            continue
+        match = before.search(left)
+        if match and (after is None or after.match(kinds, group.end)):
+            return rule, strength, group.start - len(left) + match.start(), group.end
+    return None
+
+
+def _by_right(kinds: str, group: Group) -> tuple[str, Strength, int, int] | None:
+    for rule, strength, after in _AFTER:
+        if match := after.match(kinds, group.end):
+            return rule, strength, group.start, match.end()
+    return None
+
+
+def _span(marked: Marked, start: int, end: int) -> tuple[int, int]:
+    return marked.tokens[start].start, marked.tokens[end - 1].end

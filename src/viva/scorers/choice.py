@@ -1,0 +1,280 @@
+"""The letter that a reply commits to.
+
+CS-Bench (arXiv 2406.08587) and CMMLU (arXiv 2306.09212) both grade the letter of a multiple-choice answer. Their own
+scripts take the first standalone letter, or the first character; here the *statement of the answer* decides:
+
+    fold the reply → lex it into kinds → find the letters that stand for options → find what commits to them → resolve
+
+A reply that commits to nothing, or to two letters at once, is unparsed; a wrong guess would be worse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from viva.scorers import candidates
+from viva.scorers.candidates import CONDITIONAL, Candidate, Group, Judgement, Strength
+from viva.scorers.fold import fold, windows
+from viva.scorers.mentions import Marked, mark
+from viva.scorers.optiontext import OptionTexts, stated_option
+from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.visible import read_visible
+
+_HEAD_LEFT = re.compile(r"n?[fdb,.\-o]{0,3}[ON]?|#\.?")
+_HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
+_HEAD_BRACKETED = re.compile("[=!hpVLPM]")
+_TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
+_HEAD_HAN = re.compile(r"O?[,&]w")
+_TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.)O?$")
+_TAIL_RIGHT = re.compile(r"[.n]{0,8}$")
+_ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
+_JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
+_INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
+
+
+def read_choice(reply: str, *, letters: str = "ABCD", language: str = "en", options: Sequence[str] = ()) -> Reading:
+    """The letter of `letters` that the reply commits to, or why there is none.
+
+    With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. All four
+    languages are recognised whatever `language` says; it only decides what a bare "A" may mean.
+    """
+    bare = reply.strip(" \t\r\n.()")
+    if len(bare) == 1 and bare.upper() in letters:
+        at = reply.index(bare)
+        return Reading(bare.upper(), (at, at + 1), "bare letter")
+    return read_visible(reply, lambda start, end: _read_part(reply, start, end, letters, language, options))
+
+
+def _read_part(reply: str, start: int, end: int, letters: str, language: str, options: Sequence[str]) -> Reading:
+    texts = OptionTexts(options, letters) if options else None
+    if texts and end - start <= 2 * texts.longest + 40 and (letter := texts.letter(reply[start:end])):
+        return Reading(letter, (start, end), "option repeated in full")
+    views: list[_View] = []
+    stated: list[Candidate] = []
+    judged: list[Judgement] = []
+    kinds = ""
+    for first, last in windows(reply, start, end):
+        marked = mark(fold(reply[first:last]), letters, language, options)
+        view = _View(marked, first, len(kinds), letters)
+        views.append(view)
+        stated += view.stated()
+        judged += view.judgements()
+        kinds += view.kinds
+    chosen = resolve(stated, judged, kinds)
+    if chosen and chosen.letter:
+        return Reading(chosen.letter, chosen.span, chosen.rule)
+    for view in reversed(views if texts else []):
+        if texts and (found := stated_option(view.marked.text, view.marked.tokens, view.kinds, texts)):
+            letter, span = found
+            return Reading(letter, (span[0] + view.base, span[1] + view.base), "option repeated in full")
+    return Reading(UNPARSED, None, "several letters" if chosen else "")
+
+
+class _View:
+    """One window of the reply, with the letters found in it."""
+
+    def __init__(self, marked: Marked, base: int, offset: int, letters: str) -> None:
+        """`base` is where the window begins in the reply, `offset` how many tokens came before it."""
+        self.marked, self.base, self.offset, self.letters = marked, base, offset, letters
+        self.kinds = marked.kinds
+        self.groups: list[Group] = list(candidates.groups(marked, letters))
+        self.items: list[Group] = self._find_items()
+
+    def stated(self) -> list[Candidate]:
+        """What commits to a letter, in order."""
+        found: list[Candidate] = []
+        for group in self.groups:
+            if self._opens_list(group):
+                continue
+            at = (
+                candidates.candidate(self.marked, group)
+                or (self._head(group) if group is self.groups[0] and self.offset == 0 else None)
+                or (self._tail(group) if group is self.groups[-1] else None)
+            )
+            if at:
+                found.append(at)
+        return [self._moved(each) for each in self._before_restart(found)]
+
+    def _moved(self, found: Candidate) -> Candidate:
+        span = found.span[0] + self.base, found.span[1] + self.base
+        return Candidate(found.letter, found.strength, found.rule, found.at + self.offset, span)
+
+    def _head(self, group: Group) -> Candidate | None:
+        """The letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
+        kinds = self.kinds
+        if group.listing or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
+            return None
+        token = self.marked.tokens[group.end - 1]
+        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, token.end)
+        bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
+        if not bracketed and not _HEAD_RIGHT.match(kinds, group.end) and not self._han_follows(group):
+            return None
+        judged = candidates.judge(self.marked, group)
+        numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
+        listed = (len(self.groups) > 1 and self._column(group, self.groups[1])) or self._lists_options()
+        if (judged and not judged.good) or numbered or listed or self._is_a_name(group):
+            return None
+        return self._made(group, "letter at the beginning")
+
+    def _is_a_name(self, group: Group) -> bool:
+        """ "A. M. Turing", and "A: The queue …", where A is short for answer."""
+        if group.letters == "A" and re.match(r":[fd]", self.kinds[group.end : group.end + 2]):
+            return True
+        return _INITIALS.match(self.marked.text, self.marked.tokens[group.start].start) is not None
+
+    def _han_follows(self, group: Group) -> bool:
+        """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
+        if not _HEAD_HAN.match(self.kinds, group.end):
+            return False
+        mark, word = self.marked.tokens[group.end : group.end + 2]
+        return self.marked.text[mark.start] in ",、" and self.marked.text[word.start] > "\u024f"
+
+    def _tail(self, group: Group) -> Candidate | None:
+        """A letter alone on the last line, or alone as the last sentence."""
+        kinds = self.kinds
+        if group.listing or not _TAIL_RIGHT.match(kinds, group.end):
+            return None
+        if not _TAIL_LEFT.search(kinds, max(0, group.start - 4), group.start):
+            return None
+        if len(self.groups) > 1 and self._column(self.groups[-2], group):
+            return None
+        return self._made(group, "letter on the last line")
+
+    def _column(self, upper: Group, lower: Group) -> bool:
+        """Two letters alone on lines of their own: a list of some kind, not an answer."""
+        kinds = self.kinds
+        apart = kinds[upper.end : lower.start]
+        alone = kinds[lower.end : lower.end + 1] in {"", "n"} and (apart == "n" or (apart == "." and upper.start == 0))
+        return alone and upper.letters != lower.letters
+
+    def _made(self, group: Group, rule: str) -> Candidate:
+        tokens = self.marked.tokens
+        letter = group.letters if len(group.letters) == 1 else ""
+        span = tokens[group.start].start, tokens[group.end - 1].end
+        return Candidate(letter, Strength.STATED, rule if letter else "several letters", group.start, span)
+
+    def _find_items(self) -> list[Group]:
+        """Letters that open a line or a sentence, as in a list of options."""
+        kinds = self.kinds
+        return [
+            group
+            for group in self.groups
+            if len(group.letters) == 1
+            and (kinds[group.start] == "P" or kinds[group.end : group.end + 1] in {".", ":", "-", ",", "n", "="})
+            and _ITEM_LEFT.search(kinds, max(0, group.start - 4), group.start)
+        ]
+
+    def _lists_options(self) -> bool:
+        """Whether the reply begins with the options restated or judged one by one: "A. … B. …"."""
+        kinds, tokens, text = self.kinds, self.marked.tokens, self.marked.text
+        if kinds.startswith(("n", ".n"), self.groups[0].end):  # a letter alone, then an analysis
+            return False
+        run = [
+            text[token.start].upper()
+            for token in tokens
+            if token.end - token.start == 1
+            and text[token.start].upper() in self.letters
+            and text[token.end : token.end + 1] in {".", ":", ")", "、"}
+        ]
+        place = self.letters.find(run[0]) if run else 0
+        return self.letters[place : place + 2] == "".join(run[:2]) and len(run) > 1 and (place == 0 or len(run) > 2)
+
+    def _opens_list(self, group: Group) -> bool:
+        """ "Which is correct?\nA. …\nB. …": the first of the options restated, whatever stands before the list."""
+        kinds = self.kinds
+        if group.letters != self.letters[:1] or not kinds.endswith("n", 0, group.start):
+            return False
+        if kinds.startswith(("n", ".n"), group.end):
+            return False
+        items = self.items
+        place = next((index for index, item in enumerate(items) if item is group), len(items))
+        return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
+
+    def _before_restart(self, found: list[Candidate]) -> list[Candidate]:
+        """Without what follows when a base model answers in the first line, then writes a new question with options."""
+        kinds = self.kinds
+        line = kinds.find("n")
+        if line < 0 or not found or found[0].at > line or len(found) < 2 or "b" in kinds[line:]:
+            return found
+        run = ""
+        for group in self.items:
+            if group.start <= line:
+                continue
+            run = run + group.letters if self.letters.startswith(run + group.letters) else ""
+            if run == self.letters:
+                return [each for each in found if each.at < group.start or each.strength is Strength.CORRECTED]
+        return found
+
+    def judgements(self) -> list[Judgement]:
+        """What is said of single options, in order."""
+        found: list[Judgement] = []
+        items = [group.start for group in self.items]
+        following = dict(zip(items, [*items[1:], len(self.kinds)], strict=False))
+        for group in self.groups:
+            judged = candidates.judge(self.marked, group)
+            if judged is None and group.start in following:
+                judged = candidates.judge_item(self.marked, group, following[group.start])
+            if judged and len(judged.letters) < len(self.letters):
+                span = judged.span[0] + self.base, judged.span[1] + self.base
+                found.append(Judgement(judged.letters, judged.good, judged.at + self.offset, span))
+        return found
+
+
+def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str) -> Candidate | None:
+    """The one commitment that counts.
+
+    Explicit statements beat judgements of single options. Among statements the last *final* one counts, unless a
+    correction follows it; without a final one the last. Judgements decide only when exactly one option is called
+    correct. A candidate without a letter (two at once) that wins leaves the reply unparsed.
+    """
+    good = {letter for judgement in judged if judgement.good for letter in judgement.letters}
+    called = next((judgement for judgement in reversed(judged) if judgement.good), None)
+    only = called if called and len(good) == 1 else None
+    firm = [candidate for candidate in stated if candidate.strength > Strength.ODD_ONE]
+    chosen = _last(firm)
+    if chosen is not None:
+        return _taken_back(chosen, judged, only, kinds)
+    if only:
+        return Candidate(only.letters, Strength.STATED, "the one option called correct", only.at, only.span)
+    odd = [candidate for candidate in stated if candidate.strength is Strength.ODD_ONE]
+    if len({candidate.letter for candidate in odd}) == 1 and len(good) != 1 and odd[-1].letter not in good:
+        return odd[-1]
+    return None
+
+
+def _last(firm: list[Candidate]) -> Candidate | None:
+    finals = [index for index, candidate in enumerate(firm) if candidate.strength is Strength.FINAL]
+    if not finals and firm:
+        cases = {candidate.letter for candidate in firm if candidate.rule == CONDITIONAL}
+        last = firm[-1]
+        if last.rule == CONDITIONAL and len(cases) > 1:  # "If …, the answer is A. If …, the answer is B."
+            return Candidate("", last.strength, "several letters", last.at, last.span)
+    if not finals:
+        return firm[-1] if firm else None
+    after = firm[finals[-1] + 1 :]
+    return after[-1] if any(each.strength is Strength.CORRECTED for each in after) else firm[finals[-1]]
+
+
+def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | None, kinds: str) -> Candidate | None:
+    """ "B. Wait, that's wrong. C is correct.": what a judgement says after a correction replaces the statement before.
+
+    Without the correction it does not: the reply may be explaining why the wrong statements are true ones.
+    """
+    withdrawn = any(
+        not judgement.good
+        and judgement.at > chosen.at
+        and judgement.letters == chosen.letter
+        and _JUST_CORRECTED.search(kinds, max(chosen.at, judgement.at - 6), judgement.at)
+        for judgement in judged
+    )
+    if only and only.letters != chosen.letter and only.at > chosen.at:
+        corrected = _JUST_CORRECTED.search(kinds, max(chosen.at, only.at - 8), only.at)
+        if corrected or withdrawn or _denied_since(chosen, kinds, only):
+            return Candidate(only.letters, Strength.CORRECTED, "last correction", only.at, only.span)
+    return None if withdrawn else chosen
+
+
+def _denied_since(chosen: Candidate, kinds: str, only: Judgement) -> bool:
+    """ "No, that's wrong." between the statement and the judgement."""
+    return re.search(r"b[^L]{0,12}[fd]=x(?:[.n,]|$)", kinds[chosen.at : only.at]) is not None

@@ -1,0 +1,150 @@
+"""A reply made plain, character for character, so that offsets never need translating.
+
+Every step keeps the length of the text: full-width and styled letters become ASCII (Ａ Ⓑ 𝐂 → A B C), markdown, LaTeX
+and HTML wrappers become blanks, `\\boxed{` and `<answer>` become one BOX mark and blanks, code becomes blanks. So
+position i of the folded text is position i of the reply.
+
+A long reply is read through two windows, its head and its tail: answers stand at the beginning or the end.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+BOX = "\x01"
+"""What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no
+reply can forge it."""
+
+HEAD_WINDOW = 4_000
+TAIL_WINDOW = 12_000
+
+_THINKING = ("think", "thinking", "thought", "reasoning", "scratchpad")
+_OPENINGS = (*(f"<{tag}>" for tag in _THINKING), "[THINK]", "◁think▷", "<|begin_of_thought|>")
+_CLOSINGS = (*(f"</{tag}>" for tag in _THINKING), "[/THINK]", "◁/think▷", "<|end_of_thought|>", "<|message|>")
+
+_LATIN = "".join(map(chr, [*range(0xC0, 0xD7), *range(0xD8, 0xF7), *range(0xF8, 0x250)]))
+_PUNCTUATION = {
+    "。": ".", "．": ".", "…": ".", "，": ",", "、": "、", "：": ":", "；": ";", "！": "!", "？": "?", "“": '"',
+    "”": '"', "„": '"', "«": '"', "»": '"', "「": '"', "」": '"', "『": '"', "』": '"', "《": '"', "》": '"',
+    "‘": "'", "’": "'", "（": "(", "）": ")", "【": "[", "】": "]", "〔": "[", "〕": "]", "〖": "[", "〗": "]",
+    "﹝": "(", "﹞": ")", "→": ":", "⇒": ":", "⟹": ":", "➡": ":", "➜": ":", "➔": ":", "—": "–", "―": "–",
+    "−": "-", "‐": "-", "‑": "-", "İ": "I", "︰": ":", "∶": ":", "\u2028": "\n", "\u2029": "\n", "\x85": "\n",
+    "\x0b": "\n", "\x0c": "\n", "￼": " ", "�": " ",
+}  # fmt: skip
+
+
+class _Table(dict[int, str]):
+    """Folding of single characters, worked out as they turn up; always one character for one."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _fold_character(chr(code))
+        if len(self) < 20_000:
+            self[code] = folded
+        return folded
+
+
+def _fold_character(char: str) -> str:
+    if char in _PUNCTUATION:
+        return _PUNCTUATION[char]
+    if char in "\n" or 0x4E00 <= ord(char) <= 0x9FFF or char in _LATIN:
+        return char
+    plain = unicodedata.normalize("NFKC", char)
+    if len(plain) == 3 and plain[0] == "(" and plain[2] == ")":  # ⒝ 🄑
+        plain = plain[1]
+    if len(plain) == 1 and plain.isascii() and plain.isprintable():
+        return plain
+    offset = ord(char) - 0x1F150  # 🅐 and 🅰, which have no compatibility form
+    if 0 <= offset < 26 or 0 <= (offset := offset - 0x20) < 26:
+        return chr(65 + offset)
+    return " " if unicodedata.category(char)[0] in "CZ" or unicodedata.category(char) == "Mn" else char
+
+
+_TABLE = _Table({code: chr(code) for code in range(32, 127)})
+
+
+def plain(text: str) -> str:
+    """Width and style folded away, one character for one; control and zero-width characters become blanks."""
+    return text.translate(_TABLE)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing can be seen: only white space, control and zero-width characters."""
+    return not any(plain(text[start : start + 4096]).strip() for start in range(0, len(text), 4096))
+
+
+def after_thinking(reply: str) -> tuple[int, bool]:
+    """Where the visible answer begins, and whether an unclosed thinking block swallows it.
+
+    Only what follows the last closing tag is the answer; a block that never closes was cut off.
+    """
+    if not any(mark in reply for mark in "<[◁"):
+        return 0, False
+    start = max((at + len(tag) for tag in _CLOSINGS if (at := reply.rfind(tag)) >= 0), default=0)
+    return start, any(reply.find(tag, start) >= 0 for tag in _OPENINGS)
+
+
+def windows(reply: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The parts of `reply[start:end]` that are read: all of a usual reply, head and tail of a very long one."""
+    if end - start <= HEAD_WINDOW + TAIL_WINDOW:
+        yield start, end
+    else:
+        yield start, start + HEAD_WINDOW
+        yield end - TAIL_WINDOW, end
+
+
+@cache
+def _markup() -> re.Pattern[str]:
+    # Every branch begins with a plain character, which lets the engine skip everything else.
+    return re.compile(
+        r"\\(?P<box>(?:boxed|fbox|framebox)\b ?\{?)"
+        r"|<(?P<tag>(?:final_?)?(?:answer|ans|choice|option|result|solution|antwort|reponse|final)>|\|begin_of_solution\|>)"
+        r"|~~[^~\n]{1,80}~~"  # struck out: taken back
+        r"|<(?![A-Z]>)/?[a-zA-Z][^<>\n]{0,40}>"
+        r"|\\(?:text|math|operatorname|displaystyle|bf|rm|it|large|Large|bold|mbox|underline|quad|left|right|huge)"
+        r"[a-z]{0,12}\*?\{?"
+        r"|\\[()\[\],;!:> \\*_{}$]"
+        r"|\*\*+|__+|``*|\$\$*",
+    )
+
+
+def _blank(match: re.Match[str]) -> str:
+    length = match.end() - match.start()
+    return BOX + " " * (length - 1) if match["box"] or match["tag"] else " " * length
+
+
+_HAS_MARKUP = re.compile(r"[\\<*_`$~]")
+_FENCE = re.compile(r"```")
+_KEEP_FENCED = re.compile(
+    r"[\"']?(?:answer|antwort|réponse|reponse|答案|choice|option|verdict|result)\w{0,12}[\"']?\s{0,4}[:：=]"
+    r"|```\w{0,10}\s{0,4}\(?\w+\)?[.。]?\s{0,4}\Z",
+    re.IGNORECASE,
+)
+
+
+def _without_code(text: str) -> str:
+    """Fenced code blanked, for its variables are no answers; a block that holds one (JSON, a lone letter) stays."""
+    fences = [match.start() for match in _FENCE.finditer(text)]
+    if len(fences) < 2:
+        return text
+    pieces: list[str] = []
+    at = 0
+    for opening, closing in zip(fences[::2], fences[1::2], strict=False):
+        pieces.append(text[at:opening])
+        block = text[opening:closing]
+        pieces.append(block if _KEEP_FENCED.search(block) else " " * len(block))
+        at = closing
+    pieces.append(text[at:])
+    return "".join(pieces)
+
+
+def fold(text: str) -> str:
+    """`text` with styles, markup and code gone; the same length."""
+    text = plain(text)
+    if not _HAS_MARKUP.search(text):
+        return text
+    if "```" in text:
+        text = _without_code(text)
+    return _markup().sub(_blank, text)

@@ -1,0 +1,43 @@
+"""Gold answers in several phrasings: what a model that knows the answer might say, for the self-test of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viva.types import Language, Question
+
+_CHOICE: dict[Language, tuple[str, ...]] = {
+    "en": ("Answer: {0}", "The correct answer is {0}.", "({0}) {1}"),
+    "zh": ("答案：{0}", "答案是{0}。", "选{0}", "{0}. {1}"),
+    "de": ("Antwort: {0}", "Die richtige Antwort ist {0}.", "({0}) {1}"),
+    "fr": ("Réponse : {0}", "La bonne réponse est {0}.", "({0}) {1}"),
+}
+_ANYWHERE = ("{0}", "{0}.", "**{0}**", "\\boxed{{{0}}}")
+_TRUTH: dict[Language, dict[str, tuple[str, ...]]] = {
+    "en": {"true": ("True", "Answer: True", "The statement is true."), "false": ("False.", "The statement is false.")},
+    "zh": {"true": ("正确", "答案：正确", "该说法是正确的。"), "false": ("错误", "答案：错误", "该说法是错误的。")},
+    "de": {
+        "true": ("Wahr", "Die Aussage ist wahr."),
+        "false": ("Falsch", "Antwort: Falsch", "Die Aussage ist falsch."),
+    },
+    "fr": {
+        "true": ("Vrai", "L'affirmation est vraie."),
+        "false": ("Faux", "Réponse : Faux", "L'affirmation est fausse."),
+    },
+}
+
+
+def phrasings(question: Question, answer: str) -> Sequence[str]:
+    """Replies that give `answer` to a choice or truth question, in the question's language."""
+    if question.kind == "truth":
+        return _TRUTH[question.language][answer]
+    text = question.options["ABCDEFGHIJ".index(answer)]
+    return [template.format(answer, text) for template in (*_ANYWHERE, *_CHOICE[question.language])]
+
+
+def wrong_answer(question: Question) -> str:
+    """An answer other than the gold one."""
+    if question.kind == "truth":
+        return "false" if question.answer == "true" else "true"
+    letters = "ABCDEFGHIJ"[: len(question.options)]
+    return letters[(letters.index(str(question.answer)) + 1) % len(letters)]

@@ -1,0 +1,26 @@
+"""From what was read in a reply to a score."""
+
+from __future__ import annotations
+
+from viva.scorers.reading import Reading
+from viva.types import Outcome, Response, Score
+
+_UNREAD: dict[str, Outcome] = {"unparsed": "unparsed", "empty": "empty", "refused": "refused"}
+
+
+def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
+    """Compare a reading with the gold answer.
+
+    A reply that the token limit cut off before it committed to anything is *truncated*, not unparsed: the cure is
+    another limit, not another extractor.
+    """
+    where = f"{reading.rule}" + (f" at {reading.span[0]}-{reading.span[1]}" if reading.span else "")
+    if reading.read in _UNREAD:
+        outcome = _UNREAD[reading.read]
+        if response.stop_reason == "length" and outcome in ("unparsed", "empty"):
+            outcome = "truncated"
+        if response.stop_reason == "filter" and outcome in ("unparsed", "empty"):
+            outcome = "refused"
+        return Score(value=None, outcome=outcome, explanation=where)
+    right = reading.read == gold
+    return Score(value=float(right), outcome="right" if right else "wrong", answer=reading.read, explanation=where)

@@ -1,0 +1,161 @@
+"""Replies as strings of kinds: every word becomes one character that says what it does in the sentence.
+
+"The correct answer is not A, but D." becomes `d+N=!L,cL.`: definite, good, answer noun, link, negation, letter, comma,
+contrast, letter, stop. Grammar over such strings is short and the same in every language; the words are data, in
+`phrases.toml`. A word in no list is `w`, a number `#`, a line break `n`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from viva.scorers.fold import BOX
+
+MARKS: Final = {
+    BOX: "X", ".": ".", "!": ".", "?": "?", ",": ",", ";": ".", ":": ":", "–": "-", "-": "-", "=": "~", "/": "/",
+    "&": "/", "+": "o", "^": "o", "|": "-", "%": "o", "\\": "o", "@": "o", "->": ":", "=>": ":",
+}  # fmt: skip
+"""Kinds of punctuation: X box, `.` sentence end, `-` dash, `~` equals sign, `/` slash, `o` operator."""
+
+_ABBREVIATIONS = r"e\.g\.|i\.e\.|z\. ?b\.|p\. ?ex\.|d\. ?h\.|c\.-à-d\."
+_LATIN = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
+_PUNCTUATION = r"[-=]>|(?<!\w)-|-(?!\w)|[" + re.escape("".join(m for m in MARKS if len(m) == 1 and m != "-")) + "]"
+
+
+class Token(Struct, frozen=True):
+    """One word: its kind, and where it stands in the text."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Lexicon:
+    """The words of one reader: which kind each has, with the phrases of several words found longest first."""
+
+    def __init__(self, roles: Mapping[str, str], letters: Mapping[str, str]) -> None:
+        """`roles` maps lists of `phrases.toml` to kinds (earlier ones win); `letters` single letters to theirs."""
+        self._words: dict[str, str] = dict(MARKS)
+        self._phrases: dict[str, dict[str, list[tuple[tuple[str, ...], str]]]] = {}
+        self._letters = letters
+        han: set[str] = set()
+        for role, kind in roles.items():
+            for entry in phrases(role):
+                if entry[0] > "\u024f" or not entry[0].isalpha():  # 选, ✓, ×
+                    han.add(entry)
+                    self._words.setdefault(entry, kind)
+                elif len(words := re.split(r"[ \-]", entry)) > 1:
+                    self._phrases.setdefault(words[0], {}).setdefault(words[1], []).append((tuple(words[1:]), kind))
+                else:
+                    self._words.setdefault(entry, kind)
+        for seconds in self._phrases.values():
+            for continuations in seconds.values():
+                continuations.sort(key=lambda item: -len(item[0]))
+        self._ascii = _token_pattern("a-z", set())
+        self._mixed = _token_pattern(_LATIN, han)
+
+    def lex(self, text: str) -> list[Token]:
+        """The tokens of a folded text. Blanks, quotes and brackets leave none."""
+        lower = text.lower()
+        if len(lower) != len(text):
+            lower = text
+        found: list[str] = (self._ascii if text.isascii() else self._mixed).findall(lower)
+        words, phrase_heads, letters = self._words, self._phrases, self._letters
+        tokens: list[Token] = []
+        end = skip = 0
+        for index, word in enumerate(found):
+            start = lower.find(word, end)  # nothing between tokens looks like the beginning of one
+            end = start + len(word)
+            if skip:
+                skip -= 1
+                if not skip:
+                    tokens[-1] = Token(tokens[-1].kind, tokens[-1].start, end)
+                continue
+            if end - start == 1 and text[start] in letters:
+                tokens.append(Token(letters[text[start]], start, end))
+                continue
+            if word[0] > "\u024f":
+                tokens.append(Token(words.get(word, "w"), start, end))
+                continue
+            key = unaccented(word)
+            kind = words.get(key)
+            if key in phrase_heads and index + 1 < len(found):
+                second = found[index + 1]
+                for rest, phrase_kind in phrase_heads[key].get(unaccented(second), ()):
+                    if _follows(found, index + 1, rest):
+                        kind, skip = phrase_kind, len(rest)
+                        break
+            tokens.append(Token(kind or self._unknown(key), start, end))
+        return tokens
+
+    def _unknown(self, word: str) -> str:
+        first = word[0]
+        if first == "\n":
+            return "n"
+        if first.isdecimal():
+            return "#"
+        if "." in word:  # z. B.
+            return self._words.get(word.replace(" ", ""), "w")
+        if "'" in word:  # l'option, qu'est, answer's
+            return self._words.get(word[word.rindex("'") + 1 :], "w") if word[-2:] != "'s" else "w"
+        return "w"
+
+
+def _follows(found: list[str], at: int, rest: tuple[str, ...]) -> bool:
+    """Whether the words of a phrase come next."""
+    for offset, expected in enumerate(rest, at):
+        if offset >= len(found):
+            return False
+        if unaccented(found[offset]) != expected:
+            return False
+    return True
+
+
+def unaccented(word: str) -> str:
+    """`réponse` as `reponse`; only what decomposes."""
+    if word.isascii():
+        return word
+    return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
+
+
+def _token_pattern(latin: str, han: set[str]) -> re.Pattern[str]:
+    """One alternation, the commonest branches first, each of which begins differently. Texts are in lower case.
+
+    The optional blank in front is speed only: most tokens follow one, and a failed attempt at it costs as much as one.
+    """
+    other = ""
+    if han:
+        starters = re.escape("".join(sorted({entry[0] for entry in han})))
+        other = rf"|[^\W\x00-\u024f{starters}]+|{_tree(han)}|[^\W\x00-\u024f]"
+    return re.compile(
+        rf" ?([{latin}]{{2,}}(?:'[{latin}]+)*|[.,:;!?]|{_ABBREVIATIONS}|[{latin}](?:'[{latin}]+)*|\n\s*"
+        rf"|\d+(?:[.,]\d+)*|{_PUNCTUATION}{other})"
+    )
+
+
+def _tree(entries: set[str]) -> str:
+    """The entries as a pattern, the longest match first, grouped by their first characters."""
+    branches: list[str] = []
+    for first in sorted({entry[0] for entry in entries if entry}):
+        rest = {entry[1:] for entry in entries if entry[:1] == first}
+        branches.append(re.escape(first) + (f"(?:{_tree(rest)})" if rest != {""} else ""))
+    return "|".join([*branches, ""] if "" in entries else branches)
+
+
+@cache
+def _tables() -> dict[str, dict[str, list[str]]]:
+    with Path(__file__).with_name("phrases.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def phrases(role: str) -> list[str]:
+    """All entries of a list, of every language."""
+    return [entry for entries in _tables()[role].values() for entry in entries]

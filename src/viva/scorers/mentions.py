@@ -1,0 +1,193 @@
+"""Which capitals in a reply stand for an option, and which are words: the article "A", "vitamin C", "B-tree", "T(A)".
+
+A letter is a mention when nothing that is not part of a statement touches it: an unknown word before ("class A",
+"process B") or after ("A stack", "C语言", "B树"), an operator, a digit, an index. Precision first: what looks like a
+name is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from viva.scorers.lexicon import Lexicon, Token
+from viva.scorers.optiontext import squeeze
+
+ROLES = {
+    "ordinary": "w", "example": "i", "doubt": "h", "answer": "N", "option": "O", "bad": "x", "good": "+",
+    "choose": "V", "correction": "b", "negation": "!", "contrast": "c", "final": "F", "link": "=", "plural": "p",
+    "joiner": "&", "reason": "r", "definite": "d", "filler": "f",
+}  # fmt: skip
+"""Lists of phrases.toml and their kinds; where a word is in two lists, the earlier counts."""
+
+_STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
+_STICKS_BEFORE = frozenset("+#@\\^%°_&")
+_NAMELIKE = frozenset("w#lo")
+_BEFORE_LOWER = frozenset("NO=:~V&/FbcX+-pnr")
+_AFTER_LOWER = frozenset(".,:n&/-rF?)")
+
+
+class Marked(Struct, frozen=True):
+    """A reply's tokens with the letters sorted out, and the string of their kinds.
+
+    `L` a letter, `P` a letter in brackets or with one after it ("(B)", "B)"), `M` several letters in one ("AC"), `l` a
+    letter that is a name or a variable.
+    """
+
+    text: str
+    tokens: list[Token]
+    kinds: str
+
+    def letters(self, index: int) -> str:
+        """The option letters that a token of kind L, P or M names."""
+        token = self.tokens[index]
+        return self.text[token.start : token.end].upper()
+
+
+@lru_cache(maxsize=16)
+def lexicon(letters: str) -> Lexicon:
+    """The lexicon for choices among `letters`."""
+    return Lexicon(ROLES, {char: "L" for letter in letters for char in (letter.upper(), letter.lower())})
+
+
+def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Marked:
+    """Lex a folded text and decide for every single letter whether it names an option."""
+    tokens = lexicon(letters).lex(text)
+    raw = [token.kind for token in tokens]
+    for index, token in enumerate(tokens):
+        if token.kind == "L" and text[token.start].islower():
+            raw[index] = _lower_case(text, tokens, index)
+        elif token.kind == "w" and text[token.start] in letters and 2 <= token.end - token.start <= len(letters):
+            word = text[token.start : token.end]
+            if set(word) <= set(letters) and list(word) == sorted(set(word)):
+                raw[index] = "M"
+    kinds = raw.copy()
+    for index, kind in enumerate(raw):
+        if kind == "L":
+            kinds[index] = _Mention(text, tokens, raw, index, language).kind(letters, options)
+    return Marked(text, tokens, "".join(kinds))
+
+
+def _lower_case(text: str, tokens: list[Token], index: int) -> str:
+    """A lower-case letter counts only after a cue or at a line's beginning, with a clear end: not as an article."""
+    token = tokens[index]
+    after = text[token.end : token.end + 1]
+    before = tokens[index - 1].kind if index else "n"
+    named = before in "NO" and index + 1 < len(tokens) and tokens[index + 1].kind in "=!"
+    ended = named or index + 1 == len(tokens) or tokens[index + 1].kind in _AFTER_LOWER
+    if after in {")", "]"} or (ended and before in _BEFORE_LOWER):
+        return "L"
+    return "f" if text[token.start] == "a" else "w"
+
+
+def _is_latin(char: str) -> bool:
+    """An ASCII letter or digit."""
+    return char.isascii() and char.isalnum()
+
+
+class _Mention:
+    """One letter among its neighbours."""
+
+    def __init__(self, text: str, tokens: list[Token], raw: list[str], index: int, language: str) -> None:
+        self.text, self.tokens, self.raw, self.index, self.language = text, tokens, raw, index, language
+        token = tokens[index]
+        self.start, self.end = token.start, token.end
+        self.char = text[token.start].upper()
+        self.before = text[token.start - 1] if token.start else "\n"
+        self.after = text[token.end : token.end + 1] or "\n"
+
+    def kind(self, letters: str, options: Sequence[str]) -> str:
+        """L, P or l; what the neighbours leave of it."""
+        bracketed = "call" if self._sticks() else self._bracketed()
+        if bracketed == "call":
+            return "l"
+        previous, following = self._neighbour(-1), self._neighbour(+1)
+        named = "O" in {previous, following}  # "option B", "B选项"
+        if bracketed == "both" or (bracketed == "after" and previous not in _NAMELIKE):
+            return "P"
+        if not named and previous in _NAMELIKE | {"L", "M"}:
+            return "l"
+        article = self.char in "AI" and self._is_article()
+        touched = not named and following in _NAMELIKE | {"L", "M"} and not self._bold()
+        if following == "~" or article or touched:
+            return "P" if self._own_text_follows(letters, options) else "l"
+        return "L"
+
+    def _sticks(self) -> bool:
+        """Whether it is part of a name or a formula: C++, B-tree, A[i], A*, x_A, 3F, A.1, D.C."""
+        text, before, after = self.text, self.before, self.after
+        further = text[max(0, self.start - 2)]
+        second = text[self.end + 1 : self.end + 3]
+        if before == "-" and self._neighbour(-1) in {"N", "O"}:  # Option-B
+            return False
+        if after in _STICKS_AFTER or before in _STICKS_BEFORE:
+            return not (before == after and before in "'_")
+        return (
+            _is_latin(before)
+            or _is_latin(after)
+            or (before == "'" and after != "'" and further.isalnum())
+            or (after == "*" and before != "*")
+            or (after == "-" and second[:1].isalnum())
+            or (before == "-" and further.isalnum())
+            or (after == "." and _is_latin(second[:1]) and not (second.isalpha() and len(second) == 2))
+            or (before == "." and self.start > 1 and _is_latin(further))
+        )
+
+    def _bracketed(self) -> str:
+        """ "both" for (B), "after" for B) and (option B), "call" for f(B), "" for none."""
+        text = self.text
+        if self.before in "([<" and self.after in ")]>":
+            caller = text[self.start - 2] if self.start > 1 else " "
+            return "call" if _is_latin(caller) else "both"
+        if self.after in ")]":
+            opening = text.rfind("(", max(0, self.start - 40), self.start)
+            if opening < 0 or text.find(")", opening, self.start) >= 0:
+                return "after"
+            return "both" if self._neighbour(-1) in {"O", "N", "="} else ""
+        return ""
+
+    def _neighbour(self, step: int) -> str:
+        """The kind of the next token on that side when only blanks, quotes or brackets lie between, else ""."""
+        at = self.index + step
+        if not 0 <= at < len(self.tokens):
+            return ""
+        kind = self.raw[at]
+        if step > 0:
+            between = self.text[self.end : self.tokens[at].start]
+            if "(" in between or "[" in between or ")" in between or "]" in between or len(between) > 60:
+                return ""
+        elif (")" in (between := self.text[self.tokens[at].end : self.start])) or "]" in between or len(between) > 60:
+            return ""
+        return kind
+
+    def _bold(self) -> bool:
+        """**B** Queue: set apart by markup (two blanks or more where it was)."""
+        return self.text[self.start - 2 : self.start] == "  " and self.text[self.end : self.end + 2] == "  "
+
+    def _is_article(self) -> bool:
+        """English "A" before something that an article can stand before."""
+        following = self._neighbour(+1)
+        if following not in set("+xNOFfw"):
+            return False
+        word = self.tokens[self.index + 1]
+        if not self.text[word.start].isascii() or (self.language in {"zh", "de"} and following != "w"):
+            return False
+        if following in "NO":
+            return self.text[word.start].lower() not in "aeiou"
+        return re.match(r"[f+xF]*[NOw]", "".join(self.raw[self.index + 1 : self.index + 8])) is not None
+
+    def _own_text_follows(self, letters: str, options: Sequence[str]) -> bool:
+        """ "B Queue" is a choice where option B reads "Queue"; for "A stack" the case must be the option's own too."""
+        place = letters.find(self.char)
+        if not 0 <= place < len(options) or self._neighbour(-1) in _NAMELIKE:
+            return False
+        option = options[place].strip()
+        rest = self.text[self.end : self.end + len(option) + 40].lstrip()
+        if not option or squeeze(rest[: len(option)]) != squeeze(option):
+            return False
+        if self.char in "AI" and rest[: len(option)] != option:
+            return False
+        return re.match(r"\s*(?:$|[.,;:\n])", rest[len(option) :]) is not None

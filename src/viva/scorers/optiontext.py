@@ -1,0 +1,95 @@
+"""The option that a reply repeats in full, where it names no letter.
+
+Texts are compared without case, width, white space, markup and punctuation, and as a whole: an option "1" or "stack"
+inside a longer sentence does not count. A text that two options share decides nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from viva.scorers.fold import BOX, plain
+from viva.scorers.lexicon import Token
+
+_NOISE = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[\s*_`$\"'()\[\]{};:!?、" + BOX + "]+")
+_LATEX = re.compile(r"\\(?:text|math|operatorname)[a-z]{0,12}|\\[()\[\],;!]")
+_ARTICLE = re.compile(r"^(?:an?|the|une?|l[ae]s?|l'|ein(?:e[nrs]?)?|der|die|das)\s", re.IGNORECASE)
+_ENDS = (
+    re.compile(r"\n"),
+    re.compile(r"[.!?;。](?=\s|$)"),
+    re.compile(r",|[(]| because | since | as | weil | car | da |因为|，"),
+)
+
+
+def squeeze(text: str) -> str:
+    """What is left of a text when case, width, white space, markup and punctuation do not count."""
+    return _NOISE.sub("", _LATEX.sub("", plain(text))).casefold()
+
+
+class OptionTexts:
+    """The options of one question, ready for comparison."""
+
+    def __init__(self, options: Sequence[str], letters: str) -> None:
+        self.longest = max((len(option) for option in options), default=0)
+        self._letters: dict[str, str] = {}
+        for letter, option in zip(letters, options, strict=False):
+            text = squeeze(option)
+            bare = _ARTICLE.sub("", option.strip())
+            for key in {
+                text,
+                squeeze(bare) if len(bare) < len(option.strip()) else text,
+                letter.casefold() + text if text else "",
+            }:
+                if key:
+                    self._letters[key] = letter if self._letters.get(key, letter) == letter else ""
+
+    def letter(self, text: str) -> str:
+        """The letter of the one option that reads `text`, or ""."""
+        if len(text) > 2 * self.longest + 40:
+            return ""
+        if letter := self._letters.get(squeeze(text)):
+            return letter
+        text = text.strip()
+        bare = _ARTICLE.sub("", text)
+        return self._letters.get(squeeze(bare), "") if len(bare) < len(text) else ""
+
+    def after_cue(self, text: str, start: int) -> tuple[str, int]:
+        """The letter of the option that follows position `start`, up to the end of a line, sentence or clause."""
+        rest = text[start : start + 2 * self.longest + 60]
+        for end in _ENDS:
+            match = end.search(rest, len(rest) - len(rest.lstrip()))
+            stop = match.start() if match else len(rest)
+            if letter := self.letter(rest[:stop]):
+                return letter, start + stop
+        return "", start
+
+
+_CUE = re.compile(r"N[^LPM.nh?i!#]{0,8}?[=:][fdO+:=n]{0,3}|[+][fd]{0,2}O?[=:]|V[fdO:]{0,2}|X|O:|^[fd]{0,3}=[fd]{0,2}")
+_STRAY = re.compile(r"[!hi][^.n,]{0,10}$")
+
+
+def stated_option(text: str, tokens: list[Token], kinds: str, texts: OptionTexts) -> tuple[str, tuple[int, int]] | None:
+    """The option text that the last statement of the answer gives, or that stands alone on the first or last line."""
+    found: tuple[str, tuple[int, int]] | None = None
+    for match in _CUE.finditer(kinds):
+        if _STRAY.search(kinds, max(0, match.start() - 12), match.start()):
+            continue
+        for index in range(match.end() - 1, max(match.start(), match.end() - 4) - 1, -1):
+            letter, end = texts.after_cue(text, tokens[index].end)
+            if letter:
+                found = letter, (tokens[index].end, end)
+                break
+    return found or _lone_line(text, texts)
+
+
+def _lone_line(text: str, texts: OptionTexts) -> tuple[str, tuple[int, int]] | None:
+    body = text.rstrip()
+    first = len(text) - len(text.lstrip())
+    end = body.find("\n", first)
+    lines = [(body.rfind("\n") + 1, len(body))] if end < 0 else [(first, end), (body.rfind("\n") + 1, len(body))]
+    read = {(texts.letter(text[start:stop]), (start, stop)) for start, stop in lines}
+    named = {letter for letter, _ in read if letter}
+    if len(named) != 1:
+        return None
+    return next((letter, span) for letter, span in sorted(read) if letter)

@@ -1,0 +1,78 @@
+"""The truth value that a reply commits to.
+
+CS-Bench (arXiv 2406.08587) grades assertions by true or false. The same steps as for letters (`choice.py`): the reply
+becomes a string of kinds, claims about the statement are found in it (`claims.py`), and the firmest one counts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from viva.scorers.claims import Claim, Firmness, View
+from viva.scorers.fold import fold, windows
+from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.visible import read_visible
+
+_BARE = {
+    "true": True, "false": False, "t": True, "f": False, "正确": True, "错误": False, "对": True, "错": False,
+    "wahr": True, "falsch": False, "vrai": True, "faux": False, "yes": True, "no": False,
+}  # fmt: skip
+"""The commonest whole replies, for speed only: the rules read them alike."""
+
+
+def read_truth(reply: str, *, language: str = "en") -> Reading:
+    """Read "true" or "false" as the reply commits to it, in any of the languages, or why it does not.
+
+    `language` is there for symmetry with `read_choice`: no truth word means different things in two of the languages.
+    """
+    del language
+    bare = reply.strip(" \t\r\n.")
+    if len(bare) < 7 and (value := _BARE.get(bare.lower())) is not None:
+        at = reply.find(bare)
+        return Reading(_word(value), (at, at + len(bare)), "bare truth value")
+    return read_visible(reply, lambda start, end: _read_part(reply, start, end))
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _read_part(reply: str, start: int, end: int) -> Reading:
+    claims: list[Claim] = []
+    kinds = ""
+    for first, last in windows(reply, start, end):
+        view = View(fold(reply[first:last]), first, len(kinds), at_beginning=first == start)
+        claims.extend(view.claims())
+        kinds += view.kinds
+    chosen = resolve(claims, kinds)
+    if chosen is None:
+        return Reading(UNPARSED)
+    if chosen.value is None:
+        return Reading(UNPARSED, None, chosen.rule)
+    return Reading(_word(chosen.value), chosen.span, chosen.rule)
+
+
+def resolve(claims: list[Claim], kinds: str) -> Claim | None:
+    """The claim that counts: the last final one, else the last correction, else the first word, else what is stated.
+
+    A first word yields to a later statement only across a correction. Of statements those about the answer or "the
+    statement" beat those about "this" and "it", and both beat a bare yes or no; if the best of them differ, the reply
+    has committed to nothing.
+    """
+    for firmness in (Firmness.FINAL, Firmness.CORRECTED):
+        found = [claim for claim in claims if claim.firmness is firmness]
+        if found:
+            later = [claim for claim in claims if claim.at > found[-1].at and claim.firmness is Firmness.CORRECTED]
+            return later[-1] if later else found[-1]
+    stated = [claim for claim in claims if claim.firmness in {Firmness.SAID, Firmness.STATED}]
+    opened = next((claim for claim in claims if claim.firmness is Firmness.OPENED), None)
+    if opened:
+        later = [claim for claim in stated if claim.value is not None and re.search("b", kinds[opened.at : claim.at])]
+        return later[-1] if later else opened
+    for firmness in (Firmness.STATED, Firmness.SAID, Firmness.NODDED):
+        found = [claim for claim in claims if claim.firmness is firmness]
+        if len({claim.value for claim in found}) > 1:
+            return Claim(None, firmness, "true and false", 0, (0, 0))
+        if found:
+            return found[-1]
+    return None
