@@ -16,6 +16,8 @@ from typing import cast
 from viva.errors import DataError
 from viva.types import Prompt
 
+_OPTIONAL = {"subject", "explanation"}
+"""Placeholders that a template of one's own may leave out."""
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -67,8 +69,9 @@ class Templates:
                     f"prompt template {key!r} has the placeholder {{{sorted(unknown)[0]}}}; known here: {known}"
                 )
             missing = fields(str(original)) - fields(template)
-            if missing & {"question", "options"}:
-                raise DataError(f"prompt template {key!r} lacks {{{sorted(missing)[0]}}}: the model would not see it")
+            if missing - _OPTIONAL:
+                lost = sorted(missing - _OPTIONAL)[0]
+                raise DataError(f"prompt template {key!r} lacks {{{lost}}}: the model would not see it")
         self._cache: dict[str, str] = dict(_leaves(self.data))
 
     def text(self, key: str) -> str:

@@ -8,6 +8,7 @@ would be if everything unscored were wrong, and if it were right.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 import polars as pl
@@ -56,34 +57,28 @@ class Table(Struct, frozen=True, kw_only=True):
     cells: tuple[tuple[Cell, ...], ...]
 
 
+_CHUNK = 4096
+_FIELDS = ("question", "repeat", "value", "outcome")
+
+
 def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
-    """Rows of scores as a data frame, a column a tag (null where an exam has no such tag)."""
-    columns: dict[str, list[object]] = {
-        name: [] for name in ("exam", "model", "question", "sample", "repeat", "value", "outcome")
-    }
-    tags: dict[str, list[object]] = {}
-    for count, row in enumerate(rows):
-        columns["exam"].append(row.exam)
-        columns["model"].append(row.model)
-        columns["question"].append(row.question)
-        columns["sample"].append(row.sample)
-        columns["repeat"].append(row.repeat)
-        columns["value"].append(row.value)
-        columns["outcome"].append(row.outcome)
-        for tag, value in row.tags.items():
-            if tag not in tags:
-                tags[tag] = [None] * count
-            tags[tag].append(value)
-        for values in tags.values():
-            if len(values) <= count:
-                values.append(None)
-    text = pl.Categorical
-    types = {"exam": text, "model": text, "outcome": text, "value": pl.Float64, "sample": pl.Int32, "repeat": pl.Int32}
-    return pl.DataFrame(
-        columns | {f"tag:{tag}": values for tag, values in tags.items()},
-        schema_overrides=types | {f"tag:{tag}": text for tag in tags},
-        strict=False,
-    )
+    """Rows of one model's scores on one exam as a data frame, a column a tag (null where a row has no such tag).
+
+    Built in chunks: as columns of a frame, rows take a tenth of the memory that they take as objects.
+    """
+    source = iter(rows)
+    chunks: list[pl.DataFrame] = []
+    while taken := list(itertools.islice(source, _CHUNK)):
+        columns: dict[str, list[object]] = {name: [getattr(row, name) for row in taken] for name in _FIELDS}
+        tags = dict.fromkeys(tag for row in taken for tag in row.tags)
+        for tag in tags:
+            columns[f"tag:{tag}"] = [row.tags.get(tag) for row in taken]
+        text = dict.fromkeys(("outcome", *(f"tag:{tag}" for tag in tags)), pl.Categorical)
+        chunks.append(pl.DataFrame(columns, schema_overrides={**text, "value": pl.Float64, "repeat": pl.Int32}))
+    if not chunks:
+        types = {"question": pl.String, "repeat": pl.Int32, "value": pl.Float64, "outcome": pl.Categorical}
+        return pl.DataFrame(schema=types)
+    return pl.concat(chunks, how="diagonal")
 
 
 class Breakdown:
@@ -91,24 +86,22 @@ class Breakdown:
 
     def __init__(self, scores: pl.DataFrame) -> None:
         tags = [name for name in scores.columns if name.startswith("tag:")]
-        unanswered = pl.col("outcome").is_in(sorted(UNANSWERED))
+        outcome = pl.col("outcome").cast(pl.String)
+        unanswered = outcome.is_in(sorted(UNANSWERED))
         points = pl.when(unanswered).then(0.0).otherwise(pl.col("value").fill_null(0.0))
-        unscored = ~pl.col("outcome").is_in(sorted(SCORED))
-        self._repeats = scores["repeat"].n_unique()
+        unscored = ~outcome.is_in(sorted(SCORED))
         marked = scores.with_columns(
-            pl.col("outcome").cast(pl.String),
-        ).with_columns(
             points=points,
-            answered=(~unanswered).cast(pl.Int64),
+            answered=(~unanswered).cast(pl.Int32),
             floor=pl.when(unscored).then(0.0).otherwise(points),
             ceiling=pl.when(unscored).then(1.0).otherwise(points),
-            fraction=((points != 0.0) & (points != 1.0)).cast(pl.Int64),
+            fraction=((points != 0.0) & (points != 1.0)).cast(pl.Int32),
         )
-        self._answers = marked
+        self._answers = marked if scores["repeat"].n_unique() > 1 else None
         self._questions = marked.group_by(["question", *tags], maintain_order=True).agg(
-            pl.len().cast(pl.Int64).alias("n"),
+            pl.len().cast(pl.Int32).alias("n"),
             pl.col("points", "answered", "floor", "ceiling", "fraction").sum(),
-            *((pl.col("outcome") == outcome).sum().cast(pl.Int64).alias(f"outcome:{outcome}") for outcome in OUTCOMES),
+            *((pl.col("outcome") == name).sum().cast(pl.Int32).alias(f"outcome:{name}") for name in OUTCOMES),
         )
 
     def table(self, layout: Layout, exam: str, model: str) -> Table:
@@ -143,7 +136,7 @@ class Breakdown:
         else:
             mean, low, high = _micro(summed)
             floor, ceiling = summed["floor"] / n, summed["ceiling"] / n
-        sd = self._deviation(lines, over) if self._repeats > 1 and answered else None
+        sd = self._deviation(self._answers, lines, over) if self._answers is not None and answered else None
         return Cell(n=n, mean=mean, low=low, high=high, floor=floor, ceiling=ceiling, sd=sd, outcomes=outcomes)
 
     def _part(self, data: pl.DataFrame, lines: Sequence[Line]) -> pl.DataFrame:
@@ -154,8 +147,8 @@ class Breakdown:
         ]
         return data.filter(*conditions) if conditions else data
 
-    def _deviation(self, lines: Sequence[Line], over: str) -> float | None:
-        part = self._part(self._answers, lines).filter(pl.col("answered") == 1)
+    def _deviation(self, answers: pl.DataFrame, lines: Sequence[Line], over: str) -> float | None:
+        part = self._part(answers, lines).filter(pl.col("answered") == 1)
         groups = ["repeat", f"tag:{over}"] if over else ["repeat"]
         means = part.group_by(groups).agg(pl.col("points").mean())
         if over:

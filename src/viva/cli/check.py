@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from viva.benchmarks import find_benchmark
 from viva.cli.exams import label, open_exams
-from viva.cli.options import Choice, exam_options, pick
+from viva.cli.options import Choice, data_folder, exam_options, pick
 from viva.errors import EXIT_INCOMPLETE
 from viva.prompting import prompt_text
 from viva.reports.text import one_line
@@ -28,8 +29,10 @@ def check_command(benchmark: str, show_all: bool, **given: Any) -> int:
     All languages are checked unless --language says otherwise.
     """
     choice = pick(Choice, given)
-    if not choice.language and choice.data is not None:
-        choice.language = ("all",)
+    if not choice.language:
+        supported = find_benchmark(benchmark).about.languages
+        bundled = data_folder(choice, benchmark) is None
+        choice.language = tuple(language for language in supported if not bundled or language in ("en", "zh"))
     failed = 0
     for exam, _ in open_exams((benchmark,), choice):
         found = failures(exam)
