@@ -178,8 +178,9 @@ def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float 
     mean = summed["points"] / answered
     squares = _squares(summed, mean)
     once = answered == questions
-    # Where all answers agree a t interval has no width, though the sample is finite: Wilson over the questions has one.
-    if not summed["fraction"] and (once or squares < 1e-9):
+    # Where all questions agree a t interval has no width, though the sample is finite. Wilson over the questions has
+    # one, and is on the safe side for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
+    if squares < 1e-9 or (once and not summed["fraction"]):
         interval = wilson(mean * questions, questions)
     else:
         interval = clustered(mean, squares, questions, answered)
@@ -208,7 +209,7 @@ def _macro(part: pl.DataFrame, over: str) -> tuple[float | None, float | None, f
         return None, None, None, *bounds
     mean = sum(means) / len(means)
     interval = stratified(mean, variances) if len(variances) == len(means) else None
-    if interval and interval[0] == interval[1] and not groups["fraction"].sum():
-        answered = int(groups["answered"].sum())
-        interval = wilson(mean * answered, answered)
+    if interval and interval[1] - interval[0] < 1e-9:
+        questions = int(groups["heard"].sum())
+        interval = wilson(mean * questions, questions)
     return (mean, *interval, *bounds) if interval else (mean, None, None, *bounds)

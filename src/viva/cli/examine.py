@@ -72,6 +72,8 @@ def prepare(folder: RunFolder, limits: Limits, exams: list[Exam] | None = None) 
     if record.judge:
         judge = reach(record.judge, record.seed)
         bench = Bench(judge, record.judge_samples, _price(judge, prices))
+    _ceilings(limits)
+    _paces(limits)
     if limits.max_cost is not None:
         for model in (*models, *([bench.model] if bench else [])):
             if _price(model, prices) is None:
@@ -110,12 +112,16 @@ def _price(model: Model, given: Mapping[str, Price]) -> Price | None:
     return list_price(provider, model.identity.get("model", ""))
 
 
-def examine(examination: Examination, reuse: tuple[Path, ...] = ()) -> int:
+def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
+    """The runs whose answers may be taken over. Raises VivaError for one that is none."""
+    return [RunFolder.open(find_run(path)) for path in reuse]
+
+
+def examine(examination: Examination, earlier: list[RunFolder]) -> int:
     """Ask what is missing, then the judge. Returns the exit code; the folder holds everything that came back."""
     folder = examination.folder
     limits = examination.limits
     budget = Budget(limits.max_requests, limits.max_cost)
-    earlier = [RunFolder.open(find_run(path)) for path in reuse]
     with ExitStack() as stack:
         answers = folder.journal("responses")
         stack.callback(answers.close)
@@ -183,7 +189,10 @@ def _verdict_tasks(
     earlier: list[tuple[str, Journal]],
     tally: Tally,
 ) -> Tasks:
-    wanted = [verdicts_wanted(sitting, bench, answers, verdicts, earlier, tally) for sitting in examination.sittings]
+    asked: set[bytes] = set()
+    wanted = [
+        verdicts_wanted(sitting, bench, answers, verdicts, earlier, tally, asked) for sitting in examination.sittings
+    ]
     return {bench.model.lane: [_chain(wanted)]}
 
 
@@ -234,23 +243,36 @@ def _stage(
 
 def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
     provider = lane.split(maxsplit=1)[0]
-    concurrency = per_provider(limits.concurrency, "--concurrency")
-    paces = per_provider(limits.requests_per_minute, "--requests-per-minute")
-    wanted = concurrency.get(provider, concurrency.get("", "auto"))
-    ceiling: Ceiling
     if provider in ("baseline", "replay"):
-        ceiling = Fixed(1)  # they answer at once; more workers would only take turns
-    elif wanted == "auto":
-        ceiling = Adaptive()
-    elif wanted.isdecimal() and int(wanted) > 0:
-        ceiling = Fixed(int(wanted))
-    else:
-        raise VivaError(f"--concurrency {wanted!r} is neither a number from 1 on nor `auto`")
-    pace = paces.get(provider, paces.get("", "0"))
-    try:
-        return LanePlan(tasks, ceiling, Pace(float(pace) or None))
-    except ValueError:
-        raise VivaError(f"--requests-per-minute {pace!r} is no number") from None
+        return LanePlan(tasks, Fixed(1), Pace(None))  # they answer at once; more workers would only take turns
+    ceilings, paces = _ceilings(limits), _paces(limits)
+    wanted = ceilings.get(provider, ceilings.get("", 0))
+    ceiling: Ceiling = Fixed(wanted) if wanted else Adaptive()
+    return LanePlan(tasks, ceiling, Pace(paces.get(provider, paces.get(""))))
+
+
+def _ceilings(limits: Limits) -> dict[str, int]:
+    """Requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
+    found: dict[str, int] = {}
+    for provider, amount in per_provider(limits.concurrency, "--concurrency").items():
+        if amount != "auto" and not (amount.isdecimal() and int(amount) > 0):
+            raise VivaError(f"--concurrency {amount!r} is neither a number from 1 on nor `auto`")
+        found[provider] = 0 if amount == "auto" else int(amount)
+    return found
+
+
+def _paces(limits: Limits) -> dict[str, float]:
+    """Requests a minute by provider. Raises VivaError for what is no positive number."""
+    found: dict[str, float] = {}
+    for provider, amount in per_provider(limits.requests_per_minute, "--requests-per-minute").items():
+        try:
+            pace = float(amount)
+        except ValueError:
+            pace = 0.0
+        if not 0 < pace < float("inf"):
+            raise VivaError(f"--requests-per-minute {amount!r} is no number above 0")
+        found[provider] = pace
+    return found
 
 
 def _listen(run: Run, asking: asyncio.Task[None]) -> None:

@@ -91,7 +91,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
     examination = prepare(RunFolder(path, record), limits, exams)
     examination.folder = RunFolder.create(path, record)
     try:
-        code = examine(examination)
+        code = examine(examination, [])
         report = grade_run(examination, output)
     finally:
         examination.folder.unlock()

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import VivaError
+from viva.models import PROVIDERS
 from viva.types import ExamSpec, Language, Sampling
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -258,8 +259,8 @@ def per_provider(values: tuple[str, ...], option: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for value in values:
         provider, _, amount = value.rpartition("=")
-        if not amount:
-            raise VivaError(f"{option} {value!r}: write N or PROVIDER=N")
+        if not amount or provider not in ("", *PROVIDERS):
+            raise VivaError(f"{option} {value!r}: write N or PROVIDER=N, with a provider of {', '.join(PROVIDERS)}")
         found[provider] = amount
     return found
 

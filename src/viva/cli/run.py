@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from viva import __version__
-from viva.cli.examine import Examination, examine, prepare
+from viva.cli.examine import Examination, earlier_runs, examine, prepare
 from viva.cli.exams import open_exams, remember
 from viva.cli.options import (
     Choice,
@@ -102,9 +102,10 @@ def run_command(**given: Any) -> int:
 
         estimate(examination)
         return 0
+    earlier = earlier_runs(given["reuse"])
     _self_test(exams)
     examination.folder = RunFolder.create(path, record)
-    return _finish(examination, given["reuse"], output)
+    return _finish(examination, earlier, output)
 
 
 @click.command(name="resume", short_help="Go on with a run.")
@@ -125,17 +126,18 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     """
     folder = RunFolder.open(find_run(run))
     examination = prepare(folder, pick(Limits, given))
+    earlier = earlier_runs(reuse)
     folder.lock()
-    return _finish(examination, reuse, pick(Output, given))
+    return _finish(examination, earlier, pick(Output, given))
 
 
-def _finish(examination: Examination, reuse: tuple[Path, ...], output: Output) -> int:
+def _finish(examination: Examination, earlier: list[RunFolder], output: Output) -> int:
     folder = examination.folder
     quiet = examination.limits.progress == "quiet"
     if not quiet:
         print(f"run folder: {folder.path}", file=sys.stderr)
     try:
-        code = examine(examination, reuse)
+        code = examine(examination, earlier)
         report = grade_run(examination, output)
     finally:
         folder.unlock()

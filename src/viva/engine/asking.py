@@ -14,7 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from viva.engine.budget import Budget, Price
+from viva.engine.budget import Budget, Price, worst_case
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Ceiling, Pace, Policy
 from viva.errors import ModelError, StorageError
@@ -198,6 +198,7 @@ class _Lane:
             except TimeoutError:
                 limit = min(policy.attempt, policy.question)
                 problem = ModelError("timeout", f"no complete reply within {limit:g} s", retry=True)
+                cost = reserved  # the server may have worked on it, and may bill it
             except ModelError as raised:
                 problem = raised
             else:
@@ -259,7 +260,8 @@ class _Lane:
     def _book(self, task: Task, response: Response) -> float:
         tally = self._shared.tally
         self._succeeded.add(task.model.name)
-        usage = response.usage
+        # A reply that does not say what it used is booked as what it may have used at most: a budget must hold.
+        usage = response.usage or (worst_case(task.request) if task.price else None)
         if usage is None:
             tally.unpriced += 1
             return 0.0

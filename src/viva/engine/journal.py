@@ -48,11 +48,6 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
         return Response(text=self.text, stop_reason=self.stop_reason, usage=self.usage, error=self.error)
 
 
-class _Head(Struct):
-    key: str
-    error: Failure | None = None
-
-
 class Journal:
     """One stage's file, indexed by request key. Open it for writing only under the run folder's lock."""
 
@@ -79,8 +74,7 @@ class Journal:
             self._reserve()
 
     def _index(self) -> int:
-        """Read every line's key; returns the end of the last whole line."""
-        decode = msgspec.json.Decoder(_Head).decode
+        """Read every line, so that damage is found before anything is asked; returns the end of the last whole one."""
         offset = 0
         with os.fdopen(os.dup(self._file), "rb") as lines:
             lines.seek(0)
@@ -88,12 +82,13 @@ class Journal:
                 if not line.endswith(b"\n"):
                     break
                 try:
-                    head = decode(line)
+                    entry = self._decode(line)
+                    key = bytes.fromhex(entry.key)
                 except (msgspec.DecodeError, ValueError) as problem:
                     raise StorageError(
                         f"{self.path}, line {number} is damaged ({problem}); remove that line to go on without it"
                     ) from None
-                self._remember(bytes.fromhex(head.key), head.error, offset, len(line))
+                self._remember(key, entry.error, offset, len(line))
                 offset += len(line)
         return offset
 

@@ -101,17 +101,22 @@ def verdicts_wanted(
     journal: Journal,
     earlier: Sequence[tuple[str, Journal]],
     tally: Tally,
+    asked: set[bytes],
 ) -> Iterator[Task]:
-    """What the judge must still be asked about the answers of one sitting."""
+    """What the judge must still be asked about the answers of one sitting.
+
+    `asked` collects the keys over all sittings: equal answers to a question share a verdict.
+    """
     benchmark = sitting.exam.spec.benchmark
-    asked: set[bytes] = set()
     for question, _, entry in sitting.answers(answers):
         if entry is None or entry.error:
             continue
         for key, request in bench.requests(sitting, question, entry.response()):
-            if key in asked or _kept(key, journal, earlier, tally):
+            if key in asked:
                 continue
             asked.add(key)
+            if _kept(key, journal, earlier, tally):
+                continue
             yield Task(key, benchmark, request, bench.model, bench.price, _reader(sitting.exam, question))
 
 

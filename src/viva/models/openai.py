@@ -77,8 +77,8 @@ class _Body(Struct, omit_defaults=True):
 class OpenAIModel:
     """One model behind an OpenAI-compatible URL."""
 
-    def __init__(self, name: str, url: str, key: str | None) -> None:
-        self.name = f"openai/{name}"
+    def __init__(self, name: str, url: str, key: str | None, shown: str | None = None) -> None:
+        self.name = f"openai/{shown or name}"
         self.lane = f"openai {url}"
         self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url}
         self._model = name
@@ -240,4 +240,4 @@ def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
         raise VivaError(f"the environment variable {variable} (--api-key-env) is not set")
     if url == DEFAULT_URL and not key:
         raise VivaError(f"openai/{name} needs a key in {variable}, or --base-url for a server of your own")
-    return OpenAIModel(name, url, key)
+    return OpenAIModel(name, url, key, f"{name}@{url}" if own_url else None)

@@ -104,8 +104,9 @@ def as_csv(report: Report) -> str:
 
 
 def _harmless(value: str) -> str:
-    """A spreadsheet runs what begins with =, +, - or @."""
-    return f"'{value}" if value[:1] in ("=", "+", "-", "@") else value
+    """A spreadsheet runs what begins with =, +, - or @, white space aside; `cat` shows the rest to a terminal."""
+    text = " ".join(visible(value).split())
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
 def as_json(report: Report) -> str:

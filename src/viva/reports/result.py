@@ -59,7 +59,8 @@ def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
         "top_p": "server" if sampling.top_p is None else f"{sampling.top_p:g}",
         "max_tokens": sampling.max_tokens or "server",
         "context": spec.context or "none",
-        "seed": record.seed,
+        "stop": f"{len(sampling.stop)} strings" if sampling.stop else "none",
+        "seed": f"{record.seed}" + ("" if sampling.seed is None else ".sent"),
         "viva": record.viva,
     }
     return "|".join(f"{name}:{value}" for name, value in parts.items())
@@ -151,9 +152,10 @@ def side_by_side(results: Sequence[Result]) -> list[Grid]:
             if table.detail or any(len(result.tables) <= index for result in sat):
                 continue
             columns = [dict(zip(r.tables[index].rows, r.tables[index].cells, strict=True)) for r in sat]
+            labels = dict.fromkeys(label for result in sat for label in result.tables[index].rows)
             rows = tuple(
                 (label, *(cell_text(column[label][-1]) if label in column else "–" for column in columns))
-                for label in table.rows
+                for label in labels
             )
             title = f"{table.title}, languages side by side · {benchmark} · {model}"
             grids.append(Grid(title, ("", *(result.language for result in sat)), rows))

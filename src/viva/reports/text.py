@@ -40,8 +40,8 @@ def one_line(text: str, limit: int) -> str:
 
 
 def latex(text: str) -> str:
-    """Text that LaTeX prints as it is."""
-    return "".join(_LATEX.get(character, character) for character in visible(text))
+    """Text that LaTeX prints as it is, in one line: an empty one would end a caption."""
+    return "".join(_LATEX.get(character, character) for character in " ".join(visible(text).split()))
 
 
 def markdown(text: str) -> str:

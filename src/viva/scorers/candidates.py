@@ -78,6 +78,15 @@ _BEFORE: list[tuple[str, Strength, re.Pattern[str], re.Pattern[str] | None]] = [
         None,
     ),
     ("statement of the correct one", Strength.STATED, re.compile(r"\+[fdO]{0,3}[=:][fdOn:]{0,3}$"), None),
+    ("statement of the option", Strength.STATED, re.compile(r"=[fdF=]{0,3}Od?$"), re.compile(r"O?[wf]?(?:$|[.n,])")),
+    ("statement of the correct one", Strength.STATED, re.compile(r"(?:^|[.n,F])[fd]{0,2}\+{1,2}[fd]{0,2}O?$"), _STOP),
+    (
+        "statement of the answer",
+        Strength.STATED,
+        re.compile(r"(?:^|[.n])[fd]{0,3}F?(?:\+?N|\+[Of]{0,2})[fdr]{0,3}\?[fd]{0,2}$"),
+        _CLEAN,
+    ),
+    ("statement of the answer", Strength.STATED, re.compile(r"m[fdO]{0,2}$"), re.compile(r"[^.nLPM!x?]{0,8}d[F+]?[N+]")),
     ("choice", Strength.STATED, re.compile(r"V,[fd]{0,2}$"), _STOP),
     ("contrast", Strength.STATED, re.compile(r"c[^LPMl.nh?!i]{0,5}=[fdO]{0,2}$"), _STOP),
     ("arrow", Strength.STATED, re.compile(r"(?:^|n):$"), _STOP),
@@ -85,7 +94,7 @@ _BEFORE: list[tuple[str, Strength, re.Pattern[str], re.Pattern[str] | None]] = [
     ("conclusion", Strength.FINAL, re.compile(r"F[fd,:=On]{0,4}$"), _CLEAN),
     ("last correction", Strength.CORRECTED, re.compile(r"b[fd,:=ON.bn+\-V?c]{0,6}$"), _CLEAN),
     ("contrast", Strength.STATED, re.compile(r"c[fdO=:]{0,3}$"), _CLEAN),
-    ("statement of the answer", Strength.STATED, re.compile(r"(?:^|[.,n:Fbcr&?\-])[fd]{0,4}=[fdO+]{0,3}$"), _CLEAN),
+    ("statement of the answer", Strength.STATED, re.compile(r"(?:^|[.,n:Fbcr&?\-])[fd]{0,4}={1,2}[fdO+]{0,3}$"), _CLEAN),
     (
         "letter in brackets after the answer",
         Strength.STATED,
@@ -98,17 +107,21 @@ _ODD_ONE = re.compile(r"O?[fd]?=f?dx(?:[fd]?[ON]|f(?=[.n,]|$))")
 _AFTER: list[tuple[str, Strength, re.Pattern[str]]] = [
     ("statement of the answer", Strength.STATED, re.compile(r"O?[fd]{0,3}[=p][fd]{0,3}(?:F?N|\+[fd]?[NO])")),
     ("choice", Strength.STATED, re.compile(r"O?[fd]{0,2}V(?=[.n,r]|$)")),
-    ("statement of the answer", Strength.STATED, re.compile(r"f?=(?=[.n,]|$)")),  # "D it is"; "muss B sein"
+    ("statement of the answer", Strength.STATED, re.compile(r"[^LPMl.n,!xh?]{1,10}&=[fdF]{0,3}(?:\+(?!w)|d\+?N)")),
+    ("statement of the answer", Strength.STATED, re.compile(r"f{0,2}=(?=[.n,]|$)")),  # "D it is"; "muss B sein"
     ("choice", Strength.STATED, re.compile(r"=[fd]{1,3}V(?=[.n,]|$)")),
     ("statement of the false one", Strength.ODD_ONE, _ODD_ONE),
 ]
 _JUDGED = re.compile(r"[Ofd]{0,3}[=:,(\-p]?[fd=pVF,]{0,4}(!{0,2})[fdFp=]{0,3}(!?)([+x])(?![wl#h]|r=)")
 _JUDGED_BEFORE = re.compile(r"(?:^|[n.])([+x])[:\-]?$")
 _ITEM_VERDICT = re.compile(r"(!?)[fd]?([+x])(?=[.n,:r\-]|$)")
+_YES = frozenset({"yes", "ja", "oui", "是"})
+_NO = frozenset({"no", "nein", "non", "否"})
 _ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
 _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
 _HYPOTHETICAL = re.compile(r"h[^.n,FbcLPM]{0,14}$")
-_INSTRUCTION = re.compile(r"i[^.n]{0,14}$")
+_SURMISE = re.compile(r"(?:^|[.n,?])[fd]{0,3}h$")
+_INSTRUCTION = re.compile(r"i[^.nF]{0,14}$")
 _CONCLUDED = re.compile(r"F[^.nLPM]{0,12}$")
 _CONDITION = re.compile(r"(?:^|[.n])h[^.n]{0,16},[^.n]{0,8}$")
 _HEADED = re.compile(r"[F+]{0,2}N:")
@@ -153,6 +166,12 @@ def judge(marked: Marked, group: Group) -> Judgement | None:
 
 def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
     """The verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for …")."""
+    cell = group.end + 1
+    if marked.kinds[group.end : cell] == "-" and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
+        token = marked.tokens[min(cell, len(marked.tokens) - 1)]
+        word = marked.text[token.start : token.end].lower()
+        if word in _YES or word in _NO:  # | A | No | … |
+            return Judgement(group.letters, word in _YES, group.start, _span(marked, group.start, cell + 1))
     for match in _ITEM_VERDICT.finditer(marked.kinds, group.end, min(end, group.end + 60)):
         before = max(group.end, match.start() - 5)
         opening = marked.text[marked.tokens[match.start()].start - 1]
@@ -172,11 +191,14 @@ def candidate(marked: Marked, group: Group) -> Candidate | None:
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
     found = _by_left(kinds, group, left) or _by_right(kinds, group)
+    if found is None and _surmised(marked, group) and _SURMISE.search(left):
+        found = "choice", Strength.STATED, group.start - 1, group.end
     if found is None:
         return None
     rule, strength, start, end = found
     cue_left = left[: max(0, len(left) - (group.start - start))]
-    if _HYPOTHETICAL.search(cue_left) or _NEGATED.search(cue_left):
+    corrects = kinds[start] == "b"  # what was doubted before no longer counts
+    if (_HYPOTHETICAL.search(cue_left) and not corrects and not _surmised(marked, group)) or _NEGATED.search(cue_left):
         return None
     inside = kinds[start : group.start]
     headed = _HEADED.match(inside) and (not cue_left or cue_left.endswith("n"))
@@ -191,6 +213,12 @@ def candidate(marked: Marked, group: Group) -> Candidate | None:
         rule = CONDITIONAL
     letter = group.letters if len(group.letters) == 1 else ""
     return Candidate(letter, strength, rule, group.start, _span(marked, start, end))
+
+
+def _surmised(marked: Marked, group: Group) -> bool:
+    """ "可能是B吧": a guess, but an answer."""
+    end = marked.tokens[group.end - 1].end
+    return marked.text[end : end + 1] == "吧"
 
 
 def _by_left(kinds: str, group: Group, left: str) -> tuple[str, Strength, int, int] | None:

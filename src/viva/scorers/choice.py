@@ -12,25 +12,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from viva.scorers import candidates
 from viva.scorers.candidates import CONDITIONAL, Candidate, Group, Judgement, Strength
 from viva.scorers.fold import fold, windows
+from viva.scorers.hints import singled_out
 from viva.scorers.mentions import Marked, mark
 from viva.scorers.optiontext import OptionTexts, stated_option
 from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.short import is_lone_letter, with_own_text
 from viva.scorers.visible import read_visible
 
-_HEAD_LEFT = re.compile(r"n?[fdb,.\-o]{0,3}[ON]?|#\.?")
+_HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
 _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
 _HEAD_BRACKETED = re.compile("[=!hpVLPM]")
+_IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
 _TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
 _HEAD_HAN = re.compile(r"O?[,&]w")
-_TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.)O?$")
-_TAIL_RIGHT = re.compile(r"[.n]{0,8}$")
+_TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
+_TAIL_RIGHT = re.compile(r"-?[.n]{0,8}$")
 _ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
 _INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
+_NAME = re.compile(
+    r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|wrote|gave"
+    r"|found|built|made|a|hat|fut|bewies|erfand)\b))"
+)
 
 
 def read_choice(reply: str, *, letters: str = "ABCD", language: str = "en", options: Sequence[str] = ()) -> Reading:
@@ -39,14 +47,22 @@ def read_choice(reply: str, *, letters: str = "ABCD", language: str = "en", opti
     With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. All four
     languages are recognised whatever `language` says; it only decides what a bare "A" may mean.
     """
-    bare = reply.strip(" \t\r\n.()")
-    if len(bare) == 1 and bare.upper() in letters:
-        at = reply.index(bare)
-        return Reading(bare.upper(), (at, at + 1), "bare letter")
+    if is_lone_letter(reply) and (reading := _lone(reply, letters, language)).committed:
+        return reading
     return read_visible(reply, lambda start, end: _read_part(reply, start, end, letters, language, options))
 
 
+@lru_cache(maxsize=4096)
+def _lone(reply: str, letters: str, language: str) -> Reading:
+    """A letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
+    return read_visible(reply, lambda start, end: _read_part(reply, start, end, letters, language, ()))
+
+
 def _read_part(reply: str, start: int, end: int, letters: str, language: str, options: Sequence[str]) -> Reading:
+    if found := with_own_text(reply[start:end], letters, options):
+        return Reading(found[0], (start + found[1], start + found[2]), "letter with its own text")
+    if start and is_lone_letter(reply[start:end]):
+        options = ()
     texts = OptionTexts(options, letters) if options else None
     if texts and end - start <= 2 * texts.longest + 40 and (letter := texts.letter(reply[start:end])):
         return Reading(letter, (start, end), "option repeated in full")
@@ -56,7 +72,7 @@ def _read_part(reply: str, start: int, end: int, letters: str, language: str, op
     kinds = ""
     for first, last in windows(reply, start, end):
         marked = mark(fold(reply[first:last]), letters, language, options)
-        view = _View(marked, first, len(kinds), letters)
+        view = _View(marked, first, len(kinds), letters, options)
         views.append(view)
         stated += view.stated()
         judged += view.judgements()
@@ -68,15 +84,17 @@ def _read_part(reply: str, start: int, end: int, letters: str, language: str, op
         if texts and (found := stated_option(view.marked.text, view.marked.tokens, view.kinds, texts)):
             letter, span = found
             return Reading(letter, (span[0] + view.base, span[1] + view.base), "option repeated in full")
+    if chosen is None and len(views) == 1 and not judged and (hint := singled_out(views[0].marked, letters)):
+        return Reading(hint.letter, (hint.span[0] + start, hint.span[1] + start), hint.rule)
     return Reading(UNPARSED, None, "several letters" if chosen else "")
 
 
 class _View:
     """One window of the reply, with the letters found in it."""
 
-    def __init__(self, marked: Marked, base: int, offset: int, letters: str) -> None:
+    def __init__(self, marked: Marked, base: int, offset: int, letters: str, options: Sequence[str]) -> None:
         """`base` is where the window begins in the reply, `offset` how many tokens came before it."""
-        self.marked, self.base, self.offset, self.letters = marked, base, offset, letters
+        self.marked, self.base, self.offset, self.letters, self.options = marked, base, offset, letters, options
         self.kinds = marked.kinds
         self.groups: list[Group] = list(candidates.groups(marked, letters))
         self.items: list[Group] = self._find_items()
@@ -112,6 +130,9 @@ class _View:
             return None
         judged = candidates.judge(self.marked, group)
         numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
+        if self.letters.startswith("".join(item.letters for item in self.items[:3])) and len(self.items) > 2:
+            if _IN_BRACKETS.match(self.marked.text, token.end):  # "- A (stack): wrong"
+                return None
         listed = (len(self.groups) > 1 and self._column(group, self.groups[1])) or self._lists_options()
         if (judged and not judged.good) or numbered or listed or self._is_a_name(group):
             return None
@@ -121,7 +142,16 @@ class _View:
         """ "A. M. Turing", and "A: The queue …", where A is short for answer."""
         if group.letters == "A" and re.match(r":[fd]", self.kinds[group.end : group.end + 2]):
             return True
-        return _INITIALS.match(self.marked.text, self.marked.tokens[group.start].start) is not None
+        text, start = self.marked.text, self.marked.tokens[group.start].start
+        if _INITIALS.match(text, start):
+            return True
+        match = _NAME.match(text, start)
+        if match is None or self.kinds[group.end + 1 : group.end + 2] not in {"w", ""}:
+            return False
+        place = self.letters.find(group.letters)
+        own = self.options[place].lower() if place < len(self.options) else ""
+        word = match["species"] or match["surname"].lower()
+        return word[:5] not in own  # "A. Turing showed …", unless option A is about Turing
 
     def _han_follows(self, group: Group) -> bool:
         """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
@@ -161,7 +191,11 @@ class _View:
             group
             for group in self.groups
             if len(group.letters) == 1
-            and (kinds[group.start] == "P" or kinds[group.end : group.end + 1] in {".", ":", "-", ",", "n", "="})
+            and (
+                kinds[group.start] == "P"
+                or kinds[group.end : group.end + 1] in {".", ":", "-", ",", "n", "="}
+                or _IN_BRACKETS.match(self.marked.text, self.marked.tokens[group.end - 1].end)
+            )
             and _ITEM_LEFT.search(kinds, max(0, group.start - 4), group.start)
         ]
 
@@ -232,7 +266,7 @@ def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str) -> Can
     called = next((judgement for judgement in reversed(judged) if judgement.good), None)
     only = called if called and len(good) == 1 else None
     firm = [candidate for candidate in stated if candidate.strength > Strength.ODD_ONE]
-    chosen = _last(firm)
+    chosen = _last(firm, kinds)
     if chosen is not None:
         return _taken_back(chosen, judged, only, kinds)
     if only:
@@ -243,7 +277,7 @@ def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str) -> Can
     return None
 
 
-def _last(firm: list[Candidate]) -> Candidate | None:
+def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
     finals = [index for index, candidate in enumerate(firm) if candidate.strength is Strength.FINAL]
     if not finals and firm:
         cases = {candidate.letter for candidate in firm if candidate.rule == CONDITIONAL}
@@ -253,7 +287,11 @@ def _last(firm: list[Candidate]) -> Candidate | None:
     if not finals:
         return firm[-1] if firm else None
     after = firm[finals[-1] + 1 :]
-    return after[-1] if any(each.strength is Strength.CORRECTED for each in after) else firm[finals[-1]]
+    final = firm[finals[-1]]
+    for each in reversed(after):  # "Answer: D. I have to correct myself, for … Answer: B."
+        if each.strength is Strength.CORRECTED or (each.rule == final.rule and "b" in kinds[final.at : each.at]):
+            return after[-1]
+    return final
 
 
 def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | None, kinds: str) -> Candidate | None:

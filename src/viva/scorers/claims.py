@@ -17,7 +17,7 @@ from msgspec import Struct
 from viva.scorers.lexicon import Lexicon, Token
 
 ROLES = {
-    "ordinary": "w", "partly": "%", "statement": "S", "pronoun": "s", "example": "i", "doubt": "h", "false": "F",
+    "ordinary": "w", "either": "=", "partly": "%", "statement": "S", "pronoun": "s", "example": "i", "doubt": "h", "false": "F",
     "true": "T", "answer": "N", "yes": "Y", "no": "Z", "negation": "!", "choose": "V", "correction": "b",
     "contrast": "c", "final": "G", "link": "=", "plural": "=", "joiner": "&", "reason": "r", "definite": "f",
     "filler": "f",
@@ -78,11 +78,12 @@ _RULES = (
     ),
     _Rule("heading of the answer", Firmness.FINAL, re.compile(r"(?:^|n)G?N[:n]{1,2}-?$"), _END),
     _Rule(_ANSWER, Firmness.STATED, re.compile(r"N$"), _STOP),
-    _Rule(_JUDGED, Firmness.STATED, re.compile(r"S[^TF.nc%h,?]{0,9}?[=!][fG=Ss,]{0,4}$"), _END, nods=False),
+    _Rule(_JUDGED, Firmness.STATED, re.compile(r"S[^TF.nc%h,?]{0,9}?[=!][fG=Ss,]{0,6}$"), _END, nods=False),
     _Rule(_JUDGED, Firmness.STATED, re.compile(r"S[fSs]{0,3}$"), _END, nods=False),
     _Rule(_JUDGED, Firmness.STATED, re.compile(r"S[fSs]{0,3}:$"), _END),
     _Rule(_JUDGED, Firmness.SAID, re.compile(r"s[^TF.nc%h,?]{0,9}?[=!][fG=Ss,]{0,4}$"), _END, nods=False),
     _Rule(_JUDGED, Firmness.SAID, re.compile(r"s[fs]{0,3}$"), _END, nods=False),
+    _Rule(_JUDGED, Firmness.STATED, re.compile(r"^[^TFYZ.n%hi!?]{1,10}:$"), _STOP),
     _Rule("choice", Firmness.STATED, re.compile(r"V[fSsN:=]{0,4}$"), _END),
     _Rule("conclusion", Firmness.FINAL, re.compile(r"G[fSs,:=N]{0,3}$"), _END),
     _Rule(_CORRECTION, Firmness.CORRECTED, re.compile(r"(?:b|!,|(?<=[.,n\-])Z)[fSs,:=.NnZ]{0,4}$"), _PAUSE),
@@ -90,8 +91,10 @@ _RULES = (
 )
 _VALUE = re.compile(r"(?:!{1,3}[fSs]?)?[TFYZ]|[!=]")
 _BOTH = re.compile(r"[TFYZ](?:[&/]{1,2}|,&|,(?=[TFYZ](?:$|[.n?]))|-)[f!]{0,2}[TFYZ]")
-_TRAILING_NEGATION = re.compile(r"[fSs]{1,3}!(?=[.n,]|$)")
+_TRAILING_NEGATION = re.compile(r"[fSsGw]{1,5}!(?=[.n,]|$)")
 _OPEN_LEFT = re.compile(r"n?[f,.\-X]{0,3}")
+_TICKED = re.compile(r"n?[YZ][f.\-]{0,2}")
+"""✅ True, ❌ False."""
 _OPEN_RIGHT = re.compile(r"$|[.n,r:\-?cGb]|S(?=$|[.n])|!(?=[.nf,])|N(?=$|[.n])")
 _LAST_LINE_LEFT = re.compile(r"n[f\-]{0,2}$")
 _LAST_LINE_RIGHT = re.compile(r"\.?[n.]{0,3}$")
@@ -189,6 +192,8 @@ class View:
         """Whether the value is the first word of the reply, or alone on its last line."""
         kinds = self.kinds
         first = self.at_beginning and len(word.left) == word.start and _OPEN_LEFT.fullmatch(word.left)
+        if not first and self.at_beginning and len(word.left) == word.start and _TICKED.fullmatch(word.left):
+            first = None if ("Y" in word.left) != word.value else _TICKED.fullmatch(word.left)
         if first and _OPEN_RIGHT.match(kinds, word.end):
             return Firmness.NODDED if word.kind in "YZ" and len(kinds) > word.end + 1 else Firmness.OPENED
         if _LAST_LINE_LEFT.search(word.left) and _LAST_LINE_RIGHT.match(kinds, word.end):

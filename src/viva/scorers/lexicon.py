@@ -30,6 +30,10 @@ _LATIN = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _PUNCTUATION = r"[-=]>|(?<!\w)-|-(?!\w)|[" + re.escape("".join(m for m in MARKS if len(m) == 1 and m != "-")) + "]"
 
 
+_SPLIT: Final = {"trifft": ("zu", "zutreffend"), "kommt": ("infrage", "zutreffend")}
+"""German verbs that a clause splits, with their particle and a word for the two of them."""
+
+
 class Token(Struct, frozen=True):
     """One word: its kind, and where it stands in the text."""
 
@@ -70,6 +74,7 @@ class Lexicon:
         found: list[str] = (self._ascii if text.isascii() else self._mixed).findall(lower)
         words, phrase_heads, letters = self._words, self._phrases, self._letters
         tokens: list[Token] = []
+        split: list[int] = []
         end = skip = 0
         for index, word in enumerate(found):
             start = lower.find(word, end)  # nothing between tokens looks like the beginning of one
@@ -85,16 +90,36 @@ class Lexicon:
             if word[0] > "\u024f":
                 tokens.append(Token(words.get(word, "w"), start, end))
                 continue
-            key = unaccented(word)
+            key = _key(word)
             kind = words.get(key)
             if key in phrase_heads and index + 1 < len(found):
                 second = found[index + 1]
-                for rest, phrase_kind in phrase_heads[key].get(unaccented(second), ()):
+                for rest, phrase_kind in phrase_heads[key].get(_key(second), ()):
                     if _follows(found, index + 1, rest):
                         kind, skip = phrase_kind, len(rest)
                         break
+            if key in _SPLIT and not skip:
+                split.append(len(tokens))
             tokens.append(Token(kind or self._unknown(key), start, end))
+        for index in split:
+            self._join(lower, tokens, index)
         return tokens
+
+    def _join(self, lower: str, tokens: list[Token], index: int) -> None:
+        """ "trifft nur C zu": the particle at the end of the clause takes the meaning of verb and particle together."""
+        first = tokens[index]
+        particle, whole = _SPLIT[lower[first.start : first.end]]
+        for at in range(index + 1, min(index + 12, len(tokens))):
+            token = tokens[at]
+            if token.kind in ".n":
+                return
+            if lower[token.start : token.end] == particle:
+                tokens[index] = Token("=", first.start, first.end)
+                tokens[at] = Token(self._words.get(whole, "w"), token.start, token.end)
+                for between in range(index + 1, at):
+                    if tokens[between].kind == "w":
+                        tokens[between] = Token("f", tokens[between].start, tokens[between].end)
+                return
 
     def _unknown(self, word: str) -> str:
         first = word[0]
@@ -114,9 +139,14 @@ def _follows(found: list[str], at: int, rest: tuple[str, ...]) -> bool:
     for offset, expected in enumerate(rest, at):
         if offset >= len(found):
             return False
-        if unaccented(found[offset]) != expected:
+        if _key(found[offset]) != expected:
             return False
     return True
+
+
+def _key(word: str) -> str:
+    """A word as the lists write it."""
+    return word if word.isascii() else unaccented(word).replace("ß", "ss")
 
 
 def unaccented(word: str) -> str:

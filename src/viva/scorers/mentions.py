@@ -17,7 +17,7 @@ from viva.scorers.lexicon import Lexicon, Token
 from viva.scorers.optiontext import squeeze
 
 ROLES = {
-    "ordinary": "w", "example": "i", "doubt": "h", "answer": "N", "option": "O", "bad": "x", "good": "+",
+    "ordinary": "w", "makes": "m", "example": "i", "doubt": "h", "either": "h", "answer": "N", "option": "O", "bad": "x", "good": "+",
     "choose": "V", "correction": "b", "negation": "!", "contrast": "c", "final": "F", "link": "=", "plural": "p",
     "joiner": "&", "reason": "r", "definite": "d", "filler": "f",
 }  # fmt: skip
@@ -76,6 +76,8 @@ def _lower_case(text: str, tokens: list[Token], index: int) -> str:
     token = tokens[index]
     after = text[token.end : token.end + 1]
     before = tokens[index - 1].kind if index else "n"
+    if before == "d" and index > 1 and tokens[index - 2].kind in "=V":  # "c'est la c"
+        before = "="
     named = before in "NO" and index + 1 < len(tokens) and tokens[index + 1].kind in "=!"
     ended = named or index + 1 == len(tokens) or tokens[index + 1].kind in _AFTER_LOWER
     if after in {")", "]"} or (ended and before in _BEFORE_LOWER):

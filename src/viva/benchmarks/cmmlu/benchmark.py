@@ -46,6 +46,7 @@ _LETTER_SET = frozenset(LETTERS)
 CATEGORIES = ("STEM", "Humanities", "Social Science", "Other")
 CHINA = "China specific"
 MAX_SHOTS = 5
+_COMBINED = re.compile(r"[①②③④⑤]|(?<![\d.])[1-5１-５](?![\d.])")
 _SUB_OPTIONS = re.compile(r"[①②③④⑤]|[(（][1-5１-５][)）]")
 
 
@@ -81,9 +82,14 @@ def has_negation(text: str) -> bool:
     return bool(words.search(friends.sub(" ", text)))
 
 
-def has_sub_options(text: str) -> bool:
-    """Whether a question lists numbered statements that its options combine."""
-    return len(set(_SUB_OPTIONS.findall(text))) > 1
+def has_sub_options(text: str, options: Sequence[str]) -> bool:
+    """Whether a question lists numbered statements that its options combine ("①③", "1和2").
+
+    Numbers alone are no statements: f(1) + f(2), or gaps numbered (1) and (2) that the options fill with words.
+    """
+    if len(set(_SUB_OPTIONS.findall(text))) < 2:
+        return False
+    return sum(1 for option in options if len(_COMBINED.findall(option)) > 1) >= 2
 
 
 class Row(Struct, frozen=True):
@@ -100,15 +106,19 @@ def read_rows(path: Path, content: bytes) -> Iterator[Row]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise DataError(f"{path} is not UTF-8 (byte {problem.start})") from None
+    if "\0" in text:
+        raise DataError(f"{path}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}: a NUL byte; is it a CSV file?")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header = next(reader, [])
-    needed = ("Question", *LETTERS, "Answer")
-    for name in needed:
-        if name not in header:
-            raise DataError(f"{path} lacks the column {name!r}; CMMLU files have: index, Question, A, B, C, D, Answer")
-    question, a, b, c, d, answer = (header.index(name) for name in needed)
     try:
+        header = next(reader, [])
+        needed = ("Question", *LETTERS, "Answer")
+        for name in needed:
+            if name not in header:
+                raise DataError(f"{path} lacks the column {name!r}; it needs index, Question, A, B, C, D, Answer")
+        question, a, b, c, d, answer = (header.index(name) for name in needed)
         for row in reader:
+            if len(row) > len(header):
+                raise DataError(f"{path}, line {reader.line_num}: more columns than the header names")
             if row:
                 yield Row(row[question], (row[a].strip(), row[b].strip(), row[c].strip(), row[d].strip()), row[answer])
     except IndexError:
@@ -172,7 +182,7 @@ class CMMLUExam:
         """A file's questions. Those of one kind share one dictionary of tags: a run can hold very many."""
         shared: dict[tuple[bool, bool], dict[str, str]] = {}
         for number, row in enumerate(read_rows(path, content)):
-            variant = (has_negation(row.text), has_sub_options(row.text))
+            variant = (has_negation(row.text), has_sub_options(row.text, row.options))
             tags = shared.get(variant)
             if tags is None:
                 tags = shared[variant] = _tags(subjects()[name], *variant)
@@ -210,6 +220,8 @@ class CMMLUExam:
     def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
         """The prompt of one question; exemplars that would not fit the context go, the longest first."""
         shots: Sequence[Question] = self._exemplars.get(question.tags["subject"], ())
+        if any(shot.text == question.text for shot in shots):
+            shots = [shot for shot in shots if shot.text != question.text]  # a question is never its own exemplar
         text = self._text(question, shots)
         while shots and self.spec.context and estimate_tokens(text) + (sampling.max_tokens or 0) > self.spec.context:
             longest = max(shots, key=lambda shot: len(shot.text) + sum(map(len, shot.options)))

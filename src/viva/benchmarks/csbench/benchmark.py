@@ -57,16 +57,20 @@ class CSBenchExam:
         self._texts = Templates(_bundled_templates(), templates)
         folder = locate(data, "csbench", FOLDERS[spec.language]) / FOLDERS[spec.language]
         tests, test_bytes = read_records(folder / "test.json")
-        everything, self.defects = to_questions(tests, spec.language, _siblings(folder, spec.language))
+        siblings, sibling_bytes = _siblings(folder, spec.language)
+        everything, self.defects = to_questions(tests, spec.language, siblings)
         wanted = [q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION]
         self._questions = [wanted[index] for index in spread(len(wanted), spec.limit)]
         contents = [test_bytes]
+        if any("sibling set" in defect.detail for defect in self.defects):
+            contents.append(sibling_bytes)  # some golds come from there
         self._exemplars: dict[tuple[str, str], list[Question]] = {}
         if spec.shots:
             valid, valid_bytes = read_records(folder / "valid.json")
             contents.append(valid_bytes)
             pool, _ = to_questions(valid, spec.language, [])
-            self._exemplars = _draw_exemplars([q for q in pool if q.answer is not None], spec)
+            asked = {question.text for question in everything}
+            self._exemplars = _draw_exemplars([q for q in pool if q.answer is not None and q.text not in asked], spec)
         self.fingerprint = fingerprint(contents)
         self.dropped_exemplars = 0
 
@@ -277,12 +281,12 @@ def _draw_exemplars(pool: Sequence[Question], spec: ExamSpec) -> dict[tuple[str,
     return drawn
 
 
-def _siblings(folder: Path, language: Language) -> list[Record]:
+def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
     for other in ("en", "zh"):
         path = folder.parent / FOLDERS[other] / "test.json"
         if other != language and path.exists():
-            return read_records(path)[0]
-    return []
+            return read_records(path)
+    return [], b""
 
 
 def _fits(prompt: Prompt, context: int, sampling: Sampling) -> bool:

@@ -33,7 +33,8 @@ DOMAINS = {
 }
 _TRUTH = {"true": "true", "wahr": "true", "vrai": "true", "false": "false", "falsch": "false", "faux": "false"}
 _LETTERS = "ABCD"
-_LAST_LETTER = re.compile(r"(?<![A-Za-zÀ-ÿ])([A-D])(?![A-Za-zÀ-ÿ])[\s\"”'’.。)]*\Z")
+_LONE_LETTER = re.compile(r"(?<![A-Za-zÀ-ÿ])([A-D])(?![A-Za-zÀ-ÿ])")
+_LAST_LETTER = re.compile(r"([A-D])[\s\"”'’.。)]*\Z")
 _Scalar = str | int | float | bool
 
 
@@ -64,7 +65,7 @@ def read_records(path: Path) -> tuple[list[Record], bytes]:
     content = read_bytes(path)
     try:
         return msgspec.json.decode(content, type=list[Record]), content
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise DataError(f"{path} is not a CS-Bench file: {problem}") from None
 
 
@@ -143,7 +144,8 @@ def _gold(record: Record, kind: Kind, identity: str, options: tuple[str, ...], d
     if answer in _LETTERS and len(answer) == 1:
         return answer
     ending = _LAST_LETTER.search(answer)
-    if ending and not re.search(r"[A-Za-zÀ-ÿ]", answer[ending.end() :]):
+    # Only where no other letter is named: "A or B" ends in one letter, and says two.
+    if ending and set(_LONE_LETTER.findall(answer)) == {ending[1]}:
         defects.append(Defect(identity, "translated letter", f"{answer!r} still ends in {ending[1]}", "repaired"))
         return ending[1]
     return None
