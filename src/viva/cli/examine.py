@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -55,6 +56,9 @@ def prepare(folder: RunFolder, limits: Limits, exams: list[Exam] | None = None) 
     opened = exams or [reopen(exam) for exam in record.exams]
     prices = _prices(limits.price)
     models = [reach(model, record.seed) for model in record.models]
+    twice = [name for name, times in Counter(model.name for model in models).items() if times > 1]
+    if twice:
+        raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
     sittings = [
         Sitting.of(
             exam,
@@ -310,6 +314,9 @@ def _verdict_on(run: Run, path: Path, tally: Tally) -> int:
     if run.refused:
         print(f"viva: {missing:,} not answered; mend that, then: {resume}", file=sys.stderr)
         return EXIT_REFUSED
+    if missing > 0 and all(name == "missing" for name in tally.failures):
+        print(f"viva: {missing:,} questions have no answer in the file ({tally.last_error})", file=sys.stderr)
+        return EXIT_INCOMPLETE
     if missing > 0:
         last = f" (last error: {tally.last_error})" if tally.last_error else ""
         print(f"viva: {missing:,} not answered{last}; try those again with: {resume}", file=sys.stderr)

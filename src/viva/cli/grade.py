@@ -79,7 +79,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
         exams=[remember(exam, data) for exam, data in opened],
-        models=[ModelRecord(name=replay.name)],
+        models=[ModelRecord(name=f"replay/{answers.resolve()}")],
         judge=judge_record(judging, judging.judge_base_url, judging.judge_key_env),
         judge_samples=judging.judge_samples,
         samples=replay.samples,

@@ -56,6 +56,8 @@ class Tally(Struct):
     unpriced: int = 0
     """Replies whose price is not known."""
     last_error: str = ""
+    failures: set[str] = set()
+    """The kinds of failure that questions ended in."""
 
 
 Stop = Literal["", "interrupted", "budget", "disk"]
@@ -280,6 +282,7 @@ class _Lane:
             shared.tally.answered += 1
         else:
             shared.tally.failed += 1
+            shared.tally.failures.add(failure.kind)
             if shared.stop:
                 return  # interrupted on the way: simply not answered yet
         shared.journal.append(

@@ -28,7 +28,7 @@ class Replay:
     """A file of answers."""
 
     def __init__(self, path: Path) -> None:
-        self.name = f"replay/{path}"
+        self.name = f"replay/{path.name}"  # not the path: names go into tables and signatures
         self.lane = "replay"
         content = _read(path)
         self.answers = dict(_answers(path, content))

@@ -59,7 +59,7 @@ class Group(Struct, frozen=True):
 _JOINED = re.compile(
     r"[LPM]O?(?:(?:[&/]|,[&/]|-(?=[LPM]O?(?:[.n?)]|$))|,(?=[fdhO]{0,2}[LPM]O?(?:[,&/.n?pV]|$)))[fdhOX]{0,2}[LPM]O?(?!=))*"
 )
-_CLEAN = re.compile(r"O?f?(?:$|[.n,?r:\-bcF!])")
+_CLEAN = re.compile(r"O?f?(?:F?(?:$|[.n])|$|[.n,?r:\-bcF!])")
 _STOP = re.compile(r"O?(?:$|[.n])")
 _BEFORE: list[tuple[str, Strength, re.Pattern[str], re.Pattern[str] | None]] = [
     ("boxed", Strength.FINAL, re.compile(r"X[nfdON+:=]{0,4}$"), None),
@@ -86,15 +86,26 @@ _BEFORE: list[tuple[str, Strength, re.Pattern[str], re.Pattern[str] | None]] = [
         re.compile(r"(?:^|[.n])[fd]{0,3}F?(?:\+?N|\+[Of]{0,2})[fdr]{0,3}\?[fd]{0,2}$"),
         _CLEAN,
     ),
-    ("statement of the answer", Strength.STATED, re.compile(r"m[fdO]{0,2}$"), re.compile(r"[^.nLPM!x?]{0,8}d[F+]?[N+]")),
+    (
+        "statement of the answer",
+        Strength.STATED,
+        re.compile(r"m[fdO]{0,2}$"),
+        re.compile(r"[^.nLPM!x?]{0,8}d[F+]?[N+]"),
+    ),
     ("choice", Strength.STATED, re.compile(r"V,[fd]{0,2}$"), _STOP),
+    ("conclusion", Strength.STATED, re.compile(r"(?:^|[.n])$"), re.compile(r",F\.?(?:n|$)")),
     ("contrast", Strength.STATED, re.compile(r"c[^LPMl.nh?!i]{0,5}=[fdO]{0,2}$"), _STOP),
     ("arrow", Strength.STATED, re.compile(r"(?:^|n):$"), _STOP),
     ("choice", Strength.STATED, re.compile(r"V[fdON+:=n\-]{0,4}$"), None),
     ("conclusion", Strength.FINAL, re.compile(r"F[fd,:=On]{0,4}$"), _CLEAN),
     ("last correction", Strength.CORRECTED, re.compile(r"b[fd,:=ON.bn+\-V?c]{0,6}$"), _CLEAN),
     ("contrast", Strength.STATED, re.compile(r"c[fdO=:]{0,3}$"), _CLEAN),
-    ("statement of the answer", Strength.STATED, re.compile(r"(?:^|[.,n:Fbcr&?\-])[fd]{0,4}={1,2}[fdO+]{0,3}$"), _CLEAN),
+    (
+        "statement of the answer",
+        Strength.STATED,
+        re.compile(r"(?:^|[.,n:Fbcr&?\-])[fd]{0,4}={1,2}[fdO+]{0,3}$"),
+        _CLEAN,
+    ),
     (
         "letter in brackets after the answer",
         Strength.STATED,
@@ -108,7 +119,7 @@ _AFTER: list[tuple[str, Strength, re.Pattern[str]]] = [
     ("statement of the answer", Strength.STATED, re.compile(r"O?[fd]{0,3}[=p][fd]{0,3}(?:F?N|\+[fd]?[NO])")),
     ("choice", Strength.STATED, re.compile(r"O?[fd]{0,2}V(?=[.n,r]|$)")),
     ("statement of the answer", Strength.STATED, re.compile(r"[^LPMl.n,!xh?]{1,10}&=[fdF]{0,3}(?:\+(?!w)|d\+?N)")),
-    ("statement of the answer", Strength.STATED, re.compile(r"f{0,2}=(?=[.n,]|$)")),  # "D it is"; "muss B sein"
+    ("statement of the answer", Strength.STATED, re.compile(r"f{0,2}=f?(?=[.n,]|$)")),  # "D it is"; "muss B sein"
     ("choice", Strength.STATED, re.compile(r"=[fd]{1,3}V(?=[.n,]|$)")),
     ("statement of the false one", Strength.ODD_ONE, _ODD_ONE),
 ]
@@ -120,6 +131,8 @@ _NO = frozenset({"no", "nein", "non", "否"})
 _ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
 _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
 _HYPOTHETICAL = re.compile(r"h[^.n,FbcLPM]{0,14}$")
+_ONE_OF = re.compile(r"[LPM]O?,?[&/][fdO]{0,2}$")
+_BRACKETED = re.compile(r" {0,4}\([^()\n]{1,80}\)")
 _SURMISE = re.compile(r"(?:^|[.n,?])[fd]{0,3}h$")
 _INSTRUCTION = re.compile(r"i[^.nF]{0,14}$")
 _CONCLUDED = re.compile(r"F[^.nLPM]{0,12}$")
@@ -148,7 +161,7 @@ def groups(marked: Marked, letters: str) -> Iterator[Group]:
 def judge(marked: Marked, group: Group) -> Judgement | None:
     """What the reply says of this option (or of these), if anything."""
     kinds = marked.kinds
-    match = _JUDGED.match(kinds, group.end)
+    match = _JUDGED.match(kinds, group.end) or _JUDGED.match(kinds, _past_brackets(marked, group))
     if match:
         good = (match[3] == "+") == ((len(match[1]) + len(match[2])) % 2 == 0)
         stop = match.end()
@@ -162,6 +175,15 @@ def judge(marked: Marked, group: Group) -> Judgement | None:
     if _HYPOTHETICAL.search(left) or _ASKED.match(kinds, stop) or left.endswith("!"):
         return None
     return Judgement(group.letters, good, group.start, _span(marked, group.start, stop))
+
+
+def _past_brackets(marked: Marked, group: Group) -> int:
+    """The token behind the option's text in brackets: "A (stack) is wrong"."""
+    match = _BRACKETED.match(marked.text, marked.tokens[group.end - 1].end)
+    at = group.end
+    while match and at < len(marked.tokens) and marked.tokens[at].start < match.end():
+        at += 1
+    return at
 
 
 def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
@@ -190,7 +212,7 @@ def candidate(marked: Marked, group: Group) -> Candidate | None:
     judged = judge(marked, group)
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
-    found = _by_left(kinds, group, left) or _by_right(kinds, group)
+    found = _by_left(kinds, group, left) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
     if found is None and _surmised(marked, group) and _SURMISE.search(left):
         found = "choice", Strength.STATED, group.start - 1, group.end
     if found is None:

@@ -31,13 +31,13 @@ _IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
 _TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
 _HEAD_HAN = re.compile(r"O?[,&]w")
 _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
-_TAIL_RIGHT = re.compile(r"-?[.n]{0,8}$")
+_TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
 _ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
 _INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
 _NAME = re.compile(
-    r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|wrote|gave"
-    r"|found|built|made|a|hat|fut|bewies|erfand)\b))"
+    r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)"
+    r"(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|wrote|gave|found|built|made|a|hat|fut|bewies|erfand)\b))"
 )
 
 
@@ -59,8 +59,8 @@ def _lone(reply: str, letters: str, language: str) -> Reading:
 
 
 def _read_part(reply: str, start: int, end: int, letters: str, language: str, options: Sequence[str]) -> Reading:
-    if found := with_own_text(reply[start:end], letters, options):
-        return Reading(found[0], (start + found[1], start + found[2]), "letter with its own text")
+    if own := with_own_text(reply[start:end], letters, options):
+        return Reading(own[0], (start + own[1], start + own[2]), "letter with its own text")
     if start and is_lone_letter(reply[start:end]):
         options = ()
     texts = OptionTexts(options, letters) if options else None
@@ -130,9 +130,9 @@ class _View:
             return None
         judged = candidates.judge(self.marked, group)
         numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
-        if self.letters.startswith("".join(item.letters for item in self.items[:3])) and len(self.items) > 2:
-            if _IN_BRACKETS.match(self.marked.text, token.end):  # "- A (stack): wrong"
-                return None
+        itemised = len(self.items) > 2 and self.letters.startswith("".join(item.letters for item in self.items[:3]))
+        if itemised and _IN_BRACKETS.match(self.marked.text, token.end):  # "- A (stack): wrong"
+            return None
         listed = (len(self.groups) > 1 and self._column(group, self.groups[1])) or self._lists_options()
         if (judged and not judged.good) or numbered or listed or self._is_a_name(group):
             return None

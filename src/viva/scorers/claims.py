@@ -17,10 +17,10 @@ from msgspec import Struct
 from viva.scorers.lexicon import Lexicon, Token
 
 ROLES = {
-    "ordinary": "w", "either": "=", "partly": "%", "statement": "S", "pronoun": "s", "example": "i", "doubt": "h", "false": "F",
-    "true": "T", "answer": "N", "yes": "Y", "no": "Z", "negation": "!", "choose": "V", "correction": "b",
-    "contrast": "c", "final": "G", "link": "=", "plural": "=", "joiner": "&", "reason": "r", "definite": "f",
-    "filler": "f",
+    "ordinary": "w", "either": "=", "partly": "%", "statement": "S", "pronoun": "s", "example": "i",
+    "doubt": "h", "false": "F", "true": "T", "answer": "N", "yes": "Y", "no": "Z", "negation": "!",
+    "choose": "V", "correction": "b", "contrast": "c", "final": "G", "link": "=", "plural": "=", "joiner": "&",
+    "reason": "r", "definite": "f", "filler": "f",
 }  # fmt: skip
 """Lists of phrases.toml and their kinds; where a word is in two lists, the earlier counts."""
 

@@ -34,7 +34,13 @@ _SPLIT: Final = {"trifft": ("zu", "zutreffend"), "kommt": ("infrage", "zutreffen
 """German verbs that a clause splits, with their particle and a word for the two of them."""
 
 
-class Token(Struct, frozen=True):
+_Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
+"""How a phrase may go on: by its second word, the words that follow and its kind."""
+_REMEMBERED = 20_000
+"""Words whose kind is kept once it has been looked up."""
+
+
+class Token(Struct, frozen=True, gc=False):
     """One word: its kind, and where it stands in the text."""
 
     kind: str
@@ -48,8 +54,9 @@ class Lexicon:
     def __init__(self, roles: Mapping[str, str], letters: Mapping[str, str]) -> None:
         """`roles` maps lists of `phrases.toml` to kinds (earlier ones win); `letters` single letters to theirs."""
         self._words: dict[str, str] = dict(MARKS)
-        self._phrases: dict[str, dict[str, list[tuple[tuple[str, ...], str]]]] = {}
+        self._phrases: dict[str, _Phrases] = {}
         self._letters = letters
+        self._seen: dict[str, tuple[str, _Phrases | None]] = {}
         han: set[str] = set()
         for role, kind in roles.items():
             for entry in phrases(role):
@@ -72,38 +79,47 @@ class Lexicon:
         if len(lower) != len(text):
             lower = text
         found: list[str] = (self._ascii if text.isascii() else self._mixed).findall(lower)
-        words, phrase_heads, letters = self._words, self._phrases, self._letters
+        seen, find, letters = self._seen, lower.find, self._letters
         tokens: list[Token] = []
         split: list[int] = []
         end = skip = 0
         for index, word in enumerate(found):
-            start = lower.find(word, end)  # nothing between tokens looks like the beginning of one
+            start = find(word, end)  # nothing between tokens looks like the beginning of one
             end = start + len(word)
             if skip:
                 skip -= 1
                 if not skip:
                     tokens[-1] = Token(tokens[-1].kind, tokens[-1].start, end)
                 continue
-            if end - start == 1 and text[start] in letters:
-                tokens.append(Token(letters[text[start]], start, end))
-                continue
-            if word[0] > "\u024f":
-                tokens.append(Token(words.get(word, "w"), start, end))
-                continue
-            key = _key(word)
-            kind = words.get(key)
-            if key in phrase_heads and index + 1 < len(found):
-                second = found[index + 1]
-                for rest, phrase_kind in phrase_heads[key].get(_key(second), ()):
-                    if _follows(found, index + 1, rest):
-                        kind, skip = phrase_kind, len(rest)
-                        break
-            if key in _SPLIT and not skip:
-                split.append(len(tokens))
-            tokens.append(Token(kind or self._unknown(key), start, end))
+            kind, continuations = seen.get(word) or self._look_up(word)
+            if continuations is not None:
+                if end - start == 1:
+                    kind = letters.get(text[start], kind)
+                if continuations and index + 1 < len(found):
+                    second = found[index + 1]
+                    for rest, phrase_kind in continuations.get(second if second.isascii() else _key(second), ()):
+                        if _follows(found, index + 1, rest):
+                            kind, skip = phrase_kind, len(rest)
+                            break
+                if word in _SPLIT and not skip:
+                    split.append(len(tokens))
+            tokens.append(Token(kind, start, end))
         for index in split:
             self._join(lower, tokens, index)
         return tokens
+
+    def _look_up(self, word: str) -> tuple[str, _Phrases | None]:
+        """The kind of a word, and where more than the word decides it (a letter, say) the phrases that it begins."""
+        if word[0] > "\u024f":
+            found: tuple[str, _Phrases | None] = self._words.get(word, "w"), None
+        elif len(word) == 1 and (word in self._letters or word.upper() in self._letters):
+            found = self._words.get(word) or self._unknown(word), self._phrases.get(word, {})
+        else:
+            key = _key(word)
+            found = self._words.get(key) or self._unknown(key), self._phrases.get(key, {} if word in _SPLIT else None)
+        if len(self._seen) < _REMEMBERED:
+            self._seen[word] = found
+        return found
 
     def _join(self, lower: str, tokens: list[Token], index: int) -> None:
         """ "trifft nur C zu": the particle at the end of the clause takes the meaning of verb and particle together."""

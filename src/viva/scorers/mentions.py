@@ -17,9 +17,9 @@ from viva.scorers.lexicon import Lexicon, Token
 from viva.scorers.optiontext import squeeze
 
 ROLES = {
-    "ordinary": "w", "makes": "m", "example": "i", "doubt": "h", "either": "h", "answer": "N", "option": "O", "bad": "x", "good": "+",
-    "choose": "V", "correction": "b", "negation": "!", "contrast": "c", "final": "F", "link": "=", "plural": "p",
-    "joiner": "&", "reason": "r", "definite": "d", "filler": "f",
+    "ordinary": "w", "makes": "m", "example": "i", "doubt": "h", "either": "h", "answer": "N", "option": "O",
+    "bad": "x", "good": "+", "choose": "V", "correction": "b", "negation": "!", "contrast": "c", "final": "F",
+    "link": "=", "plural": "p", "joiner": "&", "reason": "r", "definite": "d", "filler": "f",
 }  # fmt: skip
 """Lists of phrases.toml and their kinds; where a word is in two lists, the earlier counts."""
 
@@ -53,21 +53,28 @@ def lexicon(letters: str) -> Lexicon:
     return Lexicon(ROLES, {char: "L" for letter in letters for char in (letter.upper(), letter.lower())})
 
 
+@lru_cache(maxsize=16)
+def _several(letters: str) -> re.Pattern[str]:
+    """ "AC", "ABD"."""
+    return re.compile(rf"[{letters}]{{2}}")
+
+
 def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Marked:
     """Lex a folded text and decide for every single letter whether it names an option."""
     tokens = lexicon(letters).lex(text)
     raw = [token.kind for token in tokens]
-    for index, token in enumerate(tokens):
-        if token.kind == "L" and text[token.start].islower():
+    for index in [index for index, kind in enumerate(raw) if kind == "L"]:
+        if text[tokens[index].start].islower():
             raw[index] = _lower_case(text, tokens, index)
-        elif token.kind == "w" and text[token.start] in letters and 2 <= token.end - token.start <= len(letters):
-            word = text[token.start : token.end]
-            if set(word) <= set(letters) and list(word) == sorted(set(word)):
-                raw[index] = "M"
+    if _several(letters).search(text):
+        for index, token in enumerate(tokens):
+            if token.kind == "w" and 2 <= token.end - token.start <= len(letters):
+                word = text[token.start : token.end]
+                if set(word) <= set(letters) and list(word) == sorted(set(word)):
+                    raw[index] = "M"
     kinds = raw.copy()
-    for index, kind in enumerate(raw):
-        if kind == "L":
-            kinds[index] = _Mention(text, tokens, raw, index, language).kind(letters, options)
+    for index in [index for index, kind in enumerate(raw) if kind == "L"]:
+        kinds[index] = _Mention(text, tokens, raw, index, language).kind(letters, options)
     return Marked(text, tokens, "".join(kinds))
 
 

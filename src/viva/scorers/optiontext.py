@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from viva.scorers.fold import BOX, plain
 from viva.scorers.lexicon import Token
@@ -32,8 +33,12 @@ class OptionTexts:
 
     def __init__(self, options: Sequence[str], letters: str) -> None:
         self.longest = max((len(option) for option in options), default=0)
-        self._letters: dict[str, str] = {}
-        for letter, option in zip(letters, options, strict=False):
+        self._options = tuple(zip(letters, options, strict=False))
+
+    @cached_property
+    def _letters(self) -> dict[str, str]:
+        letters: dict[str, str] = {}
+        for letter, option in self._options:
             text = squeeze(option)
             bare = _ARTICLE.sub("", option.strip())
             for key in {
@@ -42,7 +47,8 @@ class OptionTexts:
                 letter.casefold() + text if text else "",
             }:
                 if key:
-                    self._letters[key] = letter if self._letters.get(key, letter) == letter else ""
+                    letters[key] = letter if letters.get(key, letter) == letter else ""
+        return letters
 
     def letter(self, text: str) -> str:
         """The letter of the one option that reads `text`, or ""."""

@@ -7,12 +7,14 @@ becomes a string of kinds, claims about the statement are found in it (`claims.p
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from viva.scorers.claims import Claim, Firmness, View
 from viva.scorers.fold import fold, windows
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.visible import read_visible
 
+_SHORT = 40
 _BARE = {
     "true": True, "false": False, "t": True, "f": False, "正确": True, "错误": False, "对": True, "错": False,
     "wahr": True, "falsch": False, "vrai": True, "faux": False, "yes": True, "no": False,
@@ -30,6 +32,16 @@ def read_truth(reply: str, *, language: str = "en") -> Reading:
     if len(bare) < 7 and (value := _BARE.get(bare.lower())) is not None:
         at = reply.find(bare)
         return Reading(_word(value), (at, at + len(bare)), "bare truth value")
+    return _short(reply) if len(reply) <= _SHORT else _read(reply)
+
+
+@lru_cache(maxsize=4096)
+def _short(reply: str) -> Reading:
+    """Short replies come again and again: read once by the rules, then remembered."""
+    return _read(reply)
+
+
+def _read(reply: str) -> Reading:
     return read_visible(reply, lambda start, end: _read_part(reply, start, end))
 
 
