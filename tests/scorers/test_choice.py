@@ -179,7 +179,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
         "Answer=>C", "Answer: Option-C", "Answer: 𝗖", "答案：Ⓒ", "\\[ \\boxed{\\textbf{(C)}} \\]",
         "Statement A is true. Statement B is true. Statement D is true. Statement C is the false one.",
         "The correct answer is **not** listed as A; rather it is C.", "The C option is correct.", "C: It is stable",
-        "C. Both A and B are correct", "The answer is C: both A and B.", "C. elegans is a worm.",
+        "C. Both A and B are correct", "The answer is C: both A and B.",
         "【分析】略\n【详解】A．错误；B．错误；C．正确；D．错误。\n故选C。",
         "【分析】略\n【详解】A．错误；B．错误；C．正确；D．错误。", "首先排除A和D。B和C中，C更符合题意。",
         "</think>\n\n选C", "C. Statement C is incorrect because UDP is unreliable.",
@@ -248,7 +248,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
         "对不起，我不能回答这个问题。",
     ),
     "unparsed": (
-        "A or B", "Answer: A and C", "A/B", "either B or D", "答案：AC", "选AB", "None of the above", "以上都不是",
+        "C. elegans is a worm.", "A or B", "Answer: A and C", "A/B", "either B or D", "答案：AC", "选AB", "None of the above", "以上都不是",
         "<think>The answer is A", "Answer with a single letter A, B, C or D",
         "I should reply in the form 'Answer: X'", "I don't know.", "A stack is a linear structure.",
         "A binary tree has two children", "Both B and C are plausible", "Vitamin C is good", "plan B", "C++", "C#",
