@@ -140,7 +140,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
         "The statement is true if and only if n is even.", "I cannot determine if this is true or false.",
         "Die Aussage ist wahr oder falsch.", "A true statement is one that is not false.",
         "The condition is true, so the loop continues.", "The function returns true.", "The flag is set to false.",
-        "The statement holds.", "You are right.", "Not necessarily.", "This statement is not entirely true.",
+        "You are right.", "Not necessarily.", "This statement is not entirely true.",
         "Answer: T/F", "T/F", "True/False", "Respond with 'True' or 'False'.", "yes and no", "Yes or no?",
         "不完全正确，但总体错误。", "说法正确吗？", "Ce n'est pas tout à fait vrai.",
     ),

@@ -16,10 +16,12 @@ from functools import lru_cache
 
 from viva.scorers import candidates
 from viva.scorers.candidates import CONDITIONAL, Candidate, Group, Judgement, Strength
+from viva.scorers.conclusion import concluded, found_retraction
 from viva.scorers.fold import fold, windows
 from viva.scorers.hints import singled_out
 from viva.scorers.mentions import Marked, mark
-from viva.scorers.optiontext import OptionTexts, stated_option
+from viva.scorers.namedoption import named_option
+from viva.scorers.optiontext import OptionTexts, restated_from, stated_option
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.short import is_lone_letter, with_own_text
 from viva.scorers.visible import read_visible
@@ -34,6 +36,8 @@ _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
 _TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
 _ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
+_CASE = re.compile(r"(?:^|(?<=[.n]))[fdc]{0,2}h[^.n]{1,60}")
+_ASIDE_LINK = re.compile(r"r=[fdO]{0,2}$")
 _INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
 _NAME = re.compile(
     r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)"
@@ -66,6 +70,8 @@ def _read_part(reply: str, start: int, end: int, letters: str, language: str, op
     texts = OptionTexts(options, letters) if options else None
     if texts and end - start <= 2 * texts.longest + 40 and (letter := texts.letter(reply[start:end])):
         return Reading(letter, (start, end), "option repeated in full")
+    if texts and "\n" in reply[start:end]:
+        end = start + restated_from(reply[start:end], texts)
     views: list[_View] = []
     stated: list[Candidate] = []
     judged: list[Judgement] = []
@@ -78,15 +84,39 @@ def _read_part(reply: str, start: int, end: int, letters: str, language: str, op
         judged += view.judgements()
         kinds += view.kinds
     chosen = resolve(stated, judged, kinds)
-    if chosen and chosen.letter:
+    if chosen and chosen.letter and not views[-1].by_cases(chosen):
+        if found_retraction(views[-1].marked.text, chosen.span[1] - views[-1].base):
+            return _last_resort(views[-1], judged, ())
         return Reading(chosen.letter, chosen.span, chosen.rule)
-    for view in reversed(views if texts else []):
-        if texts and (found := stated_option(view.marked.text, view.marked.tokens, view.kinds, texts)):
+    return (
+        (_by_text(views, texts) if texts else None)
+        or (Reading(UNPARSED, None, "several letters") if chosen else None)
+        or _last_resort(views[-1], judged, options if len(views) == 1 else ())
+    )
+
+
+def _by_text(views: Sequence[_View], texts: OptionTexts) -> Reading | None:
+    for view in reversed(views):
+        if found := stated_option(view.marked.text, view.marked.tokens, view.kinds, texts):
             letter, span = found
             return Reading(letter, (span[0] + view.base, span[1] + view.base), "option repeated in full")
-    if chosen is None and len(views) == 1 and not judged and (hint := singled_out(views[0].marked, letters)):
-        return Reading(hint.letter, (hint.span[0] + start, hint.span[1] + start), hint.rule)
-    return Reading(UNPARSED, None, "several letters" if chosen else "")
+    return None
+
+
+def _last_resort(view: _View, judged: list[Judgement], options: Sequence[str]) -> Reading:
+    """What the end of the reply suggests where nothing states the answer."""
+    bad = {letter for judgement in judged if not judgement.good for letter in judgement.letters}
+    good = {letter for judgement in judged if judgement.good for letter in judgement.letters}
+    hint = concluded(view.marked)
+    if hint and (hint.letter in bad or good - {hint.letter}):
+        return Reading(UNPARSED)
+    if hint is None and not judged:
+        hint = singled_out(view.marked, view.letters) or (
+            named_option(view.marked, view.letters, options) if options else None
+        )
+    if hint is None:
+        return Reading(UNPARSED)
+    return Reading(hint.letter, (hint.span[0] + view.base, hint.span[1] + view.base), hint.rule)
 
 
 class _View:
@@ -113,6 +143,20 @@ class _View:
             if at:
                 found.append(at)
         return [self._moved(each) for each in self._before_restart(found)]
+
+    def by_cases(self, chosen: Candidate) -> bool:
+        """Whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
+        at = chosen.at - self.offset
+        cases = [case for case in _CASE.finditer(self.kinds) if re.search("[LPl]", case.group())]
+        if chosen.strength > Strength.STATED or not any(case.start() <= at < case.end() for case in cases):
+            return False
+        named = {
+            self.marked.text[token.start].upper()
+            for case in cases
+            for index in range(case.start(), case.end())
+            if self.kinds[index] in "LPl" and (token := self.marked.tokens[index])
+        }
+        return len(cases) > 1 and len(named) > 1
 
     def _moved(self, found: Candidate) -> Candidate:
         span = found.span[0] + self.base, found.span[1] + self.base
@@ -285,13 +329,22 @@ def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
         if last.rule == CONDITIONAL and len(cases) > 1:  # "If …, the answer is A. If …, the answer is B."
             return Candidate("", last.strength, "several letters", last.at, last.span)
     if not finals:
-        return firm[-1] if firm else None
+        return _without_aside(firm, kinds) if firm else None
     after = firm[finals[-1] + 1 :]
     final = firm[finals[-1]]
     for each in reversed(after):  # "Answer: D. I have to correct myself, for … Answer: B."
         if each.strength is Strength.CORRECTED or (each.rule == final.rule and "b" in kinds[final.at : each.at]):
             return after[-1]
     return final
+
+
+def _without_aside(firm: list[Candidate], kinds: str) -> Candidate:
+    """The last statement, unless it only cites an option (", as listed under C") after the answer was stated."""
+    last = firm[-1]
+    before = [each for each in firm[:-1] if each.letter != last.letter and each.rule != "letter at the beginning"]
+    if before and _ASIDE_LINK.search(kinds, max(0, last.at - 4), last.at) and "b" not in kinds[before[-1].at : last.at]:
+        return before[-1]
+    return last
 
 
 def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | None, kinds: str) -> Candidate | None:

@@ -14,7 +14,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from viva.scorers.lexicon import Lexicon, Token
+from viva.scorers.lexicon import Lexicon, Token, unaccented
 
 ROLES = {
     "ordinary": "w", "either": "=", "partly": "%", "statement": "S", "pronoun": "s", "example": "i",
@@ -84,6 +84,7 @@ _RULES = (
     _Rule(_JUDGED, Firmness.SAID, re.compile(r"s[^TF.nc%h,?]{0,9}?[=!][fG=Ss,]{0,4}$"), _END, nods=False),
     _Rule(_JUDGED, Firmness.SAID, re.compile(r"s[fs]{0,3}$"), _END, nods=False),
     _Rule(_JUDGED, Firmness.STATED, re.compile(r"^[^TFYZ.n%hi!?]{1,10}:$"), _STOP),
+    _Rule("arrow", Firmness.STATED, re.compile(r"(?:T&F[^TFn]{0,3}:{1,2}|[.?]:)$"), _STOP),
     _Rule("choice", Firmness.STATED, re.compile(r"V[fSsN:=]{0,4}$"), _END),
     _Rule("conclusion", Firmness.FINAL, re.compile(r"G[fSs,:=N]{0,3}$"), _END),
     _Rule(_CORRECTION, Firmness.CORRECTED, re.compile(r"(?:b|!,|(?<=[.,n\-])Z)[fSs,:=.NnZ]{0,4}$"), _PAUSE),
@@ -99,16 +100,18 @@ _OPEN_RIGHT = re.compile(r"$|[.n,r:\-?cGb]|S(?=$|[.n])|!(?=[.nf,])|N(?=$|[.n])")
 _LAST_LINE_LEFT = re.compile(r"n[f\-]{0,2}$")
 _LAST_LINE_RIGHT = re.compile(r"\.?[n.]{0,3}$")
 _ASKED = re.compile(r"[^.n?]{0,12}\?")
-_DOUBTED = re.compile(r"[hi][^.nGbc,]{0,12}$")
+_DOUBTED = re.compile(r"[hi][^.nGbc,:]{0,12}$")
 _PARTLY_BEFORE = re.compile(r"%[f=!Ss]{0,3}$")
 _PARTLY_AFTER = re.compile(r"[fSs]{0,2}%|,?%[fSsw]")
-_DENIED = re.compile(r"![^.n,TFYZ]{0,5}[NSsV=h][^.n,TFYZ]{0,3}$")
+_DENIED = re.compile(r"![^.n,:TFYZ]{0,5}[NSsV=h][^.n,:TFYZ]{0,3}$")
 _CONCLUDED = re.compile(r"G[^.n]{0,10}$")
 _CORRECTED = re.compile(r"b[^.n]{0,8}$")
+_ASIDE = re.compile(r" {0,4}\((?!if |in |only |when |for |under |at |with )[^()\n]{2,60}\)[.。]?\s{0,4}$")
 _QUOTED = re.compile(r"(?<=\w) ?\"[^\"\n]{12,300}\"")
 """The statement quoted: what it says is true is not what the reply says is true."""
 _NO_ALONE = frozenset({"不是", "否", "no", "nein", "non", "nope", "不对", "不"})
 _YES_ALONE = "是"
+_IF = frozenset({"if", "only if", "wenn", "falls", "sofern", "si", "如果", "若", "除非", "unless"})
 _THAT = frozenset({"that", "dass", "que"})
 
 
@@ -181,7 +184,7 @@ class View:
             return None
         for rule in _RULES:
             match = rule.before.search(word.left)
-            if match and (rule.nods or word.kind in "TF") and rule.after.match(kinds, end):
+            if match and (rule.nods or word.kind in "TF") and (rule.after.match(kinds, end) or self._ends(word)):
                 before = word.left[: match.start()]
                 if match.group()[:1] in {"S", "s"} and before.endswith(("T", "F")):
                     continue  # "a true statement is …" defines
@@ -194,11 +197,18 @@ class View:
         first = self.at_beginning and len(word.left) == word.start and _OPEN_LEFT.fullmatch(word.left)
         if not first and self.at_beginning and len(word.left) == word.start and _TICKED.fullmatch(word.left):
             first = None if ("Y" in word.left) != word.value else _TICKED.fullmatch(word.left)
-        if first and _OPEN_RIGHT.match(kinds, word.end):
+        if first and (_OPEN_RIGHT.match(kinds, word.end) or self._ends(word)):
             return Firmness.NODDED if word.kind in "YZ" and len(kinds) > word.end + 1 else Firmness.OPENED
         if _LAST_LINE_LEFT.search(word.left) and _LAST_LINE_RIGHT.match(kinds, word.end):
             return Firmness.FINAL
         return None
+
+    def _ends(self, word: _Word) -> bool:
+        """Whether the value is followed by an aside or a tick that agrees: "TRUE (high confidence)", "错误 ❌"."""
+        if word.kind in "TF" and self.kinds[word.end :] == ("Y" if word.value else "Z"):
+            return True
+        rest = self.text[self.tokens[word.end - 1].end :]
+        return _ASIDE.match(rest) is not None
 
     def _by_rule(self, word: _Word, rule: _Rule, inside: str, before: str, value: bool | None) -> Claim | None:
         if _DOUBTED.search(before) or _DOUBTED.search(inside):
@@ -207,6 +217,8 @@ class View:
         if (negated or _DENIED.search(before + inside[:1])) and value is not None:
             value = not value
         firmness = rule.firmness
+        if firmness < Firmness.OPENED and self._conditional(word.start):
+            value = None
         headed = rule.name == _ANSWER and ":" in inside and (not before or before.endswith("n"))
         if headed or "G" in inside or _CONCLUDED.search(before):
             firmness = Firmness.FINAL
@@ -217,6 +229,15 @@ class View:
             if "c" in self.kinds[word.end : word.end + 40].split("n")[0]:
                 return None
         return self._made(value, firmness, rule.name, word.start - len(inside), word.end)
+
+    def _conditional(self, index: int) -> bool:
+        """ "If the graph is connected, the statement is true": the statement has no such condition."""
+        kinds = self.kinds
+        begin = max(kinds.rfind(".", 0, index), kinds.rfind("n", 0, index)) + 1
+        first = begin + len(kinds[begin : begin + 3]) - len(kinds[begin : begin + 3].lstrip("cf"))
+        if kinds[first : first + 1] != "%" or "," not in kinds[first:index] or re.search("[Gbc]", kinds[first:index]):
+            return False
+        return unaccented(self._text(first)) in _IF
 
     def _hedged(self, word: _Word) -> bool:
         return bool(_PARTLY_BEFORE.search(word.left) or _PARTLY_AFTER.match(self.kinds, word.end))

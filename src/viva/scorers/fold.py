@@ -100,9 +100,9 @@ def _markup() -> re.Pattern[str]:
     # Every branch begins with a plain character, which lets the engine skip everything else.
     return re.compile(
         r"\\(?P<box>(?:boxed|fbox|framebox)\b ?\{?)"
-        r"|<(?P<tag>(?:final_?)?(?:answer|ans|choice|option|result|solution|antwort|reponse|final)>|\|begin_of_solution\|>)"
+        r"|<(?P<tag>(?:final_?)?(?:answer|ans|choice|option|result|solution|antwort|reponse|final|答案)>|\|begin_of_solution\|>)"
         r"|~~[^~\n]{1,80}~~"  # struck out: taken back
-        r"|<(?![A-Z]>)/?[a-zA-Z][^<>\n]{0,40}>"
+        r"|<(?![A-Z]>)/?(?:[a-zA-Z]|答案)[^<>\n]{0,40}>"
         r"|\\(?:text|math|operatorname|displaystyle|bf|rm|it|large|Large|bold|mbox|underline|quad|left|right|huge)"
         r"[a-z]{0,12}\*?\{?"
         r"|\\[()\[\],;!:> \\*_{}$]"

@@ -132,6 +132,8 @@ class _Mention:
         second = text[self.end + 1 : self.end + 3]
         if before == "-" and self._neighbour(-1) in {"N", "O"}:  # Option-B
             return False
+        if after == "(" and "\u4e00" <= second[:1] <= "\u9fff":  # 答案为D（太平洋）
+            return False
         if after in _STICKS_AFTER or before in _STICKS_BEFORE:
             return not (before == after and before in "'_")
         return (

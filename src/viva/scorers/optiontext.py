@@ -15,7 +15,7 @@ from viva.scorers.lexicon import Token
 
 _NOISE = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[\s*_`$\"'()\[\]{};:!?、" + BOX + "]+")
 _LATEX = re.compile(r"\\(?:text|math|operatorname)[a-z]{0,12}|\\[()\[\],;!]")
-_ARTICLE = re.compile(r"^(?:an?|the|une?|l[ae]s?|l'|ein(?:e[nrs]?)?|der|die|das)\s", re.IGNORECASE)
+ARTICLE = re.compile(r"^(?:an?|the|une?|l[ae]s?|l'|ein(?:e[nrs]?)?|der|die|das)\s", re.IGNORECASE)
 _ENDS = (
     re.compile(r"\n"),
     re.compile(r"[.!?;。](?=\s|$)"),
@@ -40,7 +40,7 @@ class OptionTexts:
         letters: dict[str, str] = {}
         for letter, option in self._options:
             text = squeeze(option)
-            bare = _ARTICLE.sub("", option.strip())
+            bare = ARTICLE.sub("", option.strip())
             for key in {
                 text,
                 squeeze(bare) if len(bare) < len(option.strip()) else text,
@@ -57,7 +57,7 @@ class OptionTexts:
         if letter := self._letters.get(squeeze(text)):
             return letter
         text = text.strip()
-        bare = _ARTICLE.sub("", text)
+        bare = ARTICLE.sub("", text)
         return self._letters.get(squeeze(bare), "") if len(bare) < len(text) else ""
 
     def after_cue(self, text: str, start: int) -> tuple[str, int]:
@@ -66,11 +66,14 @@ class OptionTexts:
         for end in _ENDS:
             match = end.search(rest, len(rest) - len(rest.lstrip()))
             stop = match.start() if match else len(rest)
+            if rest[:stop].rstrip().endswith("?") or rest[stop : stop + 1] == "?":  # "Is it a queue?"
+                return "", start
             if letter := self.letter(rest[:stop]):
                 return letter, start + stop
         return "", start
 
 
+_ITEM = re.compile(r"[\s>*_-]{0,6}\(?([A-J])[.):、]\)?[\s*_]{0,4}")
 _CUE = re.compile(r"N[^LPM.nh?i!#]{0,8}?[=:][fdO+:=n]{0,3}|[+][fd]{0,2}O?[=:]|V[fdO:]{0,2}|X|O:|^[fd]{0,3}=[fd]{0,2}")
 _STRAY = re.compile(r"[!hi][^.n,]{0,10}$")
 
@@ -87,6 +90,24 @@ def stated_option(text: str, tokens: list[Token], kinds: str, texts: OptionTexts
                 found = letter, (tokens[index].end, end)
                 break
     return found or _lone_line(text, texts)
+
+
+def restated_from(text: str, texts: OptionTexts) -> int:
+    """Where a list of the options begins that the text ends in, or the text's length.
+
+    Who only repeats the options has said nothing: the last of them is no answer.
+    """
+    lines = list(re.finditer(r"[^\n]*\S[^\n]*", text[-20 * (texts.longest + 20) :]))
+    base = max(0, len(text) - 20 * (texts.longest + 20))
+    letters: list[str] = []
+    at = len(text)
+    for line in reversed(lines[-12:]):
+        match = _ITEM.match(line.group())
+        if match is None or texts.letter(line.group()[match.end() :]) != match[1] or match[1] in letters:
+            break
+        letters.append(match[1])
+        at = base + line.start()
+    return at if len(letters) > 1 and letters == sorted(letters, reverse=True) else len(text)
 
 
 def _lone_line(text: str, texts: OptionTexts) -> tuple[str, tuple[int, int]] | None:

@@ -10,11 +10,15 @@ import re
 from functools import lru_cache
 
 from viva.scorers.claims import Claim, Firmness, View
+from viva.scorers.conclusion import found_retraction
 from viva.scorers.fold import fold, windows
 from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.truthend import closing_value, in_json
 from viva.scorers.visible import read_visible
 
 _SHORT = 40
+_TALLY = re.compile(r"\s{0,4}\{\s{0,4}\"(?:true|false)\"\s{0,2}:", re.IGNORECASE)
+"""{"true": 0.3, "false": 0.7}: names both."""
 _BARE = {
     "true": True, "false": False, "t": True, "f": False, "正确": True, "错误": False, "对": True, "错": False,
     "wahr": True, "falsch": False, "vrai": True, "faux": False, "yes": True, "no": False,
@@ -50,18 +54,34 @@ def _word(value: bool) -> str:
 
 
 def _read_part(reply: str, start: int, end: int) -> Reading:
+    if _TALLY.match(reply, start):
+        return Reading(UNPARSED, None, "true and false")
+    if (found := in_json(reply[start:end])) is not None:
+        return Reading(_word(found[0]), (start + found[1][0], start + found[1][1]), "value in JSON")
     claims: list[Claim] = []
     kinds = ""
+    view: View | None = None
     for first, last in windows(reply, start, end):
         view = View(fold(reply[first:last]), first, len(kinds), at_beginning=first == start)
         claims.extend(view.claims())
         kinds += view.kinds
     chosen = resolve(claims, kinds)
+    if view and chosen and chosen.value is not None and found_retraction(view.text, chosen.span[1] - view.base):
+        chosen = None
     if chosen is None:
-        return Reading(UNPARSED)
+        return _closing(view) if view else Reading(UNPARSED)
     if chosen.value is None:
         return Reading(UNPARSED, None, chosen.rule)
     return Reading(_word(chosen.value), chosen.span, chosen.rule)
+
+
+def _closing(view: View) -> Reading:
+    """What the last sentence suggests where nothing claims a value."""
+    closing = closing_value(view.text, view.kinds)
+    if closing is None:
+        return Reading(UNPARSED)
+    token = view.tokens[closing[1]]
+    return Reading(_word(closing[0]), (token.start + view.base, token.end + view.base), "closing sentence")
 
 
 def resolve(claims: list[Claim], kinds: str) -> Claim | None:

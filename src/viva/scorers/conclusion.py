@@ -1,0 +1,139 @@
+"""The letter in the sentence that closes a reply, where no rule for plain statements applies.
+
+"This is precisely the strategy that D proposes." says nothing that a list of phrases could hold; what gives it away is
+where it stands: a finished reply ends in one option, pointed at. As evidence this is weak, so everything that could
+mean something else is turned down: a second letter, a denial, a doubt, a comparison, letters that name things.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from viva.scorers.candidates import Candidate, Strength
+from viva.scorers.lexicon import phrases, unaccented
+from viva.scorers.mentions import Marked
+
+RULE = "option in the closing sentence"
+_REACH = 60
+"""Tokens that a closing sentence may have."""
+_FINISHED = re.compile(r"(?:(?<!\.)[.!]|[)\]\"'}])$")
+_UNSURE = re.compile(r"[!hix?~]")
+_NEXT = re.compile(r"O?(?:$|[.n,r)&:\-]|[+NVcf](?![LP])|=[fd]{0,3}[+N])")
+_TIED = re.compile(r"[=VNpOm+X][fdON+=:&Vp]{0,4}$")
+_DRAWN = re.compile(r"F[^.n?:LPMlx!hi]{0,14}$")
+
+
+@cache
+def _pattern(role: str) -> re.Pattern[str]:
+    """A list of `phrases.toml` as a pattern: Chinese anywhere, the others as whole words."""
+    entries = sorted(phrases(role), key=len, reverse=True)
+    return re.compile(
+        "|".join(re.escape(each) if each[0] > "\u024f" else rf"\b{re.escape(each)}\b" for each in entries)
+    )
+
+
+def found_in(role: str, text: str) -> re.Match[str] | None:
+    """Where a phrase of the list occurs in a folded text."""
+    return _pattern(role).search(unaccented(text.lower()))
+
+
+def finished(text: str) -> bool:
+    """Whether a folded text ends as finished texts do, not in the middle of a sentence or with an ellipsis."""
+    return _FINISHED.search(text.rstrip()[-3:].rstrip("*_ ")) is not None
+
+
+def last_sentence(kinds: str) -> tuple[int, int]:
+    """The tokens of the last sentence, without the stop."""
+    end = len(kinds.rstrip(".n"))
+    return max(kinds.rfind(stop, 0, end) for stop in ".n?") + 1, end
+
+
+def concluded(marked: Marked, *, alone: bool = False) -> Candidate | None:
+    """The option that the closing sentence points at; `alone` allows a reply of one sentence."""
+    kinds = marked.kinds
+    start, end = last_sentence(kinds)
+    if end - start > _REACH or (start < 3 and not alone) or kinds.startswith("?", end - 1):
+        return None
+    start = max(start, _last_clause(kinds, start, end))
+    at = [index for index in range(start, end) if kinds[index] in "LPM" or _introduced(marked, index, start, end)]
+    named = {letter for index in at for letter in marked.letters(index)}
+    if len(named) != 1 or not (finished(marked.text) or at[-1] == end - 1):
+        return None
+    letter = named.pop()
+    if _UNSURE.search(kinds, start, end) or _names_things(marked, at, letter, start, end):
+        return None
+    text = marked.text[marked.tokens[start].start : marked.tokens[end - 1].end]
+    if found_in("comparison", text) or not any(_points(marked, index, start, end) for index in at):
+        return None
+    return Candidate(letter, Strength.STATED, RULE, at[-1], (marked.tokens[start].start, marked.tokens[end - 1].end))
+
+
+def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
+    """Whether a letter that looks like a name stands right behind or before words that an option is given in."""
+    tokens, text = marked.tokens, marked.text
+    if marked.kinds[index] != "l" or not text[tokens[index].start].isupper():
+        return False
+    left = text[tokens[start].start : tokens[index].start].rstrip(" ([\"'")
+    right = text[tokens[index].end : tokens[end - 1].end].lstrip(" )]\"'")
+    before = [match.end() for match in _pattern("conclusive").finditer(unaccented(left.lower()))]
+    after = _pattern("conclusive_after").match(unaccented(right.lower()))
+    return bool((before and before[-1] >= len(left)) or after)
+
+
+def _last_clause(kinds: str, start: int, end: int) -> int:
+    """Where the conclusion begins within the sentence: "A describes a stack, so B wins."."""
+    at = kinds.rfind("F", start, end)
+    return at if at >= 0 and re.search("[LP]", kinds[at:end]) else start
+
+
+def _names_things(marked: Marked, at: list[int], letter: str, start: int, end: int) -> bool:
+    """Whether letters name things in this reply (process A, node B), so that a letter alone may be one of them."""
+    kinds, tokens, text = marked.kinds, marked.tokens, marked.text
+    others = [
+        index
+        for index, kind in enumerate(kinds)
+        if kind == "l"
+        and index not in at
+        and kinds[max(0, index - 1) : index] in {"w", "l", "#"}
+        and text[tokens[index].start].isupper()
+        and text[tokens[index].end : tokens[index].end + 1] not in {".", "、", ")", ":"}
+    ]
+    if any(start <= index < end and text[tokens[index].start] != letter for index in others):
+        return True
+    options = all(kinds[index] == "P" or "O" in kinds[max(0, index - 1) : index + 2] for index in at)
+    return bool(others) and not options
+
+
+def _points(marked: Marked, index: int, start: int, end: int) -> bool:
+    """Whether the sentence leads up to this letter, or says of it what is said of an answer."""
+    kinds, tokens, text = marked.kinds, marked.tokens, marked.text
+    left = text[tokens[start].start : tokens[index].start]
+    right = text[tokens[index].end : tokens[end - 1].end]
+    before = found_in("conclusive", left)
+    if found_in("conclusive_after", right) and not re.search(r"[LPM]", kinds[index + 1 : end]):
+        return True
+    if before and len(left) - before.end() <= 60 and _NEXT.match(kinds, index + 1):
+        return True
+    if kinds[index] == "l":
+        return True
+    drawn = _DRAWN.search(kinds[max(start, index - 16) : index])
+    return bool(drawn and _TIED.search(kinds[start:index]) and _NEXT.match(kinds, index + 1))
+
+
+@cache
+def _cues() -> tuple[str, ...]:
+    return tuple(phrases("retraction_cue"))
+
+
+@cache
+def _retractions() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{entry})" for entry in phrases("retraction")))
+
+
+def found_retraction(text: str, start: int) -> bool:
+    """Whether a folded text takes back, from `start` on, what it said before."""
+    rest = text[max(0, start) :].lower()
+    if not any(cue in rest for cue in _cues()):
+        return False
+    return _retractions().search(unaccented(rest)) is not None

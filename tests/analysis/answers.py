@@ -1,0 +1,41 @@
+"""Rows of scores, made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from viva.analysis.breakdown import Breakdown, Cell, frame
+from viva.types import Line, Outcome, ScoreRow
+
+VALUES: dict[Outcome, float | None] = {"right": 1.0, "wrong": 0.0, "partly": 0.5}
+EVERYTHING = Line("everything")
+
+
+def row(
+    question: object,
+    outcome: Outcome,
+    value: float | None = None,
+    *,
+    sample: int = 0,
+    repeat: int = 0,
+    tags: Mapping[str, str] | None = None,
+) -> ScoreRow:
+    """One answer's score; the value follows from the outcome unless given."""
+    return ScoreRow(
+        benchmark="b",
+        exam="b-en",
+        model="m",
+        question=str(question),
+        sample=sample,
+        repeat=repeat,
+        value=VALUES.get(outcome) if value is None else value,
+        outcome=outcome,
+        answer="",
+        explanation="",
+        tags=dict(tags or {}),
+    )
+
+
+def cell(rows: Iterable[ScoreRow], *lines: Line) -> Cell:
+    """The cell that all `lines` share; everything without any."""
+    return Breakdown(frame(rows)).cell(*(lines or (EVERYTHING,)))

@@ -1,0 +1,239 @@
+"""What a cell counts: outcomes, means, bounds, repeats; and the papers' own figures from the same questions."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.answers import cell, row
+from benchmarks.handmade import opened
+from viva.analysis.breakdown import Breakdown, frame
+from viva.types import OUTCOMES, UNANSWERED, UNREADABLE, Layout, Line, Outcome, ScoreRow
+
+MACRO = Line("macro", over="subject")
+
+
+# Outcomes
+
+
+@pytest.mark.parametrize("outcome", sorted(UNREADABLE))
+def test_what_cannot_be_read_earns_no_point_and_stays_in_the_denominator(outcome: Outcome) -> None:
+    found = cell([row(1, "right"), row(2, "right"), row(3, "wrong"), row(4, outcome)])
+    assert found.mean == pytest.approx(2 / 4)
+    assert (found.floor, found.ceiling) == (pytest.approx(2 / 4), pytest.approx(3 / 4))
+    assert found.complete
+    assert found.outcomes == {"right": 2, "wrong": 1, outcome: 1}
+
+
+@pytest.mark.parametrize("outcome", sorted(UNANSWERED))
+def test_what_is_not_the_models_doing_is_left_out_of_the_mean_and_kept_in_the_bounds(outcome: Outcome) -> None:
+    found = cell([row(1, "right"), row(2, "right"), row(3, "wrong"), row(4, outcome)])
+    assert found.n == 4
+    assert found.mean == pytest.approx(2 / 3)
+    assert (found.floor, found.ceiling) == (pytest.approx(2 / 4), pytest.approx(3 / 4))
+    assert not found.complete
+    assert found.unanswered == 1
+
+
+@pytest.mark.parametrize("outcome", sorted(UNANSWERED))
+def test_where_nothing_is_answered_there_is_no_mean(outcome: Outcome) -> None:
+    for line in (Line("micro"), MACRO):
+        found = cell([row(n, outcome, tags={"subject": "law"}) for n in range(3)], line)
+        assert (found.n, found.mean, found.low, found.high, found.sd) == (3, None, None, None, None)
+        assert (found.floor, found.ceiling) == (0.0, 1.0)
+
+
+def test_a_published_quarter_for_an_unparsed_reply_counts_in_the_mean() -> None:
+    found = cell([row(1, "right"), row(2, "wrong"), row(3, "unparsed", 0.25), row(4, "empty", 0.25)])
+    assert found.mean == pytest.approx(1.5 / 4)
+    assert (found.floor, found.ceiling) == (pytest.approx(1 / 4), pytest.approx(3 / 4))
+    assert found.complete
+
+
+def test_a_value_on_an_outage_is_ignored() -> None:
+    found = cell([row(1, "right"), row(2, "error", 1.0), row(3, "unsound", 0.5)])
+    assert found.mean == 1.0
+    assert found.floor == pytest.approx(1 / 3)
+
+
+def test_every_answer_has_one_outcome() -> None:
+    found = cell([row(outcome, outcome) for outcome in OUTCOMES])
+    assert found.outcomes == dict.fromkeys(OUTCOMES, 1)
+    assert found.n == len(OUTCOMES)
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 6),
+        st.one_of(
+            st.sampled_from([(outcome, None) for outcome in OUTCOMES if outcome != "partly"]),
+            st.tuples(st.just("partly"), st.floats(0.01, 0.99)),
+            st.tuples(st.sampled_from(sorted(UNREADABLE)), st.just(0.25)),
+        ),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(deadline=None)
+@given(drawn=ROWS)
+def test_bounds_hold_the_mean_and_the_interval_whatever_the_outcomes(
+    drawn: list[tuple[int, tuple[Outcome, float | None]]],
+) -> None:
+    rows = [
+        row(question, outcome, value, sample=sample, tags={"subject": f"s{question % 3}"})
+        for sample, (question, (outcome, value)) in enumerate(drawn)
+    ]
+    answered = [r for r in rows if r.outcome not in UNANSWERED]
+    for line in (Line("micro"), MACRO):
+        found = cell(rows, line)
+        assert found.n == sum(found.outcomes.values()) == len(rows)
+        assert found.unanswered == len(rows) - len(answered)
+        assert -1e-9 <= found.floor <= found.ceiling <= 1 + 1e-9
+        assert (found.mean is None) == (not answered)
+        if found.mean is not None:
+            assert found.floor - 1e-9 <= found.mean <= found.ceiling + 1e-9
+        if found.low is not None:
+            assert found.high is not None
+            assert found.mean is not None
+            assert 0 <= found.low <= found.mean + 1e-9
+            assert found.mean - 1e-9 <= found.high <= 1
+    if answered:
+        by_hand = statistics.fmean(r.value or 0.0 for r in answered)
+        assert cell(rows).mean == pytest.approx(by_hand)
+        subjects = sorted({r.tags["subject"] for r in answered})
+        each = [statistics.fmean(r.value or 0.0 for r in answered if r.tags["subject"] == name) for name in subjects]
+        assert cell(rows, MACRO).mean == pytest.approx(statistics.fmean(each))
+
+
+def test_the_bounds_of_a_macro_average_by_hand() -> None:
+    rows = [
+        row("law/0", "right", tags={"subject": "law"}),
+        row("law/1", "error", tags={"subject": "law"}),
+        row("arts/0", "unparsed", tags={"subject": "arts"}),
+        row("arts/1", "wrong", tags={"subject": "arts"}),
+    ]
+    found = cell(rows, MACRO)
+    assert found.mean == pytest.approx((1 + 0) / 2)
+    assert found.floor == pytest.approx((0.5 + 0) / 2)
+    assert found.ceiling == pytest.approx((1 + 0.5) / 2)
+
+
+def test_the_same_answers_give_the_same_number_to_the_last_digit() -> None:
+    rows = [
+        row(
+            f"{subject}/{n}",
+            "partly",
+            (7 * n + 3 * subject) % 10 / 10 + 0.05,
+            repeat=n % 2,
+            tags={"subject": f"s{subject}"},
+        )
+        for subject in range(9)
+        for n in range(4 + subject)
+    ]
+    for line in (Line("micro"), MACRO):
+        assert len({repr(cell(rows, line)) for _ in range(20)}) == 1
+
+
+# Repeats
+
+
+def repeated(*means: float) -> list[ScoreRow]:
+    """Four questions asked once in each repeat, of which so many per cent are right."""
+    return [
+        row(q, "right" if q < 4 * mean else "wrong", sample=repeat, repeat=repeat, tags={"subject": f"s{q % 2}"})
+        for repeat, mean in enumerate(means)
+        for q in range(4)
+    ]
+
+
+def test_the_spread_over_repeats_is_that_of_their_means() -> None:
+    for line in (Line("micro"), MACRO):
+        found = cell(repeated(0.5, 0.75, 1.0), line)
+        assert found.mean == pytest.approx(0.75)
+        assert found.sd == pytest.approx(0.25)
+    assert cell(repeated(0.5, 0.5)).sd == 0.0
+    assert cell(repeated(0.5)).sd is None
+
+
+def test_samples_of_one_repeat_are_no_repeats() -> None:
+    rows = [row(q, "right" if (q + s) % 2 else "wrong", sample=s) for q in range(4) for s in range(3)]
+    assert cell(rows).sd is None
+    assert cell(rows).mean == pytest.approx(0.5)
+
+
+def test_an_outage_in_one_repeat_is_no_zero_in_the_spread() -> None:
+    rows = [*repeated(1.0, 1.0), row(9, "right", tags={"subject": "s0"}), row(9, "error", sample=1, repeat=1)]
+    assert cell(rows).sd == 0.0
+
+
+# Lines
+
+
+def test_a_cell_holds_what_all_lines_share() -> None:
+    rows = [
+        row(1, "right", tags={"domain": "OS", "tag": "K"}),
+        row(2, "wrong", tags={"domain": "OS", "tag": "R"}),
+        row(3, "right", tags={"domain": "CN", "tag": "K"}),
+        row(4, "wrong"),
+    ]
+    systems, networks, knowledge = (
+        Line("", {"domain": ("OS",)}),
+        Line("", {"domain": ("CN",)}),
+        Line("", {"tag": ("K",)}),
+    )
+    assert [cell(rows, line).n for line in (systems, networks, knowledge)] == [2, 1, 2]
+    assert cell(rows, systems, knowledge).n == 1
+    assert cell(rows, systems, networks).n == 0
+    assert cell(rows, Line("", {"domain": ("OS", "CN")})).n == 3
+    assert cell(rows, Line("", {"domain": ("nowhere",)})).n == 0
+    assert cell(rows, Line("", {"colour": ("red",)})).n == 0
+
+
+def test_a_table_has_the_shape_of_its_layout() -> None:
+    layout = Layout("n", "t", (Line("a", {"x": ("1",)}), Line("all")), (Line("micro"), MACRO), detail=True)
+    rows = [row(q, "right" if q else "wrong", tags={"x": str(q), "subject": "law"}) for q in range(2)]
+    table = Breakdown(frame(rows)).table(layout, "b-en", "m")
+    assert (table.name, table.title, table.exam, table.model, table.detail) == ("n", "t", "b-en", "m", True)
+    assert (table.rows, table.columns) == (("a", "all"), ("micro", "macro"))
+    assert [[found.mean for found in cells] for cells in table.cells] == [[1.0, 1.0], [0.5, 0.5]]
+
+
+def test_nothing_at_all_is_an_empty_table_and_no_error() -> None:
+    for line in (Line("micro"), MACRO, Line("", {"domain": ("OS",)})):
+        found = cell([], line)
+        assert (found.n, found.mean, found.low, found.high, found.sd) == (0, None, None, None, None)
+        assert found.outcomes == {}
+        assert found.complete
+
+
+def test_a_tag_that_only_some_answers_have_is_null_for_the_others() -> None:
+    table = frame(
+        [row(1, "right"), row(2, "right", tags={"x": "a"}), row(3, "wrong"), row(4, "wrong", tags={"y": "b"})]
+    )
+    assert table["tag:x"].to_list() == [None, "a", None, None]
+    assert table["tag:y"].to_list() == [None, None, None, "b"]
+
+
+# The paper's own figures
+
+
+def test_the_random_baseline_of_cs_bench_is_the_published_one(published: Path, figures: Path) -> None:
+    """1/4 on four options, 1/2 on an assertion, 0 on a blank, 0.1 for an open-ended answer: the row "Random"."""
+    exam = opened("csbench", published)
+    chance = {"choice": 0.25, "truth": 0.5, "blank": 0.0, "open": 0.1}
+    rows = [row(q.id, "partly", chance[q.kind], tags=q.tags) for q in exam.questions()]
+    table = Breakdown(frame(rows)).table(exam.layouts()[0], "csbench-en", "random")
+    with (figures / "csbench_en_domains.csv").open(encoding="utf-8", newline="") as lines:
+        (random,) = [line for line in csv.DictReader(lines) if line["model"] == "Random"]
+    for domain, cells in zip(table.rows, table.cells, strict=True):
+        for column, found in zip(table.columns, cells, strict=True):
+            figure = float(random[f"{domain}_{column}".lower()])
+            assert found.mean is not None
+            assert 100 * found.mean == pytest.approx(figure, abs=0.01), f"{domain} {column}"

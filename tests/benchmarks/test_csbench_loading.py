@@ -1,0 +1,459 @@
+"""The published CS-Bench files have traps; each is handled, and counted."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.handmade import DOMAINS, counted, csbench, golds, opened, record
+from viva.benchmarks.csbench.loading import read_records, to_questions
+from viva.benchmarks.sources import intact, sources
+from viva.errors import DataError
+
+
+def assertion(number: int | str, answer: object, **over: object) -> dict[str, object]:
+    return record(number, answer, Format="Assertion", **over)
+
+
+# Truth values
+
+
+@pytest.mark.parametrize(
+    ("language", "published", "gold"),
+    [
+        ("de", "Wahr", "true"),
+        ("de", "Falsch", "false"),
+        ("de", "wahr", "true"),
+        ("de", " FALSCH ", "false"),
+        ("fr", "Vrai", "true"),
+        ("fr", "Faux", "false"),
+        ("fr", "vrai", "true"),
+        ("en", "True", "true"),
+        ("en", "false", "false"),
+    ],
+)
+def test_a_truth_value_in_words_is_read_and_reported(tmp_path: Path, language: str, published: str, gold: str) -> None:
+    exam = opened("csbench", csbench(tmp_path, language, [assertion(1, published)]), language=language)
+    assert golds(exam) == {"1": gold}
+    assert counted(exam) == {("translated truth value", "repaired"): 1}
+
+
+@pytest.mark.parametrize(("published", "gold"), [(True, "true"), (False, "false")])
+def test_a_boolean_is_a_truth_value_and_no_defect(tmp_path: Path, published: bool, gold: str) -> None:
+    exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
+    assert golds(exam) == {"1": gold}
+    assert counted(exam) == {}
+
+
+@pytest.mark.parametrize("published", ["Wahrheit", "vraiment", "", "A", "1", 1, 0, "not true", "Vrai ou faux"])
+def test_what_is_no_truth_value_leaves_the_assertion_unsound(tmp_path: Path, published: object) -> None:
+    exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
+    assert golds(exam) == {"1": None}
+    assert counted(exam) == {("no usable gold", "unsound"): 1}
+
+
+def test_a_boolean_among_the_other_formats_is_text_and_never_a_letter(tmp_path: Path) -> None:
+    test = [record(1, True), record(2, True, Format="Fill-in-the-blank"), record(3, 64, Format="Fill-in-the-blank")]
+    assert golds(opened("csbench", csbench(tmp_path, "en", test))) == {"1": None, "2": "true", "3": "64"}
+
+
+# Letters that a translator wrapped
+
+
+@pytest.mark.parametrize(
+    ("published", "letter"),
+    [
+        ('"D"', "D"),
+        ("“B”", "B"),
+        ("Il s'agit de: A", "A"),
+        ("可以。这是文本的翻译： \nA", "A"),
+        ("你提供的文本：“A” 翻译成德语是：“A”", "A"),
+        ("我明白了。\n\nVoici la traduction\xa0:\n\nA", "A"),
+        ("(C)", "C"),
+        ("C.", "C"),
+        ("答案是B。", "B"),
+        (" D\n", "D"),
+    ],
+)
+def test_a_letter_that_still_ends_the_text_is_recovered(tmp_path: Path, published: str, letter: str) -> None:
+    exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
+    assert golds(exam) == {"1": letter}
+    assert counted(exam) == ({} if published.strip() == letter else {("translated letter", "repaired"): 1})
+
+
+@pytest.mark.parametrize(
+    "published",
+    [
+        "Eine",
+        "抱歉，你能提供更多内容让我翻译吗？",
+        "ABCD",
+        "AB",
+        "E",
+        "b",
+        "A is the letter",
+        "plan À",
+        "ÉA",
+        "",
+        5,
+        "A ou B",
+        "“A” se traduit par “B”",
+        "A, B, C, D",
+    ],
+)
+def test_what_does_not_end_in_exactly_one_letter_is_not_guessed(tmp_path: Path, published: object) -> None:
+    exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
+    assert golds(exam) == {"1": None}
+    assert counted(exam) == {("no usable gold", "unsound"): 1}
+
+
+# Letters that are lost, recovered by counting
+
+
+def german(tmp_path: Path, here: list[str], there: list[str] | None, *, cell: dict[str, object] | None = None) -> Path:
+    """A German set with these golds ("?" is lost), its ids from 101, and an English one in another order."""
+    csbench(tmp_path, "de", [record(101 + n, "Eine" if gold == "?" else gold) for n, gold in enumerate(here)])
+    if there is not None:
+        csbench(tmp_path, "en", [record(1 + n, gold, **(cell or {})) for n, gold in enumerate(reversed(there))])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "recovered"),
+    [
+        (["A", "?", "C"], ["A", "B", "C"], ["B"]),
+        (["A", "?", "A"], ["A", "A", "A"], ["A"]),
+        (["?"], ["D"], ["D"]),
+        (["?", "B", "?"], ["C", "B", "C"], ["C", "C"]),
+    ],
+)
+def test_a_lost_letter_is_recovered_by_counting(
+    tmp_path: Path, here: list[str], there: list[str], recovered: list[str]
+) -> None:
+    exam = opened("csbench", german(tmp_path, here, there), language="de")
+    found = iter(recovered)
+    assert list(golds(exam).values()) == [next(found) if gold == "?" else gold for gold in here]
+    assert counted(exam) == {("translated letter", "repaired"): len(recovered)}
+
+
+@pytest.mark.parametrize(
+    ("why", "here", "there", "cell"),
+    [
+        ("two letters are missing, and who knows which is whose", ["?", "?", "A"], ["B", "C", "A"], {}),
+        ("the sibling set is not there", ["A", "?", "C"], None, {}),
+        ("the sibling set has nothing in this cell", ["A", "?", "C"], ["A", "B", "C"], {"Tag": "Reasoning"}),
+        ("another subfield of the same name is another cell", ["?"], ["B"], {"Domain": DOMAINS["CO"]}),
+        ("another letter is here too often", ["A", "A", "?"], ["A", "B"], {}),
+        ("two letters may be missing", ["A", "A", "?"], ["A", "B", "C"], {}),
+        ("the sibling set has more questions", ["A", "?"], ["A", "B", "B"], {}),
+        ("the sibling set has fewer questions", ["A", "?"], ["A"], {}),
+        ("the sibling set has lost the letter too", ["A", "?"], ["A", "Eine"], {}),
+    ],
+)
+def test_a_lost_letter_stays_lost_when(
+    tmp_path: Path, why: str, here: list[str], there: list[str] | None, cell: dict[str, object]
+) -> None:
+    exam = opened("csbench", german(tmp_path, here, there, cell=cell), language="de")
+    assert list(golds(exam).values()) == [None if gold == "?" else gold for gold in here], why
+    assert counted(exam) == {("no usable gold", "unsound"): here.count("?")}
+
+
+def test_chinese_is_a_sibling_where_english_is_missing_and_english_is_chineses(tmp_path: Path) -> None:
+    csbench(tmp_path, "de", [record(1, "Eine")])
+    csbench(tmp_path, "zh", [record(2, "C")])
+    assert golds(opened("csbench", tmp_path, language="de")) == {"1": "C"}
+    csbench(tmp_path, "zh", [record(2, "一")])
+    csbench(tmp_path, "en", [record(3, "D")])
+    assert golds(opened("csbench", tmp_path, language="zh")) == {"2": "D"}
+
+
+def test_golds_that_come_from_the_sibling_are_part_of_the_fingerprint(tmp_path: Path) -> None:
+    alone = opened("csbench", german(tmp_path, ["A", "?"], None), language="de")
+    helped = opened("csbench", german(tmp_path, ["A", "?"], ["A", "B"]), language="de")
+    assert golds(alone) != golds(helped)
+    assert alone.fingerprint != helped.fingerprint
+
+
+@settings(deadline=None)
+@given(
+    cells=st.lists(
+        st.tuples(
+            st.sampled_from(sorted(DOMAINS.values())),
+            st.sampled_from(["Knowledge", "Reasoning"]),
+            st.sampled_from("ABCD"),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    order=st.randoms(use_true_random=False),
+)
+def test_counting_recovers_the_right_letter_or_none(cells: list[tuple[str, str, str, bool]], order: object) -> None:
+    siblings = [record(n, gold, Domain=domain, Tag=tag) for n, (domain, tag, gold, _) in enumerate(cells)]
+    translated = [
+        record(1000 + n, "Eine" if lost else gold, Domain=domain, Tag=tag)
+        for n, (domain, tag, gold, lost) in enumerate(cells)
+    ]
+    order.shuffle(siblings)  # type: ignore[attr-defined]
+    with tempfile.TemporaryDirectory() as folder:
+        csbench(Path(folder), "de", translated)
+        csbench(Path(folder), "en", siblings)
+        here, there = (read_records(Path(folder) / name / "test.json")[0] for name in ("CSBench-DE", "CSBench-EN"))
+    questions, defects = to_questions(here, "de", there)
+    lost_in_cell = Counter((domain, tag) for domain, tag, _, lost in cells if lost)
+    for question, (domain, tag, gold, lost) in zip(questions, cells, strict=True):
+        alone = lost_in_cell[domain, tag] == 1
+        assert question.answer == gold or (lost and not alone and question.answer is None)
+    recovered = sum(1 for question, cell in zip(questions, cells, strict=True) if cell[3] and question.answer)
+    assert sum(1 for defect in defects if defect.action == "repaired") == recovered
+
+
+# Options
+
+
+def test_options_that_are_numbers_are_read_as_text(tmp_path: Path) -> None:
+    test = [record(1, "B", A=0, B=8, C=0.5, D="2^10")]
+    exam = opened("csbench", csbench(tmp_path, "en", test))
+    (question,) = exam.questions()
+    assert question.options == ("0", "8", "0.5", "2^10")
+    assert question.answer == "B"
+    assert counted(exam) == {("option is a number", "repaired"): 1}
+
+
+@pytest.mark.parametrize("gone", [..., None, "", "  "])
+def test_a_choice_without_all_its_options_is_unsound(tmp_path: Path, gone: object) -> None:
+    exam = opened("csbench", csbench(tmp_path, "en", [record(1, "A", C=gone), record(2, "A")]))
+    assert golds(exam) == {"1": None, "2": "A"}
+    assert counted(exam) == {("missing option", "noted"): 1, ("no usable gold", "unsound"): 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "detail"),
+    [
+        ({"A": "a stack", "B": "a queue", "C": "a stack"}, "B", "two options read alike"),
+        ({"A": "a stack", "B": "a queue", "C": "A  Stack"}, "C", "two options read alike, and one of them is the gold"),
+        ({"A": 1, "B": "1"}, "A", "two options read alike, and one of them is the gold"),
+    ],
+)
+def test_equal_options_are_noted_and_asked_all_the_same(
+    tmp_path: Path, options: dict[str, object], answer: str, detail: str
+) -> None:
+    exam = opened("csbench", csbench(tmp_path, "en", [record(1, answer, **options)]))
+    assert golds(exam) == {"1": answer}
+    assert [(d.action, d.detail) for d in exam.defects if d.kind == "equal options"] == [("noted", detail)]
+
+
+# Repetitions
+
+
+def test_questions_of_one_id_keep_apart(tmp_path: Path) -> None:
+    test = [record(7, "A"), record("7", "B", Question="Another?"), record(8, "C"), record(7, "D", Question="A third?")]
+    exam = opened("csbench", csbench(tmp_path, "en", test))
+    assert golds(exam) == {"7": "A", "7#2": "B", "8": "C", "7#3": "D"}
+    assert counted(exam) == {("duplicated id", "noted"): 2}
+
+
+def test_a_question_asked_twice_is_noted_but_not_one_with_other_options(tmp_path: Path) -> None:
+    same: dict[str, object] = {"Question": "Which one?", "A": "a", "B": "b", "C": "c", "D": "d"}
+    exam = opened(
+        "csbench", csbench(tmp_path, "en", [record(1, **same), record(2, **same), record(3, **same | {"D": "e"})])
+    )
+    (defect,) = exam.defects
+    assert (defect.question, defect.kind, defect.detail) == ("2", "duplicated question", "same as 1")
+    assert len(exam) == 3
+
+
+# Tags
+
+
+def test_overview_names_another_subfield_in_every_domain(tmp_path: Path) -> None:
+    test = [record(n, Domain=domain, SubDomain="Overview") for n, domain in enumerate(DOMAINS.values())]
+    subfields = {q.tags["subfield"] for q in opened("csbench", csbench(tmp_path, "en", test)).questions()}
+    assert subfields == {f"{short}: Overview" for short in DOMAINS}
+
+
+# Files that cannot be used
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ([record(1), record(2, Question=...)], ("[1]", "Question")),
+        ([record(1), record(2, Format="Multiple choice")], ("[1].Format",)),
+        ([record(1), record(2), record(3, Tag="knowledge")], ("[2].Tag",)),
+        ([record(1, None)], ("[0].Answer",)),
+        ([record(1, ["A"])], ("[0].Answer",)),
+        ([record(1), record(2, A=["x"])], ("[1].A",)),
+        ([record(1, Question=5)], ("[0].Question",)),
+        ([record(1), "text"], ("[1]",)),
+        ([record(1, ID=...)], ("[0]", "ID")),
+    ],
+)
+def test_a_record_that_is_wrong_is_named(tmp_path: Path, test: list[object], said: tuple[str, ...]) -> None:
+    with pytest.raises(DataError) as caught:
+        opened("csbench", csbench(tmp_path, "en", test))
+    assert all(part in str(caught.value) for part in ("CSBench-EN/test.json", *said))
+
+
+@pytest.mark.parametrize(
+    ("what", "content"),
+    [
+        ("empty", b""),
+        ("blank", b" \n\n"),
+        ("cut off", json.dumps([record(1), record(2)]).encode()[:-40]),
+        ("an object", b"{}"),
+        ("a number", b"1"),
+        ("text", b"Question,A,B,C,D"),
+        ("followed by more", b"[] []"),
+        ("NaN", b'[{"ID": NaN}]'),
+        ("in UTF-16", json.dumps([record(1)]).encode("utf-16")),
+        ("in Latin-1", json.dumps([record(1, Question="Où est la pile?")], ensure_ascii=False).encode("latin-1")),
+        ("half a surrogate pair", b'[{"ID": 1, "Question": "\\ud800"}]'),
+        ("zeros", bytes(64)),
+        ("deeply nested", b"[" * 100_000),
+    ],
+)
+def test_a_file_that_is(tmp_path: Path, what: str, content: bytes) -> None:
+    csbench(tmp_path, "en")
+    (tmp_path / "CSBench-EN" / "test.json").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        opened("csbench", tmp_path)
+    assert "CSBench-EN/test.json" in str(caught.value), what
+
+
+def test_a_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "CSBench-EN").mkdir()
+    with pytest.raises(DataError, match=r"CSBench-EN/test\.json is missing"):
+        opened("csbench", tmp_path)
+    (tmp_path / "CSBench-EN" / "test.json").mkdir()
+    with pytest.raises(DataError, match=r"CSBench-EN/test\.json"):
+        opened("csbench", tmp_path)
+
+
+def test_a_folder_without_the_data_says_what_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"CSBench-FR.*viva fetch csbench"):
+        opened("csbench", tmp_path, language="fr")
+    with pytest.raises(DataError, match="there is no data folder"):
+        opened("csbench", tmp_path / "nowhere")
+
+
+def test_exemplars_that_are_missing_are_named_only_when_they_are_wanted(tmp_path: Path) -> None:
+    csbench(tmp_path, "en", [record(1)])
+    assert len(opened("csbench", tmp_path)) == 1
+    with pytest.raises(DataError, match=r"valid\.json is missing"):
+        opened("csbench", tmp_path, shots=1)
+
+
+WHOLE = json.dumps([record(1), record(2, True, Format="Assertion", Question="Ein Stück Text")], ensure_ascii=False)
+
+
+@settings(deadline=None)
+@given(position=st.integers(0, len(WHOLE.encode()) - 1), byte=st.integers(0, 255), cut=st.booleans())
+def test_a_file_with_one_byte_changed_is_read_or_refused_but_never_crashes(position: int, byte: int, cut: bool) -> None:
+    content = bytearray(WHOLE.encode("utf-8"))
+    content[position] = byte
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "test.json"
+        path.write_bytes(content[:position] if cut else content)
+        try:
+            records, _ = read_records(path)
+        except DataError as problem:
+            assert "test.json" in str(problem)  # noqa: PT017 - most changes are refused, some are not
+        else:
+            assert len(to_questions(records, "en", [])[0]) == len(records)
+
+
+def test_a_folder_may_hold_one_set_or_several(tmp_path: Path) -> None:
+    csbench(tmp_path / "csbench", "en", [record(1)])
+    assert opened("csbench", tmp_path).fingerprint == opened("csbench", tmp_path / "csbench").fingerprint
+
+
+def test_the_fingerprint_follows_what_is_used(tmp_path: Path) -> None:
+    csbench(tmp_path, "en", [record(1)], valid=[record(2)])
+    before = [opened("csbench", tmp_path, shots=shots).fingerprint for shots in (0, 1)]
+    csbench(tmp_path, "en", [record(1)], valid=[record(3)])
+    after = [opened("csbench", tmp_path, shots=shots).fingerprint for shots in (0, 1)]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False]
+    csbench(tmp_path, "en", [record(1, "B")], valid=[record(3)])
+    assert opened("csbench", tmp_path).fingerprint != after[0]
+
+
+# The bundled sample and the published files
+
+
+def test_the_sample_is_sound_in_both_languages() -> None:
+    for language in ("en", "zh"):
+        exam = opened("csbench", language=language)
+        assert len(exam) == 76
+        assert None not in golds(exam).values()
+        assert all(defect.action != "unsound" for defect in exam.defects)
+
+
+FORMATS = {"choice": 1336, "truth": 442, "blank": 235, "open": 170}
+LETTERS = {"A": 359, "B": 350, "C": 340, "D": 287}
+REPAIRED = {
+    "en": {},
+    "zh": {"option is a number": 48},
+    "de": {"translated truth value": 442, "translated letter": 5},
+    "fr": {"translated truth value": 442, "translated letter": 7},
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "de", "fr"])
+def test_the_published_set_is_whole_and_sound(published: Path, language: str) -> None:
+    exam = opened("csbench", published, language=language)
+    questions = list(exam.questions())
+    assert len(questions) == len(exam) == len({question.id for question in questions}) == 2183
+    assert Counter(question.kind for question in questions) == FORMATS
+    assert None not in golds(exam).values()
+    assert Counter(defect.kind for defect in exam.defects if defect.action == "repaired") == REPAIRED[language]
+    assert all(defect.action != "unsound" for defect in exam.defects)
+    assert len({question.tags["subfield"] for question in questions}) == 26
+
+
+def test_the_published_languages_have_the_same_golds_in_every_cell(published: Path) -> None:
+    def cells(language: str) -> Counter[tuple[str, ...]]:
+        names = ("domain", "subfield", "format", "tag")
+        return Counter(
+            (*(question.tags[name] for name in names), str(question.answer))
+            for question in opened("csbench", published, language=language).questions()
+            if question.kind in ("choice", "truth")
+        )
+
+    english = cells("en")
+    letters = {letter: sum(n for cell, n in english.items() if cell[-1] == letter) for letter in "ABCD"}
+    assert letters == LETTERS
+    for language in ("zh", "de", "fr"):
+        assert cells(language) == english, language
+
+
+@pytest.mark.parametrize(
+    ("language", "repaired"),
+    [
+        ("de", {"7537": "D", "8185": "A", "8261": "A", "9233": "B", "9419": "A"}),
+        ("fr", {"4987": "A", "5431": "A", "5507": "D", "5869": "D", "5941": "D", "6288": "B", "6826": "B"}),
+    ],
+)
+def test_the_published_mistranslations_are_found(published: Path, language: str, repaired: dict[str, str]) -> None:
+    exam = opened("csbench", published, language=language)
+    assert {d.question for d in exam.defects if d.kind == "translated letter"} == set(repaired)
+    assert {identity: golds(exam)[identity] for identity in repaired} == repaired
+
+
+def test_without_a_sibling_two_german_golds_stay_lost(published: Path, tmp_path: Path) -> None:
+    (tmp_path / "CSBench-DE").symlink_to(published / "csbench" / "CSBench-DE")
+    exam = opened("csbench", tmp_path, language="de")
+    assert {identity for identity, gold in golds(exam).items() if gold is None} == {"9233", "9419"}
+
+
+@pytest.mark.parametrize("benchmark", ["csbench", "cmmlu"])
+def test_the_published_files_are_those_that_fetching_verifies(published: Path, benchmark: str) -> None:
+    files = sources()[benchmark].files
+    assert len(files) == {"csbench": 8, "cmmlu": 134}[benchmark]
+    for path, sha256 in files.items():
+        assert intact((published / benchmark / path).read_bytes(), sha256), path

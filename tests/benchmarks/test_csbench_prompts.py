@@ -1,0 +1,393 @@
+"""What CS-Bench asks: the prompts of all languages and formats, and their exemplars."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.handmade import DOMAINS, asked, csbench, opened, record, request
+from viva.benchmarks import find_benchmark
+from viva.errors import DataError
+from viva.prompting import estimate_tokens
+from viva.types import Exam, ExamSpec, Kind, Question, Sampling
+
+SAMPLE = Path(find_benchmark("csbench").sample)  # type: ignore[attr-defined]
+FORMATS: dict[Kind, str] = {
+    "choice": "Multiple-choice",
+    "truth": "Assertion",
+    "blank": "Fill-in-the-blank",
+    "open": "Open-ended",
+}
+GOLDS: dict[Kind, object] = {"choice": "B", "truth": True, "blank": "O(log n)", "open": "Both are trees."}
+INSTRUCTIONS = {
+    "en": {"choice": "letter", "truth": "True or False", "blank": "gap", "open": "briefly"},
+    "zh": {"choice": "字母", "truth": "“正确”或“错误”", "blank": "空缺", "open": "简明"},
+    "de": {"choice": "Buchstaben", "truth": "Wahr oder Falsch", "blank": "Lücke", "open": "kurz"},
+    "fr": {"choice": "lettre", "truth": "Vrai ou Faux", "blank": "ce qui manque", "open": "brièvement"},
+}
+STEPS = {"en": "step by step", "zh": "一步一步", "de": "Schritt für Schritt", "fr": "étape par étape"}
+LEADS = {"en": "Answer:", "zh": "答案：", "de": "Antwort:", "fr": "Réponse :"}
+THOUGHTS = {"en": "Reasoning:", "zh": "推理：", "de": "Überlegung:", "fr": "Raisonnement :"}
+YES = {"en": "True", "zh": "正确", "de": "Wahr", "fr": "Vrai"}
+
+
+def one_of_each(folder: Path, language: str, *, explained: bool = True) -> Path:
+    """A test question of every format, and an exemplar of each."""
+    test = [record(n, GOLDS[kind], Format=FORMATS[kind]) for n, kind in enumerate(FORMATS)]
+    valid = [
+        record(100 + n, GOLDS[kind], Format=FORMATS[kind], Explanation=f"because {n}" if explained else ...)
+        for n, kind in enumerate(FORMATS)
+    ]
+    return csbench(folder, language, test, valid)
+
+
+def the(exam: Exam, kind: Kind) -> Question:
+    return next(question for question in exam.questions() if question.kind == kind)
+
+
+def pool(language: str = "en") -> list[dict[str, str]]:
+    """The sample's validation split, straight from its file."""
+    folder = {"en": "CSBench-EN", "zh": "CSBench-CN"}[language]
+    return json.loads((SAMPLE / folder / "valid.json").read_text(encoding="utf-8"))
+
+
+def shown(prompt: str, exemplars: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The exemplars that stand in a prompt, in its order."""
+    return sorted((e for e in exemplars if e["Question"] in prompt), key=lambda e: prompt.index(e["Question"]))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("language", INSTRUCTIONS)
+def test_a_prompt_holds_the_question_and_the_instruction_in_its_language(
+    tmp_path: Path, language: str, kind: Kind
+) -> None:
+    exam = opened("csbench", one_of_each(tmp_path, language), language=language)
+    question = the(exam, kind)
+    prompt = asked(exam, question)
+    assert prompt.count(question.text) == 1
+    if kind == "choice":
+        lines = [f"({letter}) {text}" for letter, text in zip("ABCD", question.options, strict=True)]
+        assert question.text + "\n" + "\n".join(lines) in prompt
+    assert INSTRUCTIONS[language][kind] in prompt[prompt.index(question.text) + len(question.text) :]
+    if kind in ("blank", "open"):
+        assert str(question.answer) not in prompt
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("language", INSTRUCTIONS)
+def test_chain_of_thought_asks_for_steps_but_not_for_an_essay(tmp_path: Path, language: str, kind: Kind) -> None:
+    folder = one_of_each(tmp_path, language)
+    direct = opened("csbench", folder, language=language)
+    thought = opened("csbench", folder, language=language, chain_of_thought=True)
+    assert STEPS[language] not in asked(direct, the(direct, kind))
+    if kind == "open":
+        assert asked(thought, the(thought, kind)) == asked(direct, the(direct, kind))
+    else:
+        assert STEPS[language] in asked(thought, the(thought, kind)).splitlines()[-1]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("language", INSTRUCTIONS)
+def test_a_base_model_continues_from_the_lead(tmp_path: Path, language: str, kind: Kind) -> None:
+    folder = one_of_each(tmp_path, language)
+    for thought in (False, True):
+        exam = opened("csbench", folder, language=language, form="base", chain_of_thought=thought)
+        prompt = request(exam, the(exam, kind)).prompt
+        assert isinstance(prompt, str)
+        assert prompt.endswith("\n" + (THOUGHTS if thought and kind != "open" else LEADS)[language])
+
+
+@pytest.mark.parametrize("language", INSTRUCTIONS)
+def test_an_exemplar_shows_its_answer_in_the_words_that_are_asked_for(tmp_path: Path, language: str) -> None:
+    exam = opened("csbench", one_of_each(tmp_path, language), language=language, shots=1)
+    for kind in FORMATS:
+        answer = YES[language] if kind == "truth" else str(GOLDS[kind])
+        exemplar = record(100 + list(FORMATS).index(kind), Format=FORMATS[kind])["Question"]
+        prompt = asked(exam, the(exam, kind))
+        assert f"{exemplar}" in prompt
+        block = prompt[prompt.index(str(exemplar)) : prompt.index(the(exam, kind).text)]
+        assert f"\n{LEADS[language]}{'' if language == 'zh' else ' '}{answer}\n" in block
+        assert "because" not in prompt
+
+
+@pytest.mark.parametrize("language", INSTRUCTIONS)
+def test_chain_of_thought_shows_the_explanation_where_there_is_one(tmp_path: Path, language: str) -> None:
+    settings = {"language": language, "shots": 1, "chain_of_thought": True}
+    explained = opened("csbench", one_of_each(tmp_path / "with", language), **settings)
+    plain = opened("csbench", one_of_each(tmp_path / "without", language, explained=False), **settings)
+    for number, kind in enumerate(FORMATS):
+        with_thought, without = asked(explained, the(explained, kind)), asked(plain, the(plain, kind))
+        if kind == "open":
+            assert with_thought == without
+            continue
+        assert (
+            f"{THOUGHTS[language]}{'' if language == 'zh' else ' '}because {number}\n{LEADS[language]}" in with_thought
+        )
+        assert THOUGHTS[language] not in without
+        assert f"\n{LEADS[language]}" in without
+
+
+# Exemplars
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_five_exemplars_are_of_the_questions_domain_and_format(language: str) -> None:
+    exam = opened("csbench", language=language, shots=5)
+    valid = pool(language)
+    for question in exam.questions():
+        found = shown(asked(exam, question), valid)
+        assert len(found) == 5
+        assert {DOMAINS[question.tags["domain"]]} == {exemplar["Domain"] for exemplar in found}
+        assert {question.tags["format"]} == {exemplar["Format"] for exemplar in found}
+        assert question.text not in {exemplar["Question"] for exemplar in found}
+
+
+def test_no_shots_show_no_exemplars() -> None:
+    exam = opened("csbench")
+    assert all(not shown(asked(exam, question), pool()) for question in exam.questions())
+
+
+def test_other_domains_top_up_when_the_own_has_too_few_but_never_another_format(tmp_path: Path) -> None:
+    valid = [
+        record(11, "x", Format="Fill-in-the-blank"),
+        *(record(20 + n, "x", Format="Fill-in-the-blank", Domain=DOMAINS["OS"]) for n in range(4)),
+        *(record(30 + n, "A") for n in range(4)),
+    ]
+    folder = csbench(tmp_path, "en", [record(1, "gold", Format="Fill-in-the-blank")], valid)
+    for shots, expected in ((1, 1), (3, 3), (5, 5)):
+        exam = opened("csbench", folder, shots=shots)
+        found = shown(asked(exam, next(iter(exam.questions()))), valid)  # type: ignore[arg-type]
+        assert len(found) == expected
+        assert {exemplar["Format"] for exemplar in found} == {"Fill-in-the-blank"}
+        assert found[0]["ID"] == 11, "the own domain comes first"
+
+
+def test_chain_of_thought_prefers_exemplars_that_show_a_thought(tmp_path: Path) -> None:
+    valid = [record(11), record(12), record(21, Domain=DOMAINS["OS"], Explanation="for it is so")]
+    folder = csbench(tmp_path, "en", [record(1)], valid)
+    for thought, expected in ((False, {11, 12}), (True, {21})):
+        exam = opened("csbench", folder, shots=1, chain_of_thought=thought)
+        found = shown(asked(exam, next(iter(exam.questions()))), valid)  # type: ignore[arg-type]
+        assert {exemplar["ID"] for exemplar in found} <= expected
+        assert len(found) == 1
+
+
+def test_an_exemplar_without_a_usable_gold_is_not_shown(tmp_path: Path) -> None:
+    valid = [record(11, "Eine"), record(12, "C")]
+    exam = opened("csbench", csbench(tmp_path, "en", [record(1)], valid), shots=2)
+    found = shown(asked(exam, next(iter(exam.questions()))), valid)  # type: ignore[arg-type]
+    assert [exemplar["ID"] for exemplar in found] == [12]
+
+
+def test_the_question_itself_is_never_an_exemplar(tmp_path: Path) -> None:
+    same: dict[str, object] = {"Question": "Which is it?", "A": "a", "B": "b", "C": "c", "D": "d"}
+    valid = [record(10 + n) for n in range(3)] + [record(20, "C", **same)]
+    exam = opened("csbench", csbench(tmp_path, "en", [record(1, "C", **same)], valid), shots=4)
+    (question,) = exam.questions()
+    assert asked(exam, question).count("Which is it?") == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "de", "fr"])
+def test_no_published_question_is_its_own_exemplar(published: Path, language: str) -> None:
+    for seed in range(3):
+        exam = opened("csbench", published, language=language, shots=5, seed=seed)
+        for question in exam.questions():
+            if question.kind in ("truth", "choice"):
+                listed = [f"({letter}) {text}" for letter, text in zip("ABCD", question.options, strict=False)]
+                assert asked(exam, question).count("\n".join([question.text, *listed])) == 1, question.id
+
+
+def test_the_published_pool_gives_every_question_five_exemplars_of_its_format(published: Path) -> None:
+    valid = json.loads((published / "csbench" / "CSBench-DE" / "valid.json").read_text(encoding="utf-8"))
+    exam = opened("csbench", published, language="de", shots=5)
+    own = Counter((exemplar["Domain"], exemplar["Format"]) for exemplar in valid)
+    for question in list(exam.questions())[::20]:
+        found = [e for e in valid if e["Format"] == question.tags["format"] and e["Question"] in asked(exam, question)]
+        domain = DOMAINS[question.tags["domain"]]
+        assert len(found) >= 5
+        assert sum(e["Domain"] == domain for e in found) >= min(5, own[domain, question.tags["format"]])
+
+
+def test_the_seed_chooses_the_exemplars_and_nothing_else_does() -> None:
+    def prompts(seed: int) -> list[str]:
+        exam = opened("csbench", shots=2, seed=seed)
+        return [asked(exam, question) for question in exam.questions()]
+
+    drawn = {seed: prompts(seed) for seed in range(4)}
+    assert prompts(0) == drawn[0]
+    assert len({tuple(found) for found in drawn.values()}) == 4
+    first = [frozenset(e["ID"] for e in shown(found[0], pool())) for found in drawn.values()]
+    assert len(set(first)) > 1, "not only their order"
+
+
+# Context
+
+
+def cost(prompt: str, max_tokens: int = 2048) -> int:
+    return estimate_tokens(prompt) + max_tokens
+
+
+def length(exemplar: dict[str, str]) -> int:
+    return len(exemplar["Question"]) + sum(len(str(exemplar.get(letter, ""))) for letter in "ABCD")
+
+
+@pytest.mark.parametrize("form", ["chat", "base"])
+def test_the_longest_exemplar_goes_when_one_token_is_missing(form: str) -> None:
+    whole = opened("csbench", shots=5, form=form)
+    for question in list(whole.questions())[::3]:
+        everything = asked(whole, question)
+        exemplars = shown(everything, pool())
+        exact = opened("csbench", shots=5, form=form, context=cost(everything))
+        assert asked(exact, question) == everything
+        assert exact.dropped_exemplars == 0
+        tight = opened("csbench", shots=5, form=form, context=cost(everything) - 1)
+        longest = max(exemplars, key=length)
+        assert shown(asked(tight, question), pool()) == [e for e in exemplars if e is not longest]
+        assert tight.dropped_exemplars == 1
+
+
+def test_dropping_goes_on_until_it_fits_and_is_counted() -> None:
+    whole = opened("csbench", shots=5)
+    question = next(iter(whole.questions()))
+    exemplars = shown(asked(whole, question), pool())
+    by_length = sorted(exemplars, key=length)
+    contexts = range(cost(asked(whole, question)), 2048, -20)
+    seen: set[int] = set()
+    for context in contexts:
+        exam = opened("csbench", shots=5, context=context)
+        prompt = asked(exam, question)
+        kept = shown(prompt, pool())
+        assert cost(prompt) <= context or not kept
+        assert exam.dropped_exemplars == 5 - len(kept)
+        assert sorted(kept, key=length) == by_length[: len(kept)]
+        assert [e for e in exemplars if e in kept] == kept, "their order stays"
+        assert prompt.count(question.text) == 1
+        seen.add(len(kept))
+    assert seen == {0, 1, 2, 3, 4, 5}
+
+
+def test_a_question_that_does_not_fit_by_itself_is_asked_without_exemplars() -> None:
+    exam = opened("csbench", shots=5, context=1)
+    question = next(iter(exam.questions()))
+    assert asked(exam, question) == asked(opened("csbench"), question)
+    assert exam.dropped_exemplars == 5
+
+
+def test_without_a_token_limit_only_the_prompt_has_to_fit() -> None:
+    whole = opened("csbench", shots=5)
+    question = next(iter(whole.questions()))
+    exam = opened("csbench", shots=5, context=cost(asked(whole, question), 0))
+    assert asked(exam, question, max_tokens=None) == asked(whole, question)
+    assert exam.dropped_exemplars == 0
+
+
+# Verbatim
+
+AWKWARD = (
+    "{question}", "{options}", "{0}", "{", "}", "{{answer}}", "%s %d", "$\\frac{a}{b}$", r"\textbf{x}_{i}", "a\\nb",
+    "<b>", "for (int i = 0; i < n; i++) { a[i] = {0}; }", "f'{x!r:>{width}}'", "\\", "\t",
+    "题目：{question}", "(A) A\n(B) B",
+)  # fmt: skip
+TEXTS = st.one_of(st.sampled_from(AWKWARD), st.text(min_size=1)).filter(lambda text: bool(text.strip()))
+SHARED = {(form, shots): opened("csbench", form=form, shots=shots) for form in ("chat", "base") for shots in (0, 2)}
+
+
+@settings(deadline=None)
+@given(
+    text=TEXTS,
+    options=st.tuples(TEXTS, TEXTS, TEXTS, TEXTS),
+    kind=st.sampled_from(list(FORMATS)),
+    setting=st.sampled_from(list(SHARED)),
+)
+def test_whatever_a_question_holds_is_asked_verbatim(
+    text: str, options: tuple[str, str, str, str], kind: Kind, setting: tuple[str, int]
+) -> None:
+    exam = SHARED[setting]
+    tags = {"domain": "OS", "subfield": "OS: Overview", "format": FORMATS[kind], "tag": "Knowledge", "language": "en"}
+    question = Question(
+        id="q", kind=kind, text=text, language="en", options=options if kind == "choice" else (), answer="A", tags=tags
+    )
+    generate = exam.request(question, 3, Sampling(seed=5))
+    prompt = generate.prompt if isinstance(generate.prompt, str) else generate.prompt[0].content
+    listed = "".join(f"\n({letter}) {option}" for letter, option in zip("ABCD", options, strict=True))
+    name = "Statement" if kind == "truth" else "Question"
+    assert f"\n\n{name}: {text}{listed if kind == 'choice' else ''}\n" in prompt
+    assert (generate.question, generate.sample, generate.sampling) == ("q", 3, Sampling(seed=5))
+    assert generate.legal == {"choice": tuple("ABCD"), "truth": ("True", "False")}.get(kind, ())
+
+
+def test_an_exemplars_braces_survive_too(tmp_path: Path) -> None:
+    valid = [
+        record(
+            11, "{gold} \\frac{1}{2}", Question="{question} {answer}?", Format="Fill-in-the-blank", Explanation="{x}"
+        )
+    ]
+    folder = csbench(tmp_path, "en", [record(1, "x", Format="Fill-in-the-blank")], valid)
+    exam = opened("csbench", folder, shots=1, chain_of_thought=True)
+    prompt = asked(exam, next(iter(exam.questions())))
+    assert "Question: {question} {answer}?\nReasoning: {x}\nAnswer: {gold} \\frac{1}{2}\n" in prompt
+
+
+# Settings
+
+
+def test_a_users_template_replaces_only_what_it_names() -> None:
+    spec = ExamSpec(benchmark="csbench")
+    exam = find_benchmark("csbench").open(spec, None, {"en": {"choice": {"ask": "One letter, please."}}})
+    plain = opened("csbench")
+    for question in plain.questions():
+        changed, before = asked(exam, question), asked(plain, question)
+        if question.kind == "choice":
+            assert changed.endswith("\n\nOne letter, please.")
+            assert changed.rpartition("\n\n")[0] == before.rpartition("\n\n")[0]
+        else:
+            assert changed == before
+    assert exam.templates != plain.templates
+
+
+@pytest.mark.parametrize(
+    ("templates", "said"),
+    [
+        ({"en": {"choice": {"question": "Which? {options}"}}}, "{question}"),
+        ({"en": {"choice": {"question": "{question}"}}}, "{options}"),
+        ({"en": {"option": "({letter})"}}, "{text}"),
+        ({"en": {"option": "{text}"}}, "{letter}"),
+        ({"en": {"choice": {"answer": "Answer:"}}}, "{answer}"),
+        ({"judge": {"en": {"blank": {"user": "{question} {gold}\n{fence}\n{fence}\nVERDICT: 1?"}}}}, "{answer}"),
+        ({"judge": {"en": {"blank": {"user": "{question}\n{fence}\n{answer}\n{fence}\nVERDICT: 1?"}}}}, "{gold}"),
+        ({"judge": {"en": {"open": {"user": "{question} {gold}\n{answer}\nVERDICT: 1?"}}}}, "{fence}"),
+    ],
+)
+def test_a_template_that_hides_what_must_be_seen_is_refused(templates: dict[str, object], said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        find_benchmark("csbench").open(ExamSpec(benchmark="csbench"), None, templates)
+    assert said in str(caught.value)
+
+
+def test_only_comprehension_asks_what_needs_no_judge() -> None:
+    exam = opened("csbench", only="comprehension")
+    assert {question.kind for question in exam.questions()} == {"choice", "truth"}
+    assert len(exam) == 56
+
+
+@pytest.mark.parametrize("limit", [4, 10, 40, 76, 1000])
+def test_a_limit_takes_of_every_domain_and_changes_no_prompt(limit: int) -> None:
+    whole, part = opened("csbench", shots=2), opened("csbench", shots=2, limit=limit)
+    chosen = [question.id for question in part.questions()]
+    assert len(chosen) == len(part) == len(set(chosen)) == min(limit, 76)
+    assert {question.tags["domain"] for question in part.questions()} == set(DOMAINS)
+    prompts = {question.id: asked(whole, question) for question in whole.questions()}
+    assert all(asked(part, question) == prompts[question.id] for question in part.questions())
+    assert [identity for identity in prompts if identity in set(chosen)] == chosen, "in the order of the file"
+
+
+def test_languages_that_are_not_there_are_named() -> None:
+    with pytest.raises(DataError, match="--data"):
+        opened("csbench", language="de")
+    with pytest.raises(DataError, match="en, zh, de, fr"):
+        opened("csbench", language="es")

@@ -1,0 +1,123 @@
+"""`viva fetch`: verified files or one clear sentence; never a set that is not the published one."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.collected import refused
+from servers.fixtures import Viva
+
+Serve = Callable[
+    [type[http.server.BaseHTTPRequestHandler] | functools.partial[http.server.BaseHTTPRequestHandler]], str
+]
+
+
+@pytest.fixture
+def mirror() -> Iterator[Serve]:
+    """Start file servers; each gives its address."""
+    started: list[http.server.ThreadingHTTPServer] = []
+
+    def start(handler: Callable[..., http.server.BaseHTTPRequestHandler]) -> str:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        started.append(server)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
+class Wrong(http.server.BaseHTTPRequestHandler):
+    """Answers everything, with something else."""
+
+    status = 200
+    content = b'[{"ID": 1, "Question": "Is this the published file?"}]'
+
+    def do_GET(self) -> None:
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(self.content)))
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def log_message(self, format: str, *values: object) -> None:
+        """Nothing."""
+
+
+class Missing(Wrong):
+    """Has nothing."""
+
+    status = 404
+
+
+class Files(http.server.SimpleHTTPRequestHandler):
+    """A folder."""
+
+    def log_message(self, format: str, *values: object) -> None:
+        """Nothing."""
+
+
+def fetched(viva: Viva) -> list[Path]:
+    return [path for path in viva.folder.rglob("*") if path.is_file() and path.suffix in (".json", ".csv", "")]
+
+
+@pytest.mark.parametrize(
+    ("handler", "said"),
+    [(Wrong, "SHA-256"), (Missing, "HTTP 404"), (None, "cannot fetch"), ("nonsense", "cannot fetch")],
+)
+@pytest.mark.parametrize("benchmark", ["csbench", "cmmlu"])
+def test_what_cannot_be_fetched_is_one_sentence_with_the_way_by_hand(
+    viva: Viva, mirror: Serve, benchmark: str, handler: type[Wrong] | str | None, said: str
+) -> None:
+    address = "http://127.0.0.1:9" if handler is None else handler if isinstance(handler, str) else mirror(handler)
+    ended = viva("fetch", benchmark, "--url", address)
+    page = {"csbench": "https://github.com/csbench/csbench", "cmmlu": "https://github.com/haonan-li/CMMLU"}[benchmark]
+    refused(ended, said, address, "By hand", page, "--data", "VIVA_DATA")
+    assert len(ended.err.splitlines()) == 2, "what it is about, and what went wrong"
+    assert fetched(viva) == [], "nothing that was not verified"
+
+
+def test_after_a_failure_nothing_passes_for_the_published_set(viva: Viva, mirror: Serve) -> None:
+    assert viva("fetch", "cmmlu", "--url", mirror(Wrong)).code == 2
+    assert "not fetched: viva fetch cmmlu" in viva("list").out
+
+
+def test_fetched_files_are_verified_found_and_used_without_a_network(
+    viva: Viva, mirror: Serve, published: Path
+) -> None:
+    address = mirror(functools.partial(Files, directory=published / "csbench"))
+    ended = viva("fetch", "csbench", "--url", address)
+    assert ended.code == 0, ended.err
+    assert "8 files, licence CC BY-NC 4.0" in ended.err
+    kept = viva.folder / ".cache" / "viva" / "csbench"
+    assert str(kept) in ended.out
+    assert (kept / "CSBench-FR" / "test.json").read_bytes() == (published / "csbench/CSBench-FR/test.json").read_bytes()
+    assert "Question :" in viva("prompt", "csbench", "--language", "fr").out
+    assert viva("fetch", "csbench", "--url", "http://127.0.0.1:9").code == 0, "all is there already"
+    (kept / "CSBench-FR" / "test.json").write_text("[]", encoding="utf-8")
+    refused(viva("fetch", "csbench", "--url", "http://127.0.0.1:9"), "CSBench-FR/test.json")
+
+
+def test_files_that_lie_there_already_are_taken_when_they_are_the_published_ones(viva: Viva, published: Path) -> None:
+    (viva.folder / "mine").mkdir()
+    for folder in (published / "csbench").iterdir():
+        (viva.folder / "mine" / folder.name).symlink_to(folder)
+    ended = viva("fetch", "csbench", "--to", "mine", "--url", "http://127.0.0.1:9")
+    assert ended.code == 0, ended.err
+    assert "use it with --data" in ended.out
+
+
+def test_a_place_that_cannot_be_written_and_a_set_that_is_none_are_named(viva: Viva, mirror: Serve) -> None:
+    refused(viva("fetch", "mmlu"), "'mmlu'", "csbench, cmmlu")
+    (viva.folder / "file").write_text("mine", encoding="utf-8")
+    ended = viva("fetch", "csbench", "--to", "file", "--url", mirror(Wrong))
+    assert ended.code in (2, 5)
+    assert "Traceback" not in ended.err
+    assert (viva.folder / "file").read_text(encoding="utf-8") == "mine"

@@ -1,0 +1,306 @@
+"""`viva grade` and `viva extract`: other people's files, whatever is wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.batch import batch
+from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_csv, write_jsonl, wrong
+from servers.fixtures import QUIET, Ended, LocalServer, Viva
+
+SCORES = ("--out", "scores.csv")
+COLUMNS = ["question", "sample", "score", "outcome", "read", "model"]
+
+
+# Happy paths
+
+
+def test_gold_answers_score_full_marks_with_a_row_each(viva: Viva) -> None:
+    write_jsonl(viva.folder / "answers.jsonl", answers("cmmlu", "zh"))
+    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET)
+    assert ended.code == 0, ended.err
+    assert ended.overall["mean"] == 1.0
+    rows = read_csv(viva.folder / "scores.csv")
+    assert list(rows[0]) == COLUMNS
+    asked = questions("cmmlu", "zh")
+    assert [row["question"] for row in rows] == [question.id for question in asked]
+    assert [row["read"] for row in rows] == [question.answer for question in asked]
+    assert {(row["sample"], row["score"], row["outcome"]) for row in rows} == {("0", "1", "right")}
+    assert {row["model"].rpartition("/")[2] for row in rows} == {"answers.jsonl"}
+
+
+def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> None:
+    given = answers("csbench", "en")[::2]
+    write_jsonl(viva.folder / "answers.jsonl", given)
+    ended = viva("grade", "csbench", "answers.jsonl", *SCORES, "--format", "json", "--run", "run", *QUIET)
+    assert ended.code == 3
+    rows = {row["question"]: row for row in read_csv(viva.folder / "scores.csv")}
+    assert len(rows) == 76, "a row for every question"
+    asked = {question.id: question for question in questions("csbench", "en")}
+    named = {row["question"] for row in given}
+    for identity, row in rows.items():
+        if identity not in named:
+            assert (row["score"], row["outcome"]) == ("", "error")
+        elif asked[identity].kind in ("blank", "open"):
+            assert (row["score"], row["outcome"]) == ("", "ungraded")
+        else:
+            assert (row["score"], row["outcome"]) == ("1", "right")
+    assert ended.overall["outcomes"]["error"] == 38
+    assert ended.overall["mean"] == 1.0
+    assert ended.overall["floor"] < 0.5
+    assert "38" in ended.err
+
+
+def test_the_ids_tell_the_language_of_cs_bench(viva: Viva) -> None:
+    write_jsonl(viva.folder / "answers.jsonl", answers("csbench", "zh"))
+    ended = viva("grade", "csbench", "answers.jsonl", "--only", "comprehension", "--format", "json", *QUIET)
+    (result,) = ended.report["results"]
+    assert (result["language"], result["overall"]["mean"], result["overall"]["n"]) == ("zh", 1.0, 56)
+    write_jsonl(viva.folder / "both.jsonl", answers("csbench", "zh") + answers("csbench", "en", wrong))
+    both = viva("grade", "csbench", "both.jsonl", "--format", "json", *QUIET)
+    means = {result["language"]: result["overall"]["mean"] for result in both.report["results"]}
+    assert means == {"en": 0.0, "zh": 1.0}
+
+
+def test_csv_and_gzip_and_other_names_for_the_columns_are_read(viva: Viva) -> None:
+    rows = answers("cmmlu", "zh")
+    renamed = [{"id": row["question"], "response": row["text"], "note": 'a, "b"\nc'} for row in rows]
+    write_csv(viva.folder / "a.csv", renamed, ("note", "id", "response"))
+    (viva.folder / "b.csv.gz").write_bytes(gzip.compress((viva.folder / "a.csv").read_bytes()))
+    content = write_jsonl(viva.folder / "c.jsonl", renamed).read_bytes()
+    (viva.folder / "c.jsonl.gz").write_bytes(gzip.compress(content.replace(b"\n", b"\r\n") + b"\n\n"))
+    for name in ("b.csv.gz", "c.jsonl.gz"):
+        ended = viva("grade", "cmmlu", name, "--format", "json", *QUIET)
+        assert ended.code == 0, ended.err
+        assert ended.overall["outcomes"] == {"right": 96}
+
+
+def test_several_samples_are_rows_of_their_own(viva: Viva) -> None:
+    rows = [
+        row | {"sample": sample}
+        for sample, reply in enumerate((gold, wrong))
+        for row in answers("cmmlu", "zh", reply)
+        if sample == 0 or row["question"].endswith(("0", "1"))
+    ]
+    write_jsonl(viva.folder / "answers.jsonl", rows)
+    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET)
+    assert ended.code == 3, "most questions have one sample only"
+    found = read_csv(viva.folder / "scores.csv")
+    assert Counter(row["outcome"] for row in found) == {"right": 96, "wrong": 32, "error": 64}
+    assert Counter(row["sample"] for row in found) == {"0": 96, "1": 96}
+
+
+def test_a_reply_that_was_cut_off_is_truncated(viva: Viva) -> None:
+    rows = [row | {"text": "首先分析", "stop_reason": "length"} for row in answers("cmmlu", "zh")]
+    write_jsonl(viva.folder / "answers.jsonl", rows)
+    ended = viva("grade", "cmmlu", "answers.jsonl", "--format", "json", *QUIET)
+    assert ended.overall["outcomes"] == {"truncated": 96}
+
+
+def test_as_published_changes_the_numbers_and_the_signature(viva: Viva) -> None:
+    write_jsonl(
+        viva.folder / "a.jsonl", answers("cmmlu", "zh", lambda question: f"Because it is so: {question.answer}")
+    )
+    ended = viva("grade", "cmmlu", "a.jsonl", "--as-published", "--format", "json", *QUIET)
+    assert ended.overall["mean"] == pytest.approx(0.25), "the B of Because"
+    assert "extract:as-published" in ended.report["results"][0]["signature"]
+
+
+def test_a_judge_grades_collected_answers_too(viva: Viva, serve: Callable[..., LocalServer]) -> None:
+    judge = serve(texts=["No.\nVERDICT: 0", "VERDICT: 1"])
+    write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", lambda question: "VERDICT: 1"))
+    ended = viva(
+        *("grade", "csbench", "a.jsonl", "--judge", "openai/j", "--judge-base-url", judge.url),
+        *("--format", "json", "--run", "run", *QUIET),
+    )
+    by_format = {row["tags"]["format"]: row for row in viva.scores()}
+    assert by_format["Fill-in-the-blank"]["value"] == 0.0
+    assert by_format["Open-ended"]["value"] == 0.1, "0 is no mark; the judge is asked again"
+    assert ended.code == 0, ended.err
+
+
+def test_a_formula_in_a_reply_is_no_formula_in_the_scores(viva: Viva) -> None:
+    evil = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://127.0.0.1")']
+    rows = answers("csbench", "en", lambda question: evil[int(question.id) % len(evil)])
+    write_jsonl(viva.folder / "=1.jsonl", rows)
+    viva("grade", "csbench", "=1.jsonl", *SCORES, "--progress", "quiet")
+    found = read_csv(viva.folder / "scores.csv")
+    assert len(found) == 76
+    for row in found:
+        assert None not in row.values()
+        for value in row.values():
+            assert re.fullmatch(r"[+-]?\d+", value) or not value.lstrip().startswith(("=", "+", "-", "@")), row
+
+
+# Files that cannot be graded
+
+GOOD = '{"question": "1", "text": "A"}\n'
+FILES: dict[str, bytes] = {
+    "empty.jsonl": b"",
+    "blank.jsonl": b"\n \n",
+    "empty.csv": b"",
+    "header.csv": b"question,text\n",
+    "cut.jsonl": (GOOD + '{"question": "2", "te').encode(),
+    "list.jsonl": (GOOD + GOOD.replace("1", "2") + "[1]\n").encode(),
+    "words.jsonl": b"The answer is A\n",
+    "array.json": b'[{"question": "1", "text": "A"}]',
+    "idless.jsonl": b'{"number": "1", "text": "A"}\n',
+    "textless.jsonl": (GOOD + '{"question": "2", "letter": "A"}\n').encode(),
+    "latin.jsonl": (GOOD + '{"question": "2", "text": "où"}\n').encode("latin-1"),
+    "latin.csv": "question,text\n1,où\n".encode("latin-1"),
+    "utf16.jsonl": GOOD.encode("utf-16"),
+    "surrogate.jsonl": (GOOD + '{"question": "2", "text": "\\ud800"}\n').encode(),
+    "quote.csv": b'question,text\n1,A\n2,"B\n',
+    "short.csv": b"question,text\n1,A\n2\n",
+    "columns.csv": b"number;text\n1;A\n",
+    "twice.jsonl": (GOOD + GOOD).encode(),
+    "twice.csv": b"question,text\n1,A\n1,B\n",
+    "half.jsonl": b'{"question": "1", "sample": 0.5, "text": "A"}\n',
+    "minus.jsonl": b'{"question": "1", "sample": -1, "text": "A"}\n',
+    "true.jsonl": b'{"question": "1", "sample": true, "text": "A"}\n',
+    "hole.jsonl": b'{"question": "1", "sample": 50, "text": "A"}\n',
+    "from-one.jsonl": b"".join(
+        b'{"question": "%d", "sample": %d, "text": "A"}\n' % (q, s) for q in (1, 2) for s in (1, 2)
+    ),
+    "strangers.jsonl": (GOOD + '{"question": "4711", "text": "A"}\n{"question": "4712", "text": "B"}\n').encode(),
+    "cmmlu.jsonl": b'{"question": "agronomy/0", "text": "A"}\n',
+    "broken.jsonl.gz": gzip.compress(GOOD.encode() * 50)[:-9],
+    "damaged.jsonl.gz": gzip.compress(GOOD.encode())[:12] + b"\xff\x00\xff" + gzip.compress(GOOD.encode())[15:],
+    "plain.jsonl.gz": GOOD.encode(),
+    "good.jsonl": GOOD.encode(),
+}
+SAID: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("csbench", "empty.jsonl"): ("empty.jsonl", "no answers"),
+    ("csbench", "blank.jsonl"): ("blank.jsonl", "no answers"),
+    ("csbench", "empty.csv"): ("empty.csv", "no answers"),
+    ("csbench", "header.csv"): ("header.csv", "no answers"),
+    ("csbench", "cut.jsonl"): ("cut.jsonl, line 2",),
+    ("csbench", "list.jsonl"): ("list.jsonl, line 3",),
+    ("csbench", "words.jsonl"): ("words.jsonl, line 1",),
+    ("csbench", "array.json"): ("array.json, line 1",),
+    ("csbench", "idless.jsonl"): ("idless.jsonl, line 1", "'question'", "'number'"),
+    ("csbench", "textless.jsonl"): ("textless.jsonl, line 2", "'text'", "'letter'"),
+    ("csbench", "latin.jsonl"): ("latin.jsonl, line 2",),
+    ("csbench", "latin.csv"): ("latin.csv", "UTF-8"),
+    ("csbench", "utf16.jsonl"): ("utf16.jsonl, line 1",),
+    ("csbench", "surrogate.jsonl"): ("surrogate.jsonl, line 2",),
+    ("csbench", "quote.csv"): ("quote.csv",),
+    ("csbench", "short.csv"): ("short.csv, line 3",),
+    ("csbench", "columns.csv"): ("columns.csv, line 2", "'question'"),
+    ("csbench", "twice.jsonl"): ("twice.jsonl, line 2", "question 1"),
+    ("csbench", "twice.csv"): ("twice.csv, line 3", "question 1"),
+    ("csbench", "half.jsonl"): ("half.jsonl, line 1", "0.5"),
+    ("csbench", "minus.jsonl"): ("minus.jsonl, line 1", "-1"),
+    ("csbench", "true.jsonl"): ("true.jsonl, line 1", "True"),
+    ("csbench", "hole.jsonl"): ("hole.jsonl", "sample 0"),
+    ("csbench", "from-one.jsonl"): ("from-one.jsonl", "sample 0"),
+    ("csbench", "strangers.jsonl"): ("strangers.jsonl", "'4711'", "1 more", "look like"),
+    ("csbench", "cmmlu.jsonl"): ("'agronomy/0'", "look like"),
+    ("cmmlu", "good.jsonl"): ("'1'", "look like", "/"),
+    ("csbench", "broken.jsonl.gz"): ("broken.jsonl.gz",),
+    ("csbench", "damaged.jsonl.gz"): ("damaged.jsonl.gz",),
+    ("csbench", "plain.jsonl.gz"): ("plain.jsonl.gz",),
+    ("csbench", "nowhere.jsonl"): ("nowhere.jsonl",),
+    ("csbench", "."): ("irectory",),
+    ("csbench",): ("ANSWERS",),
+    ("mmlu", "good.jsonl"): ("'mmlu'", "csbench, cmmlu"),
+    ("csbench", "good.jsonl", "--nonsense"): ("--nonsense",),
+    ("csbench", "good.jsonl", "--language", "es"): ("'es'",),
+    ("csbench", "good.jsonl", "--language", "zh"): ("'1'", "look like"),
+    ("csbench", "good.jsonl", "--data", "nowhere"): ("nowhere",),
+    ("csbench", "good.jsonl", "--judge", "nobody"): ("'nobody'",),
+}
+
+
+@pytest.fixture(scope="module")
+def ungradable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[Ended, list[str]]]:
+    """Every file that cannot be graded, tried."""
+    commands = [("grade", *arguments, "--progress", "quiet") for arguments in SAID]
+    return dict(zip(SAID, batch(tmp_path_factory.mktemp("grade"), commands, FILES), strict=True))
+
+
+@pytest.mark.parametrize("arguments", SAID, ids=" ".join)
+def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(
+    ungradable: dict[tuple[str, ...], tuple[Ended, list[str]]], arguments: tuple[str, ...]
+) -> None:
+    ended, left = ungradable[arguments]
+    refused(ended, *SAID[arguments])
+    assert left == []
+
+
+def test_answers_beyond_a_limit_are_passed_over(viva: Viva) -> None:
+    write_jsonl(viva.folder / "answers.jsonl", answers("cmmlu", "zh"))
+    ended = viva("grade", "cmmlu", "answers.jsonl", "--limit", 10, "--format", "json", *QUIET)
+    assert ended.code == 0, ended.err
+    assert ended.overall["n"] == 10
+
+
+# Extraction alone
+
+
+def extracted(viva: Viva, rows: list[dict[str, object]], *arguments: str) -> list[dict[str, object]]:
+    write_jsonl(viva.folder / "replies.jsonl", rows)
+    ended = viva("extract", "replies.jsonl", *arguments)
+    assert ended.code == 0, ended.err
+    out = (viva.folder / arguments[1]).read_text(encoding="utf-8") if arguments else ended.out
+    assert not dangerous(ended.out)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_extraction_reads_letters_and_truth_values_and_passes_the_rest_through(viva: Viva) -> None:
+    rows: list[dict[str, object]] = [
+        {"kind": "choice", "reply": "The answer is (B).", "mine": [1, {"a": None}]},
+        {"kind": "truth", "reply": "Das ist falsch.", "language": "de"},
+        {"kind": "choice", "reply": "选 C", "language": "zh"},
+        {"kind": "choice", "reply": "I like the blue one best: a whale", "options": ["a whale", "a shark"]},
+        {"kind": "choice", "reply": "Who knows?"},
+        {"kind": "choice", "reply": ""},
+        {"kind": "choice", "reply": "Answer: E", "letters": "ABCDE"},
+    ]
+    found = extracted(viva, rows)
+    assert [row["read"] for row in found][:3] == ["B", "false", "C"]
+    assert [row["read"] for row in found][4:] == ["unparsed", "empty", "E"]
+    for row, given in zip(found, rows, strict=True):
+        assert given.items() <= row.items()
+        assert set(row) == set(given) | {"read", "span", "evidence", "rule"}
+        if row["span"]:
+            start, end = row["span"]  # type: ignore[misc]
+            assert row["evidence"] == str(given["reply"])[start:end]
+    assert extracted(viva, rows, "--out", "read.jsonl") == found
+
+
+EXTRACTED: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("empty.jsonl",): ("empty.jsonl", "no rows"),
+    ("words.jsonl",): ("words.jsonl, line 2",),
+    ("kind.jsonl",): ("kind.jsonl, line 2", "essay"),
+    ("replyless.jsonl",): ("replyless.jsonl, line 1", "reply"),
+    ("latin.jsonl",): ("latin.jsonl, line 1",),
+    ("options.jsonl",): ("options.jsonl, line 1", "options"),
+    ("nowhere.jsonl",): ("nowhere.jsonl",),
+    (".",): ("irectory",),
+    (): ("FILE",),
+}
+ROW = b'{"kind": "choice", "reply": "A"}\n'
+
+
+def test_what_cannot_be_extracted_from_is_named_with_the_line(tmp_path: Path) -> None:
+    files = {
+        "empty.jsonl": b"\n",
+        "words.jsonl": ROW + b"The answer is A\n",
+        "kind.jsonl": ROW + b'{"kind": "essay", "reply": "A"}\n',
+        "replyless.jsonl": b'{"kind": "choice"}\n',
+        "latin.jsonl": '{"kind": "choice", "reply": "où"}\n'.encode("latin-1"),
+        "options.jsonl": b'{"kind": "choice", "reply": "A", "options": "abc"}\n',
+    }
+    for (arguments, said), (ended, left) in zip(
+        EXTRACTED.items(), batch(tmp_path, [("extract", *arguments) for arguments in EXTRACTED], files), strict=True
+    ):
+        refused(ended, *said)
+        assert left == [], arguments

@@ -1,0 +1,229 @@
+"""`viva list`, `viva prompt` and `viva check`: looking before asking."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from benchmarks.handmade import csbench, opened, record
+from cli.batch import batch
+from cli.collected import dangerous, questions, refused
+from servers.fixtures import Viva
+from viva.cli.check import failures
+from viva.types import Exam, Question, Response, Score
+
+# list
+
+
+def test_list_says_what_there_is(viva: Viva) -> None:
+    ended = viva("list")
+    assert ended.code == 0
+    for part in (
+        *("csbench", "CS-Bench", "2406.08587", "Fill-in-the-blank", "en, zh, de, fr", "2,183", "76 en, 76 zh"),
+        *("cmmlu", "CMMLU", "2306.09212", "11,582", "96 zh", "CC BY-NC", "not fetched: viva fetch cmmlu"),
+    ):
+        assert part in ended.out
+    rows = {row["name"]: row for row in json.loads(viva("list", "--format", "json").out)}
+    assert rows["csbench"]["languages"] == ["en", "zh", "de", "fr"]
+    assert rows["cmmlu"]["sample"] == {"zh": 96}
+    assert {row["fetched"] for row in rows.values()} == {""}
+
+
+# prompt
+
+
+def test_prompt_shows_the_exact_text(viva: Viva) -> None:
+    first = questions("csbench", "en")[0]
+    ended = viva("prompt", "csbench")
+    assert ended.code == 0
+    assert first.text in ended.out
+    assert f"(D) {first.options[3]}\n" in ended.out
+    assert "tokens" in ended.err
+    raw = viva("prompt", "csbench", "--raw")
+    (message,) = json.loads(raw.out)
+    assert message == {"role": "user", "content": ended.out.removesuffix("\n")}
+
+
+def test_prompt_takes_the_settings_of_a_run(viva: Viva) -> None:
+    (viva.folder / "mine.toml").write_text('[zh.truth]\nask = "对吗？"\n', encoding="utf-8")
+    asked = next(question for question in questions("csbench", "zh") if question.kind == "truth")
+    settings = ("--language", "zh", "--shots", "2", "--question", asked.id)
+    ended = viva("prompt", "csbench", *settings, "--prompts", "mine.toml")
+    assert ended.code == 0, ended.err
+    assert ended.out.endswith("\n\n对吗？\n")
+    assert ended.out.count("论断：") == 3
+    base = viva("prompt", "csbench", *settings, "--form", "base", "--cot", "--context", "1")
+    assert base.out.endswith("推理：\n")
+    assert base.out.count("论断：") == 1
+    assert "2 exemplars did not fit" in base.err
+
+
+def test_a_question_in_any_of_the_languages_is_found_by_its_id(viva: Viva) -> None:
+    asked = questions("csbench", "zh")[-1]
+    ended = viva("prompt", "csbench", "--language", "en,zh", "--question", asked.id)
+    assert asked.text in ended.out
+
+
+LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("prompt",): ("BENCHMARK",),
+    ("prompt", "mmlu"): ("'mmlu'", "csbench, cmmlu"),
+    ("prompt", "csbench", "--question", "4711"): ("'4711'", "'1'"),
+    ("prompt", "csbench", "--prompts", "unknown.toml"): ("'en.choise'", "choice"),
+    ("prompt", "csbench", "--prompts", "hidden.toml"): ("{question}",),
+    ("prompt", "csbench", "--prompts", "bad.toml"): ("bad.toml", "line 1"),
+    ("prompt", "csbench", "--prompts", "."): (".",),
+    ("prompt", "csbench", "--language", "de"): ("'de'", "--data"),
+    ("check",): ("BENCHMARK",),
+    ("check", "mmlu"): ("'mmlu'", "csbench, cmmlu"),
+    ("check", "csbench", "--data", "nowhere"): ("nowhere",),
+    ("check", "cmmlu", "--data", "bad.toml"): ("bad.toml",),
+    ("check", "csbench", "--all", "--nonsense"): ("--nonsense",),
+    ("list", "--format", "xml"): ("xml", "json"),
+    ("list", "csbench"): ("csbench",),
+}
+
+
+def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:
+    files = {
+        "unknown.toml": b'[en.choise]\nask = "x"\n',
+        "hidden.toml": b'[en.choice]\nquestion = "{options}"\n',
+        "bad.toml": b"ask = x\n",
+    }
+    for (arguments, said), (ended, left) in zip(LOOKS.items(), batch(tmp_path, list(LOOKS), files), strict=True):
+        refused(ended, *said)
+        assert left == [], arguments
+
+
+# check
+
+
+@pytest.mark.parametrize(("benchmark", "exams"), [("csbench", ("csbench-en", "csbench-zh")), ("cmmlu", ("cmmlu-zh",))])
+def test_gold_scores_full_marks_on_the_bundled_samples(viva: Viva, benchmark: str, exams: tuple[str, ...]) -> None:
+    ended = viva("check", benchmark)
+    assert ended.code == 0, ended.out
+    heads = [line.partition(":")[0] for line in ended.out.splitlines() if not line.startswith(" ")]
+    assert heads == list(exams), "every language that is there"
+    assert ended.out.count("all as it should be") == len(exams)
+    assert "FAILED" not in ended.out
+
+
+class Broken:
+    """An exam that grades by a rule of its own, and is the real one otherwise."""
+
+    def __init__(self, exam: Exam, rule: Callable[[Question, Response], Score]) -> None:
+        self._exam = exam
+        self._rule = rule
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._exam, name)
+
+    def __len__(self) -> int:
+        return len(self._exam)
+
+    def score(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
+        return self._rule(question, response)
+
+
+RIGHT, WRONG = Score(value=1.0, outcome="right"), Score(value=0.0, outcome="wrong")
+UNPARSED, EMPTY = Score(value=None, outcome="unparsed"), Score(value=None, outcome="empty")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (lambda q, r: RIGHT if r.text.strip() else EMPTY, "wrong "),
+        (lambda q, r: WRONG if r.text.strip() else EMPTY, "gold"),
+        (lambda q, r: UNPARSED if r.text.strip() else EMPTY, "(unparsed)"),
+        (
+            lambda q, r: WRONG if not r.text.strip() else RIGHT if str(q.answer) in r.text else WRONG,
+            "an empty reply is wrong",
+        ),
+        (lambda q, r: RIGHT if len(r.text) == 1 and r.text == q.answer else EMPTY, "答案"),
+    ],
+)
+def test_check_finds_a_grader_that_is_broken(rule: Callable[[Question, Response], Score], said: str) -> None:
+    exam = opened("cmmlu", limit=20)
+    assert failures(exam) == []
+    found = failures(cast("Exam", Broken(exam, rule)))
+    assert any(said in failure for failure in found)
+    assert all(failure.startswith("question ") for failure in found)
+    assert failures(cast("Exam", Broken(exam, rule)), at_most=5)
+
+
+def test_check_finds_a_judged_answer_that_is_graded_without_a_judge() -> None:
+    exam = opened("csbench")
+    found = failures(cast("Exam", Broken(exam, lambda q, r: RIGHT if r.text.strip() else EMPTY)))
+    assert sum("without a verdict it is graded all the same" in failure for failure in found) == 20
+    assert any("the verdict 0 scores 1.0, not 0.0" in failure for failure in found)
+
+
+def test_check_lists_defects_and_cuts_long_lists_unless_told_not_to(viva: Viva) -> None:
+    test = [*(record(n, A=n) for n in range(30)), record(99, "?", C=None)]
+    data = csbench(viva.folder / "data", "en", test)
+    short = viva("check", "csbench", "--data", data, "--language", "en")
+    assert short.code == 0, short.out
+    assert "31 questions (31 choice), 30 sound, 1 unsound" in short.out
+    assert "option is a number: 30 (repaired)" in short.out
+    assert "... and 27 more (--all lists them)" in short.out
+    assert "missing option: 1 (noted)" in short.out
+    assert "no usable gold: 1 (unsound)" in short.out
+    assert "    99: left unscored" in short.out
+    whole = viva("check", "csbench", "--data", data, "--language", "en", "--all")
+    assert sum(line.endswith(": read as text") for line in whole.out.splitlines()) == 30
+    assert not dangerous(whole.out)
+
+
+@pytest.mark.parametrize("how", ["--data", "VIVA_DATA"])
+def test_check_takes_every_language_of_the_data(viva: Viva, how: str) -> None:
+    for number, language in enumerate(("en", "zh", "de", "fr")):
+        csbench(viva.folder / "data" / "csbench", language, [record(number)])
+    if how == "VIVA_DATA":
+        viva.environment["VIVA_DATA"] = str(viva.folder / "data")
+    ended = viva("check", "csbench", *(("--data", "data") if how == "--data" else ()))
+    assert ended.code == 0, ended.out
+    assert [line[:10] for line in ended.out.splitlines() if not line.startswith(" ")] == [
+        *("csbench-en", "csbench-zh", "csbench-de", "csbench-fr"),
+    ]
+
+
+def test_check_takes_the_languages_that_are_there(viva: Viva) -> None:
+    for number, language in enumerate(("en", "fr")):
+        csbench(viva.folder / "data", language, [record(number)])
+    ended = viva("check", "csbench", "--data", "data")
+    assert ended.code == 0, ended.err
+    assert [line[:10] for line in ended.out.splitlines() if not line.startswith(" ")] == ["csbench-en", "csbench-fr"]
+
+
+# Gold answers on the published sets
+
+QUARTERS = 4
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "de", "fr"])
+def test_gold_scores_full_marks_on_every_question_of_cs_bench(viva: Viva, published: Path, language: str) -> None:
+    ended = viva("check", "csbench", "--data", published, "--language", language)
+    assert ended.code == 0, ended.out
+    counts = {"1336 choice", "442 truth", "235 blank", "170 open"}
+    head = ended.out.splitlines()[0]
+    assert head.startswith(f"csbench-{language}: 2,183 questions (")
+    assert head.endswith("), 2,183 sound, 0 unsound")
+    assert all(count in head for count in counts)
+    assert "all as it should be" in ended.out
+
+
+@pytest.mark.parametrize("quarter", range(QUARTERS))
+def test_gold_scores_full_marks_on_every_question_of_cmmlu(viva: Viva, published: Path, quarter: int) -> None:
+    """A quarter of the subjects each, so that they can be checked side by side."""
+    files = sorted((published / "cmmlu" / "test").glob("*.csv"))
+    assert len(files) == 67
+    (viva.folder / "cmmlu" / "test").mkdir(parents=True)
+    for file in files[quarter::QUARTERS]:
+        (viva.folder / "cmmlu" / "test" / file.name).symlink_to(file)
+    ended = viva("check", "cmmlu", "--data", ".", timeout=120)
+    assert ended.code == 0, ended.out
+    assert "all as it should be" in ended.out
+    assert ", 0 unsound" in ended.out

@@ -1,0 +1,164 @@
+"""`viva score` and `viva show`: the same run again, from its files, for people and for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.handmade import cmmlu, rows
+from cli.batch import batch
+from cli.collected import answers, dangerous, gold, questions, refused, write_jsonl
+from servers.fixtures import QUIET, Viva
+from viva.types import Question
+
+EVIL = "\x1b]0;title\x07 \x1b[2J \u202e Answer: A \x9b31m \u200b"
+
+
+def reply(question: Question) -> str:
+    """Right, wrong, unreadable, empty, hostile, by turns."""
+    turn = int(question.id) % 5
+    other = "B" if question.answer == "A" else "A"
+    return [gold(question), f"Answer: {other}", "I cannot tell which.", "", EVIL][turn]
+
+
+@pytest.fixture(scope="module")
+def sat(tmp_path_factory: pytest.TempPathFactory) -> Viva:
+    """A run of one benchmark with every kind of reply; nobody changes it."""
+    viva = Viva(tmp_path_factory.mktemp("sat"))
+    rows = [row for row in answers("csbench", "en", reply) if int(row["question"]) % 7]
+    write_jsonl(viva.folder / "a.jsonl", rows)
+    ended = viva("run", "csbench", "--model", "replay/a.jsonl", "--run", "runs/x", "--format", "json", *QUIET)
+    assert ended.code == 3, "some questions have no answer"
+    (viva.folder / "report.json").write_text(ended.out, encoding="utf-8")
+    return viva
+
+
+def test_scoring_again_gives_the_same_report_and_the_same_rows(sat: Viva) -> None:
+    path = sat.folder / "runs" / "x" / "scores.jsonl"
+    before = path.read_bytes()
+    path.unlink()
+    ended = sat("score", "runs/x", "--format", "json")
+    assert ended.code == 3
+    assert ended.out == (sat.folder / "report.json").read_text(encoding="utf-8")
+    assert path.read_bytes() == before
+
+
+def test_every_outcome_is_accounted_for(sat: Viva) -> None:
+    rows = sat.scores("runs/x")
+    assert len(rows) == 76
+    (result,) = json.loads((sat.folder / "report.json").read_text(encoding="utf-8"))["results"]
+    cells = {
+        (table["name"], label): cells[-1]
+        for table in result["tables"]
+        for label, cells in zip(table["rows"], table["cells"], strict=True)
+    }
+    assert sum(cells["domains", name]["n"] for name in ("DSA", "CO", "CN", "OS")) == 76
+    overall = result["overall"]
+    assert overall["outcomes"]["error"] == sum(1 for q in questions("csbench", "en") if int(q.id) % 7 == 0)
+    answered = [row for row in rows if row["outcome"] not in ("error", "ungraded", "unsound")]
+    assert overall["mean"] == pytest.approx(sum(row["value"] or 0 for row in answered) / len(answered))
+    assert {"right", "wrong", "unparsed", "empty", "ungraded", "error"} <= set(overall["outcomes"])
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "latex"])
+def test_every_form_is_printed_and_drives_nothing(sat: Viva, form: str) -> None:
+    ended = sat("score", "runs", "--format", form, "--all")
+    assert ended.code == 3
+    for part in ("OS: Processes and Threads", "signature: benchmark:csbench", "ungraded"):
+        assert part in ended.out
+    assert not dangerous(ended.out)
+
+
+def test_tables_go_to_a_file_on_request(sat: Viva) -> None:
+    ended = sat("score", "runs/x", "--format", "csv", "--out", "tables.csv")
+    assert (ended.code, ended.out) == (3, "")
+    rows = list(csv.DictReader(io.StringIO((sat.folder / "tables.csv").read_text(encoding="utf-8"))))
+    assert {row["table"] for row in rows} == {"domains", "formats", "subfields"}
+    overall = [row for row in rows if (row["table"], row["row"], row["column"]) == ("domains", "Overall", "Average")]
+    assert [row["n"] for row in overall] == ["76"]
+    refused(sat("score", "runs/x", "--out", "runs"), "runs", code=5)
+
+
+NO_RUN: dict[tuple[str, ...], tuple[int, tuple[str, ...]]] = {
+    ("score", "nowhere"): (5, ("nowhere", "run.json")),
+    ("show", "nowhere"): (5, ("nowhere", "run.json")),
+    ("score", "file"): (5, ("file", "run.json")),
+    ("show", "file"): (5, ("file", "run.json")),
+    ("score", "."): (2, ("holds no run",)),
+    ("score",): (2, ("RUN",)),
+    ("score", ".", "--format", "pdf"): (2, ("pdf", "latex")),
+    ("show", ".", "--outcome", "perfect"): (2, ("perfect", "right")),
+    ("show", ".", "--limit", "0"): (2, ("--limit",)),
+    ("resume", "nowhere"): (5, ("nowhere", "run.json")),
+    ("resume", "."): (2, ("holds no run",)),
+}
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    for (arguments, (code, said)), (ended, left) in zip(
+        NO_RUN.items(), batch(tmp_path, list(NO_RUN), {"file": b"x"}), strict=True
+    ):
+        refused(ended, *said, code=code)
+        assert left == [], arguments
+
+
+def test_show_prints_prompt_reply_reading_and_reason_of_one_question(sat: Viva) -> None:
+    asked = next(q for q in questions("csbench", "en") if q.kind == "choice" and int(q.id) % 35 == 5)
+    ended = sat("show", "runs/x", "--question", asked.id)
+    assert ended.code == 0
+    for part in (
+        f"csbench-en {asked.id}",
+        asked.text,
+        f"(A) {asked.options[0]}",
+        gold(asked),
+        f"gold: {asked.answer}",
+        "why",
+    ):
+        assert part in ended.out
+    assert f"read: {asked.answer} " in ended.out
+    assert ": right" in ended.out
+    assert "1 of 1 answers shown" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("option", "outcomes"),
+    [
+        (("--wrong",), {"wrong"}),
+        (("--unparsed",), {"unparsed", "empty", "truncated", "refused"}),
+        (("--wrong", "--unparsed"), {"wrong", "unparsed", "empty", "truncated", "refused"}),
+        (("--outcome", "error"), {"error"}),
+    ],
+)
+def test_show_chooses_by_outcome_and_counts(sat: Viva, option: tuple[str, ...], outcomes: set[str]) -> None:
+    wanted = [row for row in sat.scores("runs/x") if row["outcome"] in outcomes]
+    ended = sat("show", "runs/x", *option, "--limit", 3)
+    heads = [line for line in ended.out.splitlines() if line.startswith("=== ")]
+    assert len(heads) == min(3, len(wanted))
+    assert all(head.rpartition(": ")[2] in outcomes for head in heads)
+    assert f"{len(heads)} of {len(wanted)} answers shown" in ended.err
+    assert "--- prompt" not in ended.out
+
+
+def test_a_reply_cannot_drive_the_terminal_that_shows_it(sat: Viva) -> None:
+    ended = sat("show", "runs/x", "--limit", 100, "--prompts")
+    assert ended.code == 0
+    assert "<U+001B>]0;title<U+0007>" in ended.out
+    assert "<U+202E>" in ended.out
+    assert not dangerous(ended.out + ended.err)
+
+
+def test_a_question_that_was_not_asked_is_named(sat: Viva) -> None:
+    refused(sat("show", "runs/x", "--question", "4711"), "'4711'")
+
+
+def test_changed_data_is_noticed(viva: Viva) -> None:
+    one = ("天空是什么颜色？", "蓝", "绿", "红", "黄")
+    cmmlu(viva.folder / "data", {"arts": rows((*one, "A"))})
+    asking = ("run", "cmmlu", "--data", "data", "--model", "baseline/first", "--run", "run", *QUIET)
+    assert viva(*asking).code == 0
+    cmmlu(viva.folder / "data", {"arts": rows((*one, "B"))})
+    refused(viva("score", "run"), "has changed", "data")

@@ -1,0 +1,269 @@
+"""What is asked, of whom, and how often: reuse, judges, several models and endpoints, pace and bounds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.sample import ONE
+from servers.fixtures import QUIET, SAMPLE, Ended, LocalServer, Viva
+from viva.benchmarks import find_benchmark
+from viva.types import ExamSpec
+
+Serve = Callable[..., LocalServer]
+
+
+# --- reuse
+
+
+def test_reuse_takes_every_answer_to_an_identical_request(server: LocalServer, viva: Viva) -> None:
+    assert viva.examine(server, run="one").code == 0
+    ended = viva.examine(server, "--reuse", "one", run="two")
+    assert ended.code == 0
+    assert server.asked == SAMPLE
+    assert viva.scores("one") == viva.scores("two")
+    assert {entry["reused"] for entry in viva.entries("two")} == {"one"}
+
+
+def test_reuse_asks_anew_what_is_not_identical(server: LocalServer, viva: Viva) -> None:
+    few = ("--limit", 6)
+    assert viva.examine(server, *few, run="one").code == 0
+    changes = {"warmer": ("--temperature", "0.5"), "shown": ("--shots", 1), "base": ("--form", "base")}
+    for times, (run, change) in enumerate(changes.items(), 2):
+        assert viva.examine(server, *few, *change, "--reuse", "one", run=run).code == 0
+        assert server.asked == 6 * times, run
+        assert all("reused" not in entry for entry in viva.entries(run))
+
+
+def test_reuse_asks_another_model_and_another_endpoint_anew(serve: Serve, viva: Viva) -> None:
+    one, other = serve(), serve()
+    assert viva.examine(one, run="one").code == 0
+    assert viva.examine(other, "--reuse", "one", run="elsewhere").code == 0
+    assert other.asked == SAMPLE
+    assert viva.examine(one, "--model", "openai/n", "--reuse", "one", run="more").code == 0
+    assert one.asked == 2 * SAMPLE
+    assert Counter(entry["model"] for entry in viva.entries("more") if "reused" in entry) == {"openai/m": SAMPLE}
+
+
+def test_reuse_takes_the_samples_and_questions_that_are_there_and_asks_the_others(serve: Serve, viva: Viva) -> None:
+    server = serve(always={ONE: "400"})
+    assert viva.examine(server, "--seed", 1, run="one").code == 3
+    server.control(always={})
+    ended = viva.examine(server, "--seed", 1, "--samples", 2, "--reuse", "one", run="two")
+    assert ended.code == 0
+    assert server.asked == SAMPLE + 1 + SAMPLE
+    assert len(viva.answered("two")) == 2 * SAMPLE
+
+
+def test_a_run_to_reuse_that_is_not_there_is_refused_before_anything_is_asked(server: LocalServer, viva: Viva) -> None:
+    ended = viva.examine(server, "--reuse", "absent")
+    assert ended.code in (2, 5)
+    assert "absent" in ended.err
+    assert server.asked == 0
+    assert not (viva.folder / "run").exists()
+
+
+# --- judges
+
+
+def judge(viva: Viva, server: LocalServer, judge_: LocalServer, *arguments: object, run: str = "run") -> Ended:
+    """CS-Bench's sample with a judge at another address."""
+    model = ("--model", "openai/m", "--base-url", server.url)
+    judging = ("--judge", "openai/j", "--judge-base-url", judge_.url)
+    return viva("run", "csbench", *model, *judging, "--run", run, "--format", "json", *QUIET, *arguments)
+
+
+def outcomes_by_kind(viva: Viva, run: str = "run") -> dict[str, Counter[str]]:
+    """How many of each outcome, for each format of question."""
+    found: dict[str, Counter[str]] = {}
+    for row in viva.scores(run):
+        found.setdefault(row["tags"]["format"], Counter())[row["outcome"]] += 1
+    return found
+
+
+JUDGED = ("Fill-in-the-blank", "Open-ended")
+
+
+def test_blanks_and_open_questions_go_to_the_judge_and_nothing_else_does(serve: Serve, viva: Viva) -> None:
+    server, judge_ = serve(), serve(texts=["It is.\nVERDICT: 1"])
+    ended = judge(viva, server, judge_)
+    assert ended.code == 0, ended.err
+    found = outcomes_by_kind(viva)
+    assert set(found) > set(JUDGED)
+    assert judge_.asked == sum(found[kind].total() for kind in JUDGED) == len(viva.entries(stage="annotations"))
+    assert set(found["Fill-in-the-blank"]) == {"right"}
+    assert set(found["Open-ended"]) == {"partly"}
+    bodies = [event["body"] for event in judge_.events("asked")]
+    assert all("VERDICT" in json.dumps(body) for body in bodies)
+    assert {body["model"] for body in bodies} == {"j"}
+    assert not [event for event in server.events("asked") if "VERDICT" in json.dumps(event["body"])]
+
+
+def test_equal_answers_to_a_question_are_judged_once(serve: Serve, viva: Viva) -> None:
+    # Without a seed all samples of a question are the same body, so the server gives them the same answer.
+    server, judge_ = serve(), serve(texts=["VERDICT: 1"])
+    ended = judge(viva, server, judge_, "--samples", 4)
+    assert ended.code == 0, ended.err
+    assert judge_.asked_each() == {1}
+    judged = sum(outcomes_by_kind(viva)[kind].total() for kind in JUDGED)
+    assert 4 * judge_.asked == judged
+    assert all(row["outcome"] in ("right", "partly") for row in viva.scores() if row["tags"]["format"] in JUDGED)
+
+
+def test_judge_samples_ask_so_often_and_take_the_mean(serve: Serve, viva: Viva) -> None:
+    server, judge_ = serve(), serve(texts=["VERDICT: 1", "VERDICT: 1", "VERDICT: 0"])
+    judge(viva, server, judge_, "--judge-samples", 3)
+    blanks = [row for row in viva.scores() if row["tags"]["format"] == "Fill-in-the-blank"]
+    assert blanks
+    assert {(round(row["value"], 3), row["outcome"]) for row in blanks} == {(0.667, "partly")}
+
+
+def test_an_unreadable_verdict_is_asked_for_again_at_most_twice(serve: Serve, viva: Viva) -> None:
+    server, judge_ = serve(), serve(texts=["Hm.", "VERDICT: yes", "VERDICT: 1"])
+    ended = judge(viva, server, judge_)
+    assert ended.code == 0, ended.err
+    assert judge_.asked_each() == {3}
+    assert all(row["outcome"] in ("right", "partly") for row in viva.scores() if row["tags"]["format"] in JUDGED)
+
+
+def test_without_a_readable_verdict_an_answer_stays_ungraded_and_resume_asks_again(serve: Serve, viva: Viva) -> None:
+    server, judge_ = serve(), serve(texts=["I would rather not."])
+    ended = judge(viva, server, judge_)
+    assert ended.code == 3
+    assert judge_.asked_each() == {3}
+    judged = [row for row in viva.scores() if row["tags"]["format"] in JUDGED]
+    assert {(row["outcome"], row["value"]) for row in judged} == {("ungraded", None)}
+    assert ended.overall["outcomes"]["ungraded"] == len(judged)
+    assert ended.overall["n"] == len(viva.scores())
+    asked = server.asked
+
+    judge_.control(texts=["VERDICT: 1"])
+    ended = viva.resume()
+    assert ended.code == 0, ended.err
+    assert judge_.asked_each() == {4}
+    assert server.asked == asked
+    assert "ungraded" not in ended.overall["outcomes"]
+
+
+def test_an_outage_of_the_judge_is_not_a_verdict(serve: Serve, viva: Viva) -> None:
+    server, judge_ = serve(), serve(faults={"500": 0.5}, texts=["VERDICT: 1"])
+    ended = judge(viva, server, judge_, "--attempts", 1)
+    assert ended.code == 3
+    outcomes = outcomes_by_kind(viva)
+    failed = len(judge_.events("fault"))
+    assert failed > 0
+    assert sum(outcomes[kind]["ungraded"] for kind in JUDGED) == failed
+    assert not any(outcomes[kind]["wrong"] for kind in JUDGED)
+
+
+def test_as_long_as_one_verdict_is_missing_resume_says_so(serve: Serve, viva: Viva) -> None:
+    # Equal answers share a verdict: those that are there must not make up for the one that is not.
+    server, judge_ = serve(), serve(texts=["VERDICT: 1"])
+    exam = find_benchmark("csbench").open(ExamSpec(benchmark="csbench"), None, None)
+    blank = next(question.text for question in exam.questions() if question.kind == "blank")
+    judge_.control(always={blank: "400"})
+    for command in (lambda: judge(viva, server, judge_, "--samples", 3), viva.resume):
+        ended = command()
+        assert ended.overall["outcomes"].get("ungraded", 0) == 3
+        assert ended.code == 3, ended.err
+
+
+# --- several models and endpoints
+
+
+def results(ended: Ended) -> dict[str, dict[str, Any]]:
+    """The overall cells by model."""
+    return {result["model"]: result["overall"] for result in ended.report["results"]}
+
+
+def test_two_models_of_one_endpoint_share_its_bound(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.02)
+    ended = viva.examine(server, "--model", "openai/n", "--concurrency", 6)
+    assert ended.code == 0, ended.err
+    assert server.state()["most"] == 6
+    assert {name: overall["n"] for name, overall in results(ended).items()} == {
+        "openai/m": SAMPLE,
+        "openai/n": SAMPLE,
+    }
+    assert Counter(event["body"]["model"] for event in server.events("asked")) == {"m": SAMPLE, "n": SAMPLE}
+
+
+def test_two_endpoints_are_asked_side_by_side_each_within_its_bound(serve: Serve, viva: Viva) -> None:
+    one, other = serve(latency=0.05), serve(latency=0.05)
+    models = ("--model", f"openai/m@{one.url}", "--model", f"openai/n@{other.url}")
+    ended = viva("run", "cmmlu", *models, "--concurrency", 5, "--run", "run", "--format", "json", *QUIET)
+    assert ended.code == 0, ended.err
+    assert one.asked == other.asked == SAMPLE
+    assert one.state()["most"] == other.state()["most"] == 5
+    spans = [[event["at"] for event in server.events("asked")] for server in (one, other)]
+    assert max(spans[0][0], spans[1][0]) < min(spans[0][-1], spans[1][-1]), "one after the other"
+
+
+def test_one_model_at_two_endpoints_is_two_results(serve: Serve, viva: Viva) -> None:
+    one, other = serve(texts=["A"]), serve(texts=["B"])
+    models = ("--model", f"openai/m@{one.url}", "--model", f"openai/m@{other.url}")
+    ended = viva("run", "cmmlu", *models, "--run", "run", "--format", "json", *QUIET)
+    assert ended.code == 0, ended.err
+    assert one.asked == other.asked == SAMPLE
+    cells = [result["overall"] for result in ended.report["results"]]
+    assert [cell["n"] for cell in cells] == [SAMPLE, SAMPLE]
+    assert set(results(ended)) == {f"openai/m@{one.url}", f"openai/m@{other.url}"}
+
+
+def test_a_dead_endpoint_does_not_keep_the_other_from_its_answers(serve: Serve, viva: Viva) -> None:
+    one, other = serve(), serve(key="sk-another")
+    models = ("--model", f"openai/m@{one.url}", "--model", f"openai/n@{other.url}")
+    ended = viva("run", "cmmlu", *models, "--run", "run", "--format", "json", *QUIET)
+    assert ended.code == 4
+    assert one.asked == SAMPLE
+    assert other.asked <= 2
+    assert "error" not in results(ended)[f"openai/m@{one.url}"]["outcomes"]
+    assert results(ended)[f"openai/n@{other.url}"]["outcomes"] == {"error": SAMPLE}
+
+
+# --- bounds and pace
+
+
+def test_concurrency_is_what_the_user_says(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.05)
+    assert viva.examine(server, "--concurrency", 12).code == 0
+    assert server.state()["most"] == 12
+
+
+def test_auto_concurrency_grows_while_the_server_keeps_up(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.05)
+    assert viva.examine(server, "--samples", 2, "--seed", 1).code == 0
+    assert 32 <= server.state()["most"] <= 2 * SAMPLE
+
+
+def test_bounds_and_paces_may_differ_by_provider(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.02)
+    ended = viva.examine(server, "--concurrency", 9, "--concurrency", "openai=3", "--limit", 30)
+    assert ended.code == 0
+    assert server.state()["most"] == 3
+    ended = viva.examine(server, "--requests-per-minute", "openai=1200", "--limit", 20, run="paced")
+    at = [event["at"] for event in server.events("asked")][30:]
+    assert at[-1] - at[0] >= 19 * 60 / 1200 - 0.1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--concurrency", "many"),
+        ("--concurrency", "opneai=3"),
+        ("--requests-per-minute", "-5"),
+        ("--requests-per-minute", "nan"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_refused_before_a_folder_is_made(
+    server: LocalServer, viva: Viva, wrong: tuple[str, str]
+) -> None:
+    ended = viva.examine(server, *wrong)
+    assert ended.code == 2, ended.err
+    assert wrong[0] in ended.err
+    assert server.asked == 0
+    assert not (viva.folder / "run").exists()

@@ -1,0 +1,147 @@
+"""A budget is never exceeded, with however many requests in flight, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from servers.fixtures import SAMPLE, LocalServer, Viva
+from viva.engine.budget import Budget, Price, worst_case
+from viva.types import Generate, Sampling, Usage
+
+Serve = Callable[..., LocalServer]
+PRICE = Price(1000.0, 2000.0)
+
+
+def request(prompt: str = "Which?", max_tokens: int = 10) -> Generate:
+    return Generate(question="1", sample=0, prompt=prompt, sampling=Sampling(max_tokens=max_tokens))
+
+
+def spend(budget: Budget, shares: list[float], workers: int) -> tuple[int, int]:
+    """Send one request after the other, `workers` at once; each comes to its share of the worst case.
+
+    Returns how many were sent, and how many were in flight at most.
+    """
+    waiting = list(shares)
+    sent = flying = most = 0
+
+    async def work() -> None:
+        nonlocal sent, flying, most
+        while waiting:
+            share = waiting.pop()
+            reserved = await budget.reserve(request(), PRICE)
+            if reserved is None:
+                return
+            sent += 1
+            flying += 1
+            most = max(most, flying)
+            if budget.max_requests is not None:
+                assert budget.requests <= budget.max_requests
+            for _ in range(int(share * 5)):
+                await asyncio.sleep(0)
+            flying -= 1
+            budget.settle(reserved, share * PRICE.cost(worst_case(request())))
+
+    async def all_of_them() -> None:
+        await asyncio.wait_for(asyncio.gather(*(work() for _ in range(workers))), 20)
+
+    asyncio.run(all_of_them())
+    return sent, most
+
+
+SHARES = st.lists(st.floats(0.0, 1.0), max_size=60)
+
+
+@settings(deadline=None, max_examples=60)
+@given(SHARES, st.integers(1, 20), st.integers(1, 80))
+def test_no_more_requests_are_sent_than_allowed(shares: list[float], workers: int, most: int) -> None:
+    budget = Budget(max_requests=most)
+    sent, _ = spend(budget, shares, workers)
+    assert sent == min(most, len(shares)) == budget.requests
+
+
+@settings(deadline=None, max_examples=60)
+@given(SHARES, st.integers(1, 20), st.floats(0.5, 40.0))
+def test_no_more_money_is_spent_than_allowed_and_none_is_left_that_would_do(
+    shares: list[float], workers: int, worth: float
+) -> None:
+    worst = PRICE.cost(worst_case(request()))
+    budget = Budget(max_cost=worth * worst)
+    sent, most_in_flight = spend(budget, shares, workers)
+    assert budget.cost <= worth * worst * (1 + 1e-9)
+    assert most_in_flight <= worth
+    assert sent == len(shares) or budget.cost + worst > worth * worst * (1 - 1e-9)
+
+
+def test_a_model_without_a_price_is_bounded_by_requests_alone() -> None:
+    async def reserve() -> list[float | None]:
+        budget = Budget(max_requests=3, max_cost=1e-9)
+        return [await budget.reserve(request(), None) for _ in range(4)]
+
+    assert asyncio.run(reserve()) == [0.0, 0.0, 0.0, None]
+
+
+@given(st.text(max_size=200), st.integers(1, 5000))
+def test_the_worst_case_covers_the_longest_reply_and_the_prompt(prompt: str, max_tokens: int) -> None:
+    usage = worst_case(request(prompt, max_tokens))
+    assert usage.output == max_tokens
+    assert usage.input >= len(prompt) / 4
+
+
+def test_a_price_is_per_million_tokens() -> None:
+    assert Price(3.0, 15.0).cost(Usage(1_000_000, 100_000)) == pytest.approx(4.5)
+
+
+@pytest.mark.parametrize("concurrency", ["4", "32"])
+def test_max_requests_counts_retries_and_is_never_exceeded(serve: Serve, viva: Viva, concurrency: str) -> None:
+    server = serve(faults={"500": 0.2}, latency=0.01)
+    ended = viva.examine(server, "--max-requests", 40, "--concurrency", concurrency)
+    assert ended.code == 3
+    assert server.asked == 40
+    assert "viva resume run" in ended.err
+    assert len(viva.answered()) == 40 - len(server.events("fault"))
+    assert ended.overall["n"] == SAMPLE
+    assert viva.resume().code == 0
+
+
+def billed(server: LocalServer) -> float:
+    """What the server's answers cost at PRICE."""
+    return sum(PRICE.cost(Usage(len(event["prompt"]) // 4, 1)) for event in server.events("answered"))
+
+
+def test_max_cost_is_never_exceeded_with_many_requests_in_flight(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.02)
+    money = ("--price", "1000/2000", "--max-cost")
+    ended = viva.examine(server, *money, 3, "--max-tokens", 10, "--concurrency", 64)
+    assert ended.code == 3
+    assert 1.0 < billed(server) <= 3.0
+    assert server.asked == len(viva.answered()) < SAMPLE
+    assert viva.resume(*money, 1000).code == 0
+    assert server.asked == SAMPLE
+
+
+def test_a_reply_that_does_not_say_what_it_used_is_booked_at_its_worst(serve: Serve, viva: Viva) -> None:
+    server = serve(usage=False)
+    ended = viva.examine(server, "--price", "0/1000000", "--max-tokens", 10, "--max-cost", 50, "--concurrency", 2)
+    assert ended.code == 3
+    assert server.asked == 5
+
+
+def test_an_attempt_that_timed_out_may_be_billed_and_is_booked_at_its_worst(serve: Serve, viva: Viva) -> None:
+    server = serve(faults={"hang": 1.0})
+    money = ("--price", "0/1000000", "--max-tokens", 10, "--max-cost", 50)
+    ended = viva.examine(server, *money, "--concurrency", 2, "--timeout", 0.2, "--attempts", 1, "--limit", 12)
+    assert ended.code == 3
+    assert server.asked == 5
+
+
+def test_a_budget_without_a_price_is_refused_before_anything_is_asked(server: LocalServer, viva: Viva) -> None:
+    ended = viva.examine(server, "--max-cost", 1)
+    assert ended.code == 2
+    assert "--price" in ended.err
+    assert server.asked == 0
+    assert not (viva.folder / "run").exists()

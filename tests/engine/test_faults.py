@@ -1,0 +1,214 @@
+"""A server that fails in every known way must cost time, and never an answer, a wrong score, or the run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.sample import FIRST, ONE
+from servers.faults import FAULTS, WAIT
+from servers.fixtures import SAMPLE, LocalServer, Viva, wait_until
+
+Serve = Callable[..., LocalServer]
+PATIENT = ("--concurrency", 32, "--timeout", 1, "--question-timeout", 60)
+MIXED = dict.fromkeys(FAULTS, 0.3 / len(FAULTS))
+RARE = dict.fromkeys(FAULTS, 0.01)
+
+
+def check_every_answer(viva: Viva, server: LocalServer, run: str = "run") -> None:
+    """Each question has one answer in the journal: the very one that the server gave to its prompt."""
+    given = {event["prompt"]: event["text"] for event in server.events("answered")}
+    answers = [entry for entry in viva.entries(run) if "error" not in entry]
+    assert len(answers) == len({entry["question"] for entry in answers}) == SAMPLE
+    assert sorted(entry["text"] for entry in answers) == sorted(given.values())
+    assert server.answered_each() == {1}
+
+
+def check_no_zero_for_an_outage(viva: Viva, report: dict[str, Any], unanswered: set[str]) -> None:
+    """What was not answered is an error without a value, in the denominator and not in the mean."""
+    rows = viva.scores()
+    assert len({row["question"] for row in rows}) == len(rows) == SAMPLE
+    assert {row["question"] for row in rows if row["outcome"] == "error"} == unanswered
+    assert all((row["value"] is None) == (row["outcome"] == "error") for row in rows)
+    answered = [row["value"] for row in rows if row["value"] is not None]
+    assert report["n"] == SAMPLE
+    assert report["outcomes"].get("error", 0) == len(unanswered)
+    assert report["floor"] == pytest.approx(sum_by_subject(rows, 0.0))
+    assert report["ceiling"] == pytest.approx(sum_by_subject(rows, 1.0))
+    assert (report["mean"] is None) == (not answered)
+    if answered:
+        assert report["floor"] <= report["mean"] <= report["ceiling"]
+
+
+def sum_by_subject(rows: list[dict[str, Any]], unknown: float) -> float:
+    """The macro average over subjects with `unknown` for what has no value."""
+    subjects: dict[str, list[float]] = {}
+    for row in rows:
+        subjects.setdefault(row["tags"]["subject"], []).append(unknown if row["value"] is None else row["value"])
+    return sum(sum(values) / len(values) for values in subjects.values()) / len(subjects)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_every_fifth_reply_costs_no_answer(serve: Serve, viva: Viva, fault: str) -> None:
+    server = serve(faults={fault: 0.2})
+    ended = viva.examine(server, "--concurrency", 32, "--timeout", 1, "--attempts", 1)
+    assert ended.code == 3, ended.err
+    assert "viva resume run" in ended.err
+    lost = {event["hash"] for event in server.events("fault")}
+    unanswered = {entry["question"] for entry in viva.entries() if "error" in entry}
+    assert 5 < len(unanswered) == len(lost) < SAMPLE / 2
+    assert len(viva.entries()) == SAMPLE
+    check_no_zero_for_an_outage(viva, ended.overall, unanswered)
+
+    # With the usual patience every fault is asked again, and only what was missing is asked at all.
+    ended = viva.resume(*PATIENT)
+    assert ended.code == 0, ended.err
+    assert server.asked == SAMPLE + len(server.events("fault"))
+    assert {name for name, count in server.counts().items() if count["asked"] > 1} == lost
+    check_every_answer(viva, server)
+    check_no_zero_for_an_outage(viva, ended.overall, set())
+
+
+def test_all_faults_at_once_are_asked_again_until_all_is_answered(serve: Serve, viva: Viva) -> None:
+    server = serve(faults=MIXED)
+    ended = viva.examine(server, *PATIENT)
+    assert ended.code == 0, ended.err
+    check_every_answer(viva, server)
+    faults = server.events("fault")
+    assert len(faults) > 15
+    assert server.asked == SAMPLE + len(faults)
+
+
+def test_all_faults_at_once_leave_what_they_leave_to_a_healthy_server(serve: Serve, viva: Viva) -> None:
+    server = serve(faults=MIXED)
+    ended = viva.examine(server, "--concurrency", 32, "--timeout", 1, "--attempts", 1)
+    assert ended.code == 3
+    lost = {event["hash"] for event in server.events("fault")}
+    check_no_zero_for_an_outage(viva, ended.overall, {e["question"] for e in viva.entries() if "error" in e})
+    server.control(faults={})
+    assert viva.resume().code == 0
+    counts = server.counts()
+    assert {name: counts[name]["asked"] for name in counts if counts[name]["asked"] > 1} == dict.fromkeys(lost, 2)
+    check_every_answer(viva, server)
+
+
+def test_all_faults_at_once_lose_nothing_with_adaptive_concurrency(serve: Serve, viva: Viva) -> None:
+    server = serve(faults=RARE, latency=0.01)
+    ended = viva.examine(server, "--timeout", 1, "--samples", 2, "--seed", 11)
+    assert ended.code == 0, ended.err
+    assert ended.overall["n"] == 2 * SAMPLE
+    assert "error" not in ended.overall["outcomes"]
+    assert len(server.counts()) == 2 * SAMPLE
+    assert server.answered_each() == {1}
+    assert len(server.events("fault")) > 10
+
+
+def test_a_server_that_names_a_time_is_left_alone_until_then(serve: Serve, viva: Viva) -> None:
+    server = serve(faults=dict.fromkeys(["429-seconds", "429-date", "429-milliseconds"], 0.07))
+    assert viva.examine(server, *PATIENT).code == 0
+    again = {(event["hash"], event["number"]): event["at"] for event in server.events("asked")}
+    refused = server.events("fault")
+    assert {event["fault"] for event in refused} == {"429-seconds", "429-date", "429-milliseconds"}
+    for event in refused:
+        came = again[event["hash"], event["number"] + 1]
+        assert event["until"] - 0.05 <= came <= event["until"] + 2 * WAIT + 1.5
+
+
+@pytest.mark.parametrize("value", ["0", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_a_server_that_says_at_once_and_does_not_mean_it_is_not_asked_to_exhaustion(
+    serve: Serve, viva: Viva, value: str
+) -> None:
+    # A date in the past is what a clock that goes wrong makes of an honest answer.
+    server = serve(verbatim="{}", status=429, headers={"Retry-After": value})
+    going = viva.start(*viva.examining(server, "--concurrency", 8))
+    wait_until(lambda: server.asked >= 1, "a request")
+    time.sleep(1.5)
+    server.control(verbatim="", status=200, headers={})
+    ended = going.ended(30)
+    assert ended.code == 0, ended.err
+    assert server.answered_each() == {1}
+
+
+def test_a_server_that_names_an_hour_is_left_alone_and_does_not_hold_the_run(serve: Serve, viva: Viva) -> None:
+    server = serve(verbatim="{}", status=429, headers={"Retry-After": "3600"})
+    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 3, timeout=20)
+    assert ended.code in (3, 4), ended.err
+    assert ended.overall["outcomes"] == {"error": SAMPLE}
+    assert server.asked <= 24
+    assert "viva resume run" in ended.err
+
+
+def test_an_overloaded_server_finds_the_bound_it_can_bear(serve: Serve, viva: Viva) -> None:
+    server = serve(capacity=6, latency=0.02)
+    ended = viva.examine(server, "--timeout", 5, "--samples", 2, "--seed", 1)
+    assert ended.code == 0, ended.err
+    assert server.answered_each() == {1}
+    assert server.events("refused")
+
+
+def test_one_question_that_always_fails_costs_only_itself(serve: Serve, viva: Viva) -> None:
+    server = serve(always={ONE: "cut"})
+    ended = viva.examine(server, *PATIENT, "--attempts", 3)
+    assert ended.code == 3
+    assert ended.overall["outcomes"]["error"] == 1
+    assert sorted(count["asked"] for count in server.counts().values()) == [1] * (SAMPLE - 1) + [3]
+    (lost,) = [entry for entry in viva.entries() if "error" in entry]
+    assert lost["attempts"] == 3
+    assert "body" in str(lost["error"])
+
+
+def test_a_question_that_is_refused_is_not_asked_again_in_the_same_run(serve: Serve, viva: Viva) -> None:
+    server = serve(always={ONE: "400"})
+    ended = viva.examine(server, *PATIENT)
+    assert ended.code == 3
+    assert ended.overall["n"] == SAMPLE
+    assert ended.overall["outcomes"]["error"] == 1
+    assert server.asked_each() == {1}
+    assert viva.resume().code == 3
+    assert server.asked == SAMPLE + 1
+    server.control(always={})
+    assert viva.resume().code == 0
+    assert server.asked == SAMPLE + 2
+
+
+def test_a_server_that_is_not_there_leaves_everything_unanswered_and_nothing_wrong(
+    server: LocalServer, viva: Viva
+) -> None:
+    server.stop()
+    ended = viva.examine(server, "--attempts", 1, "--concurrency", 32)
+    assert ended.code == 3
+    assert ended.overall["outcomes"] == {"error": SAMPLE}
+    assert ended.overall["mean"] is None
+    assert (ended.overall["floor"], ended.overall["ceiling"]) == (0.0, 1.0)
+
+
+def test_a_timeout_bounds_one_attempt_and_the_question_timeout_all_of_them(serve: Serve, viva: Viva) -> None:
+    server = serve(always={ONE: "hang"})
+    ended = viva.examine(server, "--concurrency", 32, "--timeout", 0.4, "--question-timeout", 2)
+    assert ended.code == 3
+    (lost,) = [entry for entry in viva.entries() if "error" in entry]
+    asked = [event["at"] for event in server.events("asked") if ONE in event["body"]["messages"][-1]["content"]]
+    assert 2 <= len(asked) == lost["attempts"] < 8
+    assert asked[-1] - asked[0] < 2
+
+
+def test_a_pace_slower_than_the_question_timeout_still_answers_everything(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.1)
+    pace = ("--requests-per-minute", 1800, "--concurrency", 96, "--question-timeout", 1)
+    ended = viva.examine(server, *pace)
+    assert ended.code == 0, ended.err
+    at = sorted(event["at"] for event in server.events("asked"))
+    assert at[-1] - at[0] >= 0.9 * (SAMPLE - 1) * 60 / 1800
+
+
+def test_a_first_question_that_hangs_keeps_the_others_waiting_for_a_moment_only(serve: Serve, viva: Viva) -> None:
+    server = serve(always={FIRST: "hang"})
+    going = viva.start(*viva.examining(server, "--timeout", 6.5, "--attempts", 1))
+    ended = going.ended(40)
+    assert ended.code == 3
+    assert ended.overall["outcomes"]["error"] == 1
+    at = [event["at"] for event in server.events("asked")]
+    assert 0 < at[1] - at[0] < 6.4

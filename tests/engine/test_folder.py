@@ -1,0 +1,230 @@
+"""A run folder that is torn, damaged, full, read-only, of a newer Viva, or in somebody else's hands."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.sample import ONE
+from servers.fixtures import SAMPLE, LocalServer, Viva, wait_until
+
+Serve = Callable[..., LocalServer]
+MEGABYTE = 1 << 20
+OFFLINE = ("run", "cmmlu", "--model", "baseline/random", "--progress", "quiet", "--format", "json", "--run", "run")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder; the lock's own does not count."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != ".lock"}
+
+
+def test_a_torn_last_line_is_set_aside_and_its_question_asked_again(viva: Viva) -> None:
+    assert viva(*OFFLINE).code == 0
+    journal = viva.folder / "run" / "responses.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    torn = lines[-1][:-20]
+    journal.write_bytes(b"".join(lines[:-1]) + torn)
+    before = viva.scores()
+
+    ended = viva("score", "run", "--format", "json")
+    assert ended.code == 3
+    assert ended.overall["outcomes"]["error"] == 1
+    ended = viva.resume()
+    assert ended.code == 0, ended.err
+    assert len(viva.answered()) == len(viva.entries()) == SAMPLE
+    assert viva.scores() == before
+    assert torn in b"".join(path.read_bytes() for path in journal.parent.glob("*.torn"))
+
+
+def test_a_damaged_line_in_the_middle_is_named_and_can_be_taken_out(viva: Viva) -> None:
+    assert viva(*OFFLINE).code == 0
+    journal = viva.folder / "run" / "responses.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines[:40], lines[40][:50] + b"\n", *lines[41:]]))
+    before = contents(journal.parent)
+    for command in ("resume", "score"):
+        ended = viva(command, "run")
+        assert ended.code == 5, ended.err
+        assert "responses.jsonl, line 41" in ended.err
+        assert "Traceback" not in ended.err
+    assert contents(journal.parent) == before
+
+    journal.write_bytes(b"".join([*lines[:40], *lines[41:]]))  # as the message says
+    assert viva.resume().code == 0
+    assert len(viva.answered()) == SAMPLE
+
+
+def test_a_second_writer_is_refused_while_the_first_goes_on(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=1.0)
+    first = viva.start(*viva.examining(server, "--concurrency", 4))
+    wait_until(lambda: server.asked >= 5, "the first requests")
+    for command, why in (
+        (("resume", "run"), "another process"),
+        (("score", "run"), "another process"),
+        (tuple(viva.examining(server)), "holds a run already"),
+    ):
+        ended = viva(*command)
+        assert ended.code == 5, ended.err
+        assert why in ended.err
+    assert first.process.poll() is None, "the first run ended before the others were refused"
+    server.control(latency=0.0)
+    assert first.ended().code == 0
+    assert server.asked == SAMPLE
+    assert len(viva.entries()) == SAMPLE
+
+
+def test_a_finished_run_is_not_begun_again_in_the_same_folder(viva: Viva) -> None:
+    assert viva(*OFFLINE).code == 0
+    before = contents(viva.folder / "run")
+    ended = viva(*OFFLINE)
+    assert ended.code == 5
+    assert "viva resume run" in ended.err
+    assert contents(viva.folder / "run") == before
+
+
+def test_a_run_of_a_newer_viva_is_left_as_it_is(viva: Viva) -> None:
+    assert viva(*OFFLINE).code == 0
+    path = viva.folder / "run" / "run.json"
+    record = json.loads(path.read_text())
+    record |= {"format": record["format"] + 1, "viva": "99.1", "exams": "in a way that nobody knows yet"}
+    path.write_text(json.dumps(record))
+    before = contents(viva.folder / "run")
+    for command in ("resume", "score"):
+        ended = viva(command, "run")
+        assert ended.code == 5
+        assert "99.1" in ended.err
+        assert "upgrade" in ended.err
+    assert contents(viva.folder / "run") == before
+
+
+@pytest.mark.parametrize("content", [b"", b'{"format": 1}', b"\xff\xfe"])
+def test_a_damaged_run_json_is_named(viva: Viva, content: bytes) -> None:
+    (viva.folder / "run").mkdir()
+    (viva.folder / "run" / "run.json").write_bytes(content)
+    ended = viva("resume", "run")
+    assert ended.code == 5
+    assert "run.json" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_folder_that_is_no_run_is_named(viva: Viva) -> None:
+    for name in ("absent", "."):
+        ended = viva("resume", name)
+        assert ended.code in (2, 5)
+        assert name in ended.err
+
+
+def without_the_power_to_override() -> None:
+    """Root may write where the mode says read-only; a child without this capability may not, as other users."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP: what exec will not give back
+
+
+def test_a_read_only_place_is_refused_before_anything_is_asked(server: LocalServer, viva: Viva) -> None:
+    locked = viva.folder / "locked"
+    locked.mkdir()
+    locked.chmod(0o555)
+    ended = viva.examine(server, run="locked/run", preexec_fn=without_the_power_to_override)
+    locked.chmod(0o755)
+    assert ended.code == 5, ended.err
+    assert "locked/run" in ended.err
+    assert server.asked == 0
+
+
+def test_a_read_only_run_can_be_looked_at_and_not_gone_on_with(server: LocalServer, viva: Viva) -> None:
+    server.control(always={ONE: "400"})
+    assert viva.examine(server).code == 3
+    asked = server.asked
+    run = viva.folder / "run"
+    for path in run.iterdir():
+        path.chmod(0o444)
+    run.chmod(0o555)
+    try:
+        ended = viva.resume(preexec_fn=without_the_power_to_override)
+        assert ended.code == 5, ended.err
+        assert "run" in ended.err
+        assert "Traceback" not in ended.err
+        assert server.asked == asked
+        assert viva("show", "run", "--limit", 1, preexec_fn=without_the_power_to_override).code == 0
+    finally:
+        run.chmod(0o755)
+
+
+@pytest.fixture
+def small_disk(viva: Viva) -> Iterator[Path]:
+    """A file system of 8 MiB, mounted as the folder `disk`."""
+    disk = viva.folder / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("a full disk needs root: it mounts a small tmpfs")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a full disk needs the right to mount a tmpfs: {mounted.stderr.strip()}")
+    yield disk
+    viva.stop()
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+@pytest.mark.parametrize("concurrency", ["16", "auto"])
+def test_on_a_full_disk_asking_stops_and_no_answer_that_came_is_lost(
+    serve: Serve, viva: Viva, small_disk: Path, concurrency: str
+) -> None:
+    server = serve(padding=MEGABYTE // 6, latency=0.01)
+    run = "disk/run"
+    ended = viva.examine(server, "--concurrency", concurrency, run=run)
+    assert ended.code == 5, ended.err
+    assert "full" in ended.err
+    assert "Traceback" not in ended.err
+    answered = server.events("answered")
+    assert 20 <= len(answered) == len(server.events("asked")) < SAMPLE
+    assert len(viva.answered(run)) == len(viva.entries(run)) == len(answered)
+    journal = small_disk / "run" / "responses.jsonl"
+    assert journal.read_bytes().endswith(b"\n")
+
+    subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+    ended = viva.resume(run=run)
+    assert ended.code == 0, ended.err
+    assert server.asked_each() == {1}
+    assert len(viva.answered(run)) == SAMPLE
+
+
+def test_on_a_disk_that_is_full_already_nothing_is_asked(serve: Serve, viva: Viva, small_disk: Path) -> None:
+    server = serve()
+    (small_disk / "somebody's").write_bytes(b"x" * 7 * MEGABYTE)
+    ended = viva.examine(server, run="disk/run")
+    assert ended.code == 5, ended.err
+    assert "room" in ended.err
+    assert "Traceback" not in ended.err
+    assert server.asked == 0
+    (small_disk / "somebody's").unlink()
+    assert viva.resume(run="disk/run").code == 0
+    assert server.asked == SAMPLE
+
+
+def test_at_the_largest_size_that_a_file_may_have_no_line_is_torn(serve: Serve, viva: Viva) -> None:
+    server = serve(padding=MEGABYTE // 4)
+
+    def limit_file_size() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5 * MEGABYTE, 5 * MEGABYTE))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    ended = viva.examine(server, "--concurrency", 2, "--limit", 40, preexec_fn=limit_file_size)
+    assert ended.code == 5, ended.err
+    assert "Traceback" not in ended.err
+    assert (viva.folder / "run" / "responses.jsonl").read_bytes().endswith(b"\n")
+    held = len(viva.answered())
+    assert held >= 15
+    asked = server.asked
+    assert viva.resume().code == 0
+    assert server.asked == asked + 40 - held

@@ -1,0 +1,82 @@
+"""Ctrl-C once finishes what is in flight, twice stops at once; either way nothing that came is lost."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+
+from engine.sample import ONE
+from servers.fixtures import SAMPLE, LocalServer, Viva, wait_until
+
+Serve = Callable[..., LocalServer]
+CONCURRENCY = 8
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_finishes_what_is_in_flight_and_says_how_to_go_on(
+    serve: Serve, viva: Viva, number: signal.Signals
+) -> None:
+    server = serve(latency=0.3)
+    going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY))
+    wait_until(lambda: server.asked >= 2 * CONCURRENCY, "the second round of requests")
+    going.signal(number)
+    ended = going.ended(20)
+    assert ended.code == 130
+    assert "viva resume run" in ended.err
+    assert "Traceback" not in ended.err
+    asked = server.asked
+    assert asked <= 4 * CONCURRENCY
+    assert len(server.events("answered")) == asked == len(viva.answered()) == len(viva.entries())
+    assert ended.overall["n"] == SAMPLE
+    assert ended.overall["outcomes"]["error"] == SAMPLE - asked
+
+    server.control(latency=0.0)
+    assert viva.resume().code == 0
+    assert server.asked == SAMPLE
+
+
+def test_the_second_signal_stops_at_once(serve: Serve, viva: Viva) -> None:
+    server = serve(always={ONE: "hang"})
+    going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY))
+    wait_until(lambda: len(server.events("answered")) >= SAMPLE - 1, "all answers but one")
+    going.signal(signal.SIGINT)
+    with pytest.raises(AssertionError, match=r"waited 0\.7 s"):
+        wait_until(lambda: going.process.poll() is not None, "an end that must not come", 0.7)
+    going.signal(signal.SIGINT)
+    sent = time.monotonic()
+    ended = going.ended(20)
+    assert time.monotonic() - sent < 10
+    assert ended.code == 130
+    assert "viva resume run" in ended.err
+    assert "Traceback" not in ended.err
+    assert len(viva.answered()) == SAMPLE - 1
+    assert ended.overall["outcomes"]["error"] == 1
+
+
+def test_a_signal_while_it_waits_to_try_again_ends_the_waiting(serve: Serve, viva: Viva) -> None:
+    server = serve(verbatim="{}", status=429, headers={"Retry-After": "30"})
+    going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY))
+    wait_until(lambda: server.asked >= 1, "a request")
+    time.sleep(0.3)
+    going.signal(signal.SIGINT)
+    ended = going.ended(15)
+    assert ended.code == 130
+    assert "viva resume run" in ended.err
+
+
+def test_a_signal_while_requests_wait_for_the_budget_sends_no_more_of_them(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.4)
+    # The budget is worth some four replies at a time: the other workers wait for what those leave.
+    money = ("--price", "0/1000000", "--max-tokens", "10", "--max-cost", "45")
+    going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY, *money))
+    wait_until(lambda: server.asked >= 6, "the second round of requests")
+    going.signal(signal.SIGINT)
+    wait_until(lambda: "finishing" in going.errors(), "word that the signal came")
+    asked = server.asked
+    ended = going.ended(20)
+    assert ended.code == 130
+    assert server.asked == asked
+    assert len(viva.answered()) == asked

@@ -1,0 +1,113 @@
+"""The key of a request covers everything that its reply depends on, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viva.engine.keys import Keys
+from viva.models import Endpoint, connect
+from viva.types import Generate, Message, Prompt, Sampling
+
+SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=100, seed=3, stop=("\n",))
+REQUEST = Generate(question="law/3", sample=2, prompt=(Message("user", "Which?"),), sampling=SAMPLING)
+
+
+def key(
+    model: str = "openai/m",
+    url: str = "http://127.0.0.1:1/v1",
+    seed: int = 0,
+    sampling: Sampling = SAMPLING,
+    scope: str = "cmmlu",
+    **changed: Any,
+) -> bytes:
+    """The key of REQUEST with something changed."""
+    request: dict[str, Any] = {"question": "law/3", "sample": 2, "prompt": REQUEST.prompt, **changed}
+    identity = connect(model, Endpoint(base_url=url, seed=seed)).identity
+    return Keys(identity, sampling, scope).of(Generate(sampling=sampling, **request))
+
+
+def drawn(**changed: Any) -> dict[str, Any]:
+    """SAMPLING with something changed."""
+    return {"sampling": msgspec.structs.replace(SAMPLING, **changed)}
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "model": {"model": "openai/m2"},
+    "endpoint": {"url": "http://127.0.0.1:2/v1"},
+    "endpoint in the model's name": {"model": "openai/m@http://127.0.0.1:3/v1"},
+    "provider": {"model": "baseline/random"},
+    "benchmark": {"scope": "csbench"},
+    "question": {"question": "law/4"},
+    "sample": {"sample": 3},
+    "prompt": {"prompt": (Message("user", "Which? "),)},
+    "a message more": {"prompt": (Message("system", ""), Message("user", "Which?"))},
+    "role": {"prompt": (Message("assistant", "Which?"),)},
+    "text instead of messages": {"prompt": "Which?"},
+    "temperature": drawn(temperature=0.6),
+    "temperature of the server": drawn(temperature=None),
+    "temperature 0": drawn(temperature=0.0),
+    "top_p": drawn(top_p=None),
+    "max_tokens": drawn(max_tokens=101),
+    "max_tokens of the server": drawn(max_tokens=None),
+    "seed": drawn(seed=4),
+    "no seed": drawn(seed=None),
+    "stop": drawn(stop=()),
+    "baseline's seed": {"model": "baseline/random", "seed": 1},
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_one_thing_changed_is_another_key(what: str) -> None:
+    assert key(**CHANGES[what]) != key()
+
+
+def test_all_those_keys_differ_from_each_other() -> None:
+    keys = [key(), *(key(**change) for change in CHANGES.values())]
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_same_request_has_the_same_key_every_time() -> None:
+    assert key() == key()
+    assert len(key()) == 16
+
+
+def test_what_no_model_sees_is_not_in_the_key() -> None:
+    assert key(legal=("A", "B"), options=("one", "two")) == key()
+
+
+def test_an_address_in_the_name_or_in_the_option_is_the_same_address() -> None:
+    assert key(model="openai/m@http://127.0.0.1:9/v1") == key(url="http://127.0.0.1:9/v1/chat/completions")
+
+
+def test_a_judges_key_leaves_the_question_out_so_that_equal_answers_are_judged_once() -> None:
+    keys = Keys({"provider": "openai", "model": "j"}, SAMPLING, "judge")
+
+    def of(question: str, prompt: Prompt = "Is it?", sample: int = 0) -> bytes:
+        request = Generate(question=question, sample=sample, prompt=prompt, sampling=SAMPLING)
+        return keys.of(request, own_question=False)
+
+    assert of("1") == of("2")
+    assert of("1", "Is it not?") != of("1")
+    assert of("1", sample=1) != of("1")
+
+
+TEXTS: st.SearchStrategy[str] = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+PROMPTS: st.SearchStrategy[Prompt] = st.one_of(
+    TEXTS,
+    st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), TEXTS), max_size=3).map(tuple),
+)
+REQUESTS = st.tuples(TEXTS, st.integers(0, 3), PROMPTS)
+
+
+@settings(deadline=None)
+@given(REQUESTS, REQUESTS)
+def test_two_requests_share_a_key_only_if_they_are_equal(
+    one: tuple[str, int, Prompt], other: tuple[str, int, Prompt]
+) -> None:
+    keys = [key(question=question, sample=sample, prompt=prompt) for question, sample, prompt in (one, other)]
+    assert (keys[0] == keys[1]) == (one == other)

@@ -1,0 +1,143 @@
+"""kill -9 at any moment loses only what was in flight.
+
+VIVA_KILLS=50 pytest tests/engine/test_kill.py -k random_moments -s     the long form; VIVA_SEED=N for other moments
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import time
+from collections.abc import Callable
+
+import pytest
+
+from engine.sample import prompts
+from servers.fixtures import SAMPLE, Going, LocalServer, Viva, wait_until
+
+Serve = Callable[..., LocalServer]
+KILLS = int(os.environ.get("VIVA_KILLS", "6"))
+SEED = int(os.environ.get("VIVA_SEED", "0"))
+CONCURRENCY = 8
+SEEDED = 5
+"""The seed of sample 0, so that a body tells its sample."""
+
+
+@dataclasses.dataclass
+class Victim:
+    """A run that is killed again and again, and what was true after each kill."""
+
+    viva: Viva
+    server: LocalServer
+    run: str
+    arguments: tuple[object, ...]
+    kills: list[tuple[int, set[tuple[str, int]]]] = dataclasses.field(default_factory=list)
+    """How many requests the server had seen, and what the journal held."""
+
+    def go_on(self) -> Going:
+        """Resume; a run that was killed before it had a run.json is begun again."""
+        if (self.viva.folder / self.run / "run.json").exists():
+            quiet = ("--format", "json", "--progress", "quiet", "--concurrency", CONCURRENCY)
+            return self.viva.start("resume", self.run, *quiet)
+        return self.viva.start(*self.viva.examining(self.server, *self.arguments, run=self.run))
+
+    def journaled(self) -> set[tuple[str, int]]:
+        """What the journal holds now; nothing when there is none."""
+        there = (self.viva.folder / self.run / "responses.jsonl").exists()
+        return self.viva.answered(self.run) if there else set()
+
+    def kill(self, draw: random.Random, step: int) -> bool:
+        """By the clock, while it starts, or by the number of requests. Says whether there was something to kill."""
+        mark = self.server.asked + draw.randrange(2 * step)
+        going = self.go_on()
+        if draw.random() < 0.3:
+            time.sleep(draw.uniform(0.0, 0.6))
+        else:
+            wait_until(lambda: going.process.poll() is not None or self.server.asked >= mark, f"{mark} requests")
+            time.sleep(draw.uniform(0.0, 0.02))
+        alive = going.process.poll() is None
+        going.kill()
+        if alive:
+            self.kills.append((len(self.server.events("asked")), self.journaled()))
+        return alive
+
+
+@pytest.mark.timeout(60 + 20 * KILLS)
+def test_killed_at_random_moments_every_question_is_answered_once_and_scores_are_the_same(
+    serve: Serve, viva: Viva
+) -> None:
+    draw = random.Random(SEED)
+    kills = again = runs = 0
+    total = 3 * SAMPLE
+    while kills < KILLS:
+        server = serve(latency=0.03)
+        wanted = min(10, KILLS - kills)
+        victim = Victim(viva, server, f"run{runs}", ("--samples", 3, "--seed", SEEDED, "--concurrency", CONCURRENCY))
+        while len(victim.kills) < wanted and victim.kill(draw, total // (wanted + 4)):
+            pass
+        ended = victim.go_on().ended(120)
+        assert ended.code == 0, ended.err
+        again += check_survivor(victim, total)
+        kills += len(victim.kills)
+        server.control(latency=0.0)
+        assert viva.examine(server, *victim.arguments, run=f"unkilled{runs}").code == 0
+        assert viva.scores(victim.run) == viva.scores(f"unkilled{runs}")
+        runs += 1
+    print(
+        f"\n{kills} kills in {runs} runs of {total} questions: all answered, {again} asked again, "
+        f"none of them journaled before; {kills * CONCURRENCY} could have been in flight"
+    )
+
+
+def check_survivor(victim: Victim, total: int) -> int:
+    """Everything is answered once, nothing that was journaled was asked again. Returns how many were asked again."""
+    server, viva = victim.server, victim.viva
+    entries = viva.entries(victim.run)
+    assert len(entries) == len(viva.answered(victim.run)) == total
+    questions = {prompt: question.id for prompt, question in prompts().items()}
+    asked = [
+        (questions[event["body"]["messages"][-1]["content"]], event["body"]["seed"] - SEEDED)
+        for event in server.events("asked")
+    ]
+    assert set(asked) == viva.answered(victim.run)
+    assert len(asked) - total <= len(victim.kills) * CONCURRENCY
+    held_before: set[tuple[str, int]] = set()
+    for seen, held in victim.kills:
+        assert held_before <= held, "an answer that was in the journal is gone"
+        assert not held & set(asked[seen:]), "an answer that was in the journal was asked for again"
+        held_before = held
+    given = {(questions[event["prompt"]], event["seed"] - SEEDED): event["text"] for event in server.events("answered")}
+    assert {(entry["question"], entry.get("sample", 0)): entry["text"] for entry in entries} == given
+    return len(asked) - total
+
+
+def test_what_a_killed_run_had_journaled_is_not_asked_again(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.05)
+    going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY, "--seed", 1))
+    wait_until(lambda: len(server.events("answered")) >= 40, "40 answers")
+    going.kill()
+    held = len(viva.answered())
+    assert held >= 40 - CONCURRENCY
+    before = server.asked
+    assert viva.resume().code == 0
+    assert server.asked - before == SAMPLE - held
+    assert before - held <= CONCURRENCY
+
+
+def test_killed_while_it_writes_long_replies_no_torn_line_is_accepted(serve: Serve, viva: Viva) -> None:
+    size = 2 << 20
+    server = serve(padding=size)
+    victim = Victim(viva, server, "run", ("--limit", 16, "--concurrency", 4))
+    draw = random.Random(SEED)
+    for mark in (4, 8, 12):
+        going = victim.go_on()
+        wait_until(lambda mark=mark: server.asked >= mark, f"{mark} requests")
+        time.sleep(draw.uniform(0.0, 0.05))
+        going.kill()
+    ended = victim.go_on().ended()
+    assert ended.code == 0, ended.err
+    entries = viva.entries()
+    assert len(entries) == len({entry["question"] for entry in entries}) == 16
+    assert {len(entry["text"]) for entry in entries} == {1 + size}
+    assert (viva.folder / "run" / "responses.jsonl").read_bytes().count(b"\n") == 16

@@ -1,0 +1,135 @@
+"""A key or a model that the server refuses: said once, with the way out, and the key never shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from servers.fixtures import SAMPLE, Ended, LocalServer, Viva
+
+Serve = Callable[..., LocalServer]
+KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
+
+
+def check_key_is_nowhere(viva: Viva, ended: Ended, key: str = KEY) -> None:
+    """Not the key, nor a piece of it that would help anybody, in the streams or in any file that Viva wrote."""
+    places = {"stdout": ended.out, "stderr": ended.err}
+    for path in viva.folder.rglob("*"):
+        if path.is_file():
+            places[str(path)] = path.read_bytes().decode("utf-8", "replace")
+    for start in range(len(key) - 11):
+        piece = key[start : start + 12]
+        shown = [place for place, text in places.items() if piece in text]
+        assert not shown, f"{piece!r} of the key is in {shown}"
+
+
+@pytest.mark.parametrize("concurrency", ["auto", "64"])
+def test_a_bad_key_is_refused_once_and_never_shown(serve: Serve, viva: Viva, concurrency: str) -> None:
+    server = serve(key="sk-another", echo=True)
+    viva.environment["OPENAI_API_KEY"] = KEY
+    ended = viva.examine(server, "--concurrency", concurrency)
+    assert ended.code == 4
+    assert server.asked <= 2
+    assert "401" in ended.err
+    assert "key" in ended.err
+    assert "viva resume run" in ended.err
+    assert ended.overall["outcomes"] == {"error": SAMPLE}
+    check_key_is_nowhere(viva, ended)
+
+    viva.environment["OPENAI_API_KEY"] = "sk-another"
+    assert viva.resume().code == 0
+
+
+def test_a_key_from_a_variable_of_ones_own_is_remembered_by_the_name_only(serve: Serve, viva: Viva) -> None:
+    server = serve(key=KEY)
+    viva.environment["MY_KEY"] = KEY
+    ended = viva.examine(server, "--api-key-env", "MY_KEY")
+    assert ended.code == 0
+    check_key_is_nowhere(viva, ended)
+    record = json.loads((viva.folder / "run" / "run.json").read_text())
+    assert record["models"][0]["key_variable"] == "MY_KEY"
+
+    del viva.environment["MY_KEY"]
+    ended = viva.resume()
+    assert ended.code == 2
+    assert "MY_KEY" in ended.err
+
+
+@pytest.mark.parametrize("fault", ["403", "500", "html"])
+def test_a_key_that_an_error_quotes_is_never_shown(serve: Serve, viva: Viva, fault: str) -> None:
+    server = serve(faults={fault: 1.0}, echo=True)
+    viva.environment["OPENAI_API_KEY"] = KEY
+    ended = viva.examine(server, "--limit", 3, "--attempts", 1)
+    assert ended.code in (3, 4)
+    assert any("the header was" in json.dumps(entry) for entry in viva.entries()) or fault == "403"
+    check_key_is_nowhere(viva, ended)
+
+
+def test_an_unknown_model_is_refused_once_and_named(serve: Serve, viva: Viva) -> None:
+    server = serve(models=["another"])
+    ended = viva.examine(server)
+    assert ended.code == 4
+    assert server.asked <= 2
+    assert "404" in ended.err
+    assert "'m'" in ended.err
+    assert ended.overall["outcomes"] == {"error": SAMPLE}
+    server.control(models=["m"])
+    assert viva.resume().code == 0
+    assert server.asked <= SAMPLE + 2
+
+
+def test_one_refused_model_does_not_keep_the_other_from_its_questions(serve: Serve, viva: Viva) -> None:
+    server = serve(models=["m"])
+    ended = viva.examine(server, "--model", "openai/absent")
+    assert ended.code == 4
+    outcomes = {result["model"]: result["overall"]["outcomes"] for result in ended.report["results"]}
+    assert outcomes["openai/absent"] == {"error": SAMPLE}
+    assert sum(outcomes["openai/m"].values()) == SAMPLE
+    assert "error" not in outcomes["openai/m"]
+    assert server.asked <= SAMPLE + 2
+
+
+def test_a_server_that_refuses_whatever_it_is_asked_is_given_up_early(serve: Serve, viva: Viva) -> None:
+    server = serve(faults={"422": 1.0})
+    ended = viva.examine(server, "--concurrency", 4)
+    assert ended.code == 4
+    assert server.asked <= 24
+    assert "422" in ended.err
+
+
+def test_a_rate_limit_that_mentions_billing_is_still_a_rate_limit(serve: Serve, viva: Viva) -> None:
+    hint = "Rate limit reached on requests per min. Please try again. Visit /account/billing to add a payment method"
+    server = serve(error=hint, faults={"429-milliseconds": 0.1})
+    ended = viva.examine(server, "--concurrency", 16)
+    assert ended.code == 0, ended.err
+    assert server.events("fault")
+
+
+def test_an_exhausted_quota_is_refused_once(serve: Serve, viva: Viva) -> None:
+    error = {"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"}
+    server = serve(verbatim=json.dumps({"error": error}), status=429)
+    ended = viva.examine(server)
+    assert ended.code == 4
+    assert server.asked <= 2
+    assert "quota" in ended.err
+
+
+def test_a_key_never_travels_to_where_a_redirect_points(serve: Serve, viva: Viva) -> None:
+    elsewhere = serve()
+    server = serve(status=307, verbatim="{}", headers={"Location": f"{elsewhere.url}/chat/completions"})
+    viva.environment["OPENAI_API_KEY"] = KEY
+    ended = viva.examine(server)
+    assert ended.code == 4
+    assert elsewhere.asked == 0
+    check_key_is_nowhere(viva, ended)
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1/v1", "127.0.0.1:8000", f"http://u:{KEY}@127.0.0.1/v1"])
+def test_an_address_that_cannot_be_one_is_refused_before_a_folder_is_made(viva: Viva, url: str) -> None:
+    ended = viva("run", "cmmlu", "--model", "openai/m", "--base-url", url, "--run", "run")
+    assert ended.code == 2
+    assert "--base-url" in ended.err
+    assert not (viva.folder / "run").exists()
+    check_key_is_nowhere(viva, ended)

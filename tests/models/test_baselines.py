@@ -1,0 +1,106 @@
+"""Models that know nothing score exactly what chance and rule say they must."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from scipy.stats import binomtest, chisquare
+
+from models.asking import answer, ask
+from servers.fixtures import SAMPLE, Viva
+from viva.errors import VivaError
+from viva.models import Endpoint, connect
+from viva.types import Generate, Response, Sampling, Usage
+
+FOUR = ("A", "B", "C", "D")
+ALPHA = 1e-6
+"""A chance in a million that a sound generator fails a test; the draws are fixed, so it fails always or never."""
+
+
+def question(number: int, sample: int = 0, legal: tuple[str, ...] = FOUR, options: tuple[str, ...] = ()) -> Generate:
+    return Generate(
+        question=f"law/{number}", sample=sample, prompt="?", sampling=Sampling(), legal=legal, options=options
+    )
+
+
+def drawn(requests: list[Generate], name: str = "random", seed: int = 0) -> list[str]:
+    replies = ask(connect(f"baseline/{name}", Endpoint(seed=seed)), *requests)
+    assert all(isinstance(reply, Response) for reply in replies)
+    return [reply.text for reply in replies if isinstance(reply, Response)]
+
+
+@pytest.mark.parametrize("legal", [FOUR, ("True", "False"), ("正确", "错误"), ("A", "B", "C")])
+def test_random_draws_every_legal_answer_equally_often(legal: tuple[str, ...]) -> None:
+    counts = Counter(drawn([question(number, legal=legal) for number in range(6000)]))
+    assert set(counts) == set(legal)
+    for letter in legal:
+        assert binomtest(counts[letter], 6000, 1 / len(legal)).pvalue > ALPHA
+    assert chisquare([counts[letter] for letter in legal]).pvalue > ALPHA
+
+
+def test_random_draws_anew_for_each_question_sample_and_seed() -> None:
+    # Of independent draws a quarter agree.
+    base = drawn([question(number) for number in range(4000)])
+    others = {
+        "sample": drawn([question(number, sample=1) for number in range(4000)]),
+        "seed": drawn([question(number) for number in range(4000)], seed=1),
+        "question": [*base[1:], base[0]],
+    }
+    for what, other in others.items():
+        agreed = sum(one == two for one, two in zip(base, other, strict=True))
+        assert binomtest(agreed, 4000, 0.25).pvalue > ALPHA, what
+
+
+def test_random_is_the_same_every_time_and_whatever_was_asked_before() -> None:
+    asked = [question(number, sample) for number in range(50) for sample in range(2)]
+    assert drawn(asked) == drawn(asked)
+    assert drawn(asked[::-1])[::-1] == drawn(asked)
+
+
+def test_random_is_the_same_on_every_machine_and_in_every_version() -> None:
+    assert "".join(drawn([question(number) for number in range(16)])) == GOLDEN
+
+
+GOLDEN = "CDCDCCACABBAACCD"
+
+
+def test_first_and_last_take_the_first_and_the_last() -> None:
+    assert drawn([question(1), question(2, legal=("True", "False"))], "first") == ["A", "True"]
+    assert drawn([question(1), question(2, legal=("True", "False"))], "last") == ["D", "False"]
+
+
+def test_longest_takes_the_longest_option_and_of_equals_the_first() -> None:
+    assert drawn([question(1, options=("a", "bbb", "cc", "d"))], "longest") == ["B"]
+    assert drawn([question(1, options=("aa", "bb", "cc", "dd"))], "longest") == ["A"]
+    assert drawn([question(1, legal=("True", "False"))], "longest") == ["True"]
+
+
+@pytest.mark.parametrize("name", ["random", "first", "last", "longest"])
+def test_with_nothing_to_choose_from_they_say_that_they_do_not_know(name: str) -> None:
+    assert drawn([question(1, legal=())], name) == ["I do not know."]
+
+
+def test_silent_says_nothing_and_nothing_costs_anything() -> None:
+    assert drawn([question(1), question(2, legal=())], "silent") == ["", ""]
+    assert answer(connect("baseline/silent", Endpoint()), question(1)).usage == Usage()
+
+
+def test_an_unknown_baseline_says_which_there_are() -> None:
+    with pytest.raises(VivaError, match=r"baseline/random.*baseline/silent"):
+        connect("baseline/clever", Endpoint())
+
+
+def test_an_exam_sat_by_each_of_them_is_what_it_must_be(viva: Viva) -> None:
+    names = ("random", "first", "silent")
+    models = [part for name in names for part in ("--model", f"baseline/{name}")]
+    ended = viva("run", "cmmlu", *models, "--samples", 20, "--run", "run", "--format", "json", "--progress", "quiet")
+    assert ended.code == 0, ended.err
+    cells = {result["model"]: result["overall"] for result in ended.report["results"]}
+    assert all(cell["n"] == 20 * SAMPLE for cell in cells.values())
+    assert cells["baseline/silent"]["outcomes"] == {"empty": 20 * SAMPLE}
+    assert cells["baseline/silent"]["mean"] == 0.0
+    right = cells["baseline/random"]["outcomes"]["right"]
+    assert binomtest(right, 20 * SAMPLE, 0.25).pvalue > ALPHA
+    golds = Counter(row["value"] for row in viva.scores() if row["model"] == "baseline/first" and row["sample"] == 0)
+    assert cells["baseline/first"]["outcomes"]["right"] == 20 * golds[1.0]

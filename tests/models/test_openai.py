@@ -1,0 +1,300 @@
+"""The OpenAI-compatible wire: what is sent, and what every kind of reply becomes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from models.asking import CHAT, RETRY, answer, ask, refusal, request, summary
+from servers.faults import FAULTS, WAIT
+from servers.fixtures import LocalServer
+from viva.errors import ModelError, VivaError
+from viva.models import Endpoint, connect
+from viva.types import Message, Model, Response, Usage
+
+Serve = Callable[..., LocalServer]
+KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxy, no address and no key but the test's own."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def model_at(server: LocalServer, name: str = "m") -> Model:
+    return connect(f"openai/{name}", Endpoint(base_url=server.url))
+
+
+def sent(server: LocalServer) -> list[dict[str, Any]]:
+    return [event["body"] for event in server.events("asked")]
+
+
+def choice(**changed: Any) -> str:
+    """A chat completion whose only choice has something changed."""
+    whole: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": "B"}, "finish_reason": "stop"}
+    return json.dumps({"id": "x", "object": "chat.completion", "choices": [{**whole, **changed}], "usage": None})
+
+
+def message(**fields: Any) -> str:
+    return choice(message={"role": "assistant", **fields})
+
+
+# --- what is sent
+
+
+def test_messages_go_to_the_chat_and_a_text_is_continued(server: LocalServer) -> None:
+    model = model_at(server)
+    turns = (Message("system", "Be brief."), Message("user", "Which?"), Message("assistant", "A"), Message("user", "?"))
+    ask(model, request(turns))
+    ask(model, request("The answer is"))
+    chat, text = server.events("asked")
+    assert chat["path"] == "/v1/chat/completions"
+    assert chat["body"] == {
+        "model": "m",
+        "messages": [{"role": turn.role, "content": turn.content} for turn in turns],
+        "temperature": 0.0,
+        "max_tokens": 2048,
+    }
+    assert text["path"] == "/v1/completions"
+    assert text["body"] == {"model": "m", "prompt": "The answer is", "temperature": 0.0, "max_tokens": 2048}
+
+
+def test_what_is_left_to_the_server_is_not_sent(server: LocalServer) -> None:
+    ask(model_at(server), request(temperature=None, max_tokens=None))
+    assert set(sent(server)[0]) == {"model", "messages"}
+
+
+def test_every_setting_is_sent_as_it_was_given(server: LocalServer) -> None:
+    ask(model_at(server), request(temperature=0.7, top_p=0.9, max_tokens=33, stop=("\n", "###")))
+    (body,) = sent(server)
+    assert body.items() >= {"temperature": 0.7, "top_p": 0.9, "max_tokens": 33, "stop": ["\n", "###"]}.items()
+
+
+def test_the_seed_goes_up_by_one_with_every_sample_and_is_not_sent_unless_given(server: LocalServer) -> None:
+    model = model_at(server)
+    ask(model, *(request(sample=sample, seed=40) for sample in range(3)), request(sample=5))
+    assert sorted(body.get("seed", -1) for body in sent(server)) == [-1, 40, 41, 42]
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/completions"])
+def test_the_address_may_be_pasted_with_its_ending(server: LocalServer, ending: str) -> None:
+    assert answer(connect("openai/m", Endpoint(base_url=server.url + ending))).text in "ABCD"
+    assert answer(connect(f"openai/m@{server.url}{ending}", Endpoint())).text in "ABCD"
+
+
+def test_a_model_may_have_a_slash_and_an_at_sign_in_its_name(server: LocalServer) -> None:
+    model = model_at(server, "org/model@v2")
+    ask(model)
+    assert sent(server)[0]["model"] == "org/model@v2"
+    assert model.name == "openai/org/model@v2"
+
+
+def test_the_key_is_sent_in_the_header_and_nowhere_else(serve: Serve) -> None:
+    server = serve(key=KEY)
+    model = model_at(server)
+    assert answer(model).text in "ABCD"
+    assert KEY not in json.dumps(sent(server))
+    assert KEY not in json.dumps(dict(model.identity)) + model.name + model.lane
+
+
+def test_a_server_that_wants_max_completion_tokens_gets_them(serve: Serve) -> None:
+    text = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    server = serve(verbatim=json.dumps({"error": {"message": text, "code": "unsupported_parameter"}}), status=400)
+    model = model_at(server)
+    # Two at once: the second refusal arrives when the switch is made already, and must be tried again all the same.
+    for problem in ask(model, request(max_tokens=9), request(max_tokens=8)):
+        assert isinstance(problem, ModelError)
+        assert problem.retry
+        assert not problem.fatal
+    server.control(verbatim="", status=200)
+    ask(model, request(max_tokens=7), request("A text", max_tokens=6))
+    chat, text_ = sent(server)[-2:] if "messages" in sent(server)[-2] else sent(server)[:-3:-1]
+    assert (chat.get("max_tokens"), chat["max_completion_tokens"]) == (None, 7)
+    assert (text_["max_tokens"], text_.get("max_completion_tokens")) == (6, None)
+
+
+# --- what comes back
+
+
+def test_a_reply_with_its_usage(server: LocalServer) -> None:
+    reply = answer(model_at(server))
+    assert reply.text in "ABCD"
+    assert (reply.stop_reason, reply.error) == ("stop", None)
+    assert reply.usage == Usage(len(CHAT[0].content) // 4, 1)
+
+
+REPLIES: dict[str, tuple[str, Response]] = {
+    "usage missing": (message(content="B"), Response(text="B")),
+    "usage empty": (message(content="B").replace("null", "{}"), Response(text="B", usage=Usage(0, 0))),
+    "usage in part": (message(content="B").replace("null", '{"prompt_tokens": 3}'), Response(text="B", usage=Usage(3))),
+    "unknown fields": (message(content="B", audio={"x": [1]}, tool_calls=None), Response(text="B")),
+    "content null": (message(content=None), Response(text="")),
+    "content absent": (message(), Response(text="")),
+    "content empty": (message(content=""), Response(text="")),
+    "content in parts": (
+        message(content=[{"type": "text", "text": "The answer "}, {"type": "text", "text": "is B"}]),
+        Response(text="The answer is B"),
+    ),
+    "content in no parts": (message(content=[]), Response(text="")),
+    "a refusal": (message(content=None, refusal="I will not."), Response(text="I will not.")),
+    "a refusal beside content": (message(content="B", refusal=None), Response(text="B")),
+    "reasoning apart": (message(content="B", reasoning_content="Surely not A."), Response(text="B")),
+    "cut by the limit": (choice(finish_reason="length"), Response(text="B", stop_reason="length")),
+    "filtered": (choice(finish_reason="content_filter"), Response(text="B", stop_reason="filter")),
+    "no reason": (choice(finish_reason=None), Response(text="B")),
+    "another reason": (choice(finish_reason="tool_calls"), Response(text="B", stop_reason="other")),
+    "several choices": (
+        json.dumps({"choices": [{"message": {"content": "C"}}, {"message": {"content": "D"}}]}),
+        Response(text="C"),
+    ),
+    "a text": (json.dumps({"choices": [{"text": " B", "finish_reason": "stop"}]}), Response(text=" B")),
+    "every kind of character": (message(content="\0 Ｂ 🦆 \u202e \ud83d\udc68"), Response(text="\0 Ｂ 🦆 \u202e 👨")),
+    "half a surrogate pair": (message(content="B \ud83d"), Response(text="B ?")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REPLIES)
+def test_what_a_reply_becomes(serve: Serve, what: str) -> None:
+    body, expected = REPLIES[what]
+    assert answer(model_at(serve(verbatim=body))) == expected
+
+
+BROKEN = {
+    "nothing": "",
+    "no choices field": "{}",
+    "choices null": '{"choices": null}',
+    "a choice of nothing": '{"choices": [{}]}',
+    "a list": "[]",
+    "a string": '"B"',
+    "content a number": '{"choices": [{"message": {"content": 7}}]}',
+    "deep": "[" * 5000 + "]" * 5000,
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_is_no_completion_is_tried_again(serve: Serve, what: str) -> None:
+    server = serve(verbatim=BROKEN[what] or " ")
+    assert summary(refusal(model_at(server))) == {"kind": "body", **RETRY}
+
+
+EXPECTED: dict[str, dict[str, Any]] = {
+    **{fault: {"kind": "status", **RETRY, "overload": True} for fault in FAULTS if fault.startswith(("429", "503"))},
+    **{fault: {"kind": "body", **RETRY} for fault in ("cut", "unfinished", "chunk", "garbage", "no-choices")},
+    **{fault: {"kind": "body", **RETRY} for fault in ("html", "error-object")},
+    "500": {"kind": "status", **RETRY},
+    "reset": {"kind": "connection", **RETRY},
+}
+
+
+@pytest.mark.parametrize("fault", EXPECTED)
+def test_every_fault_is_worth_another_try(serve: Serve, fault: str) -> None:
+    assert summary(refusal(model_at(serve(faults={fault: 1.0})))) == EXPECTED[fault]
+
+
+def test_the_time_that_the_server_asks_for_is_handed_on(serve: Serve) -> None:
+    server = serve(faults={"429-seconds": 1.0})
+    assert refusal(model_at(server)).retry_after == WAIT
+    server.control(faults={"429-milliseconds": 1.0})
+    assert refusal(model_at(server)).retry_after == pytest.approx(WAIT / 3, abs=0.002)
+    server.control(faults={"429-date": 1.0})
+    assert 0.5 * WAIT < (refusal(model_at(server)).retry_after or 0) <= WAIT + 1
+    server.control(faults={"503": 1.0})
+    assert refusal(model_at(server)).retry_after is None
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "expected"),
+    [
+        ("Retry-After", "soon", None),
+        ("Retry-After", "-3", 0.0),
+        ("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Retry-After", "2.5", 2.5),
+        ("retry-after-ms", "many", None),
+        ("Retry-After", "inf", None),
+    ],
+)
+def test_a_strange_retry_after_is_no_reason_to_fail_or_to_wait_for_ever(
+    serve: Serve, header: str, value: str, expected: float | None
+) -> None:
+    server = serve(verbatim="{}", status=429, headers={header: value})
+    assert refusal(model_at(server)).retry_after == expected
+
+
+REFUSALS: dict[int, dict[str, Any]] = {
+    400: {"kind": "status", "retry": False, "overload": False, "fatal": False},
+    401: {"kind": "auth", "retry": False, "overload": False, "fatal": True},
+    403: {"kind": "auth", "retry": False, "overload": False, "fatal": True},
+    404: {"kind": "status", "retry": False, "overload": False, "fatal": True},
+    408: {"kind": "status", **RETRY},
+    413: {"kind": "status", "retry": False, "overload": False, "fatal": False},
+    422: {"kind": "status", "retry": False, "overload": False, "fatal": False},
+    502: {"kind": "status", **RETRY},
+    504: {"kind": "status", **RETRY},
+    529: {"kind": "status", **RETRY, "overload": True},
+    307: {"kind": "status", "retry": False, "overload": False, "fatal": True},
+}
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+def test_what_a_status_means(serve: Serve, status: int) -> None:
+    problem = refusal(model_at(serve(status=status, verbatim='{"error": {"message": "So it is."}}')))
+    assert summary(problem) == REFUSALS[status]
+    assert f"HTTP {status}" in problem.message
+    assert "So it is." in problem.message
+
+
+@pytest.mark.parametrize("code", ["insufficient_quota", "model_not_found", "invalid_api_key"])
+def test_a_code_that_says_it_is_for_good_is_for_good_under_any_status(serve: Serve, code: str) -> None:
+    body = json.dumps({"error": {"message": "No.", "type": "x", "code": code}})
+    assert refusal(model_at(serve(status=429, verbatim=body))).fatal
+
+
+@pytest.mark.parametrize("status", [400, 429, 500])
+def test_such_a_word_in_the_text_of_an_error_is_not_a_code(serve: Serve, status: int) -> None:
+    text = "Please try again in 20s. To raise the limit, see /account/billing (see also model_not_found)"
+    body = json.dumps({"error": {"message": text, "type": "requests", "code": "rate_limit_exceeded"}})
+    assert not refusal(model_at(serve(status=status, verbatim=body))).fatal
+
+
+def test_a_server_that_is_not_there_is_worth_another_try(server: LocalServer) -> None:
+    model = model_at(server)
+    server.stop()
+    assert summary(refusal(model)) == {"kind": "connection", **RETRY}
+
+
+# --- the key
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize("filler", ["x", " "])
+def test_a_key_that_an_error_quotes_is_not_shown_wherever_the_quotation_is_cut(
+    serve: Serve, status: int, filler: str
+) -> None:
+    server = serve(status=status)
+    model = model_at(server)
+    for before in (*range(100, 210, 9), *range(340, 420, 9), *range(1930, 2050, 9)):
+        server.control(verbatim=f"{filler * before}Bearer {KEY} is wrong")
+        text = refusal(model).message
+        pieces = [KEY[start : start + 8] for start in range(len(KEY) - 7) if KEY[start : start + 8] in text]
+        assert not pieces, f"after {before} characters: {text[-80:]}"
+
+
+def test_a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(VivaError, match="OPENAI_API_KEY"):
+        connect("openai/gpt-4o", Endpoint())
+    with pytest.raises(VivaError, match="MY_KEY"):
+        connect("openai/m", Endpoint(base_url="http://127.0.0.1:1/v1", key_variable="MY_KEY"))
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "openai/", "opneai/m", "", "/"])
+def test_a_name_that_is_no_model_says_how_models_are_named(name: str) -> None:
+    with pytest.raises(VivaError, match=r"openai/\.\.\."):
+        connect(name, Endpoint())

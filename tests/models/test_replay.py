@@ -1,0 +1,174 @@
+"""Answers collected elsewhere: what a file may look like, and what is said of one that cannot be used."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.asking import answer, refusal, request
+from servers.fixtures import SAMPLE, Viva
+from viva.errors import DataError
+from viva.models import Endpoint, connect
+from viva.models.replay import Replay
+from viva.types import Generate, Response, Sampling
+
+ROWS = [
+    {"question": "q", "sample": 0, "text": "A"},
+    {"question": "q", "sample": 1, "text": '乙：B,\n"sure"'},
+    {"question": "law/3", "sample": 0, "text": ""},
+]
+
+
+def opened(path: Path) -> Replay:
+    model = connect(f"replay/{path}", Endpoint())
+    assert isinstance(model, Replay)
+    return model
+
+
+def jsonl(*rows: object) -> bytes:
+    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+
+
+def table(*rows: dict[str, object]) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
+WAYS: dict[str, Callable[[], bytes]] = {
+    "answers.jsonl": lambda: jsonl(*ROWS),
+    "answers.json": lambda: jsonl(*ROWS),
+    "answers.jsonl.gz": lambda: gzip.compress(jsonl(*ROWS)),
+    "answers.csv": lambda: table(*ROWS),
+    "answers.csv.gz": lambda: gzip.compress(table(*ROWS)),
+    "bom.csv": lambda: b"\xef\xbb\xbf" + table(*ROWS),
+    "blank lines.jsonl": lambda: b"\n" + jsonl(*ROWS).replace(b"\n", b"\n\r\n") + b"  \n",
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_every_form_of_file_gives_the_same_answers(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(WAYS[name]())
+    model = opened(path)
+    assert model.samples == 2
+    assert {(question, sample): reply.text for (question, sample), reply in model.answers.items()} == {
+        (row["question"], row["sample"]): row["text"] for row in ROWS
+    }
+    assert answer(model, request(sample=1)) == Response(text=str(ROWS[1]["text"]))
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(st.tuples(NAMES, st.integers(0, 3)), st.text(st.characters(exclude_categories=["Cs"])), min_size=1)
+)
+def test_any_answer_comes_back_as_it_was_collected(
+    tmp_path_factory: pytest.TempPathFactory, answers: dict[tuple[str, int], str]
+) -> None:
+    path = tmp_path_factory.mktemp("answers") / "answers.jsonl"
+    path.write_bytes(jsonl(*({"question": q, "sample": s, "text": text} for (q, s), text in answers.items())))
+    assert {key: reply.text for key, reply in opened(path).answers.items()} == answers
+
+
+@pytest.mark.parametrize("question", ["question", "question_id", "id", "ID"])
+@pytest.mark.parametrize("text", ["text", "reply", "response", "answer", "output"])
+def test_the_columns_may_be_called_as_others_call_them(tmp_path: Path, question: str, text: str) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(jsonl({question: 17, text: "B", "model": "x", "latency": 3.2}))
+    assert opened(path).answers == {("17", 0): Response(text="B")}
+
+
+def test_a_stop_reason_is_kept_and_an_unknown_one_is_another(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    rows = [{"id": str(n), "text": "B", "stop_reason": reason} for n, reason in enumerate(["length", "tired", None])]
+    path.write_bytes(jsonl(*rows))
+    assert [reply.stop_reason for reply in opened(path).answers.values()] == ["length", "other", "stop"]
+
+
+def test_a_question_without_an_answer_is_missing_and_not_asked_again(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(jsonl(*ROWS))
+    model = opened(path)
+    asked = Generate(question="law/4", sample=0, prompt="?", sampling=Sampling())
+    problem = refusal(model, asked)
+    assert (problem.kind, problem.retry, problem.fatal) == ("missing", False, False)
+    assert "law/4" in problem.message
+
+
+GOOD = b'{"question": "q", "text": "A"}\n'
+ZIPPED = gzip.compress(GOOD)
+BAD: dict[str, tuple[str, bytes, str]] = {
+    "no JSON": ("a.jsonl", GOOD + b"A, B, C\n", r"line 2"),
+    "a torn line": ("a.jsonl", GOOD * 1 + b'{"question": "r", "te', r"line 2"),
+    "a list": ("a.jsonl", GOOD + b'["q", "A"]\n', r"line 2"),
+    "no question": ("a.jsonl", GOOD + b'{"text": "A"}\n', r"line 2.*'question'.*'text'"),
+    "no text": ("a.jsonl", GOOD + b'{"question": "r"}\n', r"line 2.*'text'"),
+    "a sample that is none": ("a.jsonl", b'{"question": "q", "text": "A", "sample": "two"}\n', r"line 1.*'two'"),
+    "a negative sample": ("a.jsonl", b'{"question": "q", "text": "A", "sample": -1}\n', r"line 1.*-1"),
+    "half a sample": ("a.jsonl", b'{"question": "q", "text": "A", "sample": 0.5}\n', r"line 1.*0\.5"),
+    "a sample in another script": ("a.csv", "question,sample,text\nq,²,A\n".encode(), r"line 2.*²"),
+    "a second answer": ("a.jsonl", GOOD + b"\n" + GOOD, r"line 3.*second answer.*q"),
+    "a second answer in a table": ("a.csv", b"question,text\nq,A\nq,B\n", r"line 3.*second answer"),
+    "a table without its columns": ("a.csv", b"number,letter\nq,A\n", r"line 2.*'question'.*'number'"),
+    "a row that is too short": ("a.csv", b"question,sample,text\nq,0,A\nr\n", r"line 3"),
+    "a row that is too long": ("a.csv", b"question,text\nq,A,surely\n", r"line 2"),
+    "a table that is no UTF-8": ("a.csv", "question,text\nq,é\n".encode("latin-1"), r"UTF-8"),
+    "lines that are no UTF-8": ("a.jsonl", b'{"question": "q", "text": "\xe9"}\n', r"line 1"),
+    "an open quote": ("a.csv", b'question,text\nq,"A\n', r"CSV"),
+    "nothing": ("a.jsonl", b"\n\n", r"no answers"),
+    "a table of nothing": ("a.csv", b"question,text\n", r"no answers"),
+    "no gzip": ("a.jsonl.gz", GOOD, r"a\.jsonl\.gz"),
+    "half a gzip": ("a.jsonl.gz", gzip.compress(GOOD * 50)[:30], r"a\.jsonl\.gz"),
+    "a gzip with a hole": ("a.jsonl.gz", ZIPPED[:12] + b"\xff\xff" + ZIPPED[14:], r"a\.jsonl\.gz"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_file_that_cannot_be_used_is_named_with_the_line(tmp_path: Path, what: str) -> None:
+    name, content, said = BAD[what]
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=f"(?s){said}") as problem:
+        opened(path)
+    assert str(path) in str(problem.value)
+
+
+def test_a_file_that_is_not_there_or_a_folder_is_named(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent.jsonl", tmp_path):
+        with pytest.raises(DataError, match=str(path)):
+            opened(path)
+
+
+def test_other_content_is_another_model_to_the_keys(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    identities = []
+    for content in (b"A", b"B"):
+        path.write_bytes(GOOD.replace(b"A", content))
+        identities.append(dict(opened(path).identity))
+    assert identities[0] != identities[1]
+
+
+def test_an_exam_from_a_file_counts_what_is_missing(viva: Viva) -> None:
+    assert viva("run", "cmmlu", "--model", "baseline/random", "--run", "first", "--progress", "quiet").code == 0
+    entries = viva.entries("first")
+    path = viva.folder / "answers.jsonl"
+    path.write_bytes(jsonl(*({"question": entry["question"], "text": entry["text"]} for entry in entries[:-6])))
+    ended = viva("grade", "cmmlu", path, "--run", "run", "--format", "json", "--progress", "quiet")
+    assert ended.code == 3
+    assert ended.overall["n"] == SAMPLE
+    assert ended.overall["outcomes"]["error"] == 6
+    scored = {row["question"]: row["value"] for row in viva.scores("first")}
+    assert all(row["value"] in (None, scored[row["question"]]) for row in viva.scores())

@@ -1,0 +1,287 @@
+"""Every printed form: complete, parseable, and safe whatever a model or a data set is called."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from reports.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
+from viva.reports.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
+from viva.reports.result import bounds_text, cell_text, footnotes, outcomes_text, side_by_side
+from viva.reports.text import latex, markdown, one_line, visible
+from viva.types import OUTCOMES
+
+HOSTILE = (
+    "a|b",
+    "a\\b",
+    "a\\|b",
+    "`code` *bold* _it_ [x](http://127.0.0.1) <script>alert(1)</script>",
+    "# no heading",
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07",
+    "\x9b31m",
+    "evil\u202etxt\u2066",
+    "zero\u200bwidth\ufeff",
+    "line\nbreak\r\n\n\nand more",
+    "tab\there",
+    "=cmd()",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=cmd()",
+    "\r=cmd()",
+    "%d {0} $x$ & # ~ ^ _ }",
+    "\\input{/etc/passwd}",
+    "[bold red]markup[/bold red]",
+    "🎓题目",
+)
+
+
+def dangerous(text: str) -> set[str]:
+    """Characters that may drive a terminal or reorder what a reader sees; line breaks and tabs aside."""
+    return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in "\n\t"}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_form_renders_numbers_intervals_and_signatures(form: str) -> None:
+    text = FORMATS[form](report())
+    assert "benchmark:csbench.1" in text
+    assert "openai/m" in text
+    assert "62.5" in text or "0.625" in text
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_form_renders_a_report_without_results(form: str) -> None:
+    assert FORMATS[form](report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("cell", "text", "bounds"),
+    [
+        (RIGHT, "62.50 [47.0, 75.8]", ""),
+        (SHORT, "50.00† ± 2.10 [36.6, 63.4]", "40.00–60.00"),
+        (NOTHING, "–", ""),
+        (UNGRADED, "–†", "0.00–100.00"),
+    ],
+)
+def test_a_mean_that_leaves_something_out_is_marked_and_bounded(cell: object, text: str, bounds: str) -> None:
+    assert cell_text(cell) == text  # type: ignore[arg-type]
+    assert bounds_text(cell) == bounds  # type: ignore[arg-type]
+
+
+def test_outcomes_are_counted_in_words() -> None:
+    assert outcomes_text(SHORT) == "right 20, wrong 20, error 7, ungraded 3"
+    assert outcomes_text(NOTHING) == "–"
+
+
+def test_a_footnote_says_what_a_mean_leaves_out_and_between_what_it_lies() -> None:
+    (note,) = footnotes([result(overall=SHORT), result(overall=RIGHT, model="openai/whole")])
+    assert note.startswith("† openai/m on csbench-en")
+    for part in ("7 error", "3 ungraded", "--judge", "over all 50", "40.00 and 60.00"):
+        assert part in note
+    assert "whole" not in note
+    for form in (as_terminal, as_markdown, as_latex):
+        shown = form(report(result(overall=SHORT)))
+        assert "7 error" in shown
+        assert "40.00 and 60.00" in shown
+
+
+def test_a_footnote_asks_for_a_judge_only_where_one_is_missing() -> None:
+    lost = SHORT.__class__(n=4, mean=1.0, floor=0.5, ceiling=1.0, outcomes={"right": 2, "unsound": 2})
+    (note,) = footnotes([result(overall=lost)])
+    assert "2 unsound" in note
+    assert "judge" not in note
+
+
+def test_the_legend_and_the_notes_stand_below_the_tables() -> None:
+    text = as_terminal(report(notes=("csbench-en: the bundled sample",)))
+    assert (
+        text.index("By domain")
+        < text.index("95 % intervals")
+        < text.index("the bundled sample")
+        < text.index("signature")
+    )
+
+
+def test_long_tables_are_shown_on_request_in_a_terminal_and_always_elsewhere() -> None:
+    long = report(result(table(title="By subject", detail=True)))
+    assert "By subject" not in as_terminal(long)
+    assert "By subject" in as_terminal(long, details=True)
+    assert "By subject" in as_markdown(long)
+
+
+def test_json_holds_everything_as_plain_data() -> None:
+    (found,) = json.loads(as_json(report(result(overall=SHORT), notes=("a note",))))["results"]
+    assert found["signature"] == "benchmark:csbench.1|lang:en|model:openai/m"
+    assert {"n": 50, "mean": 0.5, "low": 0.366, "high": 0.634, "floor": 0.4, "ceiling": 0.6}.items() <= found[
+        "overall"
+    ].items()
+    assert found["overall"]["outcomes"] == {"right": 20, "wrong": 20, "error": 7, "ungraded": 3}
+    assert found["tables"][0]["rows"] == ["OS", "CN"]
+    assert found["tables"][0]["cells"][0][0]["mean"] == 0.625
+    assert found["tables"][0]["cells"][1][0]["mean"] is None
+
+
+def test_csv_has_a_row_a_cell_with_all_that_belongs_to_it() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(report()))))
+    assert [(row["row"], row["column"]) for row in rows] == [
+        ("OS", "Knowledge"),
+        ("OS", "Average"),
+        ("CN", "Knowledge"),
+        ("CN", "Average"),
+    ]
+    assert {
+        "exam": "csbench-en",
+        "model": "openai/m",
+        "n": "50",
+        "mean": "0.5",
+        "sd": "0.021",
+        "error": "7",
+    }.items() <= rows[1].items()
+    assert set(OUTCOMES) < set(rows[0])
+    assert rows[2]["mean"] == ""
+    assert all(row["signature"].startswith("benchmark:csbench") for row in rows)
+
+
+# Languages and models beside each other
+
+
+def test_languages_stand_side_by_side_for_each_model_that_sat_several() -> None:
+    results = [
+        result(table(((RIGHT,), (SHORT,)), columns=("Average",)), language="en"),
+        result(table(((SHORT,), (UNGRADED,)), columns=("Average",)), language="zh"),
+        result(table(((RIGHT,), (RIGHT,)), columns=("Average",), model="openai/other"), model="openai/other"),
+    ]
+    (grid,) = side_by_side(results)
+    assert grid.header == ("", "en", "zh")
+    assert grid.rows == (("OS", cell_text(RIGHT), cell_text(SHORT)), ("CN", cell_text(SHORT), "–†"))
+    assert "openai/m" in grid.title
+    assert "languages side by side" in as_markdown(report(*results))
+
+
+def test_one_language_alone_has_nothing_beside_it() -> None:
+    assert side_by_side([result(), result(model="openai/other")]) == []
+
+
+def test_a_row_that_only_one_language_has_is_shown_with_a_dash() -> None:
+    english = result(table(((RIGHT,), (SHORT,)), columns=("Average",)), language="en")
+    chinese = result(table(((RIGHT,),), columns=("Average",), rows=("OS",)), language="zh")
+    for results in ([english, chinese], [chinese, english]):
+        (grid,) = side_by_side(results)
+        assert {row[0]: "–" in row for row in grid.rows} == {"OS": False, "CN": True}
+
+
+def test_several_results_are_summed_up_in_one_table() -> None:
+    text = as_markdown(report(result(), result(model="openai/other", overall=RIGHT)))
+    assert "### Summary" in text
+    assert "Summary" not in as_markdown(report())
+
+
+# Hostile names
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "csv"])
+def test_no_name_drives_a_terminal(form: str, name: str) -> None:
+    hostile = report(result(table(model=name, title=name, rows=(name, "CN")), model=name), notes=(name,))
+    assert not dangerous(FORMATS[form](hostile))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_breaks_a_markdown_table(name: str) -> None:
+    text = as_markdown(report(result(table(model=name, rows=(name, "CN")), model=name)))
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    pipes = {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines}
+    assert len(lines) == 4
+    assert len(pipes) == 1, "every row has as many cells"
+    assert not re.search(r"(?<!\\)<script", text)
+    assert not re.search(r"(?<!\\)\]\(", text)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_breaks_a_latex_table(name: str) -> None:
+    text = as_latex(report(result(table(model=name, rows=(name, "CN")), model=name)))
+    body = text[text.index(r"\midrule") : text.index(r"\bottomrule")].splitlines()[1:]
+    assert len(body) == 2, "a row a line"
+    assert all(line.endswith(r" \\") for line in body)
+    assert all(len(re.findall(r"(?<!\\)&", line)) == 5 for line in body)
+    code = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
+    assert set(re.findall(r"\\([a-zA-Z]+)", code)) <= {
+        *("begin", "end", "caption", "toprule", "midrule", "bottomrule"),
+        *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar"),
+    }
+    assert "\n\n" not in code[: code.index(r"\begin{tabular}")], "an empty line ends a caption"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_is_a_formula_in_a_spreadsheet(name: str) -> None:
+    text = as_csv(report(result(table(model=name, rows=(name, "CN"), columns=(name, "x")), model=name, signature=name)))
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert len(rows) == 5
+    assert {len(row) for row in rows} == {len(rows[0])}
+    for row in rows[1:]:
+        for value in (*row[:5], row[-1]):
+            assert not value.lstrip("\t\r\n ").startswith(("=", "+", "-", "@"))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_json_keeps_a_name_as_it_is(name: str) -> None:
+    text = as_json(report(result(model=name)))
+    assert json.loads(text)["results"][0]["model"] == name
+    assert "\x1b" not in text
+
+
+@settings(deadline=None)
+@given(text=st.text())
+def test_what_is_made_visible_shows_every_hidden_character_and_changes_nothing_else(text: str) -> None:
+    shown = visible(text)
+    assert not dangerous(shown)
+    if not any(unicodedata.category(c).startswith("C") for c in text.replace("\n", "").replace("\t", "")):
+        assert shown == text
+
+
+@settings(deadline=None)
+@given(text=st.text(), limit=st.integers(1, 40))
+def test_one_line_is_one_short_line(text: str, limit: int) -> None:
+    shown = one_line(text, limit)
+    assert len(shown.splitlines()) <= 1
+    assert not dangerous(shown) - {"\n"}
+    if text.isascii() and text.isprintable():
+        assert len(shown) <= limit
+
+
+@settings(deadline=None)
+@given(text=st.text())
+def test_a_markdown_cell_stays_one_cell(text: str) -> None:
+    shown = markdown(text)
+    assert "\n" not in shown
+    assert not re.search(r"(?<!\\)(?:\\\\)*\|", shown)
+    assert not dangerous(shown)
+
+
+@settings(deadline=None)
+@given(text=st.text())
+@example(text="a\n\nb")
+def test_latex_text_holds_no_command_of_its_own(text: str) -> None:
+    shown = latex(text)
+    known = r"\\(?:text(?:backslash|asciicircum|asciitilde|less|greater|bar)\{\}|[{}$&#%_])"
+    assert not re.search(r"[\\$&#%_^~]", re.sub(known, "", shown))
+    assert not dangerous(shown)
+    assert shown.count("\n\n") == 0, "an empty line ends a caption"
+
+
+def test_a_long_text_is_cut_and_says_by_how_much() -> None:
+    assert visible("x" * 1010, limit=10) == "xxxxxxxxxx … (1,000 more characters)"
+    assert visible("x" * 10, limit=10) == "x" * 10
+    assert visible("\x1b[31m") == "<U+001B>[31m"

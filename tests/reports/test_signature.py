@@ -1,0 +1,99 @@
+"""The signature: whatever can move a number moves it, and nothing else does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reports.samples import EXAM, RUN, changed
+from viva.engine.folder import ModelRecord
+from viva.reports.result import signature
+from viva.types import ExamSpec, Sampling
+
+SPEC = EXAM.spec
+
+
+def signed(run: Any = RUN, exam: Any = EXAM, model: str = "openai/m") -> str:
+    return signature(run, exam, model)
+
+
+def with_spec(**values: Any) -> str:
+    return signed(exam=changed(EXAM, spec=changed(SPEC, **values)))
+
+
+def with_sampling(**values: Any) -> str:
+    return signed(changed(RUN, sampling=changed(RUN.sampling, **values)))
+
+
+CHANGES = {
+    "benchmark": with_spec(benchmark="cmmlu"),
+    "language": with_spec(language="de"),
+    "shots": with_spec(shots=5),
+    "chain of thought": with_spec(chain_of_thought=True),
+    "form": with_spec(form="base"),
+    "only": with_spec(only="comprehension"),
+    "limit": with_spec(limit=100),
+    "exam seed": signed(changed(RUN, seed=1), changed(EXAM, spec=changed(SPEC, seed=1))),
+    "as published": with_spec(as_published=True),
+    "context": with_spec(context=4096),
+    "data": signed(exam=changed(EXAM, fingerprint="ba9876543210")),
+    "bundled sample": signed(exam=changed(EXAM, data=None)),
+    "number of questions": signed(exam=changed(EXAM, questions=2182)),
+    "benchmark version": signed(exam=changed(EXAM, version="2")),
+    "prompts": signed(exam=changed(EXAM, templates={"en": {"choice": {"ask": "Which one?"}}})),
+    "model": signed(model="openai/n"),
+    "no judge": signed(changed(RUN, judge=None)),
+    "judge": signed(changed(RUN, judge=ModelRecord(name="openai/k"))),
+    "judge samples": signed(changed(RUN, judge_samples=3)),
+    "samples": signed(changed(RUN, samples=3)),
+    "repeats": signed(changed(RUN, repeats=3)),
+    "temperature": with_sampling(temperature=0.7),
+    "the server's temperature": with_sampling(temperature=None),
+    "top-p": with_sampling(top_p=0.9),
+    "max tokens": with_sampling(max_tokens=16),
+    "the server's max tokens": with_sampling(max_tokens=None),
+    "a seed sent to the server": with_sampling(seed=0),
+    "viva": signed(changed(RUN, viva="0.2.0")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_another(change: str) -> None:
+    assert CHANGES[change] != signed()
+
+
+def test_no_two_changes_look_alike() -> None:
+    distinct = {name: text for name, text in CHANGES.items() if text != signed()}
+    assert len(set(distinct.values())) == len(distinct)
+
+
+def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None:
+    """A setting that is added later must be added here, and to the signature. (Nobody can set `stop`.)"""
+    assert set(ExamSpec.__struct_fields__) == {
+        *("benchmark", "language", "shots", "chain_of_thought", "form", "only"),
+        *("limit", "seed", "as_published", "context"),
+    }
+    assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        signed(changed(RUN, created="2027-01-01T00:00:00+00:00")),
+        signed(changed(RUN, command=["viva", "grade"])),
+        signed(exam=changed(EXAM, data="/elsewhere/the/same/files")),
+        signed(exam=changed(EXAM, templates={"en": {"choice": {"ask": "Which?"}}})),
+    ],
+)
+def test_what_cannot_move_a_number_does_not_move_the_signature(same: str) -> None:
+    assert same == signed()
+
+
+def test_a_signature_is_one_line_of_names_and_values() -> None:
+    parts = dict(part.split(":", 1) for part in signed().split("|"))
+    assert parts["benchmark"] == "csbench.1"
+    assert parts["judge"] == "openai/jx1"
+    assert parts["samples"] == "1x1"
+    assert parts["temp"] == "0"
+    assert "\n" not in signed()

@@ -1,0 +1,217 @@
+"""An OpenAI-compatible server for tests: it answers, counts, keeps a log, and fails as its plan says.
+
+    python completions.py --log FILE [--plan JSON] [--lifetime SECONDS]
+
+It binds 127.0.0.1, prints its port, and ends with its standard input, or its lifetime. Which requests fail is decided
+by the body, the number of times it was asked and a seed: the same in every run, in whatever order requests come.
+
+POST /begin     forget everything: {"log": FILE, "plan": JSON}
+POST /control   a new plan (JSON, only what differs from the one in force)
+GET  /counts    {body hash: {"asked": n, "answered": n}}
+GET  /state     {"in_flight": n, "most": n}
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import hashlib
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from faults import FAULTS, REFUSALS, Fault, error_body, must_wait
+
+
+@dataclasses.dataclass
+class Plan:
+    """How the server behaves: `faults` maps a fault to its rate, `always` a text in the prompt to its fault."""
+
+    latency: float = 0.0
+    faults: dict[str, float] = dataclasses.field(default_factory=dict)
+    always: dict[str, str] = dataclasses.field(default_factory=dict)
+    seed: int = 0
+    key: str = ""  # the only good key; "" for any
+    models: list[str] = dataclasses.field(default_factory=list)  # the models served; [] for any
+    echo: bool = False  # whether error texts quote the Authorization header
+    error: str = "something went wrong"
+    capacity: int = 0  # with more than this in flight, 503; 0 for no limit
+    texts: list[str] = dataclasses.field(default_factory=list)  # the nth reply to a body, in place of a letter
+    padding: int = 0  # so many spaces after a reply
+    usage: bool = True
+    verbatim: str = ""  # the body of every reply with status `status`
+    status: int = 200
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+class Server:
+    """The plan, the counts and the log."""
+
+    def __init__(self, log: Path, plan: dict[str, Any]) -> None:
+        self.begin(log, plan)
+
+    def begin(self, log: Path, plan: dict[str, Any]) -> None:
+        self.plan = Plan(**plan)
+        self.counts: dict[str, dict[str, int]] = {}
+        self.in_flight = self.most = 0
+        self._log = log.open("a", buffering=1, encoding="utf-8")
+
+    def note(self, event: str, name: str, **more: Any) -> None:
+        print(json.dumps({"event": event, "hash": name, "at": time.time(), **more}), file=self._log)
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        content = await request.read()
+        name = hashlib.sha256(content).hexdigest()[:16]
+        count = self.counts.setdefault(name, {"asked": 0, "answered": 0})
+        count["asked"] += 1
+        asked = count["asked"]
+        body = json.loads(content)
+        prompt = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
+        self.in_flight += 1
+        self.most = max(self.most, self.in_flight)
+        self.note("asked", name, number=asked, path=request.path, body=body)
+        try:
+            if self.plan.latency:
+                await asyncio.sleep(self.plan.latency)
+            text = self.plan.texts[min(asked, len(self.plan.texts)) - 1] if self.plan.texts else letter(name)
+            right = self.render(body, text + " " * self.plan.padding, len(prompt) // 4)
+            error = self.plan.error
+            if self.plan.echo:
+                error = f"{error}: the header was {request.headers.get('Authorization', 'not there')}"
+            if (refusal := self.refuse(request, body, error)) is not None:
+                self.note("refused", name, number=asked)
+                return refusal
+            if (fault := self.draw(name, asked, prompt)) is not None:
+                self.note("fault", name, number=asked, fault=fault, until=time.time() + must_wait(fault))
+                return await known(fault)(request, right, error)
+            reply = web.Response(
+                status=self.plan.status, body=right, content_type="application/json", headers=self.plan.headers
+            )
+            await reply.prepare(request)
+            await reply.write_eof()
+            if self.plan.status == 200:
+                count["answered"] += 1
+                self.note("answered", name, number=asked, text=text.rstrip(), prompt=prompt, seed=body.get("seed"))
+            return reply
+        finally:
+            self.in_flight -= 1
+
+    def refuse(self, request: web.Request, body: dict[str, Any], error: str) -> web.Response | None:
+        plan, status, code = self.plan, 0, ""
+        if plan.key and request.headers.get("Authorization") != f"Bearer {plan.key}":
+            status, code = 401, "invalid_api_key"
+        elif plan.models and body["model"] not in plan.models:
+            status, code = 404, "model_not_found"
+        elif plan.capacity and self.in_flight > plan.capacity:
+            status, code = 503, "overloaded"
+        if not status:
+            return None
+        return web.Response(status=status, body=error_body(error, code), content_type="application/json")
+
+    def draw(self, name: str, asked: int, prompt: str) -> str | None:
+        for text, fault in self.plan.always.items():
+            if text in prompt:
+                return fault
+        drawn = hashlib.sha256(f"{self.plan.seed}/{name}/{asked}".encode()).digest()
+        place = int.from_bytes(drawn[:8], "big") / 2**64
+        for fault, rate in self.plan.faults.items():
+            if place < rate:
+                return fault
+            place -= rate
+        return None
+
+    def render(self, body: dict[str, Any], text: str, tokens: int) -> bytes:
+        if self.plan.verbatim:
+            return self.plan.verbatim.encode()
+        choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
+        if "prompt" in body:
+            choice["text"] = text
+        else:
+            choice["message"] = {"role": "assistant", "content": text}
+        reply: dict[str, Any] = {"id": "x", "object": "completion", "model": body["model"], "choices": [choice]}
+        if self.plan.usage:
+            reply["usage"] = {"prompt_tokens": tokens, "completion_tokens": 1, "total_tokens": tokens + 1}
+        return json.dumps(reply, ensure_ascii=False).encode()
+
+    async def begin_again(self, request: web.Request) -> web.Response:
+        given = await request.json()
+        self.begin(Path(given["log"]), given["plan"])
+        return web.json_response({})
+
+    async def control(self, request: web.Request) -> web.Response:
+        self.plan = dataclasses.replace(self.plan, **await request.json())
+        return web.json_response({})
+
+    async def show_counts(self, request: web.Request) -> web.Response:
+        return web.json_response(self.counts)
+
+    async def show_state(self, request: web.Request) -> web.Response:
+        return web.json_response({"in_flight": self.in_flight, "most": self.most})
+
+
+def letter(name: str) -> str:
+    """The answer to a body, from its hash."""
+    return "ABCD"[int(name[:8], 16) % 4]
+
+
+def known(fault: str) -> Fault:
+    """A fault or a refusal by name."""
+    return FAULTS.get(fault) or REFUSALS[fault]
+
+
+async def serve(server: Server) -> None:
+    """Until the process ends."""
+    application = web.Application(client_max_size=1 << 30)
+    application.router.add_post("/v1/chat/completions", server.complete)
+    application.router.add_post("/v1/completions", server.complete)
+    application.router.add_post("/begin", server.begin_again)
+    application.router.add_post("/control", server.control)
+    application.router.add_get("/counts", server.show_counts)
+    application.router.add_get("/state", server.show_state)
+    await listen(application)
+
+
+async def listen(application: web.Application) -> None:
+    """Serve on a free port of 127.0.0.1 and print it."""
+    # A client that goes away cancels its handler, so that an answer is counted only when it was written.
+    runner = web.AppRunner(application, handler_cancellation=True, access_log=None)
+    await runner.setup()
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    await web.SockSite(runner, listener).start()
+    print(listener.getsockname()[1], flush=True)
+    await asyncio.Event().wait()
+
+
+def end_with(stdin: Any, lifetime: float) -> None:
+    """End this process when whoever started it is gone, and after `lifetime` seconds in any case."""
+
+    def watch() -> None:
+        stdin.read()
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+    timer = threading.Timer(lifetime, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
+
+
+def main() -> None:
+    """Read the arguments and serve."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--log", type=Path, required=True)
+    parser.add_argument("--plan", type=json.loads, default={})
+    parser.add_argument("--lifetime", type=float, default=1800.0)
+    given = parser.parse_args()
+    end_with(sys.stdin.buffer, given.lifetime)
+    asyncio.run(serve(Server(given.log, given.plan)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""What a server can do wrong, each as the bytes that really go over the wire.
+
+A fault gets the request, the reply that would have been right, and the text that an error shows; it answers (or not).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import json
+import math
+import socket
+import struct
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+from aiohttp import web
+
+WAIT = 1.0
+"""Seconds that a refusal with Retry-After asks for (the variant in milliseconds asks for a third of it)."""
+
+Fault = Callable[[web.Request, bytes, str], Awaitable[web.StreamResponse]]
+
+
+def error_body(message: str, code: str | None = None) -> bytes:
+    """An error as OpenAI writes it."""
+    return json.dumps({"error": {"message": message, "type": "server_error", "param": None, "code": code}}).encode()
+
+
+def must_wait(fault: str) -> float:
+    """How long a client that was refused so must stay away, in seconds; 0.0 where it is not told."""
+    return {"429-seconds": WAIT, "429-date": WAIT, "429-milliseconds": WAIT / 3}.get(fault, 0.0)
+
+
+def _status(status: int, headers: dict[str, str] | None = None) -> Fault:
+    async def refuse(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
+        return web.Response(status=status, body=error_body(error), content_type="application/json", headers=headers)
+
+    return refuse
+
+
+async def _refuse_until(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
+    until = datetime.fromtimestamp(math.ceil(time.time() + WAIT), UTC)  # an HTTP date has whole seconds
+    headers = {"Retry-After": email.utils.format_datetime(until, usegmt=True)}
+    return web.Response(status=429, body=error_body(error), content_type="application/json", headers=headers)
+
+
+async def _hang(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
+    await asyncio.sleep(3600)
+    raise AssertionError("the client waited for an hour")
+
+
+async def _reset(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
+    assert request.transport is not None
+    connection = request.transport.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with RST, not FIN
+    request.transport.abort()
+    return web.Response()  # goes nowhere any more
+
+
+def _raw(head: str, body: Callable[[bytes], bytes]) -> Fault:
+    """Bytes past the web framework's own idea of HTTP, then the end of the connection."""
+
+    async def send(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
+        assert request.transport is not None
+        lines = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{head.format(length=len(right))}\r\n"
+        request.transport.write(lines.encode() + body(right))
+        request.transport.close()
+        return web.Response()  # goes nowhere any more
+
+    return send
+
+
+async def _drip(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
+    reply = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(right))})
+    await reply.prepare(request)
+    for place in range(len(right)):
+        await reply.write(right[place : place + 1])
+        await asyncio.sleep(1)
+    return reply
+
+
+def _body(content: bytes, content_type: str = "application/json") -> Fault:
+    async def answer(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
+        return web.Response(body=content.replace(b"ERROR", error.encode()), content_type=content_type)
+
+    return answer
+
+
+FAULTS: dict[str, Fault] = {
+    "429-seconds": _status(429, {"Retry-After": f"{WAIT:g}"}),
+    "429-date": _refuse_until,
+    "429-milliseconds": _status(429, {"retry-after-ms": f"{1000 * WAIT / 3:.0f}"}),
+    "500": _status(500),
+    "503": _status(503),
+    "hang": _hang,
+    "reset": _reset,
+    "cut": _raw("Content-Length: {length}\r\nConnection: close\r\n", lambda right: right[: len(right) // 2]),
+    "unfinished": _raw("Connection: close\r\n", lambda right: right[: len(right) // 2]),
+    "chunk": _raw("Transfer-Encoding: chunked\r\n", lambda right: b"%x\r\n" % len(right) + right[:20]),
+    "drip": _drip,
+    "garbage": _body(b'{"choices": [{"message": {"content": "A"}}'),
+    "no-choices": _body(b'{"id": "x", "object": "chat.completion", "choices": []}'),
+    "html": _body(b"<html><head><title>Bad gateway</title></head><body>ERROR</body></html>", "text/html"),
+    "error-object": _body(b'{"error": {"message": "ERROR", "type": "server_error"}}'),
+}
+"""Faults that pass: asked again, the server may answer."""
+
+REFUSALS: dict[str, Fault] = {str(status): _status(status) for status in (400, 401, 403, 404, 422)}
+"""Refusals that stay."""

@@ -1,0 +1,174 @@
+"""What holds for the project as a whole."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.resources
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import pytest
+
+import viva
+from benchmarks.handmade import opened
+from benchmarks.published import published
+from viva.benchmarks import BENCHMARKS, find_benchmark
+from viva.cli.main import COMMANDS
+from viva.models import PROVIDERS
+
+__all__ = ["published"]
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {
+    *("torch", "transformers", "datasets", "ray", "polars", "numpy", "scipy", "pandas"),
+    *("aiohttp", "rich", "genai_prices", "msgspec", "anthropic", "google", "openai", "pydantic"),
+}
+LONGEST = 450
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = """
+import contextlib, io, json, sys
+from viva.cli.main import main
+said = io.StringIO()
+with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+    main(["--help"])
+print(json.dumps([said.getvalue(), sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+    ended = run(code)
+    assert ended.returncode == 0, ended.stderr
+    said, modules = json.loads(ended.stdout)
+    assert "Exit codes" in said
+    assert "viva" in modules
+    assert not HEAVY & set(modules)
+
+
+@pytest.mark.parametrize("module", ["viva.benchmarks", "viva.benchmarks.csbench.benchmark", "viva.scorers.choice"])
+def test_what_lies_below_imports_nothing_that_only_the_top_needs(module: str) -> None:
+    ended = run(f"import sys, json, {module}; print(json.dumps(sorted(sys.modules)))")
+    assert ended.returncode == 0, ended.stderr
+    loaded = {name.partition(".")[0] for name in json.loads(ended.stdout)}
+    assert not (HEAVY - {"msgspec"}) & loaded
+    assert not {"click"} & loaded
+
+
+def test_every_command_is_in_the_help_with_a_sentence_of_its_own() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "viva", "--help"],
+        env=os.environ | {"COLUMNS": "110"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 0
+    for name, (_, sentence) in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(sentence)}$", ended.stdout, re.MULTILINE), name
+
+
+def test_imports_go_one_way() -> None:
+    tool = Path(sys.executable).with_name("lint-imports")
+    if not tool.exists():
+        if os.environ.get("VIVA_CI") == "1":
+            pytest.fail("import-linter is not installed")
+        pytest.skip("import-linter is not installed")
+    ended = subprocess.run([tool, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stdout
+    assert re.search(r"\b0 broken", ended.stdout)
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "src").rglob("*.py")}
+    assert len(lengths) > 30
+    assert {str(path.relative_to(ROOT)): n for path, n in lengths.items() if n > LONGEST} == {}
+
+
+def test_there_is_one_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == viva.__version__
+    assert f"{viva.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_licence_is_there_and_named() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "Apache-2.0"
+    assert "LICENSE" in project["license-files"]
+    assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def below(folder: Traversable, at: str = "") -> Iterator[tuple[str, Traversable]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from below(entry, f"{at}{entry.name}/")
+        else:
+            yield f"{at}{entry.name}", entry
+
+
+def test_the_package_holds_the_data_that_it_needs() -> None:
+    files = dict(below(importlib.resources.files("viva")))
+    needed = {
+        "py.typed",
+        "benchmarks/sources.toml",
+        "scorers/phrases.toml",
+        *(f"benchmarks/csbench/{name}" for name in ("prompts.toml", "judge.toml", "README.md")),
+        *(f"benchmarks/cmmlu/{name}" for name in ("prompts.toml", "negation.toml", "subjects.csv", "README.md")),
+        *(
+            f"benchmarks/csbench/sample/CSBench-{name}/{split}.json"
+            for name in ("EN", "CN")
+            for split in ("test", "valid")
+        ),
+    }
+    assert needed <= set(files)
+    assert len([name for name in files if re.fullmatch(r"benchmarks/cmmlu/sample/(test|dev)/\w+\.csv", name)]) == 16
+    assert all(files[name].read_bytes().strip() for name in needed - {"py.typed"})
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    assert wheel["wheel"]["packages"] == ["src/viva"], "hatch takes every file of the package that git does not ignore"
+
+
+def test_no_data_of_the_package_is_ignored_by_git() -> None:
+    """What git ignores, the wheel would lack."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    data = [
+        str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*") if path.suffix in (".toml", ".csv", ".json")
+    ]
+    assert len(data) > 20
+    ended = subprocess.run(
+        ["git", "check-ignore", "--no-index", *data], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.stdout == ""
+
+
+def test_the_samples_hold_nothing_of_the_published_sets(published: Path) -> None:
+    for name, languages in (("csbench", ("en", "zh")), ("cmmlu", ("zh",))):
+        for language in languages:
+            sample, whole = (
+                {" ".join(question.text.split()) for question in opened(name, data, language=language).questions()}
+                for data in (None, published)
+            )
+            assert len(sample) > 70
+            assert not sample & whole, f"{name}-{language}"
+
+
+def test_every_benchmark_and_provider_named_by_hand_is_there() -> None:
+    for name in BENCHMARKS:
+        assert find_benchmark(name).about.name == name
+    for module in PROVIDERS.values():
+        assert (ROOT / "src" / (module.replace(".", "/") + ".py")).exists()
+
+
+def test_the_command_is_installed_under_its_name() -> None:
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name="viva")
+    assert script.value == "viva.cli.main:main"

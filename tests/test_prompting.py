@@ -1,0 +1,145 @@
+"""Templates are plain data: filled by name, once, and checked before anybody is asked."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viva.errors import DataError
+from viva.prompting import Templates, estimate_tokens, fields, fill, prompt_text, read_templates
+from viva.types import Message
+
+NAMES = st.text(string.ascii_lowercase + "_", min_size=1, max_size=8)
+TEXT = st.text(st.sampled_from("{}ab_\\ \n题"), max_size=30)
+
+
+@pytest.mark.parametrize(
+    ("template", "filled"),
+    [
+        ("{question}", "Q"),
+        ("Question: {question}\n{options}", "Question: Q\n{question} {answer}"),
+        ("{question}{question}", "QQ"),
+        ("{Question} {question2} {}", "{Question} {question2} {}"),
+        ("{ question }", "{ question }"),
+        ("{{question}}", "{Q}"),
+        (
+            "{question.text} {question[0]} {question!r} {question:>9}",
+            "{question.text} {question[0]} {question!r} {question:>9}",
+        ),
+        ("\\frac{a}{b} \\boxed{x}", "\\frac{a}{b} \\boxed{x}"),
+        ("{unknown}", "{unknown}"),
+        ("%s %(question)s $question ${question}", "%s %(question)s $question $Q"),
+        ("", ""),
+    ],
+)
+def test_placeholders_are_filled_by_name_and_nothing_else_is_read(template: str, filled: str) -> None:
+    assert fill(template, {"question": "Q", "options": "{question} {answer}"}) == filled
+
+
+@settings(deadline=None)
+@given(template=TEXT, values=st.dictionaries(NAMES, TEXT))
+def test_filling_replaces_every_known_name_once(template: str, values: dict[str, str]) -> None:
+    found = fill(template, values)
+    if not fields(template) & set(values):
+        assert found == template
+    expected = template
+    for name in fields(template) & set(values):
+        # Marks that no value holds stand in for the values, so that these are not read again.
+        expected = expected.replace("{" + name + "}", f"\0{name}\0")
+    for name, value in values.items():
+        expected = expected.replace(f"\0{name}\0", value)
+    assert found == expected
+
+
+@settings(deadline=None)
+@given(value=st.text())
+def test_a_value_is_never_looked_at_again(value: str) -> None:
+    assert fill("<{a}|{b}>", {"a": value, "b": "{a}", "c": "x"}) == f"<{value}|{{a}}>"
+
+
+BUNDLED: dict[str, object] = {
+    "en": {"ask": "Which?", "question": "Q: {question}\n{options}", "deep": {"er": "{answer}"}},
+    "lead": "A:",
+}
+
+
+def test_a_users_file_lies_over_the_bundled_one_key_by_key() -> None:
+    texts = Templates(BUNDLED, {"en": {"deep": {"er": "so {answer}!"}}, "lead": "B:"})
+    assert texts.text("en.deep.er") == "so {answer}!"
+    assert texts.text("lead") == "B:"
+    assert texts.text("en.ask") == "Which?"
+    assert Templates(BUNDLED).text("en.deep.er") == "{answer}", "the bundled one stays as it is"
+    assert Templates(BUNDLED).data == BUNDLED
+
+
+@pytest.mark.parametrize(
+    ("over", "said"),
+    [
+        ({"fr": {}}, ("'fr'", "en", "lead")),
+        ({"en": {"aks": "x"}}, ("'en.aks'", "ask")),
+        ({"en": "x"}, ("'en'", "table")),
+        ({"lead": {"x": "y"}}, ("'lead'", "text")),
+        ({"lead": 5}, ("'lead'", "text")),
+        ({"en": {"deep": {"er": ["x"]}}}, ("'en.deep.er'", "text")),
+        ({"lead": "{question}"}, ("'lead'", "{question}", "none")),
+        ({"en": {"question": "{question} {options} {gold}"}}, ("'en.question'", "{gold}", "{options}, {question}")),
+        ({"en": {"question": "{question}"}}, ("'en.question'", "{options}")),
+        ({"en": {"question": "{options}"}}, ("'en.question'", "{question}")),
+    ],
+)
+def test_a_template_that_cannot_be_used_is_named(over: dict[str, object], said: tuple[str, ...]) -> None:
+    with pytest.raises(DataError) as caught:
+        Templates(BUNDLED, over)
+    assert all(part in str(caught.value) for part in said)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"ask = x\n", "line 1"),
+        (b"[en]\nask = Which?\n", "line 2"),
+        (b"a = 1\na = 2\n", "line 2"),
+        ("ask = 'où'".encode("latin-1"), "read"),
+        (b"\xff\xfea\0", "read"),
+    ],
+)
+def test_a_prompt_file_that_is_no_toml_is_named_with_the_place(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read_templates(path)
+    assert "mine.toml" in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_a_prompt_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no prompt file at .*nowhere\.toml"):
+        read_templates(tmp_path / "nowhere.toml")
+    with pytest.raises(DataError, match="cannot read the prompt file"):
+        read_templates(tmp_path)
+
+
+def test_an_empty_prompt_file_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_bytes(b"\n# nothing\n")
+    assert Templates(BUNDLED, read_templates(tmp_path / "mine.toml")).data == BUNDLED
+
+
+def test_a_prompt_as_text() -> None:
+    assert prompt_text("raw {text}") == "raw {text}"
+    assert prompt_text((Message("user", "only"),)) == "only"
+    assert prompt_text((Message("system", "be"), Message("user", "ask"))) == "[system]\nbe\n\n[user]\nask"
+
+
+@settings(deadline=None)
+@given(text=st.text(), more=st.text())
+def test_a_longer_text_is_never_estimated_shorter(text: str, more: str) -> None:
+    assert 0 < estimate_tokens(text) <= estimate_tokens(text + more)
+
+
+def test_estimates_are_on_the_high_side_for_chinese_and_near_four_characters_a_token_for_english() -> None:
+    assert estimate_tokens("计算机科学") >= 5
+    assert 100 <= estimate_tokens("word " * 100) <= 160
