@@ -5,7 +5,10 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 
-.PHONY: demo test check clean
+# The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
+TORCH ?= torch
+
+.PHONY: demo test real-server check clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -24,6 +27,13 @@ demo: $(STAMP)  ## both benchmarks on the bundled samples, with an offline basel
 test: $(STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n auto
 
+real-server:  ## against `transformers serve` with a tiny model made on the spot; torch and transformers are large
+	test -x .venv-real/bin/pip || $(PYTHON) -m venv --clear .venv-real
+	.venv-real/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	.venv-real/bin/python -m pip install --quiet --disable-pip-version-check \
+	    'transformers[serving]>=5' pytest pytest-timeout hypothesis -e .
+	.venv-real/bin/python -m pytest tests/real_server
+
 check: $(STAMP)  ## what reviewers run before reading: style, types, layers
 	$(BIN)/ruff format --check src tests performance
 	$(BIN)/ruff check src tests performance
@@ -31,4 +41,4 @@ check: $(STAMP)  ## what reviewers run before reading: style, types, layers
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-real .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

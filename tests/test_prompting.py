@@ -6,7 +6,7 @@ import string
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.errors import DataError
@@ -40,7 +40,6 @@ def test_placeholders_are_filled_by_name_and_nothing_else_is_read(template: str,
     assert fill(template, {"question": "Q", "options": "{question} {answer}"}) == filled
 
 
-@settings(deadline=None)
 @given(template=TEXT, values=st.dictionaries(NAMES, TEXT))
 def test_filling_replaces_every_known_name_once(template: str, values: dict[str, str]) -> None:
     found = fill(template, values)
@@ -55,7 +54,6 @@ def test_filling_replaces_every_known_name_once(template: str, values: dict[str,
     assert found == expected
 
 
-@settings(deadline=None)
 @given(value=st.text())
 def test_a_value_is_never_looked_at_again(value: str) -> None:
     assert fill("<{a}|{b}>", {"a": value, "b": "{a}", "c": "x"}) == f"<{value}|{{a}}>"
@@ -134,7 +132,6 @@ def test_a_prompt_as_text() -> None:
     assert prompt_text((Message("system", "be"), Message("user", "ask"))) == "[system]\nbe\n\n[user]\nask"
 
 
-@settings(deadline=None)
 @given(text=st.text(), more=st.text())
 def test_a_longer_text_is_never_estimated_shorter(text: str, more: str) -> None:
     assert 0 < estimate_tokens(text) <= estimate_tokens(text + more)

@@ -28,6 +28,10 @@ class DataError(VivaError):
     """A question set, answer file or prompt file that cannot be used."""
 
 
+class MissingDataError(DataError):
+    """A question set that is not there (as opposed to one that is damaged)."""
+
+
 class StorageError(VivaError):
     """A run folder that cannot be read or written."""
 

@@ -7,7 +7,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
@@ -81,7 +81,6 @@ ROWS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(drawn=ROWS)
 def test_bounds_hold_the_mean_and_the_interval_whatever_the_outcomes(
     drawn: list[tuple[int, tuple[Outcome, float | None]]],

@@ -9,7 +9,7 @@ import statistics
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
@@ -19,7 +19,6 @@ from viva.types import Line, ScoreRow
 MACRO = Line("macro", over="subject")
 
 
-@settings(deadline=None)
 @given(data=st.data(), n=st.integers(1, 5000))
 def test_wilsons_interval_is_scipys(data: st.DataObject, n: int) -> None:
     right = data.draw(st.integers(0, n))
@@ -40,7 +39,6 @@ def test_the_t_quantile_is_scipys(degrees: int) -> None:
     assert t_quantile(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees))
 
 
-@settings(deadline=None)
 @given(values=st.lists(st.integers(0, 20).map(lambda tenths: tenths / 20), min_size=2, max_size=60))
 def test_with_one_answer_a_question_the_clustered_interval_is_the_plain_t_interval(values: list[float]) -> None:
     mean = statistics.fmean(values)
@@ -214,7 +212,6 @@ def test_the_macro_interval_covers_95_per_cent() -> None:
 # Standard deviation
 
 
-@settings(deadline=None)
 @given(values=st.lists(st.floats(0, 1), min_size=2, max_size=20))
 def test_the_standard_deviation_is_the_samples(values: list[float]) -> None:
     assert standard_deviation(values) == pytest.approx(statistics.stdev(values), abs=1e-9)

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import asked, cmmlu, counted, golds, opened, request, rows
@@ -161,7 +161,6 @@ def test_exemplars_that_are_missing_are_named_and_too_few_are_counted(tmp_path: 
     assert TWO[0] in asked(exam, first(exam))
 
 
-@settings(deadline=None)
 @given(position=st.integers(0, 200), byte=st.integers(0, 255), cut=st.booleans())
 def test_a_file_with_one_byte_changed_is_read_or_refused_but_never_crashes(position: int, byte: int, cut: bool) -> None:
     content = bytearray(rows(ONE, ('"quoted", \\frac{1}{2}', "a\nb", "", "红", "黄", "D"), TWO).encode("utf-8"))
@@ -179,7 +178,6 @@ def test_a_file_with_one_byte_changed_is_read_or_refused_but_never_crashes(posit
 FIELD = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
 
 
-@settings(deadline=None)
 @given(table=st.lists(st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD, st.sampled_from("ABCD")), min_size=1))
 def test_what_is_written_as_csv_is_read_back(table: list[tuple[str, str, str, str, str, str]]) -> None:
     found = list(read_rows(Path("arts.csv"), rows(*table).encode("utf-8")))
@@ -287,7 +285,6 @@ TEXTS = st.one_of(AWKWARD, st.text(min_size=1)).filter(lambda text: bool(text.st
 SHARED = {form: opened("cmmlu", form=form, shots=1) for form in ("chat", "base")}
 
 
-@settings(deadline=None)
 @given(text=TEXTS, options=st.tuples(TEXTS, TEXTS, TEXTS, TEXTS), form=st.sampled_from(["chat", "base"]))
 def test_whatever_a_question_holds_is_asked_verbatim(text: str, options: tuple[str, str, str, str], form: str) -> None:
     question = Question(
@@ -497,7 +494,6 @@ def test_macro_and_micro_averages_by_hand(tmp_path: Path) -> None:
 # Limit
 
 
-@settings(deadline=None)
 @given(length=st.integers(0, 3000), limit=st.one_of(st.none(), st.integers(1, 3000)))
 def test_a_limit_spreads_evenly(length: int, limit: int | None) -> None:
     chosen = list(spread(length, limit))

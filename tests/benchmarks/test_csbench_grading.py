@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
@@ -151,7 +151,6 @@ LIES = (
 ANSWERS = st.one_of(st.sampled_from(LIES), st.text(min_size=1)).filter(lambda text: bool(text.strip()))
 
 
-@settings(deadline=None)
 @given(answer=ANSWERS)
 def test_an_answer_cannot_leave_its_fence(answer: str) -> None:
     message, fence = fenced(answer)
@@ -236,7 +235,6 @@ def test_a_verdict_that_the_judge_quotes_does_not_decide(reply: str) -> None:
     assert graded(BLANK, "VERDICT: 1", reply).value in (0.0, None)
 
 
-@settings(deadline=None)
 @given(answer=ANSWERS)
 @example(answer="VERDICT: 1")
 def test_an_answers_own_words_are_no_verdict(answer: str) -> None:
@@ -255,7 +253,6 @@ def test_several_verdicts_are_averaged_and_the_unreadable_left_out() -> None:
     assert graded(BLANK, "x", "?", "?").outcome == "ungraded"
 
 
-@settings(deadline=None)
 @given(
     reply=st.text(),
     verdicts=st.lists(st.one_of(st.text(), st.integers(-3, 20).map(lambda n: f"VERDICT: {n}")), max_size=3),

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, counted, csbench, golds, opened, record
@@ -179,7 +179,6 @@ def test_golds_that_come_from_the_sibling_are_part_of_the_fingerprint(tmp_path: 
     assert alone.fingerprint != helped.fingerprint
 
 
-@settings(deadline=None)
 @given(
     cells=st.lists(
         st.tuples(
@@ -352,7 +351,6 @@ def test_exemplars_that_are_missing_are_named_only_when_they_are_wanted(tmp_path
 WHOLE = json.dumps([record(1), record(2, True, Format="Assertion", Question="Ein Stück Text")], ensure_ascii=False)
 
 
-@settings(deadline=None)
 @given(position=st.integers(0, len(WHOLE.encode()) - 1), byte=st.integers(0, 255), cut=st.booleans())
 def test_a_file_with_one_byte_changed_is_read_or_refused_but_never_crashes(position: int, byte: int, cut: bool) -> None:
     content = bytearray(WHOLE.encode("utf-8"))

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, asked, csbench, opened, record, request
@@ -297,7 +297,6 @@ TEXTS = st.one_of(st.sampled_from(AWKWARD), st.text(min_size=1)).filter(lambda t
 SHARED = {(form, shots): opened("csbench", form=form, shots=shots) for form in ("chat", "base") for shots in (0, 2)}
 
 
-@settings(deadline=None)
 @given(
     text=TEXTS,
     options=st.tuples(TEXTS, TEXTS, TEXTS, TEXTS),

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.engine.keys import Keys
@@ -104,7 +104,6 @@ PROMPTS: st.SearchStrategy[Prompt] = st.one_of(
 REQUESTS = st.tuples(TEXTS, st.integers(0, 3), PROMPTS)
 
 
-@settings(deadline=None)
 @given(REQUESTS, REQUESTS)
 def test_two_requests_share_a_key_only_if_they_are_equal(
     one: tuple[str, int, Prompt], other: tuple[str, int, Prompt]

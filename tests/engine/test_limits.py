@@ -6,7 +6,7 @@ import itertools
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.engine.limits import AUTO_MOST, AUTO_START, Adaptive, Fixed, Pace, Policy
@@ -55,7 +55,6 @@ def test_one_overload_halves_the_bound_and_further_ones_of_the_same_window_do_no
     assert ceiling.limit == max(1, halved // 2)
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 60.0))
 def test_while_latency_holds_the_bound_doubles_each_window_up_to_the_most(latency: float) -> None:
     ceiling = Adaptive()
@@ -66,7 +65,6 @@ def test_while_latency_holds_the_bound_doubles_each_window_up_to_the_most(latenc
     assert {8, 16, 32, 64, 128, 256, 512} == set(bounds)
 
 
-@settings(deadline=None)
 @given(st.floats(0.05, 10.0), st.floats(2.6, 50.0))
 def test_when_latency_rises_the_bound_falls_and_never_below_one(latency: float, slower: float) -> None:
     ceiling = Adaptive(32, 512)

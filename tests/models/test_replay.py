@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.asking import answer, refusal, request
@@ -71,7 +71,6 @@ def test_every_form_of_file_gives_the_same_answers(tmp_path: Path, name: str) ->
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.tuples(NAMES, st.integers(0, 3)), st.text(st.characters(exclude_categories=["Cs"])), min_size=1)
 )

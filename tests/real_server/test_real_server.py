@@ -1,12 +1,7 @@
 """Viva against a server that is not ours: `transformers serve`, with a model made on the spot by tiny_model.py.
 
-Meant to be run by hand, in an environment of its own, because it needs torch and transformers (the CPU build of torch
-is enough); without them everything here is skipped. No model is downloaded, nothing leaves 127.0.0.1.
-
-    python -m venv real
-    real/bin/pip install torch --index-url https://download.pytorch.org/whl/cpu
-    real/bin/pip install "transformers[serving]>=5" pytest pytest-timeout -e .
-    real/bin/pytest tests/real_server
+Run by `make real-server`, in an environment of its own because torch and transformers are large: they are no part of
+`make test`. No model is downloaded, nothing leaves 127.0.0.1.
 
 It takes one to two minutes on two cores. Last run with torch 2.13.0 and transformers 5.23.0.
 """

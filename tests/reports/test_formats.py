@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reports.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
@@ -242,7 +242,6 @@ def test_json_keeps_a_name_as_it_is(name: str) -> None:
     assert "\x1b" not in text
 
 
-@settings(deadline=None)
 @given(text=st.text())
 def test_what_is_made_visible_shows_every_hidden_character_and_changes_nothing_else(text: str) -> None:
     shown = visible(text)
@@ -251,7 +250,6 @@ def test_what_is_made_visible_shows_every_hidden_character_and_changes_nothing_e
         assert shown == text
 
 
-@settings(deadline=None)
 @given(text=st.text(), limit=st.integers(1, 40))
 def test_one_line_is_one_short_line(text: str, limit: int) -> None:
     shown = one_line(text, limit)
@@ -261,7 +259,6 @@ def test_one_line_is_one_short_line(text: str, limit: int) -> None:
         assert len(shown) <= limit
 
 
-@settings(deadline=None)
 @given(text=st.text())
 def test_a_markdown_cell_stays_one_cell(text: str) -> None:
     shown = markdown(text)
@@ -270,7 +267,6 @@ def test_a_markdown_cell_stays_one_cell(text: str) -> None:
     assert not dangerous(shown)
 
 
-@settings(deadline=None)
 @given(text=st.text())
 @example(text="a\n\nb")
 def test_latex_text_holds_no_command_of_its_own(text: str) -> None:

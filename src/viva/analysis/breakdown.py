@@ -150,9 +150,9 @@ class Breakdown:
     def _deviation(self, answers: pl.DataFrame, lines: Sequence[Line], over: str) -> float | None:
         part = self._part(answers, lines).filter(pl.col("answered") == 1)
         groups = ["repeat", f"tag:{over}"] if over else ["repeat"]
-        means = part.group_by(groups).agg(pl.col("points").mean())
+        means = part.group_by(groups, maintain_order=True).agg(pl.col("points").mean())
         if over:
-            means = means.group_by("repeat").agg(pl.col("points").mean())
+            means = means.group_by("repeat", maintain_order=True).agg(pl.col("points").mean())
         return standard_deviation(means["points"].to_list())
 
 
@@ -189,7 +189,7 @@ def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float 
 
 def _macro(part: pl.DataFrame, over: str) -> tuple[float | None, float | None, float | None, float, float]:
     """The mean over groups of the groups' means, with its interval and bounds."""
-    groups = part.group_by(f"tag:{over}").agg(
+    groups = part.group_by(f"tag:{over}", maintain_order=True).agg(
         pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(), *_products()
     )
     means: list[float] = []

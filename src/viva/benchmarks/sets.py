@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from viva.errors import DataError
+from viva.errors import DataError, MissingDataError
 
 
 def locate(data: Path, name: str, marker: str) -> Path:
@@ -19,7 +19,7 @@ def locate(data: Path, name: str, marker: str) -> Path:
             return folder
     if not data.exists():
         raise DataError(f"there is no data folder {data}")
-    raise DataError(
+    raise MissingDataError(
         f"{data} holds no {name} data: expected {marker} in it or in {name}/; `viva fetch {name}` says where to get it"
     )
 

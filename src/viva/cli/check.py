@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+import msgspec
 
 from viva.benchmarks import find_benchmark
 from viva.cli.exams import label, open_exams
 from viva.cli.options import Choice, data_folder, exam_options, pick
-from viva.errors import EXIT_INCOMPLETE
+from viva.errors import EXIT_INCOMPLETE, MissingDataError
 from viva.prompting import prompt_text
-from viva.reports.text import one_line
+from viva.reports.text import one_line, visible
 from viva.scorers.golden import phrasings, wrong_answer
 from viva.types import Defect, Exam, Question, Response, Sampling
 
@@ -28,13 +29,8 @@ def check_command(benchmark: str, show_all: bool, **given: Any) -> int:
 
     All languages are checked unless --language says otherwise.
     """
-    choice = pick(Choice, given)
-    if not choice.language:
-        supported = find_benchmark(benchmark).about.languages
-        bundled = data_folder(choice, benchmark) is None
-        choice.language = tuple(language for language in supported if not bundled or language in ("en", "zh"))
     failed = 0
-    for exam, _ in open_exams((benchmark,), choice):
+    for exam in _exams(benchmark, pick(Choice, given)):
         found = failures(exam)
         failed += len(found)
         unsound = sum(1 for question in exam.questions() if question.answer is None)
@@ -54,13 +50,33 @@ def check_command(benchmark: str, show_all: bool, **given: Any) -> int:
     return EXIT_INCOMPLETE if failed else 0
 
 
+def _exams(benchmark: str, choice: Choice) -> Iterator[Exam]:
+    """The exams asked for; without a choice of languages, those whose files are there."""
+    languages = choice.language or find_benchmark(benchmark).about.languages
+    if not choice.language and data_folder(choice, benchmark) is None:
+        languages = tuple(language for language in languages if language in ("en", "zh"))  # what the sample has
+    missing: MissingDataError | None = None
+    found = 0
+    for language in languages:
+        choice = msgspec.structs.replace(choice, language=(language,))
+        try:
+            opened = open_exams((benchmark,), choice)
+        except MissingDataError as problem:
+            missing = problem
+            continue
+        found += len(opened)
+        yield from (exam for exam, _ in opened)
+    if missing and not found:
+        raise missing
+
+
 def failures(exam: Exam, at_most: int | None = None) -> list[str]:
     """What went wrong in the self-test, in words; with `at_most`, over so many questions evenly spread."""
     step = max(1, len(exam) // at_most) if at_most else 1
     found: list[str] = []
     for index, question in enumerate(exam.questions()):
         if index % step == 0:
-            found.extend(f"question {question.id}: {problem}" for problem in _problems(exam, question))
+            found.extend(f"question {visible(question.id)}: {problem}" for problem in _problems(exam, question))
     return found
 
 
@@ -113,6 +129,6 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
         yield f"{kind}: {len(group)} ({action})"
         shown = group if show_all or len(group) <= 20 else group[:3]
         for defect in shown:
-            yield f"    {defect.question}: {one_line(defect.detail, 150)}"
+            yield f"    {visible(defect.question)}: {one_line(defect.detail, 150)}"
         if len(shown) < len(group):
             yield f"    ... and {len(group) - len(shown)} more (--all lists them)"

@@ -23,6 +23,7 @@ from viva.engine.limits import Adaptive, Ceiling, Fixed, Pace, Policy
 from viva.engine.stages import Bench, Sitting, answers_wanted, verdicts_wanted
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.models import Endpoint, connect
+from viva.reports.text import visible
 from viva.types import Exam, Model
 
 
@@ -298,7 +299,7 @@ def _listen(run: Run, asking: asyncio.Task[None]) -> None:
 def _verdict_on(run: Run, path: Path, tally: Tally) -> int:
     resume = f"viva resume {path}"
     for model, why in run.refused.items():
-        print(f"viva: {model} was given up: {why}", file=sys.stderr)
+        print(visible(f"viva: {model} was given up: {why}"), file=sys.stderr)
     if run.stop == "disk":
         raise disk_full(run)
     missing = tally.total - tally.answered - tally.kept
@@ -313,12 +314,12 @@ def _verdict_on(run: Run, path: Path, tally: Tally) -> int:
         return EXIT_INCOMPLETE
     if run.refused:
         print(f"viva: {missing:,} not answered; mend that, then: {resume}", file=sys.stderr)
-        return EXIT_REFUSED
+        return EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
     if missing > 0 and all(name == "missing" for name in tally.failures):
-        print(f"viva: {missing:,} questions have no answer in the file ({tally.last_error})", file=sys.stderr)
+        print(visible(f"viva: {missing:,} questions have no answer in the file ({tally.last_error})"), file=sys.stderr)
         return EXIT_INCOMPLETE
     if missing > 0:
         last = f" (last error: {tally.last_error})" if tally.last_error else ""
-        print(f"viva: {missing:,} not answered{last}; try those again with: {resume}", file=sys.stderr)
+        print(visible(f"viva: {missing:,} not answered{last}; try those again with: {resume}"), file=sys.stderr)
         return EXIT_INCOMPLETE
     return EXIT_OK

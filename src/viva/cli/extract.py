@@ -60,7 +60,7 @@ def _read(line: bytes, where: str) -> dict[str, Any]:
     try:
         raw = msgspec.json.decode(line, type=dict[str, Any])
         row = msgspec.convert(raw, Row)
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise DataError(f"{where}: {problem}") from None
     if row.kind == "choice":
         options = row.options or ()

@@ -32,6 +32,7 @@ from viva.errors import DataError
 from viva.models import Endpoint
 from viva.models.replay import Replay
 from viva.models.replay import connect as open_replay
+from viva.reports.text import harmless
 from viva.types import Exam, Sampling, ScoreRow
 
 
@@ -68,6 +69,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
     """
     choice = pick(Choice, given)
     replay = open_replay(str(answers.resolve()), Endpoint())
+    _refuse_gaps(replay, answers)
     if benchmark == "csbench" and not choice.language:
         choice.language = _language_of(replay, choice)
     opened = open_exams((benchmark,), choice)
@@ -108,7 +110,8 @@ def scores_csv(rows: Iterable[ScoreRow]) -> str:
     table.writerow(["question", "sample", "score", "outcome", "read", "model"])
     for row in rows:
         score = "" if row.value is None else f"{row.value:g}"
-        table.writerow([row.question, row.sample, score, row.outcome, row.answer[:200], row.model])
+        question, answer, model = map(harmless, (row.question, row.answer[:200], row.model))
+        table.writerow([question, row.sample, score, row.outcome, answer, model])
     return out.getvalue()
 
 
@@ -127,9 +130,17 @@ def _language_of(replay: Replay, choice: Choice) -> tuple[str, ...]:
     return tuple(found) or ("en",)
 
 
+def _refuse_gaps(replay: Replay, answers: Path) -> None:
+    """Sample numbers that no question has: most likely they were counted from 1, or are seeds."""
+    numbers = {sample for _, sample in replay.answers}
+    if len(numbers) < replay.samples:
+        first = next(sample for sample in range(replay.samples) if sample not in numbers)
+        raise DataError(f"{answers} has no answer with sample {first}; number the samples 0, 1, ...")
+
+
 def _refuse_strangers(replay: Replay, exams: list[Exam], answers: Path, *, limited: bool) -> None:
     """Answers to questions that are not asked: a wrong file, unless the user narrowed the questions down."""
-    known = {question.id for exam in exams for question in exam.questions()}
+    known = dict.fromkeys(question.id for exam in exams for question in exam.questions())
     strangers = [question for question, _ in replay.answers if question not in known]
     if strangers and (not limited or len(strangers) == len(replay.answers)):
         raise DataError(

@@ -29,6 +29,8 @@ def describe(tally: Tally, rate: float) -> str:
         parts.append(f"{tally.retries:,} retries")
     if tally.failed:
         parts.append(f"{tally.failed:,} errors")
+    if tally.last_error and not tally.answered:
+        parts.append(tally.last_error)  # nothing works yet: say why while there is time to mend it
     return " · ".join(parts)
 
 

@@ -78,9 +78,8 @@ def _answers(
                 response = entry.response() if entry else NOT_ASKED
                 replies = verdict_texts(sitting, question, response, examination.bench, verdicts)
                 score = sitting.exam.score(question, response, replies)
-                lines = [
-                    f"=== {sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}: {score.outcome}"
-                ]
+                whose = f"{sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}"
+                lines = [visible(f"=== {whose}: {score.outcome}")]
                 if prompts:
                     # The key covers the prompt: that the answer was found under it proves this is what was sent.
                     lines += [f"--- prompt (request {key.hex()})", visible(prompt_text(request.prompt))]

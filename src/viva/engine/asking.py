@@ -24,6 +24,10 @@ CANARY_PATIENCE = 5.0
 """Seconds that the first request of a lane is alone, so that a bad key is refused once and not a thousand times."""
 HOPELESS = 16
 """A model whose first so many requests were all refused for good gets no more."""
+UNREACHED = 3
+"""A model that never replied and lost so many questions with all their retries gets no more: nobody is there."""
+VANISHED = 64
+"""A model that did reply once and then lost so many questions in a row gets no more: it went away."""
 STORM = 3
 """So many overloads in a row, without a reply in between, pause the whole lane for what the server asks."""
 
@@ -74,6 +78,8 @@ class Run:
         self.stop: Stop = ""
         self.refused: dict[str, str] = {}
         """Models that gave up for good, and why."""
+        self.unreached: set[str] = set()
+        """Those of them where nobody answers: nothing is wrong with key or model."""
         self._wake = asyncio.Event()
 
     def finish(self, why: Stop) -> None:
@@ -121,6 +127,7 @@ class _Lane:
         self._storm = 0
         self._succeeded: set[str] = set()
         self._refusals: dict[str, int] = {}
+        self._lost: dict[str, int] = {}
         self._open = False
         self._exhausted = False
 
@@ -180,7 +187,7 @@ class _Lane:
 
     async def _ask(self, task: Task) -> None:
         shared, policy = self._shared, self._shared.policy
-        deadline = time.monotonic() + policy.question
+        left = policy.question  # its clock runs while it is asked, not while it waits for its turn or for money
         attempt = rereads = 0
         while True:
             await self._await_turn()
@@ -188,8 +195,12 @@ class _Lane:
             if reserved is None:
                 shared.finish("budget")
                 return
+            if shared.stop:  # told to finish while it waited for money
+                shared.budget.settle(reserved, 0.0)
+                return
             attempt += 1
             started = time.monotonic()
+            deadline = started + left
             cost = 0.0
             shared.tally.in_flight += 1
             try:
@@ -203,6 +214,8 @@ class _Lane:
                 cost = reserved  # the server may have worked on it, and may bill it
             except ModelError as raised:
                 problem = raised
+            except Exception as raised:  # a defect of one model's adapter must not take the others' answers with it
+                problem = ModelError("defect", f"{type(raised).__name__}: {raised}")
             else:
                 cost = self._book(task, response)
                 self._ceiling.finished(time.monotonic() - started)
@@ -214,6 +227,7 @@ class _Lane:
                     self._write(task, response, failure, time.monotonic() - started, attempt)
                     return
                 rereads += 1
+                left = deadline - time.monotonic()
                 continue
             finally:
                 shared.tally.in_flight -= 1
@@ -222,6 +236,7 @@ class _Lane:
                 seconds = time.monotonic() - started
                 self._write(task, Response(), Failure(problem.kind, problem.message), seconds, attempt)
                 return
+            left = deadline - time.monotonic()
 
     async def _await_turn(self) -> None:
         wait = max(self._open_at - time.monotonic(), self._pace.wait(time.monotonic()))
@@ -238,13 +253,25 @@ class _Lane:
         if not problem.retry:
             self._count_refusal(task, problem)
             return False
+        if task.model.name in shared.refused:
+            return False
         pause = shared.policy.pause(attempt, problem.retry_after)
-        if problem.overload:
+        if problem.overload or problem.kind == "timeout":
             self._ceiling.overloaded()
+        if problem.overload:
             self._storm += 1
             if self._storm >= STORM:
-                self._open_at = max(self._open_at, time.monotonic() + pause)
+                # What the server asks for; without word from it the pause grows with the storm, not with one question's
+                # bad luck.
+                calm = shared.policy.pause(self._storm - STORM + 1, problem.retry_after)
+                if calm > shared.policy.question:
+                    why = f"the server asks to wait {calm:,.0f} s, longer than a question may take; {problem.message}"
+                    shared.refused.setdefault(task.model.name, why)
+                    return False
+                self._open_at = max(self._open_at, time.monotonic() + calm)
         if attempt >= shared.policy.attempts or time.monotonic() + pause >= deadline or shared.stop:
+            if not problem.overload:
+                self._count_loss(task, problem)
             return False
         shared.tally.retries += 1
         await shared.sleep(pause)
@@ -259,9 +286,18 @@ class _Lane:
             why = f"the first {HOPELESS} requests were all refused; the last: {problem.message}"
             self._shared.refused.setdefault(name, why)
 
+    def _count_loss(self, task: Task, problem: ModelError) -> None:
+        name = task.model.name
+        lost = self._lost[name] = self._lost.get(name, 0) + 1
+        if lost >= (VANISHED if name in self._succeeded else UNREACHED):
+            why = f"{lost} questions in a row failed with all their retries; the last: {problem.message}"
+            self._shared.refused.setdefault(name, why)
+            self._shared.unreached.add(name)
+
     def _book(self, task: Task, response: Response) -> float:
         tally = self._shared.tally
         self._succeeded.add(task.model.name)
+        self._lost.pop(task.model.name, None)
         # A reply that does not say what it used is booked as what it may have used at most: a budget must hold.
         usage = response.usage or (worst_case(task.request) if task.price else None)
         if usage is None:

@@ -26,7 +26,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     def pause(self, attempt: int, retry_after: float | None) -> float:
         """Seconds before the next try: what the server asked for, else exponential backoff; jitter spreads the herd."""
         backoff = min(self.longest_pause, 0.5 * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
-        if retry_after is None:
+        if not retry_after:  # "at once" is what an overloaded server says by mistake: a wrong clock, a rounded second
             return backoff
         return retry_after + random.uniform(0.0, 0.1 * retry_after + 0.05)
 

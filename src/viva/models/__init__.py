@@ -40,5 +40,10 @@ def connect(name: str, endpoint: Endpoint) -> Model:
         known = ", ".join(f"{known}/..." for known in PROVIDERS)
         hint = f" (did you mean openai/{name}?)" if not slash or provider not in PROVIDERS else ""
         raise VivaError(f"no such model: {name!r}{hint}; a model is named {known}")
+    if endpoint.key_variable and not endpoint.key_variable.isidentifier():
+        # Perhaps the key itself: not to be repeated.
+        raise VivaError(
+            "--api-key-env and --judge-key-env take the name of an environment variable, such as OPENAI_API_KEY"
+        )
     module = importlib.import_module(PROVIDERS[provider])
     return cast("Callable[[str, Endpoint], Model]", module.connect)(rest, endpoint)

@@ -14,6 +14,8 @@ from viva.types import Generate, Message, Response, StopReason, Usage
 if TYPE_CHECKING:
     import anthropic
 
+API_VERSION = "2023-06-01"
+DAY = 86_400.0
 _STOP_REASONS: dict[str | None, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -25,13 +27,14 @@ _STOP_REASONS: dict[str | None, StopReason] = {
 class AnthropicModel:
     """One model of Anthropic's."""
 
-    def __init__(self, name: str, client: anthropic.AsyncAnthropic) -> None:
+    def __init__(self, name: str, client: anthropic.AsyncAnthropic, key: str) -> None:
         self.name = f"anthropic/{name}"
         endpoint = str(client.base_url).rstrip("/")
         self.lane = f"anthropic {endpoint}"
         self.identity: Mapping[str, str] = {"provider": "anthropic", "model": name, "endpoint": endpoint}
         self._model = name
         self._client = client
+        self._key = key
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`."""
@@ -41,10 +44,10 @@ class AnthropicModel:
             raise ModelError("rejected", "Anthropic has chat models only: leave out --form base", fatal=True)
         sampling = request.sampling
         options: dict[str, Any] = {}
-        if sampling.temperature is not None:
-            options["temperature"] = sampling.temperature
-        if sampling.top_p is not None:
-            options["top_p"] = sampling.top_p
+        # The SDK's own arguments for these are gone since its version 1; the API version that takes them is not.
+        drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+        if extra := {name: value for name, value in drawn.items() if value is not None}:
+            options["extra_body"] = extra
         if sampling.stop:
             options["stop_sequences"] = list(sampling.stop)
         if system := "\n".join(turn.content for turn in request.prompt if turn.role == "system"):
@@ -60,7 +63,7 @@ class AnthropicModel:
             status = problem.status_code
             raise ModelError(
                 "auth" if status in (401, 403) else "status",
-                f"HTTP {status} from Anthropic: {problem.message}"[:400],
+                self._clean(f"HTTP {status} from Anthropic: {problem.message}"),
                 retry=status in (408, 409, 429) or status >= 500,
                 retry_after=retry_after(problem.response.headers),
                 overload=status in (429, 503, 529),
@@ -69,12 +72,24 @@ class AnthropicModel:
         except anthropic.APITimeoutError:
             raise ModelError("timeout", "no complete reply in the SDK's own time", retry=True) from None
         except anthropic.APIError as problem:
-            raise ModelError("connection", f"{type(problem).__name__}: {problem.message}"[:400], retry=True) from None
-        return Response(
-            text="".join(block.text for block in reply.content if block.type == "text"),
-            stop_reason=_STOP_REASONS.get(reply.stop_reason, "other"),
-            usage=Usage(reply.usage.input_tokens, reply.usage.output_tokens),
-        )
+            text = self._clean(f"{type(problem).__name__}: {problem.message}")
+            raise ModelError("connection", text, retry=True) from None
+        except (ValueError, TypeError, AttributeError) as problem:
+            raise ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True) from None
+        return self._read(reply)
+
+    def _read(self, reply: anthropic.types.Message) -> Response:
+        try:
+            return Response(
+                text="".join(block.text for block in reply.content if block.type == "text"),
+                stop_reason=_STOP_REASONS.get(reply.stop_reason, "other"),
+                usage=Usage(reply.usage.input_tokens, reply.usage.output_tokens),
+            )
+        except (AttributeError, TypeError) as problem:  # the SDK hands on what it cannot read as it is
+            raise ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True) from None
+
+    def _clean(self, text: str) -> str:
+        return text.replace(self._key, "[key]")[:400]
 
     async def close(self) -> None:
         """Close the connections."""
@@ -95,5 +110,9 @@ def connect(name: str, endpoint: Endpoint) -> AnthropicModel:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise VivaError(f"anthropic/{name} needs a key in the environment variable {variable}")
-    # The engine retries, with one policy for all providers.
-    return AnthropicModel(name, anthropic.AsyncAnthropic(api_key=key, max_retries=0))
+    # The engine retries and sets the time, with one policy for all providers. Without a time of its own the SDK refuses
+    # long replies by itself. Later API versions than this one take no temperature.
+    client = anthropic.AsyncAnthropic(
+        api_key=key, max_retries=0, timeout=DAY, default_headers={"anthropic-version": API_VERSION}
+    )
+    return AnthropicModel(name, client, key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -77,7 +78,7 @@ class GoogleModel:
             "auth" if status in (401, 403) or bad_key else "status",
             message,
             retry=status in (408, 409, 429) or status >= 500,
-            retry_after=retry_after(headers),
+            retry_after=retry_after(headers) or _retry_info(problem.details),
             overload=status in (429, 503),
             fatal=status in (401, 403, 404) or bad_key,
         )
@@ -90,7 +91,15 @@ class GoogleModel:
         await self._client.aio.aclose()
 
 
+def _retry_info(details: object) -> float | None:
+    """Google says how long to wait in the error itself: a google.rpc.RetryInfo with `"retryDelay": "17s"`."""
+    match = re.search(r"'retryDelay': '([0-9.]{1,9})s'", str(details))
+    return float(match[1]) if match else None
+
+
 def _read(reply: types.GenerateContentResponse) -> Response:
+    if not reply.candidates and not reply.prompt_feedback:
+        raise ModelError("body", "the reply has neither candidates nor a reason for having none", retry=True)
     candidate = reply.candidates[0] if reply.candidates else None
     reason = str(getattr(candidate.finish_reason, "value", "STOP")) if candidate else "SAFETY"
     parts = candidate.content.parts if candidate and candidate.content else None
@@ -121,4 +130,6 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
     key = next((value for variable in variables if (value := os.environ.get(variable, "").strip())), "")
     if not key:
         raise VivaError(f"google/{name} needs a key in the environment variable {variables[0]}")
-    return GoogleModel(name, genai.Client(api_key=key), key)
+    # The engine retries, with one policy for all providers; without this the SDK tries broken connections again itself.
+    once = genai.types.HttpOptions(retry_options=genai.types.HttpRetryOptions(attempts=1))
+    return GoogleModel(name, genai.Client(api_key=key, http_options=once), key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ _STOP_REASONS: dict[str | None, StopReason] = {
 _RETRY = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _OVERLOAD = {429, 503, 529}
 _FATAL = {401, 402, 403, 404, 405}
-_FATAL_CODES = ("insufficient_quota", "model_not_found", "invalid_api_key", "billing")
+_FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key", "billing_not_active", "account_deactivated"}
 
 
 class _Part(Struct):
@@ -48,6 +49,7 @@ class _Reply(Struct):
 
 class _Choice(Struct):
     message: _Reply | None = None
+    delta: _Reply | None = None
     text: str | None = None
     finish_reason: str | None = None
 
@@ -126,9 +128,9 @@ class OpenAIModel:
                 content = await reply.content.read(-1) if reply.status == 200 else await reply.content.read(65536)
                 if reply.status == 200:
                     return self._read(content)
-                if reply.status == 400 and not self._newer_limit and b"max_completion_tokens" in content:
+                if reply.status == 400 and body.max_tokens is not None and b"max_completion_tokens" in content:
                     self._newer_limit = True
-                    raise ModelError("status", "the server wants max_completion_tokens", retry=True, retry_after=0.0)
+                    raise ModelError("status", "the server wants max_completion_tokens", retry=True, retry_after=0.01)
                 self._refuse(reply.status, content, reply.headers)
         except aiohttp.ClientPayloadError as problem:
             raise ModelError("body", self._clean(f"the reply broke off: {problem}"), retry=True) from None
@@ -138,11 +140,11 @@ class OpenAIModel:
 
     def _read(self, content: bytes) -> Response:
         try:
-            completion = self._decode(content)
+            completion = _joined(content) if content.startswith(b"data:") else self._decode(content)
         except msgspec.DecodeError as problem:
             kept = _decode_leniently(content)
             if kept is None:
-                shown = self._clean(content[:200].decode("utf-8", "replace"))
+                shown = self._clean(content[:65536].decode("utf-8", "replace"))[:200]
                 raise ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True) from None
             completion = kept
         if not completion.choices:
@@ -158,8 +160,9 @@ class OpenAIModel:
         )
 
     def _refuse(self, status: int, content: bytes, headers: Mapping[str, str]) -> NoReturn:
-        shown = self._clean(" ".join(content[:2000].decode("utf-8", "replace").split()))[:400]
-        fatal = status in _FATAL or 300 <= status < 400 or any(code in shown for code in _FATAL_CODES)
+        # Cleaned before it is cut: half a key would not be recognised.
+        shown = " ".join(self._clean(content.decode("utf-8", "replace")).split())[:400]
+        fatal = status in _FATAL or 300 <= status < 400 or not _FATAL_CODES.isdisjoint(_codes(content))
         message = f"HTTP {status} from {self._url}: {shown or 'no text'}"
         if status in (401, 403):
             message += "; is the key right? (it is read from the environment)"
@@ -185,6 +188,51 @@ class OpenAIModel:
             self._session = None
 
 
+class _Trouble(Struct):
+    code: str | int | None = None
+    type: str | None = None
+
+
+class _Error(Struct):
+    error: _Trouble
+
+
+def _codes(content: bytes) -> set[str]:
+    """What an error calls itself; its text is for people, and may mention anything."""
+    try:
+        trouble = msgspec.json.decode(content, type=_Error).error
+    except (msgspec.DecodeError, ValueError):
+        return set()
+    return {str(trouble.code), str(trouble.type)}
+
+
+def _joined(stream: bytes) -> _Completion:
+    """Some servers stream although nobody asked for it: the events of such a reply, put together as one completion."""
+    whole = _Choice()
+    message: list[str] = []
+    texts: list[str] = []
+    usage = None
+    for line in stream.splitlines():
+        data = line.removeprefix(b"data:").strip()
+        if not line.startswith(b"data:") or data == b"[DONE]":
+            continue
+        event = msgspec.json.decode(data, type=_Completion)
+        usage = event.usage or usage
+        for choice in event.choices[:1]:
+            if choice.delta is not None:
+                message.append(_text(_Choice(message=choice.delta)))
+            else:
+                texts.append(choice.text or "")
+            whole.finish_reason = choice.finish_reason or whole.finish_reason
+    if whole.finish_reason is None:
+        raise ModelError("body", "the reply is a stream that broke off", retry=True)
+    if message:
+        whole.message = _Reply("".join(message))
+    else:
+        whole.text = "".join(texts)
+    return _Completion([whole], usage)
+
+
 def _text(choice: _Choice) -> str:
     if choice.message is None:
         return choice.text or ""
@@ -208,12 +256,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     milliseconds = headers.get("retry-after-ms")
     value = headers.get("Retry-After") or headers.get("retry-after")
     try:
-        if milliseconds:
-            return max(0.0, float(milliseconds) / 1000)
-        if value:
-            return max(0.0, float(value))
+        seconds = float(milliseconds) / 1000 if milliseconds else float(value) if value else None
     except ValueError:
-        pass
+        seconds = None
+    if seconds is not None:
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     if value:
         try:
             return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())

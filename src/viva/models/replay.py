@@ -10,6 +10,7 @@ import csv
 import gzip
 import hashlib
 import io
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast, get_args
@@ -64,7 +65,7 @@ def _read(path: Path) -> bytes:
         return gzip.decompress(content) if path.suffix == ".gz" else content
     except FileNotFoundError:
         raise DataError(f"there is no answer file {path}") from None
-    except (OSError, EOFError) as problem:
+    except (OSError, EOFError, zlib.error) as problem:
         raise DataError(f"cannot read the answer file {path}: {problem}") from None
 
 
@@ -76,7 +77,7 @@ def _answers(path: Path, content: bytes) -> Iterator[tuple[tuple[str, int], Resp
         question = _column(row, _QUESTION, where)
         text = _column(row, _TEXT, where)
         sample = row.get("sample") or 0
-        if not isinstance(sample, int) and not str(sample).isdecimal():
+        if isinstance(sample, bool) or (not isinstance(sample, int) and not str(sample).isdecimal()):
             raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
         stop = str(row.get("stop_reason") or "stop")
         key = (str(question), int(str(sample)))
@@ -98,7 +99,7 @@ def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, obje
             continue
         try:
             yield number, decode(line)
-        except msgspec.DecodeError as problem:
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
             raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
 
 
@@ -106,6 +107,8 @@ def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, objec
     try:
         reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         for row in reader:
+            if None in row or None in row.values():  # how DictReader marks a row too long, and one too short
+                raise DataError(f"{path}, line {reader.line_num}: another number of columns than the header names")
             yield reader.line_num, cast("dict[str, object]", dict(row))
     except (csv.Error, UnicodeDecodeError) as problem:
         raise DataError(f"{path} is no CSV in UTF-8: {problem}") from None

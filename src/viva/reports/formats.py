@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from viva.reports.result import Grid, Report, footnotes, grid, side_by_side, summary
-from viva.reports.text import latex, markdown, visible
+from viva.reports.text import harmless, latex, markdown, visible
 from viva.types import OUTCOMES
 
 LEGEND = (
@@ -99,14 +99,8 @@ def as_csv(report: Report) -> str:
                     values = [getattr(cell, measure) for measure in measures]
                     counts = [cell.outcomes.get(outcome, 0) for outcome in OUTCOMES]
                     where = [result.exam, result.model, found.name, label, column]
-                    table.writerow([*map(_harmless, where), *values, *counts, _harmless(result.signature)])
+                    table.writerow([*map(harmless, where), *values, *counts, harmless(result.signature)])
     return out.getvalue()
-
-
-def _harmless(value: str) -> str:
-    """A spreadsheet runs what begins with =, +, - or @, white space aside; `cat` shows the rest to a terminal."""
-    text = " ".join(visible(value).split())
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
 
 
 def as_json(report: Report) -> str:

@@ -39,6 +39,12 @@ def one_line(text: str, limit: int) -> str:
     return visible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
 
 
+def harmless(text: str) -> str:
+    """Text for a CSV field: a spreadsheet runs what begins with =, +, - or @; `cat` shows the rest to a terminal."""
+    flat = " ".join(visible(text).split())
+    return f"'{flat}" if flat[:1] in ("=", "+", "-", "@") else flat
+
+
 def latex(text: str) -> str:
     """Text that LaTeX prints as it is, in one line: an empty one would end a caption."""
     return "".join(_LATEX.get(character, character) for character in " ".join(visible(text).split()))

@@ -135,7 +135,7 @@ class CMMLUExam:
         self._texts = Templates(read_templates(HERE / "prompts.toml"), templates)
         self._folder = locate(data, "cmmlu", "test")
         self.defects: list[Defect] = []
-        self.dropped_exemplars = 0
+        self._dropped: dict[str, int] = {}
         present = [name for name in subjects() if (self._folder / "test" / f"{name}.csv").exists()]
         if not present:
             raise DataError(f"{self._folder / 'test'} holds none of CMMLU's subjects (agronomy.csv, anatomy.csv, ...)")
@@ -197,6 +197,11 @@ class CMMLUExam:
             )
 
     @property
+    def dropped_exemplars(self) -> int:
+        """How many exemplars did not fit, each question counted once however often it is rendered."""
+        return sum(self._dropped.values())
+
+    @property
     def templates(self) -> Mapping[str, object]:
         """The templates in use."""
         return self._texts.data
@@ -219,15 +224,14 @@ class CMMLUExam:
 
     def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
         """The prompt of one question; exemplars that would not fit the context go, the longest first."""
-        shots: Sequence[Question] = self._exemplars.get(question.tags["subject"], ())
-        if any(shot.text == question.text for shot in shots):
-            shots = [shot for shot in shots if shot.text != question.text]  # a question is never its own exemplar
+        shots = everything = self._shots(question)
         text = self._text(question, shots)
         while shots and self.spec.context and estimate_tokens(text) + (sampling.max_tokens or 0) > self.spec.context:
             longest = max(shots, key=lambda shot: len(shot.text) + sum(map(len, shot.options)))
             shots = [shot for shot in shots if shot is not longest]
             text = self._text(question, shots)
-            self.dropped_exemplars += 1
+        if self.spec.context:
+            self._dropped[question.id] = len(everything) - len(shots)
         prompt: Prompt = text if self.spec.form == "base" else (Message("user", text),)
         return Generate(
             question=question.id,
@@ -237,6 +241,13 @@ class CMMLUExam:
             legal=self._letters,
             options=question.options,
         )
+
+    def _shots(self, question: Question) -> Sequence[Question]:
+        """The subject's exemplars; a question (its options in whatever order) is never its own."""
+        shots: Sequence[Question] = self._exemplars.get(question.tags["subject"], ())
+        if any(shot.text == question.text and set(shot.options) == set(question.options) for shot in shots):
+            return [s for s in shots if s.text != question.text or set(s.options) != set(question.options)]
+        return shots
 
     def _text(self, question: Question, shots: Sequence[Question]) -> str:
         thought = self.spec.chain_of_thought

@@ -72,7 +72,12 @@ class CSBenchExam:
             asked = {question.text for question in everything}
             self._exemplars = _draw_exemplars([q for q in pool if q.answer is not None and q.text not in asked], spec)
         self.fingerprint = fingerprint(contents)
-        self.dropped_exemplars = 0
+        self._dropped: dict[str, int] = {}
+
+    @property
+    def dropped_exemplars(self) -> int:
+        """How many exemplars did not fit, each question counted once however often it is rendered."""
+        return sum(self._dropped.values())
 
     @property
     def templates(self) -> Mapping[str, object]:
@@ -88,14 +93,15 @@ class CSBenchExam:
 
     def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
         """The prompt of one question: see prompts.toml for its parts."""
-        shots = self._exemplars.get((question.tags["domain"], question.kind), [])
+        shots = everything = self._exemplars.get((question.tags["domain"], question.kind), [])
         prompt = self._prompt(question, shots)
         while shots and self.spec.context and not _fits(prompt, self.spec.context, sampling):
             # As CMMLU does: the longest exemplar goes first, so that most of them stay.
             longest = max(shots, key=lambda shot: len(shot.text) + sum(map(len, shot.options)))
             shots = [shot for shot in shots if shot is not longest]
             prompt = self._prompt(question, shots)
-            self.dropped_exemplars += 1
+        if self.spec.context:
+            self._dropped[question.id] = len(everything) - len(shots)
         legal: tuple[str, ...] = ()
         if question.kind == "choice":
             legal = tuple(LETTERS[: len(question.options)])
@@ -318,6 +324,8 @@ class CSBench:
         """CS-Bench with these settings; the bundled sample when `data` is None."""
         if spec.language not in self.about.languages:
             raise DataError(f"CS-Bench has no language {spec.language!r}; it has {', '.join(self.about.languages)}")
+        if spec.shots > self.about.shots:
+            raise DataError(f"CS-Bench shows at most {self.about.shots} exemplars; --shots {spec.shots} is more")
         if data is None and spec.language not in ("en", "zh"):
             raise DataError(
                 f"the bundled sample has English and Chinese, not {spec.language!r}: "
