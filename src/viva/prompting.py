@@ -35,6 +35,12 @@ def _pieces(template: str) -> tuple[str, ...]:
     return tuple(_FIELD.split(template))
 
 
+def stops_before(template: str) -> tuple[str, ...]:
+    """What a base model writes first that goes on with a next question: where to stop it, instead of paying on."""
+    head = _pieces(template)[0].strip()
+    return (f"\n\n{head}",) if head else ()
+
+
 def fields(template: str) -> set[str]:
     """The names of a template's placeholders."""
     return set(_FIELD.findall(template))

@@ -145,6 +145,13 @@ def test_repetitions_and_equal_options_are_noted(tmp_path: Path) -> None:
     assert len(exam) == 4
 
 
+def test_subjects_that_are_missing_are_noted_for_the_average_is_over_all_of_them(tmp_path: Path) -> None:
+    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE, TWO)}))
+    (defect,) = exam.defects
+    assert (defect.kind, defect.action) == ("missing subjects", "noted")
+    assert defect.detail.startswith("66 of 67 have no file: agronomy, anatomy")
+
+
 def test_folders_without_subjects_say_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="viva fetch cmmlu"):
         opened("cmmlu", tmp_path)

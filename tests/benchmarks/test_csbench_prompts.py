@@ -316,7 +316,9 @@ def test_whatever_a_question_holds_is_asked_verbatim(
     listed = "".join(f"\n({letter}) {option}" for letter, option in zip("ABCD", options, strict=True))
     name = "Statement" if kind == "truth" else "Question"
     assert f"\n\n{name}: {text}{listed if kind == 'choice' else ''}\n" in prompt
-    assert (generate.question, generate.sample, generate.sampling) == ("q", 3, Sampling(seed=5))
+    # A base model would go on with a question of its own: it is stopped there.
+    stop = (f"\n\n{name}:",) if setting[0] == "base" else ()
+    assert (generate.question, generate.sample, generate.sampling) == ("q", 3, Sampling(seed=5, stop=stop))
     assert generate.legal == {"choice": tuple("ABCD"), "truth": ("True", "False")}.get(kind, ())
 
 

@@ -197,6 +197,12 @@ WRONG: dict[tuple[str, ...], tuple[str, ...]] = {
     ("cmmlu", *BASELINE, "--prompts", "nowhere.toml"): ("nowhere.toml",),
     ("cmmlu", *BASELINE, "--prompts", "."): (".",),
     ("cmmlu", *BASELINE, "--judge", "nobody"): ("'nobody'",),
+    ("cmmlu", *BASELINE, "--base-url", "http://127.0.0.1:9/v1"): ("--base-url", "baseline/random"),
+    ("csbench", *BASELINE, "--judge", "anthropic/x", "--judge-base-url", "http://127.0.0.1:9/v1"): ("anthropic/x",),
+    ("cmmlu", "--model", "openai/m@http://127.0.0.1:9/v1", "--model", "anthropic/x", "--api-key-env", "HOME"): (
+        "openai and anthropic",
+    ),
+    ("cmmlu", *BASELINE, "--out", "nowhere/tables.csv"): ("nowhere/tables.csv",),
     ("cmmlu", *BASELINE, "--nonsense"): ("--nonsense",),
     ("cmmlu", *BASELINE, "--concurrency", "many"): ("'many'", "auto"),
     ("cmmlu", *BASELINE, "--requests-per-minute", "fast"): ("'fast'",),

@@ -80,7 +80,8 @@ def test_tables_go_to_a_file_on_request(sat: Viva) -> None:
     assert {row["table"] for row in rows} == {"domains", "formats", "subfields"}
     overall = [row for row in rows if (row["table"], row["row"], row["column"]) == ("domains", "Overall", "Average")]
     assert [row["n"] for row in overall] == ["76"]
-    refused(sat("score", "runs/x", "--out", "runs"), "runs", code=5)
+    refused(sat("score", "runs/x", "--out", "runs"), "--out runs")
+    refused(sat("score", "runs/x", "--out", "nowhere/tables.csv"), "nowhere")
 
 
 NO_RUN: dict[tuple[str, ...], tuple[int, tuple[str, ...]]] = {

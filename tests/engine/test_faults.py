@@ -185,6 +185,33 @@ def test_a_server_that_is_not_there_leaves_everything_unanswered_and_nothing_wro
     assert (ended.overall["floor"], ended.overall["ceiling"]) == (0.0, 1.0)
 
 
+def test_a_server_that_never_replies_is_given_up_after_three_questions(serve: Serve, viva: Viva) -> None:
+    server = serve(faults={"500": 1.0})
+    ended = viva.examine(server, "--concurrency", 4, "--attempts", 2)
+    assert ended.code == 3
+    assert server.asked < 20
+    assert "given up: 3 questions in a row failed with all their retries; the last: HTTP 500" in ended.err
+    assert "viva resume run" in ended.err
+    assert set(ended.overall["outcomes"]) == {"error"}
+    server.control(faults={})
+    assert viva.resume().code == 0
+    check_every_answer(viva, server)
+
+
+def test_a_server_that_goes_away_in_the_middle_is_given_up_but_not_at_once(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.02)
+    going = viva.start(*viva.examining(server, "--samples", 4, "--concurrency", 4, "--attempts", 1))
+    while server.asked < SAMPLE:
+        time.sleep(0.02)
+    server.control(faults={"reset": 1.0})
+    ended = going.ended()
+    assert ended.code == 3
+    assert "given up: 64 questions in a row" in ended.err
+    assert server.asked < 4 * SAMPLE - 50
+    server.control(faults={})
+    assert viva.resume().code == 0
+
+
 def test_a_timeout_bounds_one_attempt_and_the_question_timeout_all_of_them(serve: Serve, viva: Viva) -> None:
     server = serve(always={ONE: "hang"})
     ended = viva.examine(server, "--concurrency", 32, "--timeout", 0.4, "--question-timeout", 2)

@@ -28,7 +28,7 @@ def key(
     """The key of REQUEST with something changed."""
     request: dict[str, Any] = {"question": "law/3", "sample": 2, "prompt": REQUEST.prompt, **changed}
     identity = connect(model, Endpoint(base_url=url, seed=seed)).identity
-    return Keys(identity, sampling, scope).of(Generate(sampling=sampling, **request))
+    return Keys(identity, scope).of(Generate(sampling=sampling, **request))
 
 
 def drawn(**changed: Any) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def test_an_address_in_the_name_or_in_the_option_is_the_same_address() -> None:
 
 
 def test_a_judges_key_leaves_the_question_out_so_that_equal_answers_are_judged_once() -> None:
-    keys = Keys({"provider": "openai", "model": "j"}, SAMPLING, "judge")
+    keys = Keys({"provider": "openai", "model": "j"}, "judge")
 
     def of(question: str, prompt: Prompt = "Is it?", sample: int = 0) -> bytes:
         request = Generate(question=question, sample=sample, prompt=prompt, sampling=SAMPLING)

@@ -130,7 +130,27 @@ def test_a_reply_with_its_usage(server: LocalServer) -> None:
     assert reply.usage == Usage(len(CHAT[0].content) // 4, 1)
 
 
+def events(*chunks: dict[str, Any], done: bool = True) -> str:
+    """A reply as a server writes it that always streams."""
+    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
+    return "".join(lines) + ("data: [DONE]\n\n" if done else "")
+
+
+def delta(text: str | None, reason: str | None = None) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": reason}]}
+
+
+COUNTED = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2}}
 REPLIES: dict[str, tuple[str, Response]] = {
+    "a stream": (
+        events(delta(""), delta("It is"), delta(" B"), delta(None, "stop"), COUNTED),
+        Response(text="It is B", usage=Usage(7, 2)),
+    ),
+    "a stream without its end": (events(delta("B", "length"), done=False), Response(text="B", stop_reason="length")),
+    "a stream of text": (
+        events({"choices": [{"text": " B"}]}, {"choices": [{"text": ".", "finish_reason": "stop"}]}),
+        Response(text=" B."),
+    ),
     "usage missing": (message(content="B"), Response(text="B")),
     "usage empty": (message(content="B").replace("null", "{}"), Response(text="B", usage=Usage(0, 0))),
     "usage in part": (message(content="B").replace("null", '{"prompt_tokens": 3}'), Response(text="B", usage=Usage(3))),
@@ -175,6 +195,9 @@ BROKEN = {
     "a string": '"B"',
     "content a number": '{"choices": [{"message": {"content": 7}}]}',
     "deep": "[" * 5000 + "]" * 5000,
+    "a stream that broke off": events(delta("It is"), done=False),
+    "a stream of something else": 'data: {"error": {"message": "busy"}}\n\n',
+    "a stream of garbage": "data: B\n\ndata: [DONE]\n\n",
 }
 
 
@@ -186,7 +209,9 @@ def test_what_is_no_completion_is_tried_again(serve: Serve, what: str) -> None:
 
 EXPECTED: dict[str, dict[str, Any]] = {
     **{fault: {"kind": "status", **RETRY, "overload": True} for fault in FAULTS if fault.startswith(("429", "503"))},
-    **{fault: {"kind": "body", **RETRY} for fault in ("cut", "unfinished", "chunk", "garbage", "no-choices")},
+    **{
+        fault: {"kind": "body", **RETRY} for fault in ("cut", "unfinished", "chunk", "endless", "garbage", "no-choices")
+    },
     **{fault: {"kind": "body", **RETRY} for fault in ("html", "error-object")},
     "500": {"kind": "status", **RETRY},
     "reset": {"kind": "connection", **RETRY},
@@ -292,6 +317,12 @@ def test_a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent(monk
         connect("openai/gpt-4o", Endpoint())
     with pytest.raises(VivaError, match="MY_KEY"):
         connect("openai/m", Endpoint(base_url="http://127.0.0.1:1/v1", key_variable="MY_KEY"))
+
+
+@pytest.mark.parametrize("name", ["m@localhost:8000/v1", "m@127.0.0.1:8000", "a/b@example.org/v1"])
+def test_an_address_without_its_scheme_is_no_part_of_a_name(name: str) -> None:
+    with pytest.raises(VivaError, match="@http://"):
+        connect(f"openai/{name}", Endpoint(base_url="http://127.0.0.1:1/v1"))
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "openai/", "opneai/m", "", "/"])

@@ -107,6 +107,12 @@ def test_a_question_without_an_answer_is_missing_and_not_asked_again(tmp_path: P
     assert "law/4" in problem.message
 
 
+def test_null_is_how_tools_write_down_a_request_that_failed(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(jsonl({"question": "q", "text": None}, {"question": "r", "text": ""}))
+    assert opened(path).answers == {("r", 0): Response(text="")}
+
+
 GOOD = b'{"question": "q", "text": "A"}\n'
 ZIPPED = gzip.compress(GOOD)
 BAD: dict[str, tuple[str, bytes, str]] = {

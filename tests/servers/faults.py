@@ -81,6 +81,13 @@ async def _drip(request: web.Request, right: bytes, error: str) -> web.StreamRes
     return reply
 
 
+async def _endless(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
+    reply = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await reply.prepare(request)
+    while True:
+        await reply.write(b" " * (1 << 20))
+
+
 def _body(content: bytes, content_type: str = "application/json") -> Fault:
     async def answer(request: web.Request, right: bytes, error: str) -> web.StreamResponse:
         return web.Response(body=content.replace(b"ERROR", error.encode()), content_type=content_type)
@@ -100,6 +107,7 @@ FAULTS: dict[str, Fault] = {
     "unfinished": _raw("Connection: close\r\n", lambda right: right[: len(right) // 2]),
     "chunk": _raw("Transfer-Encoding: chunked\r\n", lambda right: b"%x\r\n" % len(right) + right[:20]),
     "drip": _drip,
+    "endless": _endless,
     "garbage": _body(b'{"choices": [{"message": {"content": "A"}}'),
     "no-choices": _body(b'{"id": "x", "object": "chat.completion", "choices": []}'),
     "html": _body(b"<html><head><title>Bad gateway</title></head><body>ERROR</body></html>", "text/html"),

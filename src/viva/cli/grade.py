@@ -25,7 +25,7 @@ from viva.cli.options import (
     judge_options,
     pick,
 )
-from viva.cli.reporting import emit, grade_run, print_report, read_scores
+from viva.cli.reporting import check_writable, emit, grade_run, print_report, read_scores
 from viva.cli.run import judge_record
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import DataError
@@ -67,6 +67,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
     Ids are those of the published files (CS-Bench: ID; CMMLU: subject/row, counted from 0, as in agronomy/0). Without
     --language, CS-Bench is graded in the language that the ids belong to. Questions without an answer count as missing.
     """
+    check_writable(scores)
     choice = pick(Choice, given)
     replay = open_replay(str(answers.resolve()), Endpoint())
     _refuse_gaps(replay, answers)

@@ -14,7 +14,7 @@ from viva.cli.examine import Examination
 from viva.cli.options import Output
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.stages import Sitting, scores
-from viva.errors import StorageError
+from viva.errors import StorageError, VivaError
 from viva.reports.result import Report, Result, signature
 from viva.types import ScoreRow
 
@@ -50,6 +50,7 @@ def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, record: 
         overall=breakdown.cell(sitting.exam.headline()),
         tables=tuple(breakdown.table(layout, sitting.label, sitting.model.name) for layout in layouts),
         signature=signature(record, exam, sitting.model.name),
+        judged=record.judge is not None,
     )
 
 
@@ -100,6 +101,12 @@ def print_report(report: Report, output: Output) -> None:
     else:
         text = FORMATS[output.format](report)
     emit(text, output.out)
+
+
+def check_writable(out: Path | None) -> None:
+    """Refuse an --out that cannot be written before hours are spent on what it should hold."""
+    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise VivaError(f"--out {out}: write the name of a file, in a folder that exists")
 
 
 def emit(text: str, out: Path | None) -> None:

@@ -26,7 +26,7 @@ from viva.cli.options import (
     sampling,
     sampling_options,
 )
-from viva.cli.reporting import grade_run, print_report
+from viva.cli.reporting import check_writable, grade_run, print_report
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import VivaError
 from viva.types import Exam
@@ -76,6 +76,8 @@ def run_command(**given: Any) -> int:
     """
     choice, draw, limits = pick(Choice, given), pick(Draw, given), pick(Limits, given)
     judging, output = pick(Grading, given), pick(Output, given)
+    _check_addresses(given["models"], judging, given["base_url"], given["api_key_env"])
+    check_writable(output.out)
     opened = open_exams(given["benchmarks"], choice)
     exams = [exam for exam, _ in opened]
     record = RunRecord(
@@ -83,11 +85,8 @@ def run_command(**given: Any) -> int:
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
         exams=[remember(exam, data) for exam, data in opened],
-        models=[
-            ModelRecord(name=_absolute(name), base_url=given["base_url"], key_variable=given["api_key_env"])
-            for name in dict.fromkeys(given["models"])
-        ],
-        judge=judge_record(judging, given["base_url"], given["api_key_env"]),
+        models=[model_record(name, given["base_url"], given["api_key_env"]) for name in dict.fromkeys(given["models"])],
+        judge=judge_record(judging, given["base_url"], given["api_key_env"], given["models"]),
         judge_samples=judging.judge_samples,
         samples=draw.samples,
         repeats=draw.repeats,
@@ -124,11 +123,13 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
 
     Exams, models, prompts and sampling are those of the run; limits and price may be given anew.
     """
+    output = pick(Output, given)
+    check_writable(output.out)
     folder = RunFolder.open(find_run(run))
     examination = prepare(folder, pick(Limits, given))
     earlier = earlier_runs(reuse)
     folder.lock()
-    return _finish(examination, earlier, pick(Output, given))
+    return _finish(examination, earlier, output)
 
 
 def _finish(examination: Examination, earlier: list[RunFolder], output: Output) -> int:
@@ -143,18 +144,45 @@ def _finish(examination: Examination, earlier: list[RunFolder], output: Output) 
         folder.unlock()
     print_report(report, output)
     if not quiet:
-        print(f"\nrun folder: {folder.path}\n  look at answers: viva show {folder.path} --wrong", file=sys.stderr)
+        answered = any(result.overall.n > result.overall.outcomes.get("error", 0) for result in report.results)
+        hint = f"\n  look at answers: viva show {folder.path} --wrong" if answered else ""
+        print(f"\nrun folder: {folder.path}{hint}", file=sys.stderr)
     return code
 
 
-def judge_record(judging: Grading, base_url: str | None, key_variable: str | None) -> ModelRecord | None:
+def _check_addresses(models: tuple[str, ...], judging: Grading, base_url: str | None, key: str | None) -> None:
+    """Refuse an address or a key that nobody would use, or that would go to several vendors."""
+    asked = [*models, *([judging.judge] if judging.judge else [])]
+    if base_url and not any(name.startswith("openai/") for name in asked):
+        raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
+    vendors = dict.fromkeys(name.partition("/")[0] for name in models)
+    vendors = {name: None for name in vendors if name not in ("baseline", "replay")}
+    if key and len(vendors) > 1:
+        raise VivaError(
+            f"--api-key-env would send one key to {' and '.join(vendors)}; put each key in its own variable"
+        )
+
+
+def judge_record(
+    judging: Grading, base_url: str | None, key_variable: str | None, examinees: tuple[str, ...] = ()
+) -> ModelRecord | None:
     """The judge for run.json; None without one."""
     if judging.judge is None:
         return None
+    # A key goes only where it was meant to: not along to a judge at another address.
+    vendors = {name.partition("/")[0] for name in examinees}
+    elsewhere = judging.judge_base_url or "@http" in judging.judge or judging.judge.partition("/")[0] not in vendors
+    inherited = None if elsewhere else key_variable
+    record = model_record(judging.judge, judging.judge_base_url or base_url, judging.judge_key_env or inherited)
+    if judging.judge_base_url and record.base_url is None:
+        raise VivaError(f"--judge-base-url is for openai/ judges; {judging.judge} has an address of its own")
+    return record
+
+
+def model_record(name: str, base_url: str | None, key_variable: str | None) -> ModelRecord:
+    """A model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
     return ModelRecord(
-        name=_absolute(judging.judge),
-        base_url=judging.judge_base_url or base_url,
-        key_variable=judging.judge_key_env or key_variable,
+        name=_absolute(name), base_url=base_url if name.startswith("openai/") else None, key_variable=key_variable
     )
 
 

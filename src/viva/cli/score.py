@@ -9,7 +9,7 @@ import click
 
 from viva.cli.examine import prepare
 from viva.cli.options import Limits, Output, pick, report_options
-from viva.cli.reporting import grade_run, print_report
+from viva.cli.reporting import check_writable, grade_run, print_report
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 
@@ -20,6 +20,7 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 def score_command(run: Path, **given: Any) -> int:
     """Grade RUN again from its journals and print its tables; scores.jsonl is made anew. Costs nothing."""
     output = pick(Output, given)
+    check_writable(output.out)
     folder = RunFolder.open(find_run(run))
     examination = prepare(folder, Limits(progress="quiet"))
     folder.lock()

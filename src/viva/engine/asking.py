@@ -181,7 +181,6 @@ class _Lane:
         for task in self._tasks:
             if task.model.name not in self._shared.refused:
                 return task
-            self._shared.tally.failed += 1
         self._exhausted = True
         return None
 

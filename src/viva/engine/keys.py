@@ -11,16 +11,16 @@ from collections.abc import Mapping
 
 import msgspec
 
-from viva.types import Generate, Sampling
+from viva.types import Generate
 
 
 class Keys:
-    """Keys of one model's requests under one sampling. `scope` keeps apart what must not share an answer."""
+    """Keys of one model's requests. `scope` keeps apart what must not share an answer."""
 
-    def __init__(self, identity: Mapping[str, str], sampling: Sampling, scope: str) -> None:
+    def __init__(self, identity: Mapping[str, str], scope: str) -> None:
         self._encode = msgspec.json.Encoder().encode
         self._start = hashlib.blake2b(
-            self._encode([sorted(identity.items()), sampling, scope]),
+            self._encode([sorted(identity.items()), scope]),
             digest_size=16,
         )
 
@@ -30,5 +30,6 @@ class Keys:
         A judge's requests leave the question out (`own_question=False`): identical answers are judged once.
         """
         key = self._start.copy()
-        key.update(self._encode((request.question if own_question else "", request.sample, request.prompt)))
+        question = request.question if own_question else ""
+        key.update(self._encode((question, request.sample, request.prompt, request.sampling)))
         return key.digest()

@@ -43,7 +43,7 @@ class Sitting(Struct):
         cls, exam: Exam, label: str, model: Model, sampling: Sampling, samples: int, repeats: int, price: Price | None
     ) -> Sitting:
         """A sitting with its keys."""
-        keys = Keys(model.identity, sampling, exam.spec.benchmark)
+        keys = Keys(model.identity, exam.spec.benchmark)
         return cls(exam, label, model, sampling, samples * repeats, samples, keys, price)
 
     def requests(self, question: Question) -> Iterator[tuple[bytes, Generate]]:
@@ -75,8 +75,8 @@ class Bench(Struct):
 
     def requests(self, sitting: Sitting, question: Question, response: Response) -> Iterator[tuple[bytes, Generate]]:
         """What the judge must be asked about one answer, with keys; identical answers have identical keys."""
+        keys = Keys(self.model.identity, "judge")
         for request in sitting.exam.judgements(question, response, self.samples):
-            keys = Keys(self.model.identity, request.sampling, "judge")
             yield keys.of(request, own_question=False), request
 
 

@@ -11,6 +11,7 @@ import email.utils
 import json
 import math
 import os
+import re
 import time
 from collections.abc import Mapping
 from typing import NoReturn
@@ -25,6 +26,8 @@ from viva.models import Endpoint
 from viva.types import Generate, Message, Response, StopReason, Usage
 
 DEFAULT_URL = "https://api.openai.com/v1"
+LONGEST_BODY = 64 << 20
+"""Bytes of a reply that are read at most: a server that never ends must not fill the memory."""
 _STOP_REASONS: dict[str | None, StopReason] = {
     "stop": "stop",
     "eos": "stop",
@@ -125,9 +128,9 @@ class OpenAIModel:
         url = f"{self._url}/chat/completions" if chat else f"{self._url}/completions"
         try:
             async with self._connection().post(url, data=self._encode(body), allow_redirects=False) as reply:
-                content = await reply.content.read(-1) if reply.status == 200 else await reply.content.read(65536)
                 if reply.status == 200:
-                    return self._read(content)
+                    return self._read(await _body(reply.content))
+                content = await reply.content.read(65536)
                 if reply.status == 400 and body.max_tokens is not None and b"max_completion_tokens" in content:
                     self._newer_limit = True
                     raise ModelError("status", "the server wants max_completion_tokens", retry=True, retry_after=0.01)
@@ -186,6 +189,20 @@ class OpenAIModel:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+async def _body(stream: aiohttp.StreamReader) -> bytes:
+    content = await stream.readany()
+    if stream.at_eof():
+        return content
+    parts = [content]
+    size = len(content)
+    async for part in stream.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > LONGEST_BODY:
+            raise ModelError("body", f"the reply is longer than {LONGEST_BODY >> 20} MiB and was cut off", retry=True)
+    return b"".join(parts)
 
 
 class _Trouble(Struct):
@@ -272,6 +289,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
     """`name` or `name@URL`; the URL otherwise from --base-url, OPENAI_BASE_URL, or OpenAI's own."""
     name, _, own_url = name.partition("@http")
+    if re.search(r"@[\w.-]+(:\d+(/|$)|/v1)", name):
+        raise VivaError(f"openai/{name}: write the address with its scheme, such as {name.replace('@', '@http://', 1)}")
     given = f"http{own_url}" if own_url else endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
     url = given.rstrip("/")
     for ending in ("/chat/completions", "/completions"):

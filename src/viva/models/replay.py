@@ -89,7 +89,8 @@ def _answers(path: Path, content: bytes) -> Iterator[tuple[tuple[str, int], Resp
             )
         seen.add(key)
         reason = cast("StopReason", stop if stop in get_args(StopReason) else "other")
-        yield key, Response(text="" if text is None else str(text), stop_reason=reason)
+        if text is not None:  # null is how some tools write down a request that failed: no answer, not an empty one
+            yield key, Response(text=str(text), stop_reason=reason)
 
 
 def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:

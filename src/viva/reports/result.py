@@ -25,6 +25,8 @@ class Result(Struct, frozen=True, kw_only=True):
     overall: Cell
     tables: tuple[Table, ...]
     signature: str
+    judged: bool = False
+    """Whether there was a judge."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -59,7 +61,7 @@ def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
         "top_p": "server" if sampling.top_p is None else f"{sampling.top_p:g}",
         "max_tokens": sampling.max_tokens or "server",
         "context": spec.context or "none",
-        "stop": f"{len(sampling.stop)} strings" if sampling.stop else "none",
+        "stop": "next question" if spec.form == "base" else "none",
         "seed": f"{record.seed}" + ("" if sampling.seed is None else ".sent"),
         "viva": record.viva,
     }
@@ -107,7 +109,8 @@ def grid(table: Table) -> Grid:
     """A table's cells with, for every row, its number of answers, outcomes and bounds (of its last column)."""
     totals = [cells[-1] for cells in table.cells]
     bounded = any(bounds_text(total) for total in totals)
-    header = ("", *table.columns, "n", "outcomes", *(("bounds",) if bounded else ()))
+    bounds = "bounds" if len(table.columns) == 1 else f"bounds ({table.columns[-1]})"
+    header = ("", *table.columns, "n", "outcomes", *((bounds,) if bounded else ()))
     rows = tuple(
         (
             label,
@@ -171,7 +174,11 @@ def footnotes(results: Sequence[Result]) -> list[str]:
             continue
         left = {name: cell.outcomes.get(name, 0) for name in ("ungraded", "error", "unsound")}
         said = ", ".join(f"{count:,} {name}" for name, count in left.items() if count)
-        hint = " (blanks and open-ended answers need --judge MODEL)" if left["ungraded"] else ""
+        hint = ""
+        if left["ungraded"]:
+            hint = " (blanks and open-ended answers need --judge MODEL)"
+            if result.judged:
+                hint = " (the judge gave no readable verdict; `viva resume` asks it again)"
         bounds = f"over all {cell.n:,} the score lies between {bounds_text(cell).replace('–', ' and ')}"
         notes.append(f"{UNSURE} {result.model} on {result.exam}: the mean leaves out {said}{hint}; {bounds}.")
     return notes

@@ -18,11 +18,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.sets import fingerprint, locate, read_bytes, spread
 from viva.errors import DataError
-from viva.prompting import Templates, estimate_tokens, fill, read_templates
+from viva.prompting import Templates, estimate_tokens, fill, read_templates, stops_before
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.types import (
@@ -33,7 +34,6 @@ from viva.types import (
     Layout,
     Line,
     Message,
-    Prompt,
     Question,
     Response,
     Sampling,
@@ -139,12 +139,17 @@ class CMMLUExam:
         present = [name for name in subjects() if (self._folder / "test" / f"{name}.csv").exists()]
         if not present:
             raise DataError(f"{self._folder / 'test'} holds none of CMMLU's subjects (agronomy.csv, anatomy.csv, ...)")
+        absent = [name for name in subjects() if name not in present]
+        if absent and data != CMMLU.sample:
+            detail = f"{len(absent)} of {len(subjects())} have no file: {', '.join(absent)}"
+            self.defects.append(Defect("test", "missing subjects", detail, "noted"))
         self._counts: dict[str, int] = {}
         self._exemplars: dict[str, list[Question]] = {}
         self._prefixes: dict[str, str] = {}
         self.fingerprint = fingerprint(self._survey(present))
         self._chosen = spread(sum(self._counts.values()), spec.limit)
         self._letters = tuple(LETTERS)
+        self._stop = stops_before(self._texts.text("question"))
 
     def _survey(self, present: Sequence[str]) -> Iterator[bytes]:
         """One pass over all files: counts, exemplars, defects; yields the bytes for the fingerprint."""
@@ -232,12 +237,12 @@ class CMMLUExam:
             text = self._text(question, shots)
         if self.spec.context:
             self._dropped[question.id] = len(everything) - len(shots)
-        prompt: Prompt = text if self.spec.form == "base" else (Message("user", text),)
+        base = self.spec.form == "base"
         return Generate(
             question=question.id,
             sample=sample,
-            prompt=prompt,
-            sampling=sampling,
+            prompt=text if base else (Message("user", text),),
+            sampling=msgspec.structs.replace(sampling, stop=self._stop) if base else sampling,
             legal=self._letters,
             options=question.options,
         )

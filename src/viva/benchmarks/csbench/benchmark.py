@@ -18,11 +18,13 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from viva.benchmarks.csbench import published
 from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
 from viva.benchmarks.sets import fingerprint, locate, spread
 from viva.errors import DataError
-from viva.prompting import Templates, estimate_tokens, fill, prompt_text, read_templates
+from viva.prompting import Templates, estimate_tokens, fill, prompt_text, read_templates, stops_before
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.scorers.truth import read_truth
@@ -111,10 +113,16 @@ class CSBenchExam:
             question=question.id,
             sample=sample,
             prompt=prompt,
-            sampling=sampling,
+            sampling=self._stopping(question, sampling),
             legal=legal,
             options=question.options,
         )
+
+    def _stopping(self, question: Question, sampling: Sampling) -> Sampling:
+        """A base model goes on with the next question; it is stopped there."""
+        if self.spec.form != "base":
+            return sampling
+        return msgspec.structs.replace(sampling, stop=stops_before(self._text(f"{question.kind}.question")))
 
     def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
         """Blanks and open-ended answers go to the judge, unless there is nothing to judge."""

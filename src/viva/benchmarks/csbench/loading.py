@@ -42,7 +42,7 @@ class Record(msgspec.Struct, rename={"id": "ID"}):
     """One entry of a published file."""
 
     id: int | str
-    Domain: str
+    Domain: Literal["Data Structure and Algorithm", "Computer Organization", "Computer Network", "Operating System"]
     SubDomain: str
     Format: Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]
     Tag: Literal["Knowledge", "Reasoning"]
@@ -121,8 +121,8 @@ def _question(record: Record, identity: str, language: Language, defects: list[D
         answer=_gold(record, kind, identity, options, defects),
         explanation=record.Explanation or "",
         tags={
-            "domain": DOMAINS.get(record.Domain, record.Domain),
-            "subfield": f"{DOMAINS.get(record.Domain, record.Domain)}: {record.SubDomain}",
+            "domain": DOMAINS[record.Domain],
+            "subfield": f"{DOMAINS[record.Domain]}: {record.SubDomain}",
             "format": record.Format,
             "tag": record.Tag,
             "language": language,
