@@ -14,8 +14,8 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-Kind = Literal["choice", "truth", "blank", "open"]
-"""How a question wants to be answered: a letter, a truth value, a phrase, an essay."""
+Kind = Literal["choice", "truth", "blank", "open", "free"]
+"""How a question wants to be answered: a letter, a truth value, a phrase, an essay, or freely (graded by a rubric)."""
 
 Language = Literal["en", "zh", "de", "fr"]
 
@@ -118,6 +118,47 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stop_reason: StopReason = "stop"
     usage: Usage | None = None
     error: Failure | None = None
+
+
+class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request to run one program in the sandbox: what the examinee wrote, then the test of it.
+
+    `program` is everything before the test (imports, prefix, the examinee's code); the assembled program is
+    `program`, a line feed, `test`. `files` are (name, content) pairs put beside it; a name is a plain file name.
+    `seconds` limits the whole of compiling and running. `question` and `sample` say whose answer it is.
+    """
+
+    question: str
+    sample: int
+    language: str
+    """A row of sandbox/languages.toml: "python", "javascript", ..."""
+    program: str
+    test: str = ""
+    files: tuple[tuple[str, str], ...] = ()
+    seconds: float = 10.0
+    proof: Literal["completion", "exit"] = "completion"
+    """What passing takes: that the test ran to its end, proved by a secret; or, as published, the exit status alone."""
+
+
+Verdict = Literal[
+    "passed",
+    "failed",  # the test did not run to its end, or ended in an error
+    "compile",  # it did not compile
+    "timeout",  # the time limit ended it
+    "limit",  # another limit ended it: memory, processes, output, disk
+    "toolchain",  # nothing here can run this language: unscored, never a zero
+]
+
+
+class Execution(Struct, frozen=True, omit_defaults=True):
+    """How a program fared in the sandbox. `detail` is the end of what it said (hostile text), or why it was stopped."""
+
+    verdict: Verdict
+    detail: str = ""
+    seconds: float = 0.0
+    """Wall time, compiling included."""
+    cpu: float = 0.0
+    """CPU seconds of its processes."""
 
 
 class Score(Struct, frozen=True, kw_only=True):
