@@ -28,7 +28,7 @@ Outcome = Literal[
     "truncated",  # cut off by the token limit before it committed to anything
     "refused",  # the model declines to answer
     "error",  # no reply: an outage, a limit, an interruption; asked again on resume
-    "ungraded",  # needs a judge, and there was none or it gave no readable verdict
+    "ungraded",  # needs a judge or a toolchain, and there was none, or it gave no readable verdict
     "unsound",  # the question itself has no usable gold answer
 ]
 OUTCOMES: tuple[Outcome, ...] = (
@@ -164,7 +164,8 @@ class Execution(Struct, frozen=True, omit_defaults=True):
 class Score(Struct, frozen=True, kw_only=True):
     """What one answer is worth, with its evidence.
 
-    `value` is in 0..1, or None when unscored. `answer` is what was read from the reply, `explanation` how and where.
+    `value` is at most 1 (below 0 where points are taken away and nothing clips them), or None when unscored. `answer`
+    is what was read from the reply, `explanation` how and where.
     """
 
     value: float | None
@@ -189,6 +190,13 @@ class ScoreRow(Struct, frozen=True, kw_only=True):
     answer: str
     explanation: str
     tags: dict[str, str]
+
+
+class Draws(Struct, frozen=True, kw_only=True):
+    """How answers are drawn: how many to a question, and with what sampling."""
+
+    samples: int = 1
+    sampling: Sampling = Sampling()
 
 
 class ExamSpec(Struct, frozen=True, kw_only=True):
@@ -225,6 +233,9 @@ class Line(Struct, frozen=True):
     label: str
     where: dict[str, tuple[str, ...]] = {}
     over: str = ""
+    attempts: str = ""
+    """What a question's several answers count as: "mean"; "best" of each repeat; "best@5" or "pass@5", the best score
+    and the share of full scores to expect of 5 drawn from all of them; "" as the exam's headline."""
 
 
 class Layout(Struct, frozen=True):
@@ -253,6 +264,8 @@ class About(Struct, frozen=True, kw_only=True):
     source: str
     shots: int
     """The largest number of exemplars that may be shown."""
+    draws: Draws = Draws()
+    """How the paper draws answers; what the user does not say otherwise."""
 
 
 class Exam(Protocol):
@@ -299,12 +312,22 @@ class Exam(Protocol):
         """What a judge must be asked before this answer can be scored; empty where a rule decides."""
         ...
 
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """What must be run in the sandbox before this answer can be scored; empty where nothing is."""
+        ...
+
     def readable(self, question: Question, verdict: str) -> bool:
         """Whether a judge's reply holds a verdict; one that does not is asked for again."""
         ...
 
-    def score(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
-        """The score of one answer, given the judge's replies. Pure."""
+    def score(
+        self,
+        question: Question,
+        response: Response,
+        verdicts: Sequence[str],
+        executions: Sequence[Execution | None] = (),
+    ) -> Score:
+        """The score of one answer, given the judge's replies and how its programs fared (None: not known). Pure."""
         ...
 
     def layouts(self) -> tuple[Layout, ...]:
@@ -356,4 +379,20 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Give connections back."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Program in, Execution out; nothing that the program does reaches outside."""
+
+    def unavailable(self, language: str) -> str:
+        """Why no program of this language can be run here; empty when it can."""
+        ...
+
+    async def run(self, request: Execute) -> Execution:
+        """Run one program to its end or its limits."""
+        ...
+
+    async def close(self) -> None:
+        """End everything that is still running."""
         ...

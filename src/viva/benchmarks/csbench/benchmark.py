@@ -32,6 +32,8 @@ from viva.scorers.verdict import read_verdict
 from viva.types import (
     About,
     ExamSpec,
+    Execute,
+    Execution,
     Generate,
     Language,
     Layout,
@@ -153,7 +155,17 @@ class CSBenchExam:
         """Whether a judge's reply holds a verdict; one that does not is asked for again."""
         return self._verdict(question, verdict) is not None
 
-    def score(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """Nothing is run: no answer is a program."""
+        return ()
+
+    def score(
+        self,
+        question: Question,
+        response: Response,
+        verdicts: Sequence[str],
+        executions: Sequence[Execution | None] = (),
+    ) -> Score:
         """Letter and truth value by rule, blanks and open-ended by the judge's verdicts (their mean)."""
         if response.error:
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
