@@ -22,7 +22,7 @@ KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxy, no address and no key but the test's own."""
-    for name in ("http_proxy", "https_proxy", "all_proxy", "OPENAI_BASE_URL"):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -47,6 +47,17 @@ def message(**fields: Any) -> str:
 
 
 # --- what is sent
+
+
+def test_a_proxy_of_the_environment_is_used_but_not_where_the_environment_excepts_it(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody = Endpoint(base_url="http://127.0.0.2:9/v1")
+    monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+    assert answer(connect("openai/m", nobody)).text in "ABCD"
+    monkeypatch.setenv("no_proxy", "127.0.0.2")
+    assert refusal(connect("openai/m", nobody)).kind == "connection"
+    assert len(server.events("asked")) == 1
 
 
 def test_messages_go_to_the_chat_and_a_text_is_continued(server: LocalServer) -> None:

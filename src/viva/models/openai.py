@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from typing import NoReturn
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import msgspec
@@ -92,6 +93,7 @@ class OpenAIModel:
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(_Completion).decode
         self._session: aiohttp.ClientSession | None = None
+        self._proxy = _proxy_for(url)
         self._newer_limit = False  # whether the server wants max_completion_tokens in place of max_tokens
 
     def _connection(self) -> aiohttp.ClientSession:
@@ -105,7 +107,6 @@ class OpenAIModel:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers=headers,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
-                trust_env=any(name.lower().endswith("_proxy") for name in os.environ),
             )
         return self._session
 
@@ -127,7 +128,9 @@ class OpenAIModel:
         )
         url = f"{self._url}/chat/completions" if chat else f"{self._url}/completions"
         try:
-            async with self._connection().post(url, data=self._encode(body), allow_redirects=False) as reply:
+            async with self._connection().post(
+                url, data=self._encode(body), allow_redirects=False, proxy=self._proxy
+            ) as reply:
                 if reply.status == 200:
                     return self._read(await _body(reply.content))
                 content = await reply.content.read(65536)
@@ -189,6 +192,14 @@ class OpenAIModel:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for this address. Looked up once: aiohttp would do it for every request."""
+    parts = urlsplit(url)
+    if not parts.hostname or proxy_bypass(parts.netloc):
+        return None
+    return getproxies().get(parts.scheme)
 
 
 async def _body(stream: aiohttp.StreamReader) -> bytes:
