@@ -203,6 +203,8 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     """One benchmark with every setting that can move its number. Written to run.json, shown in the signature."""
 
     benchmark: str
+    name: str = ""
+    """What the exam is called where the benchmark's name would not tell (a question file's name)."""
     language: Language = "en"
     shots: int = 0
     chain_of_thought: bool = False

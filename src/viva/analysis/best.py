@@ -48,7 +48,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     questions: int = 0
     """How many questions the mean rests on."""
     short: int = 0
-    """How many of them have fewer than k scored answers, or, grouped, fewer than others or a last group that is short."""
+    """How many of them have fewer than k scored answers; grouped: a short last group, or fewer answers than others."""
 
 
 @lru_cache(maxsize=256)
@@ -68,16 +68,16 @@ def maximum_weights(n: int, k: int) -> tuple[float, ...]:
     return tuple(weights)
 
 
-def expected_best(scores: Iterable[float], k: int) -> float:
+def best_at(scores: Iterable[float], k: int) -> float:
     """The expected maximum of k of `scores`, drawn without replacement. Raises DataError: k > n, NaN, infinity."""
     ranked = sorted(_finite(scores), reverse=True)
     weights = maximum_weights(len(ranked), k)
     return math.fsum(weight * score for weight, score in zip(weights, ranked, strict=False))
 
 
-def pass_rate(scores: Iterable[float], k: int = 1, full: float = FULL) -> float:
+def pass_at(scores: Iterable[float], k: int = 1, full: float = FULL) -> float:
     """pass@k, unbiased: how likely at least one of k answers, drawn without replacement, has full marks."""
-    return expected_best([float(score >= full) for score in _finite(scores)], k)
+    return best_at([float(score >= full) for score in _finite(scores)], k)
 
 
 def group_maxima(scores: Scores, size: int) -> list[float | None]:
@@ -123,24 +123,22 @@ def mean_score(questions: Sequence[Scores]) -> Estimate:
 
 def best_of(questions: Sequence[Scores], k: int) -> Estimate:
     """best@k, unbiased. A question with fewer than k scored answers counts with the best it has, and is `short`."""
-    return _over(questions, lambda scores: expected_best(scores, min(k, len(scores))), least=k)
+    return _over(questions, lambda scores: best_at(scores, min(k, len(scores))), least=k)
 
 
 def passing(questions: Sequence[Scores], k: int = 1, full: float = FULL) -> Estimate:
     """pass@k, unbiased: the share of questions to expect solved in full within k answers. `short` as in `best_of`."""
-    return _over(questions, lambda scores: pass_rate(scores, min(k, len(scores)), full), least=k)
+    return _over(questions, lambda scores: pass_at(scores, min(k, len(scores)), full), least=k)
 
 
 def best_in_groups(questions: Sequence[Scores], size: int) -> Estimate:
     """best@size as in the paper's table: the mean over questions of `grouped_best`, and ± over the groups' means."""
     maxima = [group_maxima(scores, size) for scores in questions]
-    per_group = [
-        math.fsum(found) / len(found)
-        for group in range(max(map(len, maxima), default=0))
-        if (found := [best for row in maxima if len(row) > group and (best := row[group]) is not None])
-    ]
-    found = _over_places(questions, lambda scores: grouped_best(scores, size)[0])
     longest = max(map(len, questions), default=0)
+    columns = [[row[group] for row in maxima if len(row) > group] for group in range(-(-longest // size))]
+    scored = [[best for best in column if best is not None] for column in columns]
+    per_group = [math.fsum(column) / len(column) for column in scored if column]
+    found = _over_places(questions, lambda scores: grouped_best(scores, size)[0])
     short = sum(1 for scores in questions if _heard(scores) and (len(scores) % size or len(scores) < longest))
     sd = None if found.mean is None else standard_deviation(per_group) or 0.0
     return replace(found, sd=sd, short=short)

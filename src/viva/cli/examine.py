@@ -175,9 +175,13 @@ def _programs(examination: Examination, answers: Journal, earlier: list[RunFolde
         return EXIT_OK
     from viva.sandbox import Sandbox as Bubble
 
+    try:
+        sandbox = Bubble(unsafe_host_execution=examination.limits.unsafe_host_execution)
+    except VivaError as problem:  # the answers are kept, and can be graded where there is a sandbox
+        print(f"viva: {wanted:,} programs were not run: {problem}", file=sys.stderr)
+        return EXIT_INCOMPLETE
     journal = examination.folder.journal("executions")
     stack.callback(journal.close)
-    sandbox = Bubble(unsafe_host_execution=examination.limits.unsafe_host_execution)
 
     async def work(run: Run) -> None:
         old = _earlier(earlier, "executions", stack)
@@ -251,7 +255,7 @@ def _judgements_wanted(examination: Examination, bench: Bench, answers: Journal)
     keys: set[bytes] = set()
     for sitting in examination.sittings:
         for question, _, entry in sitting.answers(answers):
-            if question.kind in ("blank", "open") and entry and not entry.error:
+            if question.kind not in ("choice", "truth") and entry and not entry.error:
                 keys.update(key for key, _ in bench.requests(sitting, question, entry.response()))
     return len(keys)
 

@@ -67,7 +67,8 @@ from viva.types import Exam
 )
 @report_options
 def run_command(**given: Any) -> int:
-    """Ask models the questions of BENCHMARKS (csbench, cmmlu), grade the answers, print the tables.
+    """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, or a question file of your own: NAME.yaml),
+    grade the answers, print the tables.
 
     Everything asked and answered is kept in a run folder; `viva resume` goes on with it after any interruption.
 
@@ -95,7 +96,8 @@ def run_command(**given: Any) -> int:
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
-    path = given["run_path"] or new_run_path(Path("runs"), "-".join([*dict.fromkeys(given["benchmarks"])]))
+    names = dict.fromkeys(Path(name).stem for name in given["benchmarks"])
+    path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
     examination = prepare(RunFolder(path, record), limits, exams)
     if given["estimate"]:

@@ -43,7 +43,7 @@ def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
     sampling = exam.sampling or record.sampling
     prompts = hashlib.sha256(msgspec.json.encode(exam.templates, order="deterministic")).hexdigest()[:8]
     parts = {
-        "benchmark": f"{spec.benchmark}.{exam.version}",
+        "benchmark": f"{spec.benchmark}.{exam.version}" + (f".{spec.name}" if spec.name else ""),
         "lang": spec.language,
         "shots": spec.shots,
         "cot": "yes" if spec.chain_of_thought else "no",

@@ -1,0 +1,167 @@
+"""The traps: what can be read and graded, and is probably not what anybody means.
+
+Most of them are in published question files (InfiBench's 234 questions have: an attribute at the wrong level, so that
+nobody can score; accepted answers that are names of keys; tests that define the answer's function themselves). The
+graders themselves are asked what the question's own text, an empty answer and the filled-in template would earn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Sequence
+
+from viva.benchmarks.questions.examples import impossible, total_of
+from viva.benchmarks.questions.fields import Notes, Section, shown
+from viva.benchmarks.questions.model import Example, OwnQuestion
+from viva.benchmarks.questions.positions import Node
+from viva.benchmarks.questions.probing import Patience, is_slow
+from viva.benchmarks.questions.tables import tables
+from viva.errors import VivaError
+from viva.scorers.rubric import blanks as filling
+from viva.scorers.rubric.keywords import grade_keywords
+from viva.scorers.rubric.model import Blanks, ChoicePart, Keyword, Rubric, Rule, UnitTests
+
+Placed = tuple[Node, str]
+"""A node, and where it is in words."""
+
+
+def check_total(section: Section, rubric: Rubric) -> bool:
+    """Whether anything can be earned, and what `max` and `min` make of it."""
+    total = total_of(rubric)
+    if total <= 0:
+        if rubric.keywords and all(item.negative for item in rubric.keywords):
+            section.error("keywords", "every item takes points away: nothing can be earned")
+        else:
+            section.error("", "nothing in it can earn a point")
+        return False
+    most, least = rubric.max_score, rubric.min_score or 0.0
+    if most is not None and most > total and not math.isclose(most, total):
+        section.warn("max", f"can never be reached: all parts together give {total:g}, and `max` is {most:g}")
+    elif most is not None and most < total and not math.isclose(most, total):
+        section.warn(
+            "max", f"all parts together give {total:g}; what is above {most:g} is lost (fine if that is meant)"
+        )
+    if least >= (total if most is None else most):
+        section.error("min", f"`min` ({least:g}) must be less than what a full answer gets")
+        return False
+    if least > 0:
+        section.warn("min", f"every answer gets at least {least:g}, also one that says nothing")
+    return True
+
+
+def check_keywords(section: Section, rubric: Rubric, question: str, patience: Patience) -> None:
+    """Items that the question's own text or an empty answer matches, and items that are there twice."""
+    notes, placed = section.notes, section.items("keywords", "")
+    seen: dict[tuple[Rule, bool], int] = {}
+    nothing = _matched(rubric.keywords, "", patience)
+    asked = _matched(rubric.keywords, question, patience)
+    for index, ((node, where), item) in enumerate(zip(placed, rubric.keywords, strict=True)):
+        first = seen.setdefault((item.rule, item.ignore_case), index)
+        if first != index:
+            notes.warn(node, where, f"the same as item {first + 1}: one match counts twice")
+        if nothing[index]:
+            effect = "loses" if item.negative else "earns"
+            notes.warn(node, where, f"matches an empty answer too, which {effect} points by it")
+        elif asked[index] and not item.negative:
+            notes.warn(node, where, "the question's own text matches: an answer that repeats the question earns it")
+
+
+def _matched(items: Sequence[Keyword], text: str, patience: Patience) -> Sequence[bool]:
+    """Which items match a text; none if that takes too long."""
+    if not patience.exhausted:
+        with contextlib.suppress(VivaError), patience:
+            return grade_keywords(items, text)[1]
+    return [False] * len(items)
+
+
+def check_patterns(notes: Notes, patience: Patience) -> None:
+    """Expressions that are slow on the wrong text; `notes` knows them all."""
+    untried = 0
+    for node, where, pattern in notes.patterns:
+        if patience.exhausted and pattern not in patience.verdicts:
+            untried += 1
+        elif is_slow(pattern, patience):
+            text = f"{shown(pattern)} takes forever on some texts (repetition inside repetition, as in '(a+)+')"
+            notes.warn(node, where, f"{text}: an answer like that ends in an error")
+    if untried:
+        node, where, _ = notes.patterns[-1]
+        notes.warn(node, where, f"{untried} expressions were not tried for speed: that took too long already")
+
+
+def check_blanks(section: Section, blanks: Blanks | None) -> None:
+    """The template, filled in with its own first answers, must earn everything."""
+    if blanks is None:
+        return
+    answers = [next((each.text for each in target.accepted if not each.regex), None) for target in blanks.targets]
+    if any(answer is None for answer in answers):
+        return
+    pieces = blanks.template.split(blanks.marker)
+    filled = pieces[0] + "".join(str(answer) + piece for answer, piece in zip(answers, pieces[1:], strict=True))
+    try:
+        points, details = filling.grade_blanks(blanks, filled)
+    except VivaError as problem:
+        section.error("blanks", str(problem))
+        return
+    if points.points < points.total - 1e-9:
+        missed = next((text for text in details if text.startswith("unmatched")), "")
+        text = f"filled in with its own answers the template earns {points.points:g} of {points.total:g}"
+        section.warn("blanks", f"{text}: {shown(missed)}")
+
+
+def check_tests(section: Section, tests: UnitTests | None, question: str) -> None:
+    """A test that defines what it should test passes whatever the answer says."""
+    pattern = tables()["definitions"].get(tests.language) if tests else None
+    if tests is None or pattern is None:
+        return
+    inner = Section(section.notes, section.known["tests"], section.at("tests"), "tests")
+    for (node, where), test in zip(inner.items("cases", ""), tests.tests, strict=True):
+        for name in dict.fromkeys(re.findall(pattern, test.code)):
+            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question):
+                section.notes.warn(
+                    node, where, f"defines `{name}` itself, which the question names: the answer's goes untested"
+                )
+
+
+def check_examples_possible(
+    notes: Notes, placed: Sequence[Placed], examples: Sequence[Example], rubric: Rubric
+) -> None:
+    """Wanted scores that no answer can get."""
+    for (node, where), example in zip(placed, examples, strict=True):
+        if problem := impossible(rubric, example.wanted):
+            notes.error(node, where, f"this score is not possible: {problem}")
+
+
+def check_choice(section: Section, choice: ChoicePart | None, question: str) -> None:
+    """A question is asked as it is written: options that it does not show cannot be chosen from."""
+    folded = " ".join(question.split()).casefold()
+    unseen = (
+        [option for option in choice.options if " ".join(option.split()).casefold() not in folded] if choice else []
+    )
+    if unseen:
+        section.warn(
+            "choice", f"the question is asked as it is written, and does not show the option {shown(unseen[0])}"
+        )
+
+
+def warn_of_missing_examples(section: Section, examples: Sequence[Example]) -> None:
+    """Without an answer that must score full and one that must not, nothing shows that the grading works."""
+    if not examples:
+        section.warn("", "no `examples`: nothing shows that the grading does what is meant")
+        return
+    full = [example for example in examples if example.wanted in ("full", 1.0)]
+    if not full:
+        section.warn("examples", "no example that must score full")
+    if len(full) + sum(example.wanted == "above 0" for example in examples) == len(examples):
+        section.warn("examples", "no example of a wrong answer (score: none, below 1, or a number)")
+
+
+def warn_of_repetitions(notes: Notes, asked: Sequence[tuple[Node, OwnQuestion]]) -> None:
+    """Questions with the same text."""
+    seen: dict[str, str] = {}
+    for node, question in asked:
+        text = " ".join(question.text.split())
+        earlier = seen.setdefault(text, question.id)
+        if earlier != question.id:
+            notes.warn(node, f"question {question.id}", f"asks the same as {earlier}, word for word")

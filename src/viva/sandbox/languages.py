@@ -1,0 +1,116 @@
+"""The tables of languages.toml as types: how each language is compiled, run, limited and found."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+NODE_FOLDERS = ("/usr/local/lib/viva", "~/.local/share/viva/node")
+"""Where node packages are looked for: the machine's folder, then the user's own."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What every language is limited to. Sizes in bytes (`output`) or MB."""
+
+    output: int
+    file: int
+    disk: int
+    inodes: int
+    open_files: int
+
+
+class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of languages.toml, which explains the fields."""
+
+    title: str
+    file: str
+    run: tuple[str, ...]
+    run_proved: tuple[str, ...] = ()
+    compile: tuple[str, ...] = ()
+    compile_proved: tuple[str, ...] = ()
+    joined: bool = True
+    separator: str = ""
+    aliases: tuple[str, ...] = ()
+    harness: tuple[str, ...] = ()
+    sources: dict[str, str] = {}
+    check: str = ""
+    renamed: str = ""
+    renamed_to: str = ""
+    address_space: int = 0
+    memory: int
+    processes: int
+    needs: tuple[str, ...]
+    version: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    node_packages: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+
+
+@cache
+def _document() -> Mapping[str, object]:
+    return tomllib.loads((files(__package__) / "languages.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def limits() -> Limits:
+    """The limits common to all languages."""
+    return msgspec.convert(_document()["limits"], Limits)
+
+
+@cache
+def languages() -> Mapping[str, Language]:
+    """Every language by its name."""
+    return {
+        name: msgspec.convert(row, Language) for name, row in _document().items() if name not in {"limits", "stand_ins"}
+    }
+
+
+@cache
+def _names() -> Mapping[str, str]:
+    return {alias: name for name, row in languages().items() for alias in (name, row.title.lower(), *row.aliases)}
+
+
+def canonical(language: str) -> str:
+    """The name of a row for a name or alias in any case ("C++", "js"); "" where there is none."""
+    return _names().get(language.strip().lower(), "")
+
+
+@cache
+def node_folder() -> Path | None:
+    """The folder whose node_modules the sandbox shows, readable for everybody where Viva runs as root."""
+    for name in NODE_FOLDERS:
+        folder = Path(name).expanduser()
+        if (folder / "node_modules").is_dir() and (os.geteuid() != 0 or not folder.is_relative_to("/root")):
+            return folder
+    return None
+
+
+def missing_parts(name: str) -> tuple[str, ...]:
+    """Which programs and node packages a language lacks on this machine; optional libraries are not looked for."""
+    row = languages()[name]
+    gone = [need for need in row.needs if not Path(need).exists()]
+    folder = node_folder()
+    for package in row.node_packages:
+        at = package.rfind("@")
+        if folder is None or not (folder / "node_modules" / package[:at]).is_dir():
+            gone.append(package[:at])
+    return tuple(gone)
+
+
+def install_command(names: tuple[str, ...] | None = None) -> str:
+    """One shell command that installs all that these languages (all for None) need on Debian and its relatives."""
+    rows = [languages()[name] for name in names] if names is not None else list(languages().values())
+    debian = dict.fromkeys(["bubblewrap", "util-linux", *(package for row in rows for package in row.packages)])
+    node = dict.fromkeys(package for row in rows for package in row.node_packages)
+    root = os.geteuid() == 0
+    commands = [f"{'' if root else 'sudo '}apt-get install -y --no-install-recommends {' '.join(debian)}"]
+    if node:
+        folder = NODE_FOLDERS[0] if root else NODE_FOLDERS[1]
+        commands.append(f"npm install --no-audit --no-fund --prefix {folder} {' '.join(node)}")
+    return " && ".join(commands)
