@@ -147,6 +147,7 @@ def test_unfenced_code_with_braces_ends_where_what_was_open_before_it_is_closed(
         ("braces that balance", "javascript", "\nf = () => {}\ng()", "\nf = () => {}"),
         ("no braces", "cpp", "\nint x;", "\nint x;"),
         ("go stops", "go", "\nx := 1\n}\n\nfunc main() {", "\nx := 1\n}"),
+        ("go stops in the middle of a line", "go", "\n}\ntype a struct {", "\n}"),
         ("java closes two", "java", "\nreturn 1; } }\nrest", "\nreturn 1; } }"),
         ("java loses its main", "java", "\nint f() {}\npublic static void main() { f(); }", "\nint f() {}\n}"),
         ("java gets a missing brace", "java", "\nclass A { int f() {}\n//", "\nclass A { int f() {}\n}"),

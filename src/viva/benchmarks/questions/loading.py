@@ -137,7 +137,7 @@ class _Reader:
         examples = tuple(read_example(notes, item, where) for item, where in placed)
         if notes.errors == before:
             validate.check_examples_possible(notes, placed, examples, rubric)
-            validate.warn_of_missing_examples(section, examples)
+            validate.warn_of_missing_examples(section, examples, rubric)
         if notes.errors > before:
             return None
         return OwnQuestion(id=identity, text=text, rubric=rubric, tags=tags, examples=examples, line=node.line)

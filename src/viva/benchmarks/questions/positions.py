@@ -153,6 +153,8 @@ def read_yaml(text: str) -> Node:
         return _build(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
+        if "quoted scalar" in f"{problem.context}":  # where the quote opens, not where the file ends
+            mark = problem.context_mark or mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         raise Unreadable(line, column, _plain_words(problem, text, line)) from None
     except yaml.reader.ReaderError as problem:

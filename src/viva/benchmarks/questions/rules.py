@@ -109,7 +109,9 @@ def _is_switch(section: Section) -> bool:
     node = section.known.get("regex")
     if not isinstance(node, Scalar) or node.quoted or node.value.lower() not in {"true", "false", "yes", "no"}:
         return False
-    section.error("regex", f"`regex` holds the expression itself (regex: 'v[0-9]+'), not {node.value}, and no `text`")
+    if section.sound:
+        written = f"`regex` holds the expression itself (regex: 'v[0-9]+'), not {node.value}, and no `text`"
+        section.error("regex", written)
     return True
 
 
@@ -178,7 +180,12 @@ def read_blanks(notes: Notes, node: Node, where: str) -> Blanks:
     targets = tuple(_blank(notes, item, place) for item, place in items)
     if not marker:
         section.error("marker", "an empty marker stands everywhere")
-    elif "template" in section and "answers" in section and isinstance(section.known["answers"], Listing):
+    elif (
+        section.sound
+        and "template" in section
+        and "answers" in section
+        and isinstance(section.known["answers"], Listing)
+    ):
         _check_template(section, template, marker, len(targets))
     return Blanks(template=template, targets=targets, marker=marker or "[blank]", strip=section.text("strip", " '\"`"))
 

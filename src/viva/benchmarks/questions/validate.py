@@ -44,7 +44,8 @@ def check_total(section: Section, rubric: Rubric) -> bool:
             "max", f"all parts together give {total:g}; what is above {most:g} is lost (fine if that is meant)"
         )
     if least >= (total if most is None else most):
-        section.error("min", f"`min` ({least:g}) must be less than what a full answer gets")
+        key = "min" if "min" in section else "max"
+        section.error(key, f"`{key}` is {least:g}: then a full answer gets no more than an empty one")
         return False
     if least > 0:
         section.warn("min", f"every answer gets at least {least:g}, also one that says nothing")
@@ -145,10 +146,15 @@ def check_choice(section: Section, choice: ChoicePart | None, question: str) -> 
         )
 
 
-def warn_of_missing_examples(section: Section, examples: Sequence[Example]) -> None:
-    """Without an answer that must score full and one that must not, nothing shows that the grading works."""
+def warn_of_missing_examples(section: Section, examples: Sequence[Example], rubric: Rubric) -> None:
+    """Without an answer that must score full and one that must not, nothing shows that the grading works.
+
+    What a judge will say cannot be demanded, so its examples may be of any kind.
+    """
     if not examples:
         section.warn("", "no `examples`: nothing shows that the grading does what is meant")
+        return
+    if rubric.judge:
         return
     full = [example for example in examples if example.wanted in ("full", 1.0)]
     if not full:

@@ -241,7 +241,7 @@ def _cut_as_published(code: str, key: str) -> str:
     if language is None:
         return code
     for stop in language.stops:
-        code = code.partition("\n" + stop)[0]
+        code = code.partition(stop)[0]
     if language.indented:
         lines = code.split("\n")
         outside = (n for n, line in enumerate(lines) if line.strip() and line[0] not in " \t")

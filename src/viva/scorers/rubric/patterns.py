@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SECONDS: Final = 0.5
 """CPU time that one search may take."""
 MAX_LENGTH: Final = 5_000
-"""Characters of a pattern. The longest published one has 500."""
+"""Characters of a pattern. The longest published one has 146."""
 MAX_WRITTEN: Final = 20_000
 """Characters after rewriting."""
 MAX_NESTING: Final = 50
