@@ -88,6 +88,13 @@ def test_best_at_k_is_the_mean_over_all_draws(scores: list[list[float]], k: int)
     assert cell(rows, Line("", attempts=f"pass@{k}")).mean == pytest.approx(statistics.fmean(passing))
 
 
+def test_what_is_expected_of_a_question_is_its_outcome() -> None:
+    rows = answers("a", [1.0, 1.0]) + answers("b", [1.0, 0.0]) + answers("c", [0.0, 0.0]) + answers("d", [1.0, "error"])
+    found = cell(rows, Line("", attempts="best@1"))
+    assert found.outcomes == {"right": 1, "partly": 1, "wrong": 1, "error": 1}
+    assert not found.complete
+
+
 def test_more_draws_than_answers_take_all_answers() -> None:
     assert cell(answers("a", [0.25, 0.5]), Line("", attempts="best@10")).mean == pytest.approx(0.5)
 

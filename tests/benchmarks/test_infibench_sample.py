@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -54,16 +55,8 @@ def metrics(rubric: Rubric) -> list[str]:
 # --- running the tests of answers ---
 
 
-@pytest.fixture(scope="module")
-def _isolated() -> None:
-    """Skips where programs cannot be isolated; where nothing may be skipped (VIVA_CI=1), it fails."""
-    try:
-        Sandbox()
-    except NoIsolationError as problem:
-        unless_skipping_is_forbidden(f"needs the sandbox: {problem}")
-
-
-def unless_skipping_is_forbidden(reason: str) -> None:
+def cannot_be_run(reason: str) -> NoReturn:
+    """Skips the test. Where nothing may be skipped (VIVA_CI=1), it fails."""
     if os.environ.get("VIVA_CI") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
@@ -92,7 +85,10 @@ def programs(question: OwnQuestion, text: str) -> list[Execute]:
 
 async def executed(requests: Sequence[Execute]) -> list[Execution]:
     """Equal programs are run once."""
-    sandbox = Sandbox()
+    try:
+        sandbox = Sandbox()
+    except NoIsolationError as problem:
+        cannot_be_run(f"programs cannot be isolated here: {problem}")
     try:
         different = dict.fromkeys(requests)
         ended = await asyncio.gather(*(sandbox.run(request) for request in different))
@@ -111,7 +107,7 @@ def graded(question: OwnQuestion, texts: Sequence[str]) -> list[Graded]:
     ]
     for result in results:
         if "no toolchain" in result.pending:
-            unless_skipping_is_forbidden(result.pending)
+            cannot_be_run(result.pending)
     return results
 
 
@@ -198,10 +194,8 @@ def test_the_readme_counts_right() -> None:
 
 
 @pytest.mark.parametrize("name", questions())
-def test_every_example_scores_what_it_says(name: str, request: pytest.FixtureRequest) -> None:
+def test_every_example_scores_what_it_says(name: str) -> None:
     question = questions()[name]
-    if question.rubric.tests:
-        request.getfixturevalue("_isolated")
     assert {example.wanted for example in question.examples} >= {"full", "none"}
     results = graded(question, [example.answer for example in question.examples])
     for example, result in zip(question.examples, results, strict=True):
@@ -211,15 +205,12 @@ def test_every_example_scores_what_it_says(name: str, request: pytest.FixtureReq
 
 
 @pytest.mark.parametrize("name", questions())
-def test_a_question_repeated_as_its_answer_earns_nothing(name: str, request: pytest.FixtureRequest) -> None:
+def test_a_question_repeated_as_its_answer_earns_nothing(name: str) -> None:
     question = questions()[name]
-    if question.rubric.tests:
-        request.getfixturevalue("_isolated")
     assert shares(question, [question.text]) == [0.0]
 
 
-def test_all_that_is_open_is_filled_in_by_a_full_answer_only() -> None:
-    """Without its code fences removed, a gold answer's prose alone earns less than the answer."""
+def test_the_prose_around_a_filled_in_template_earns_nothing() -> None:
     for question in questions().values():
         if metrics(question.rubric) == ["blank_filling"]:
             (full, *_) = [example.answer for example in question.examples if example.wanted == "full"]
@@ -266,10 +257,8 @@ BEST = {
 
 
 @pytest.mark.parametrize("case", BEST)
-def test_the_best_of_each_ten_answers_is_known(case: str, request: pytest.FixtureRequest) -> None:
+def test_the_best_of_each_ten_answers_is_known(case: str) -> None:
     question = questions()[case]
-    if question.rubric.tests:
-        request.getfixturevalue("_isolated")
     found = shares(question, answers()[case])
     best = [max(found[start : start + 10]) for start in (0, 10, 20)]
     assert best == pytest.approx(BEST[case], abs=1e-4)

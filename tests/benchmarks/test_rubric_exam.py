@@ -94,6 +94,20 @@ def test_as_published_an_empty_answer_is_graded_like_any_other() -> None:
     assert (found.value, found.outcome) == (0.0, "empty")
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "outcome"),
+    [
+        ("<think>alpha? beta?</think>neither", 0.0, "wrong"),
+        ("<think>neither</think>alpha and beta", 1.0, "right"),
+        ("<think>alpha, beta, and so on", None, "empty"),
+    ],
+)
+def test_thinking_earns_nothing(text: str, value: float | None, outcome: str) -> None:
+    found = score(KEYWORDS, text)
+    assert (found.value, found.outcome) == (value, outcome)
+    assert score(KEYWORDS, text, as_published=True).value == 1.0
+
+
 def test_an_outage_and_a_question_without_a_rule_are_unscored() -> None:
     exam = exam_of(KEYWORDS)
     failed = exam.score(next(exam.questions()), Response(error=Failure("status", "500")), ())

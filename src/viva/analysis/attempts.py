@@ -50,8 +50,10 @@ def drawn(marked: pl.DataFrame, tags: list[str], attempts: str) -> pl.DataFrame:
     estimate = {"best": best_at, "pass": pass_at}.get(name)
     if estimate is None or not count.isdecimal():
         raise VivaError(f"there is no way to count attempts called {attempts!r}")
-    questions = marked.group_by(["question", *tags], maintain_order=True).agg(
-        pl.col("points"), pl.col("answered").min(), pl.col("outcome").first()
+    questions = (
+        marked.sort("answered", maintain_order=True)  # so that the outcome of a missing answer comes first
+        .group_by(["question", *tags], maintain_order=True)
+        .agg(pl.col("points"), pl.col("answered").min(), pl.col("outcome").first().cast(pl.String))
     )
     values = [estimate(points, min(int(count), len(points))) for points in questions["points"].to_list()]
     whole = pl.col("answered") == 1
@@ -59,6 +61,15 @@ def drawn(marked: pl.DataFrame, tags: list[str], attempts: str) -> pl.DataFrame:
         points=pl.when(whole).then(pl.Series(values, dtype=pl.Float64)).otherwise(0.0),
         repeat=pl.lit(0, dtype=pl.Int32),
     ).with_columns(
+        outcome=pl.when(~whole)
+        .then(pl.col("outcome"))
+        .otherwise(
+            pl.when(pl.col("points") >= 1.0)
+            .then(pl.lit("right"))
+            .when(pl.col("points") > 0.0)
+            .then(pl.lit("partly"))
+            .otherwise(pl.lit("wrong"))
+        ),
         floor=pl.col("points"),
         ceiling=pl.when(whole).then(pl.col("points")).otherwise(1.0),
         fraction=((pl.col("points") != 0.0) & (pl.col("points") != 1.0)).cast(pl.Int32),

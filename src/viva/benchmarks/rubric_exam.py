@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.prompting import Templates, fence, fill
+from viva.scorers.fold import after_thinking
 from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, default_seconds
 from viva.scorers.rubric.grade import grade
@@ -23,6 +24,7 @@ from viva.types import (
     Line,
     Message,
     Outcome,
+    Prompt,
     Question,
     Response,
     Sampling,
@@ -31,6 +33,7 @@ from viva.types import (
 
 JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 JUDGE_SCALE = 10
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NOT_RUN = Execution("toolchain", "its program was not run yet")
 SHOWN_LINES = 40
 
@@ -91,24 +94,32 @@ class RubricExam:
 
     def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
         """System prompt and question; for a base model both as one text, on separate lines."""
-        system = self._items[question.id].system
+        item = self._items[question.id]
+        system = item.system
+        prompt: Prompt
         if self.spec.form == "base":
-            prompt = fill(self._texts.text("base.text"), {"system": system, "question": question.text})
-            return Generate(question=question.id, sample=sample, prompt=prompt.lstrip("\n"), sampling=sampling)
-        turns = (Message("system", system),) if system else ()
-        user = Message("user", fill(self._texts.text("chat.user"), {"question": question.text}))
-        return Generate(question=question.id, sample=sample, prompt=(*turns, user), sampling=sampling)
+            prompt = fill(self._texts.text("base.text"), {"system": system, "question": question.text}).lstrip("\n")
+        else:
+            turns = (Message("system", system),) if system else ()
+            prompt = (*turns, Message("user", fill(self._texts.text("chat.user"), {"question": question.text})))
+        legal: tuple[str, ...] = ()
+        if item.rubric.choice:
+            legal = tuple(LETTERS[: len(item.rubric.choice.options)])
+        elif item.rubric.truth:
+            legal = ("True", "False")
+        return Generate(question=question.id, sample=sample, prompt=prompt, sampling=sampling, legal=legal)
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """One program a unit test; none for an answer that says nothing (the authors' grader runs that, too)."""
         item = self._items[question.id]
         tests = item.rubric.tests
         published = self.spec.as_published
-        if tests is None or response.error or not (response.text.strip() or published):
+        text = self._visible(response)
+        if tests is None or response.error or not (text.strip() or published):
             return ()
         programs: list[Execute] = []
         for test in tests.tests:
-            program, checks = assemble(test, response.text, tests.language, published=published)
+            program, checks = assemble(test, text, tests.language, published=published)
             programs.append(
                 Execute(
                     question=question.id,
@@ -126,14 +137,15 @@ class RubricExam:
     def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
         """What a judge is asked, where the rubric has a part for one."""
         part = self._items[question.id].rubric.judge
-        if part is None or response.error or not response.text.strip():
+        text = self._visible(response)
+        if part is None or response.error or not text.strip():
             return ()
         values = {
             "question": question.text,
             "gold": part.reference,
             "instructions": part.instructions,
-            "answer": response.text.strip(),
-            "fence": fence(response.text),
+            "answer": text.strip(),
+            "fence": fence(text),
         }
         prompt = (
             Message("system", fill(self._texts.text("judge.system"), values)),
@@ -160,12 +172,13 @@ class RubricExam:
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation=question.explanation)
-        silent = not response.text.strip()
+        text = self._visible(response)
+        silent = not text.strip()
         if silent and not self.spec.as_published:
             nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
             return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
         try:
-            graded = self.graded(question, response.text, verdicts, executions)
+            graded = self.graded(question, text, verdicts, executions)
         except VivaError as problem:
             return Score(value=None, outcome="unsound", explanation=str(problem))
         lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
@@ -175,7 +188,7 @@ class RubricExam:
         summary = f"{graded.points:g} of {graded.total:g} points"
         return Score(
             value=graded.share,
-            outcome=_outcome(graded.share, response),
+            outcome=_outcome(graded.share, text, response),
             answer=summary,
             explanation=f"{summary}\n{explanation}".strip(),
             parts={name: part.points for name, part in graded.parts.items()},
@@ -196,6 +209,13 @@ class RubricExam:
             post_handler=item.post_handler,
         )
 
+    def _visible(self, response: Response) -> str:
+        """What of a reply is the answer: what follows the thinking. The authors' grader knows no thinking."""
+        if self.spec.as_published:
+            return response.text
+        start, unfinished = after_thinking(response.text)
+        return "" if unfinished else response.text[start:]
+
     def layouts(self) -> tuple[Layout, ...]:
         """The room's tables."""
         return self._layouts
@@ -205,14 +225,14 @@ class RubricExam:
         return self._headline
 
 
-def _outcome(share: float, response: Response) -> Outcome:
+def _outcome(share: float, text: str, response: Response) -> Outcome:
     """An answer without a point that declines to answer is a refusal (the paper's over-safeguarding)."""
     if share >= 1.0:
         return "right"
     if share > 0.0:
         return "partly"
-    if not response.text.strip():
+    if not text.strip():
         return "empty"
-    if response.stop_reason == "filter" or refusal(response.text):
+    if response.stop_reason == "filter" or refusal(text):
         return "refused"
     return "truncated" if response.stop_reason == "length" else "wrong"

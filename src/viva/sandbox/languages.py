@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -11,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-NODE_FOLDERS = ("/usr/local/lib/viva", "~/.local/share/viva/node")
-"""Where node packages are looked for: the machine's folder, then the user's own."""
+FOLDERS = ("/usr/local/lib/viva", "~/.local/share/viva/toolchains")
+"""Where packages that the system has none of are looked for: the machine's folder, then the user's own."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,8 +49,12 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     needs: tuple[str, ...]
     version: tuple[str, ...]
     packages: tuple[str, ...] = ()
+    optional_packages: tuple[str, ...] = ()
     node_packages: tuple[str, ...] = ()
+    python_packages: tuple[str, ...] = ()
     environment: dict[str, str] = {}
+    warm: tuple[str, ...] = ()
+    stand_ins: tuple[str, ...] = ()
 
 
 @cache
@@ -67,7 +72,7 @@ def limits() -> Limits:
 def languages() -> Mapping[str, Language]:
     """Every language by its name."""
     return {
-        name: msgspec.convert(row, Language) for name, row in _document().items() if name not in {"limits", "stand_ins"}
+        name: msgspec.convert(row, Language) for name, row in _document().items() if name != "limits"
     }
 
 
@@ -82,11 +87,11 @@ def canonical(language: str) -> str:
 
 
 @cache
-def node_folder() -> Path | None:
-    """The folder whose node_modules the sandbox shows, readable for everybody where Viva runs as root."""
-    for name in NODE_FOLDERS:
+def package_folder() -> Path | None:
+    """The folder with `node_modules` and `python` that the sandbox shows; as root, one that others can read as well."""
+    for name in FOLDERS:
         folder = Path(name).expanduser()
-        if (folder / "node_modules").is_dir() and (os.geteuid() != 0 or not folder.is_relative_to("/root")):
+        if folder.is_dir() and (os.geteuid() != 0 or not folder.is_relative_to("/root")):
             return folder
     return None
 
@@ -95,7 +100,7 @@ def missing_parts(name: str) -> tuple[str, ...]:
     """Which programs and node packages a language lacks on this machine; optional libraries are not looked for."""
     row = languages()[name]
     gone = [need for need in row.needs if not Path(need).exists()]
-    folder = node_folder()
+    folder = package_folder()
     for package in row.node_packages:
         at = package.rfind("@")
         if folder is None or not (folder / "node_modules" / package[:at]).is_dir():
@@ -103,14 +108,21 @@ def missing_parts(name: str) -> tuple[str, ...]:
     return tuple(gone)
 
 
-def install_command(names: tuple[str, ...] | None = None) -> str:
-    """One shell command that installs all that these languages (all for None) need on Debian and its relatives."""
+def install_command(names: tuple[str, ...] | None = None, *, optional: bool = False) -> str:
+    """One shell command that installs all that these languages (all for None) need on Debian and its relatives.
+
+    As root it serves everybody; as another user it puts what Debian has none of into that user's own folder.
+    """
     rows = [languages()[name] for name in names] if names is not None else list(languages().values())
     debian = dict.fromkeys(["bubblewrap", "util-linux", *(package for row in rows for package in row.packages)])
-    node = dict.fromkeys(package for row in rows for package in row.node_packages)
+    if optional:
+        debian |= dict.fromkeys(package for row in rows for package in row.optional_packages)
     root = os.geteuid() == 0
+    folder = FOLDERS[0] if root else FOLDERS[1]
     commands = [f"{'' if root else 'sudo '}apt-get install -y --no-install-recommends {' '.join(debian)}"]
-    if node:
-        folder = NODE_FOLDERS[0] if root else NODE_FOLDERS[1]
+    if node := dict.fromkeys(package for row in rows for package in row.node_packages):
         commands.append(f"npm install --no-audit --no-fund --prefix {folder} {' '.join(node)}")
+    if python := dict.fromkeys(package for row in rows for package in row.python_packages):
+        quoted = " ".join(map(shlex.quote, python))
+        commands.append(f"/usr/bin/python3 -m pip install --upgrade --no-deps --target {folder}/python {quoted}")
     return " && ".join(commands)

@@ -1,7 +1,7 @@
 """One program from start to end, blocking: start it, feed it, watch it, stop it, and say how it ended.
 
-Three pipes lead in and out. What the program prints goes to one of them. Through the other two Viva talks to its own
-harness (see `proof.py`); a program run as published has neither. Whatever happens, when `run` returns no process is left.
+Three pipes lead in and out; what the program prints goes to one of them. Through the other two Viva talks to its own
+harness (see `proof.py`); a program run as published has neither. Whatever happens, when `attend` returns no process is left.
 """
 
 from __future__ import annotations
@@ -93,54 +93,97 @@ def script(
     return "\n".join(lines)
 
 
-def run(
-    command: Sequence[str],
-    *,
-    bounds: Bounds,
-    conversation: Conversation,
-    stop: int,
-    keep_open: Sequence[int] = (),
-    environment: Mapping[str, str] | None = None,
-    folder: str | None = None,
-    owner: int | None = None,
-) -> Ending:
-    """Start the command and stay with it to its end.
+class Started:
+    """A program that runs: its outermost process, and Viva's ends of its three pipes, which belong to it from now on."""
 
-    `stop` is a descriptor that becomes readable when the caller no longer wants the answer; the ending then says
-    "cancelled". `keep_open` are descriptors that the command inherits. `owner` is the uid that the
-    pipes shall belong to, for root.
-    """
-    begun = time.monotonic()
-    told, tell = os.pipe()
-    process = subprocess.Popen(  # noqa: S603
-        [word.replace(INFO, str(tell)) for word in command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        pass_fds=(*keep_open, tell),
-        env=dict(environment or {}),
-        cwd=folder,
-        bufsize=0,
-        start_new_session=folder is not None,
-    )
-    os.close(tell)
-    watching = _Watching(process, bounds, conversation, stop, begun, owner)
-    try:
-        watching.until_the_end()
-    finally:
-        status, cpu = watching.bury()
-        cpu = max(cpu, _orphan(told))
-        os.close(told)
-    return Ending(
-        status=status,
-        stopped=watching.stopped,
-        compiled=conversation.compiled,
-        proved=conversation.proved,
-        output=bytes(watching.tail),
-        said=conversation.said,
-        seconds=time.monotonic() - begun,
-        cpu=cpu,
-    )
+    def __init__(self, pid: int, source: int, output: int, answers: int) -> None:
+        self.pid, self.source, self.output, self.answers = pid, source, output, answers
+        self.ending = -1
+        """Readable as soon as the program may have ended."""
+
+    def finished(self) -> bool:
+        """Whether it ended, so that `wait` returns at once."""
+        raise NotImplementedError
+
+    def wait(self) -> tuple[int, float]:
+        """Wait for its end: the exit status as a shell counts it, the CPU seconds of all its processes."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        for descriptor in (self.source, self.output, self.answers):
+            os.close(descriptor)
+
+
+class Spawned(Started):
+    """A program started as a child process, behind bubblewrap or, unsafely, without."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        keep_open: Sequence[int] = (),
+        environment: Mapping[str, str] | None = None,
+        folder: str | None = None,
+        owner: int | None = None,
+    ) -> None:
+        """`keep_open` are descriptors that the command inherits, `owner` the uid that the pipes shall belong to."""
+        self._told, tell = os.pipe()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603
+                [word.replace(INFO, str(tell)) for word in command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(*keep_open, tell),
+                env=dict(environment or {}),
+                cwd=folder,
+                bufsize=0,
+                start_new_session=folder is not None,
+            )
+        except BaseException:
+            os.close(self._told)
+            raise
+        finally:
+            os.close(tell)
+        streams = self._process.stdin, self._process.stdout, self._process.stderr
+        source, output, answers = (os.dup(stream.fileno()) for stream in streams if stream)
+        for stream in streams:
+            if stream:
+                stream.close()
+        super().__init__(self._process.pid, source, output, answers)
+        self.ending = os.pidfd_open(self.pid)
+        if owner is not None:
+            for descriptor in (source, output, answers):
+                os.fchown(descriptor, owner, owner)  # or it could not be opened by name, as /dev/stdout is
+
+    def finished(self) -> bool:
+        """Whether it ended."""
+        with suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return True
+
+    def wait(self) -> tuple[int, float]:
+        """The status of the command, the CPU seconds of everything inside."""
+        _, status, usage = os.wait4(self.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        self._process.returncode = code
+        return (code if code >= 0 else 128 - code), max(usage.ru_utime + usage.ru_stime, self._orphan())
+
+    def _orphan(self) -> float:
+        """Wait for the first process inside, whose pid bubblewrap told; the CPU seconds of all inside."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            os.set_blocking(self._told, False)
+            pid = int(json.loads(os.read(self._told, 1000))["child-pid"])
+            _, _, usage = os.wait4(pid, 0)
+            return usage.ru_utime + usage.ru_stime
+        return 0.0
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        super().close()
+        os.close(self.ending)
+        os.close(self._told)
 
 
 def adopt_orphans() -> None:
@@ -152,134 +195,126 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _orphan(told: int) -> float:
-    """Wait for the first process inside, whose pid bubblewrap wrote to this pipe; the CPU seconds of all inside."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        os.set_blocking(told, False)
-        pid = int(json.loads(os.read(told, 1000))["child-pid"])
-        _, _, usage = os.wait4(pid, 0)
-        return usage.ru_utime + usage.ru_stime
-    return 0.0
+def attend(started: Started, *, bounds: Bounds, conversation: Conversation, stop: int) -> Ending:
+    """Stay with a program to its end, and end it where it must be.
+
+    `stop` is a descriptor that becomes readable when the caller no longer wants the answer; the ending then says
+    "cancelled".
+    """
+    watching = _Watching(started, bounds, conversation, stop)
+    try:
+        watching.until_the_end()
+    finally:
+        status, cpu = watching.bury()
+    return Ending(
+        status=status,
+        stopped=watching.stopped,
+        compiled=conversation.compiled,
+        proved=conversation.proved,
+        output=bytes(watching.tail),
+        said=conversation.said,
+        seconds=time.monotonic() - watching.begun,
+        cpu=cpu,
+    )
 
 
 class _Watching:
     """The state of one run."""
 
-    def __init__(
-        self, process: subprocess.Popen[bytes], bounds: Bounds, conversation: Conversation, stop: int, begun: float,
-        owner: int | None,
-    ) -> None:
-        self.process, self.bounds, self.conversation, self.stop, self.begun = process, bounds, conversation, stop, begun
+    def __init__(self, started: Started, bounds: Bounds, conversation: Conversation, stop: int) -> None:
+        self.started, self.bounds, self.conversation, self.stop = started, bounds, conversation, stop
+        self.begun = time.monotonic()
         self.stopped = ""
         self.tail = bytearray()
         self.printed = 0
         self.idle = 0.0
         self.cpu = 0.0
-        self.waited: tuple[int, float] | None = None
-        assert process.stdin and process.stdout and process.stderr
-        self.to_program, self.output, self.answers = process.stdin, process.stdout, process.stderr
+        self.ended = False
+        self.writing = False
         self.selector = selectors.DefaultSelector()
-        for stream in (self.to_program, self.output, self.answers):
-            os.set_blocking(stream.fileno(), False)
-            if owner is not None:
-                os.fchown(stream.fileno(), owner, owner)  # or it could not be opened by name, as /dev/stdout is
-        self.ending = os.pidfd_open(process.pid)
+        for descriptor in (started.source, started.output, started.answers):
+            os.set_blocking(descriptor, False)
 
     def until_the_end(self) -> None:
         """Carry bytes and look around until the program ends or must be stopped."""
-        self.selector.register(self.output, selectors.EVENT_READ, self._read_output)
-        self.selector.register(self.answers, selectors.EVENT_READ, self._read_answer)
-        self.selector.register(self.ending, selectors.EVENT_READ, self._ended)
-        self.selector.register(self.stop, selectors.EVENT_READ, self._cancelled)
+        started = self.started
+        self.selector.register(started.output, selectors.EVENT_READ, self._read_output)
+        self.selector.register(started.answers, selectors.EVENT_READ, self._read_answer)
+        self.selector.register(started.ending, selectors.EVENT_READ, self._end)
+        self.selector.register(self.stop, selectors.EVENT_READ, self._cancel)
         self._write()
         looked = time.monotonic()
-        while not self.stopped and self.waited is None:
+        while not self.stopped and not self.ended:
             for key, _ in self.selector.select(max(0.0, looked + _POLL - time.monotonic())):
                 key.data()
             now = time.monotonic()
-            if now - looked >= _POLL and self.waited is None:
+            if now - looked >= _POLL and not self.ended:
                 self._look(now - looked)
                 looked = now
 
     def bury(self) -> tuple[int, float]:
         """Kill what is left, wait for it, close every pipe; the exit status and the CPU seconds of all its processes."""
-        if self.waited is None:
+        if not self.ended:
             self._kill()
-            self.waited = self._wait()
         else:
-            with suppress(BlockingIOError, OSError):
-                while self.printed <= self.bounds.output and self._read_output():
-                    pass
-                while self._read_answer():
-                    pass
+            while self.printed <= self.bounds.output and self._read_output():
+                pass
+            while self._read_answer():
+                pass
         self.selector.close()
-        os.close(self.ending)
-        for stream in (self.to_program, self.output, self.answers):
-            stream.close()
-        status, cpu = self.waited
-        self.process.returncode = status
+        status, cpu = self.started.wait()
+        self.started.close()
         return status, max(cpu, self.cpu)
 
     def _kill(self) -> None:
-        """Kill the first process of the new pid namespace: the kernel then kills everything inside at once."""
-        pid = self.process.pid
-        members = tree(pid)[1:]
-        for member in members:
-            with suppress(OSError):
-                os.kill(member, signal.SIGKILL)
-        self.selector.close()
+        """Kill all that is inside, the first process of the pid namespace among it: the kernel then kills the others at
+        once. The outermost process notices, and ends by itself."""
         deadline = time.monotonic() + 2
-        while time.monotonic() < deadline:
-            with suppress(ChildProcessError):
-                if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                    return
-            for member in tree(pid)[1:]:
+        while not self.started.finished() and time.monotonic() < deadline:
+            for member in tree(self.started.pid)[1:]:
                 with suppress(OSError):
                     os.kill(member, signal.SIGKILL)
-            time.sleep(0.002)
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+            time.sleep(0.001)
+        if not self.started.finished():
+            with suppress(OSError):
+                os.kill(self.started.pid, signal.SIGKILL)
 
-    def _wait(self) -> tuple[int, float]:
-        _, status, usage = os.wait4(self.process.pid, 0)
-        code = os.waitstatus_to_exitcode(status)
-        return (code if code >= 0 else 128 - code), usage.ru_utime + usage.ru_stime
-
-    def _ended(self) -> bool:
-        self.waited = self._wait()
+    def _end(self) -> bool:
+        self.ended = True
         return True
 
-    def _cancelled(self) -> bool:
+    def _cancel(self) -> bool:
         self.stopped = "cancelled"
         return True
 
     def _write(self) -> bool:
         pending = self.conversation.to_send
-        registered = self.to_program.fileno() in self.selector.get_map()
         if pending:
             try:
-                sent = os.write(self.to_program.fileno(), pending)
+                pending = pending[os.write(self.started.source, pending) :]
             except BlockingIOError:
-                sent = 0
+                pass
             except OSError:
-                pending, sent = b"", 0
-            self.conversation.to_send = pending[sent:]
-        if self.conversation.to_send and not registered:
-            self.selector.register(self.to_program, selectors.EVENT_WRITE, self._write)
-        if not self.conversation.to_send and registered:
-            self.selector.unregister(self.to_program)
+                pending = b""
+            self.conversation.to_send = pending
+        if bool(pending) != self.writing:
+            self.writing = bool(pending)
+            if self.writing:
+                self.selector.register(self.started.source, selectors.EVENT_WRITE, self._write)
+            else:
+                self.selector.unregister(self.started.source)
         return True
 
     def _read_answer(self) -> bool:
-        chunk = self._read(self.answers)
+        chunk = self._read(self.started.answers)
         if chunk:
             self.conversation.heard(chunk)
-            if self.waited is None:
+            if not self.ended:
                 self._write()
         return bool(chunk)
 
     def _read_output(self) -> bool:
-        chunk = self._read(self.output)
+        chunk = self._read(self.started.output)
         self.printed += len(chunk)
         self.tail += chunk
         del self.tail[:-TAIL]
@@ -287,19 +322,19 @@ class _Watching:
             self.stopped = "output"
         return bool(chunk)
 
-    def _read(self, stream: object) -> bytes:
+    def _read(self, descriptor: int) -> bytes:
         try:
-            chunk = os.read(stream.fileno(), 65536)  # type: ignore[attr-defined]
+            chunk = os.read(descriptor, 65536)
         except BlockingIOError:
             return b""
-        if not chunk and self.waited is None:
-            self.selector.unregister(stream)  # type: ignore[arg-type]
+        if not chunk and not self.ended:
+            self.selector.unregister(descriptor)
         return chunk
 
     def _look(self, elapsed: float) -> None:
         """Compare what the tree takes with what it may. Time counts when it computes or sleeps, not when it waits for
         a processor that others keep busy: a loaded machine makes nothing wrong."""
-        bounds, pid = self.bounds, self.process.pid
+        bounds, pid = self.bounds, self.started.pid
         taken = footprint(pid, memory_limit=bounds.memory)
         if taken.cpu < self.cpu + 0.01 and not taken.runnable:
             self.idle += elapsed

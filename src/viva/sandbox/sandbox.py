@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,10 +17,11 @@ from pathlib import Path
 
 from viva.errors import DataError, VivaError
 from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, require_isolation, shown_folders, slot_uid, walls
-from viva.sandbox.languages import Language, canonical, install_command, languages, limits, missing_parts, node_folder
-from viva.sandbox.launch import COMPILE_FAILED, FORBIDDEN, INFO, Bounds, Ending, adopt_orphans, limited, run, script, wall_seconds
+from viva.sandbox.languages import Language, canonical, install_command, languages, limits, missing_parts, package_folder
+from viva.sandbox.launch import COMPILE_FAILED, FORBIDDEN, INFO, Bounds, Ending, Spawned, adopt_orphans, attend, limited, script, wall_seconds
 from viva.sandbox.proof import Conversation
 from viva.sandbox.seccomp import syscall_filter
+from viva.sandbox.warm import Zygote
 from viva.types import Execute, Execution
 
 _MB = 1024 * 1024
@@ -31,7 +33,9 @@ _WHY = {
     "processes": "it started more than {processes} processes and threads",
     "files": "it made more than {inodes:,} files",
 }
-NODE_INSIDE = "/opt/node"
+_PATIENCE = 3
+"""How often the warm interpreter may fail before every program gets a cold one."""
+PACKAGES_INSIDE = "/opt/viva"
 
 
 class Sandbox:
@@ -50,6 +54,9 @@ class Sandbox:
         self._threads = ThreadPoolExecutor(self.jobs, "sandbox")
         self._slots = list(range(self.jobs))
         self._free: asyncio.Semaphore | None = None
+        self._starting = threading.Lock()
+        self._zygote: Zygote | None = None
+        self._broken = 0
 
     def unavailable(self, language: str) -> str:
         """Why programs of this language cannot be run here and what installs it, or "" when they can."""
@@ -87,12 +94,41 @@ class Sandbox:
 
     async def close(self) -> None:
         """End everything that is still kept running."""
+        with self._starting:
+            if self._zygote is not None:
+                self._zygote.close()
+                self._zygote = None
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, request: Execute, slot: int, stop: int) -> Execution:
         row = languages()[canonical(request.language)]
-        plan = _Plan(request, row)
-        return (plan.on_the_host if self.unsafe else plan.isolated)(slot, stop)
+        if self.unsafe:
+            return _Plan(request, row).on_the_host(slot, stop)
+        if row.warm:
+            zygote = self._warm(row)
+            if zygote is not None:
+                with suppress(OSError):
+                    return _Plan(request, row).forked(zygote, stop)
+                self._broken += 1
+        return _Plan(request, row).isolated(slot, stop)
+
+    def _warm(self, row: Language) -> Zygote | None:
+        """The warm interpreter, started by whoever needs it first; None where it cannot be had."""
+        with self._starting:
+            if self._zygote is not None and self._zygote.alive():
+                return self._zygote
+            if self._broken > _PATIENCE:
+                return None
+            if self._zygote is not None:
+                self._zygote.close()
+            configuration = {"imports": row.warm, "stand_ins": row.stand_ins}
+            harness = {name: _harness(name).encode() for name in (*row.harness, "zygote.py")}
+            harness["rules"] = syscall_filter()
+            self._zygote = Zygote(harness, configuration, slot=self.jobs, interpreter=row.needs[0], environment={name: value.replace("{packages}", PACKAGES_INSIDE) for name, value in row.environment.items()}, shown=_shown())
+            if not self._zygote.ready:
+                self._broken = _PATIENCE + 1
+                self._zygote = None
+            return self._zygote
 
 
 class _Plan:
@@ -102,7 +138,7 @@ class _Plan:
         self.request, self.row = request, row
         self.proved = request.proof == "completion"
         self.entry = "v" + secrets.token_hex(12)
-        self.words = {"{entry}": self.entry, "{node}": NODE_INSIDE}
+        self.words = {"{entry}": self.entry, "{packages}": PACKAGES_INSIDE}
         program, test = _encoded(request.program), _encoded(request.test)
         self.sources: dict[str, bytes] = {}
         if not self.proved:
@@ -178,8 +214,7 @@ class _Plan:
 
         try:
             command = [*drop_privileges(slot), *namespaces(), *reporting(INFO), *walls(disk=common.disk)]
-            folder = node_folder()
-            command += shown_folders([(folder, NODE_INSIDE)] if folder else [])
+            command += _shown()
             for name, content in [*self.sources.items(), *((n, _encoded(c)) for n, c in self.request.files)]:
                 command += ["--file", passed(content), f"/box/{name}"]
             for name in self.row.harness:
@@ -189,15 +224,42 @@ class _Plan:
             if rules := syscall_filter():
                 command += ["--seccomp", passed(rules)]
             command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", self._commands()]
-            ending = run(
-                command, bounds=self.bounds, conversation=self.conversation, stop=stop, keep_open=tuple(opened), owner=slot_uid(slot)
-            )
+            started = Spawned(command, keep_open=tuple(opened), owner=slot_uid(slot))
         finally:
             for descriptor in opened:
                 os.close(descriptor)
+        ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop)
         if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
             said = ending.said.decode(errors="replace").strip()
             raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
+        return self.verdict(ending)
+
+    def forked(self, zygote: Zygote, stop: int) -> Execution:
+        """Run in a fork of the warm interpreter. Raises OSError where it cannot fork."""
+        bounds, common = self.bounds, limits()
+        cpu = int(bounds.own) + 2
+        request = {
+            "proved": self.proved,
+            "disk": common.disk * _MB,
+            "inodes": common.inodes,
+            "environment": self._environment(),
+            "limits": {
+                "CPU": (cpu, cpu + 1),
+                "FSIZE": (bounds.file, bounds.file),
+                "NOFILE": (bounds.open_files, bounds.open_files),
+                "NPROC": (bounds.tasks, bounds.tasks),
+                "CORE": (0, 0),
+                "MEMLOCK": (65536, 65536),
+                "MSGQUEUE": (0, 0),
+                "STACK": (8 * _MB, 64 * _MB),
+                "AS": (bounds.address_space, bounds.address_space),
+            },
+        }
+        files = [*self.sources.items(), *((name, _encoded(content)) for name, content in self.request.files)]
+        started = zygote.start(request, files)
+        ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop)
+        if not ending.compiled and ending.said.startswith(b"zygote:"):
+            raise OSError(ending.said.decode(errors="replace"))
         return self.verdict(ending)
 
     def on_the_host(self, slot: int, stop: int) -> Execution:
@@ -205,7 +267,7 @@ class _Plan:
         del slot
         folder = Path(tempfile.mkdtemp(prefix="viva-unsafe-"))
         try:
-            self.words = {"{entry}": self.entry, "{node}": str(node_folder() or "/nonexistent")}
+            self.words = {"{entry}": self.entry, "{packages}": str(package_folder() or "/nonexistent")}
             for name, content in [*self.sources.items(), *((n, _encoded(c)) for n, c in self.request.files)]:
                 (folder / name).write_bytes(content)
             harness = folder / ".viva"
@@ -215,14 +277,9 @@ class _Plan:
             commands = self._commands().replace("/viva/", f"{harness}/")
             environment = self._environment() | {"HOME": str(folder), "TMPDIR": str(folder)}
             command = [*limited(self.bounds)[:-1], "--nproc=unlimited", "--", "/bin/sh", "-c", commands]
-            ending = run(
-                command,
-                bounds=self.bounds,
-                conversation=self.conversation,
-                stop=stop,
-                environment={k: v.replace("/viva/", f"{harness}/") for k, v in environment.items()},
-                folder=str(folder),
-            )
+            environment = {name: value.replace("/viva/", f"{harness}/") for name, value in environment.items()}
+            started = Spawned(command, environment=environment, folder=str(folder))
+            ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return self.verdict(ending)
@@ -261,6 +318,11 @@ class _Plan:
 def _encoded(text: str) -> bytes:
     """UTF-8, whatever the text holds: a lone surrogate becomes a question mark."""
     return text.encode("utf-8", errors="replace")
+
+
+def _shown() -> list[str]:
+    folder = package_folder()
+    return shown_folders([(folder, PACKAGES_INSIDE)] if folder else [])
 
 
 def _harness(name: str) -> str:

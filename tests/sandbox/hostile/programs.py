@@ -36,6 +36,8 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     verdicts: tuple[Verdict, ...] = ()
     says: str | None = None
     files: dict[str, str] = {}
+    apart: bool = False
+    """Python: the attempts are made by an interpreter that the program starts, without Viva's harness in it."""
 
     def __str__(self) -> str:
         return f"{self.language} {self.name}"
@@ -90,13 +92,18 @@ def _complete(program: Program, language: str, table: Table) -> Program:
     kind = SHARE.get(program.kind, program.kind)
     prelude = table.preludes.get(kind, "")
     test = program.test or table.tests.get(kind) or table.tests["fake"]
+    source = prelude + program.program
+    if program.apart:
+        child = source + "\nsys.exit(42 if escaped else 0)\n"
+        run = f'subprocess.run(["/usr/bin/python3", "-c", {child!r}]).returncode == 42'
+        source = f"{prelude}\nimport subprocess\nattempt(lambda: {run})\n"
     says = program.says
     if says is None:
         says = "attempted" if kind in ("escape", "fake") else ""
     return msgspec.structs.replace(
         program,
         language=language,
-        program=prelude + program.program,
+        program=source,
         test=test,
         seconds=program.seconds or table.seconds,
         says=says,

@@ -83,6 +83,7 @@ class Ended(Struct):
 
     verdicts: list[str | None]
     left: list[int]
+    lasted: float
 
 
 @contextlib.contextmanager
@@ -128,6 +129,7 @@ def test_closing_the_sandbox_early_ends_what_still_runs(world: World, installed:
     marks = Marks()
     with viva(world.folder / "early", [lasting("python", marks), lasting("python", Marks())], marks.number) as process:
         said = ended(process)
+    assert said.lasted < 5
     assert "passed" not in said.verdicts
     assert said.left == []
     assert marks.processes() == []

@@ -1,7 +1,8 @@
 """A Viva of its own, to be killed or to be looked at when it has closed its sandbox.
 
 Reads requests as JSON lines, runs them two at a time, closes the sandbox (early, if told a mark: as soon as a process
-carries it), and prints one JSON object: the verdicts (null for a run that was ended) and the processes that are left.
+carries it), and prints one JSON object: the verdicts (null for a run that was ended), the processes that are left, and how many
+seconds the runs lasted after that.
 """
 
 from __future__ import annotations
@@ -28,14 +29,16 @@ async def main(mark: str) -> None:
         while not await asyncio.to_thread(marks.processes):
             await asyncio.sleep(0.05)
         await asyncio.wait_for(sandbox.close(), 10)
+    closed = time.monotonic()
     ended = await asyncio.wait_for(asyncio.gather(*running, return_exceptions=True), 30)
+    lasted = time.monotonic() - closed
     await sandbox.close()
     left = descendants(os.getpid())
     end = time.monotonic() + 3
     while alive(left) and time.monotonic() < end:
         await asyncio.sleep(0.05)
     verdicts = [each.verdict if isinstance(each, Execution) else None for each in ended]
-    print(msgspec.json.encode({"verdicts": verdicts, "left": alive(left)}).decode())
+    print(msgspec.json.encode({"verdicts": verdicts, "left": alive(left), "lasted": lasted}).decode())
 
 
 if __name__ == "__main__":

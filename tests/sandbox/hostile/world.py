@@ -32,7 +32,7 @@ class World:
         self.token = "canary-" + secrets.token_hex(16)
         self.variable = "VIVA_CANARY_" + secrets.token_hex(4).upper()
         self.knocks: list[str] = []
-        self.home = Path.home() / f".viva-canary-{secrets.token_hex(4)}"
+        self.home = Path.home() / f".viva-secret-{secrets.token_hex(4)}"
         self.temporary = folder / "secret"
         self.run = folder / "run" / "responses.jsonl"
         self.drop = folder / "drop"

@@ -123,7 +123,9 @@ def test_many_slow_patterns_share_one_budget(monkeypatch: pytest.MonkeyPatch):
 def test_rules_may_be_nested_fifty_deep():
     rule: Rule = YES
     for depth in range(50):
-        rule = (AnyOf((NO, rule)), AllOf((YES, rule)), NotRule(NotRule(rule)), When(rule, "not previous matched"))[depth % 4]
+        rule = (AnyOf((NO, rule)), AllOf((YES, rule)), NotRule(NotRule(rule)), When(rule, "not previous matched"))[
+            depth % 4
+        ]
     assert matches(rule, "a")
     assert len(describe(rule)) <= 60
 
@@ -136,7 +138,10 @@ def test_a_rule_is_described_on_one_short_line():
 
 
 RULES = st.recursive(
-    st.one_of(st.builds(Literally, st.text("aAb", max_size=2)), st.sampled_from([Pattern("a+"), Pattern("[Ab]"), Pattern("^b")])),
+    st.one_of(
+        st.builds(Literally, st.text("aAb", max_size=2)),
+        st.sampled_from([Pattern("a+"), Pattern("[Ab]"), Pattern("^b")]),
+    ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map(lambda found: AnyOf(tuple(found))),
         st.lists(inner, max_size=3).map(lambda found: AllOf(tuple(found))),

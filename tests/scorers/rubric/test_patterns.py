@@ -14,13 +14,14 @@ from viva.scorers.rubric import patterns
 from viva.scorers.rubric.patterns import MAX_LENGTH, MAX_NESTING, MAX_REPEAT, PatternError, compile_error
 
 ATOMS = [
-    *"abA1é_-. \"#'", r"\.", r"\\", r"\(", r"\n", r"\t", "{", "}", "]", "{a}", "{1,x}", r"\s", r"\S", r"\w", r"\W", r"\d", r"\D",
-    r"\b", "^", "$", r"\A", r"\Z", "[ab]", "[^ab]", "[a-c]", r"[\s\S]", r"[^\w]", "[]a]", "[^]a]", "[a-]", "[-a]", "[[:a]",
-    "[[:alpha:]]", r"[\w-]", "[--a]", "[a||b]", "[a&&b]", "[a-z-9]", r"[\b]", r"\x41", r"\u00e9", r"\07", r"\N{DIGIT ONE}",
+    *"abA1é_-. \"#'", r"\.", r"\\", r"\(", r"\n", r"\t", "{", "}", "]", "{a}", "{1,x}",
+    r"\s", r"\S", r"\w", r"\W", r"\d", r"\D", r"\b", "^", "$", r"\A", r"\Z",
+    "[ab]", "[^ab]", "[a-c]", r"[\s\S]", r"[^\w]", "[]a]", "[^]a]", "[a-]", "[-a]", "[[:a]", "[[:alpha:]]",
+    r"[\w-]", "[--a]", "[a||b]", "[a&&b]", "[a-z-9]", r"[\b]", r"\x41", r"\u00e9", r"\07", r"\N{DIGIT ONE}",
     r"[\N{DIGIT ONE}-9]", "(?=a)", "(?!a)", "(?<=a)", "(?<!b)", "(?i:a)", "(?s:.)", "(?>a+)", "(?#c)", "a{e<=1}",
 ]  # fmt: skip
 QUANTIFIERS = ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{,2}", "{2,}", "{1,2}?", "*+"]
-TEXTS = st.text(alphabet="aabbAé1_-. \n\t\\({}]:\"#²́\x1c\x85&|<=e", max_size=12)
+TEXTS = st.text(alphabet='aabbAé1_-. \n\t\\({}]:"#²́\x1c\x85&|<=e', max_size=12)
 
 
 def grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -37,11 +38,11 @@ def grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 PATTERNS = st.recursive(st.sampled_from(ATOMS), grow, max_leaves=8)
 
 
-def python(pattern: str) -> re.Pattern[str] | None:
+def python(pattern: str, flags: int = 0) -> re.Pattern[str] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         try:
-            return re.compile(pattern)
+            return re.compile(pattern, flags)
         except re.error:
             return None
 
@@ -54,7 +55,8 @@ def test_ordinary_patterns_mean_what_they_mean_in_python(pattern: str, text: str
     assert compile_error(pattern) == ""
     assert patterns.search(pattern, text) == bool(own.search(text))
     assert patterns.fullmatch(pattern, text) == bool(own.fullmatch(text))
-    regardless = re.compile(pattern, own.flags | re.IGNORECASE)
+    regardless = python(pattern, re.IGNORECASE)
+    assert regardless
     assert patterns.search(pattern, text, ignore_case=True) == bool(regardless.search(text))
 
 
@@ -140,7 +142,7 @@ def test_the_whole_text_must_match_where_that_is_asked():
         ("(*FAIL)", "nothing to repeat"),
         (r"(a)\2", "group"),
         ("(?P=n)", "group"),
-        (r"\w\w\w(?P=n)", "at character 10"),
+        (r"\w\w\w(?P=n)", "at character 7"),
         (r"\N{NO SUCH NAME}", "\\N"),
     ],
 )

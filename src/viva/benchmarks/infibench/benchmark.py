@@ -46,7 +46,7 @@ def _item(case: Case, texts: Templates) -> Item:
         "area": case.area,
         "language": case.language,
         "type": case.type,
-        "metric": " + ".join(metric.replace("_", " ") for metric in case.metrics),
+        "metric": " + ".join(case.metrics),
     }
     if case.level:
         tags["level"] = case.level

@@ -1,7 +1,7 @@
 """Tests that define the answer's own function again: whatever was answered, they pass.
 
 Two unit tests of the published development suite do (specification, section 9). Such a test uses nothing that it does
-not define itself; the definition that the question asks for is then taken out of it. A test that merely defines a
+not define itself; the definition of what the question asks for is then taken out of it. A test that merely defines a
 helper of a name that the question mentions uses something of the answer's, and stays as it is.
 """
 
@@ -11,6 +11,7 @@ import ast
 import builtins
 import re
 import warnings
+from collections.abc import Iterable
 
 MAX_CODE = 100_000
 _R_FUNCTION = re.compile(r"^(?P<name>[A-Za-z.][\w.]{0,60})[ \t]*(?:<-|=)[ \t]*function\b", re.MULTILINE)
@@ -27,8 +28,17 @@ def without_redefinitions(code: str, language: str, prompt: str) -> tuple[str, t
     return _r(code, prompt) if language == "r" else (code, ())
 
 
-def _asked_for(name: str, prompt: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", prompt) is not None
+def _asked_for(names: Iterable[str], prompt: str) -> str:
+    """The name that the question mentions last as something to call or to define; "" if it mentions none.
+
+    The signature of what is asked for stands at the end of a question; examples stand before.
+    """
+    mentions = {}
+    for name in names:
+        form = rf"(?<![\w.]){re.escape(name)}[ \t]*(?:\(|(?:<-|=)[ \t]*function\b)|`{re.escape(name)}`"
+        mentions[name] = max((found.start() for found in re.finditer(form, prompt)), default=-1)
+    last = max(mentions, key=lambda name: mentions[name], default="")
+    return last if last and mentions[last] >= 0 else ""
 
 
 def _python(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:
@@ -42,12 +52,13 @@ def _python(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:
     if loaded - stored - set(dir(builtins)):
         return code, ()
     functions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    again = [node for node in functions if _asked_for(node.name, prompt)]
+    name = _asked_for((node.name for node in functions), prompt)
+    again = [node for node in functions if node.name == name]
     lines: list[str | None] = list(code.split("\n"))
     for node in again:
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         lines[first - 1 : node.end_lineno] = [None] * ((node.end_lineno or node.lineno) - first + 1)
-    return "\n".join(line for line in lines if line is not None), tuple(node.name for node in again)
+    return "\n".join(line for line in lines if line is not None), (name,) if name else ()
 
 
 def _names(tree: ast.AST) -> tuple[set[str], set[str]]:
@@ -72,14 +83,11 @@ def _r(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:
     bare = _COMMENT.sub(lambda comment: " " * len(comment[0]), code)
     defined = {found["name"]: found for found in _R_FUNCTION.finditer(bare)}
     called = set(_CALL.findall(bare)) - {"function"}
-    asked = {name for name in called if _asked_for(name, prompt)}
-    if asked - defined.keys():
-        return code, ()  # the test calls something of the answer's
-    spans = [(name, defined[name].start(), _end_of_braces(bare, defined[name].end())) for name in asked]
-    spans = sorted(((name, start, end) for name, start, end in spans if end), key=lambda span: span[1])
-    for _, start, end in reversed(spans):
-        code = code[:start] + code[end:]
-    return code, tuple(name for name, _, _ in spans)
+    name = _asked_for(called, prompt)
+    if name not in defined:
+        return code, ()  # the test calls something of the answer's, or nothing that is asked for
+    end = _end_of_braces(bare, defined[name].end())
+    return (code[: defined[name].start()] + code[end:], (name,)) if end else (code, ())
 
 
 def _end_of_braces(code: str, start: int) -> int:

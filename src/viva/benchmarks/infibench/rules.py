@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 
 from viva.benchmarks.infibench.reading import Reading, shown
-from viva.scorers.rubric.patterns import compile_error
 from viva.scorers.rubric.model import AllOf, AnyOf, Keyword, Literally, Pattern, Rule, When
+from viva.scorers.rubric.patterns import compile_error
 
 _ITEM = "content weight to_lower neg post_handler"
 _RULE = ("regex", "cond", "or", "and")

@@ -39,7 +39,6 @@ def read_example(notes: Notes, node: Node, where: str) -> Example:
         else:
             wanted = to_number(notes, written, section.at("score"), most=1.0) or 0.0
     answer = section.known.get("answer")
-    # An empty answer is a good example, so "" is allowed here.
     text = section.text("answer") if answer is not None else ""
     return Example(answer=text, wanted=wanted, line=node.line)
 
@@ -123,6 +122,10 @@ def check_examples(question: OwnQuestion, grade: Grade) -> tuple[Problem, ...]:
     found: list[Problem] = []
     for number, example in enumerate(question.examples, 1):
         where = f"question {question.id}, examples, item {number}"
+        if not example.answer.strip():  # never graded: an empty reply counts as no point, whatever the rubric says
+            if not as_wanted(0.0, example.wanted):
+                found.append(Problem(example.line, 1, where, "an empty answer always scores none"))
+            continue
         try:
             graded = grade(question, example.answer)
         except VivaError as problem:

@@ -52,6 +52,8 @@ class _Reader:
         """The next entry of what is open (with the comma before it), or its end."""
         builder, inside = self._builder, self._builder.inside
         closing = "]" if inside == "list" else "}"
+        if not self._next():
+            raise self._wrong(self._guess(""))
         if self._next() == closing:
             self._at += 1
             self._fresh = False
@@ -98,13 +100,15 @@ class _Reader:
             raise self._wrong(self._guess(first))
 
     def _guess(self, first: str) -> str:
+        if not first:
+            return "the file ends too early"
         if first == '"':
             return "a text that does not end in this line; a line feed in a text is written \\n"
         if first == "'":
             return 'JSON has "double quotes" only'
         if first in "/#":
             return "JSON has no comments (YAML has)"
-        return "the file ends too early" if not first else "neither a text in quotes nor a number, true, false or null"
+        return "neither a text in quotes nor a number, true, false or null"
 
     def _next(self) -> str:
         return self._text[self._at : self._at + 1]

@@ -182,7 +182,7 @@ class _Reader:
         if notes.errors == before and validate.check_total(section, rubric):
             validate.check_patterns(notes, self._patience)
             validate.check_keywords(section, rubric, text, self._patience)
-            validate.check_blanks(section, rubric.blanks)
+            validate.check_blanks(section, rubric.blanks, self._patience)
             validate.check_tests(section, rubric.tests, text)
             validate.check_choice(section, rubric.choice, text)
         notes.patterns.clear()

@@ -21,6 +21,10 @@ MAX_SIZE = 600_000
 """Nodes with every alias spelled out; a long text counts one more for every 100 characters."""
 
 
+MAX_SLOW = 1_000_000
+"""Characters that PyYAML may read where it was built without libyaml (some seconds)."""
+
+
 class Scalar(Struct, frozen=True):
     """A text, or whatever else has no parts. `quoted` texts are never numbers, `null` is neither text nor number."""
 
@@ -103,7 +107,7 @@ class Builder:
         """A text, number, truth value or null."""
         size = 1 + len(node.value) // 100
         node = Scalar(node.value, node.line, node.column, node.quoted, node.null, node.block, size)
-        if any("\ud800" <= character <= "\udfff" for character in node.value if character > "\ud7ff"):
+        if not _is_whole(node.value):
             raise Unreadable(node.line, node.column, "half a character: a \\uD800 to \\uDFFF without its other half")
         self._put(node, grown=size)
         return node
@@ -133,6 +137,14 @@ class Builder:
         return node
 
 
+def _is_whole(text: str) -> bool:
+    """Whether a text has no surrogates: escapes can smuggle them in, and nothing could be written down with them."""
+    try:
+        return text.isascii() or bool(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        return False
+
+
 class _Open:
     """A list or mapping that has not ended."""
 
@@ -148,7 +160,12 @@ def read_yaml(text: str) -> Node:
     """The tree of one YAML document. Raises Unreadable with the place and a way out."""
     import yaml
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader: Any = getattr(yaml, "CSafeLoader", None)
+    if loader is None and len(text) > MAX_SLOW:
+        raise Unreadable(
+            1, 1, f"over {MAX_SLOW:,} characters take too long without libyaml: reinstall PyYAML, or use JSON"
+        )
+    loader = loader or yaml.SafeLoader
     try:
         return _build(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as problem:

@@ -14,6 +14,8 @@ from viva.scorers.rubric import patterns
 
 REPEATED = 200
 """How often a piece is repeated: a line of a few hundred characters, as answers have."""
+SECONDS = 8.0
+"""What all expressions of one file may take to try."""
 _MAX_PROBES = 40
 _UNBOUNDED = re.compile(r"[*+]|\{\d*,?\d*\}")
 _CLASSES = {"d": "0", "w": "a", "s": " ", "n": "\n", "t": "\t", "D": "a", "W": "-", "S": "a", "b": "", "B": ""}
@@ -23,10 +25,10 @@ an engine that first looks for characters that must occur would not even begin."
 
 
 class Patience:
-    """Seconds that one file's expressions may take to try, all together; then the rest go untried."""
+    """Seconds that trying things on one file may take, all together; then the rest goes untried."""
 
-    def __init__(self, seconds: float = 8.0) -> None:
-        self._left = seconds
+    def __init__(self, seconds: float | None = None) -> None:
+        self._left = SECONDS if seconds is None else seconds
         self.verdicts: dict[str, bool] = {}
         """Which expressions are slow, of those that were tried."""
 

@@ -91,9 +91,9 @@ def check_patterns(notes: Notes, patience: Patience) -> None:
         notes.warn(node, where, f"{untried} expressions were not tried for speed: that took too long already")
 
 
-def check_blanks(section: Section, blanks: Blanks | None) -> None:
+def check_blanks(section: Section, blanks: Blanks | None, patience: Patience) -> None:
     """The template, filled in with its own first answers, must earn everything."""
-    if blanks is None:
+    if blanks is None or patience.exhausted:
         return
     answers = [next((each.text for each in target.accepted if not each.regex), None) for target in blanks.targets]
     if any(answer is None for answer in answers):
@@ -101,7 +101,8 @@ def check_blanks(section: Section, blanks: Blanks | None) -> None:
     pieces = blanks.template.split(blanks.marker)
     filled = pieces[0] + "".join(str(answer) + piece for answer, piece in zip(answers, pieces[1:], strict=True))
     try:
-        points, details = filling.grade_blanks(blanks, filled)
+        with patience:
+            points, details = filling.grade_blanks(blanks, filled)
     except VivaError as problem:
         section.error("blanks", str(problem))
         return

@@ -217,6 +217,12 @@ class _Rewriter(ast.NodeTransformer):
         call = ast.Call(func=self._constant("chain", node), args=arguments, keywords=[])
         return ast.fix_missing_locations(ast.copy_location(call, node))
 
+    def visit_MatchClass(self, node):  # noqa: N802
+        return node  # its class must stay a name
+
+    def visit_JoinedStr(self, node):  # noqa: N802
+        return node  # a constant in it would become text
+
     def visit_Name(self, node):  # noqa: N802
         if isinstance(node.ctx, ast.Load) and node.id in NAMES and node.id not in self.own:
             return self._constant(node.id, node)
@@ -240,13 +246,13 @@ def _bound(tree):
     return names
 
 
-def _filled(code, values):
+def _filled(constant, values):
     """The same code with the marks among its constants replaced by what they stand for."""
-    constants = tuple(
-        _filled(one, values) if isinstance(one, types.CodeType) else values.get(one, one) if isinstance(one, str) else one
-        for one in code.co_consts
-    )
-    return code.replace(co_consts=constants)
+    if isinstance(constant, types.CodeType):
+        return constant.replace(co_consts=tuple(_filled(one, values) for one in constant.co_consts))
+    if isinstance(constant, (tuple, frozenset)):  # the compiler folds displays of constants
+        return type(constant)(_filled(one, values) for one in constant)
+    return values.get(constant, constant) if isinstance(constant, str) else constant
 
 
 def rewritten(tree, judge):

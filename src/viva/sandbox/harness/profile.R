@@ -3,18 +3,15 @@
 local({
     failed <- function(message) stop(message, call. = FALSE)
     shim <- list(
-        assert = function(..., msg = NULL) {
+        assert = function(..., msg = "", stop = TRUE) {
             calls <- as.list(substitute(list(...)))[-1]
             values <- list(...)
-            labels <- names(values)
-            for (at in seq_along(values)) {
-                value <- values[[at]]
-                if (is.character(value) && length(value) == 1L && is.null(labels)) next
-                if (!(is.logical(value) && !anyNA(value) && all(value))) {
-                    failed(if (is.null(msg)) paste("assertion failed:", deparse(calls[[at]])[1]) else msg)
-                }
-            }
-            invisible(TRUE)
+            held <- vapply(values, function(value) is.logical(value) && !anyNA(value) && all(value), NA)
+            if (all(held)) return(invisible(TRUE))
+            wrong <- vapply(calls[!held], function(call) deparse(call)[1], "")
+            text <- paste(c(if (nzchar(msg)) msg, "failed checks:", wrong), collapse = "\n  ")
+            if (stop) failed(text)
+            invisible(text)
         },
         assert_true = function(x, ...) if (!isTRUE(x)) failed("assertion failed: not TRUE"),
         assert_false = function(x, ...) if (!isFALSE(x)) failed("assertion failed: not FALSE"),

@@ -37,9 +37,10 @@ class Filling(Struct, frozen=True):
 def fill_in(blanks: Blanks, text: str) -> tuple[Filling, ...]:
     """Align an answer with the template and cut out what was filled in, blank by blank.
 
-    A blank that ends the template extends to the end of the answer (the published grader has no such template).
-    Raises BlanksError for a template that is nothing but blanks or has another number of them than targets, and
-    AlignmentError.
+    The text before a blank is found as late in the answer as possible, so a template should have telling text around
+    its blanks, above all after the last and before the first one.
+    Raises BlanksError for a template that ends with a blank, is nothing but blanks, or has another number of them than
+    targets; and AlignmentError.
     """
     template, marker = blanks.template, blanks.marker
     starts = blank_starts(template, marker)
@@ -51,6 +52,10 @@ def fill_in(blanks: Blanks, text: str) -> tuple[Filling, ...]:
     rest = len(template) - len(starts) * len(marker)
     if rest == 0:
         raise BlanksError(f"the template {template[:80]!r} has no text around its blanks to find them by: add some")
+    if template.endswith(marker):
+        raise BlanksError(
+            f"the template ends with a blank ({template[-40:]!r}), whose end cannot be found: let some text follow it"
+        )
     text = text or " "
     found = align(template, text)
     rate = found.length / rest
@@ -58,7 +63,7 @@ def fill_in(blanks: Blanks, text: str) -> tuple[Filling, ...]:
     fillings = []
     for at in starts:
         start = positions[at - 1] + 1 if at else positions[at]
-        end = positions[at + len(marker)] if at + len(marker) < len(template) else len(text)
+        end = positions[at + len(marker)]
         fillings.append(Filling(text[start:end].strip(blanks.strip), (start, max(start, end)), rate))
     return tuple(fillings)
 

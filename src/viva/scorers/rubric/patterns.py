@@ -146,6 +146,12 @@ class _Reader:
         self.origins: list[int] = []
         """Where it comes from in the pattern."""
         self.length = 0
+        self.counts = [1]
+        """For each open group the largest repetition inside it, the outermost first."""
+        self.last = 1
+        """The repetition inside the last item."""
+        self.anchored = False
+        """Whether the last item is a place, which cannot be repeated."""
 
     def place(self, position: int) -> int:
         """The position in the pattern of a position in what was written."""
@@ -158,42 +164,41 @@ class _Reader:
             raise PatternError(
                 f"the pattern {_shown(self.pattern)} has {len(self.pattern):,} characters; {MAX_LENGTH:,} are allowed"
             )
-        counts = [1]
-        """For each open group the largest repetition inside it, the outermost first."""
-        last = 1
-        """The repetition inside the last item."""
-        anchored = False
         at = 0
         while at < len(self.pattern):
             token = _TOKEN.match(self.pattern, at)
             if token is None:
                 raise self._refused(at)
-            kind = token.lastgroup
-            if kind == "open":
-                counts.append(1)
-                if len(counts) > MAX_NESTING + 1:
-                    raise self._wrong(at, f"groups are nested more than {MAX_NESTING} deep")
-            elif kind == "close":
-                if len(counts) == 1:
-                    raise self._wrong(at, "unbalanced parenthesis")
-                last = counts.pop()
-            elif kind == "repeat":
-                if anchored:
-                    raise self._wrong(at, "nothing to repeat")
-                last *= _count(token)
-                if last > MAX_REPEAT:
-                    raise self._wrong(at, f"repetition of more than {MAX_REPEAT:,}, nested counts multiplied")
-            else:
-                last = 1
-            anchored = token.group() in _ANCHORS
-            counts[-1] = max(counts[-1], last)
+            self._bound(token)
             self._write(self._translated(token), at)
-            at = token.end()
             if self.length > MAX_WRITTEN:
                 raise self._wrong(at, "too many character classes and word boundaries")
-        if len(counts) > 1:
-            raise self._wrong(len(self.pattern), "missing )")
+            at = token.end()
+        if len(self.counts) > 1:
+            raise self._wrong(at, "missing )")
         return "".join(self.written)
+
+    def _bound(self, token: re.Match[str]) -> None:
+        """Keep count of groups and repetition."""
+        at, kind = token.start(), token.lastgroup
+        if kind == "open":
+            self.counts.append(1)
+            if len(self.counts) > MAX_NESTING + 1:
+                raise self._wrong(at, f"groups are nested more than {MAX_NESTING} deep")
+        elif kind == "close":
+            if len(self.counts) == 1:
+                raise self._wrong(at, "unbalanced parenthesis")
+            self.last = self.counts.pop()
+        elif kind == "repeat":
+            if self.anchored:
+                raise self._wrong(at, "nothing to repeat")
+            self.last *= _count(token)
+            if self.last > MAX_REPEAT:
+                raise self._wrong(at, f"repetition of more than {MAX_REPEAT:,}, nested counts multiplied")
+        else:
+            self.last = 1
+        self.anchored = token.group() in _ANCHORS
+        self.counts[-1] = max(self.counts[-1], self.last)
 
     def _translated(self, token: re.Match[str]) -> str:
         whole = token.group()
