@@ -1,4 +1,4 @@
-"""Question files and InfiBench from the command line: run, kill, resume, grade, check, reduce; programs in the sandbox."""
+"""Question files and InfiBench from the command line: run, kill, resume, grade, check, reduce."""
 
 from __future__ import annotations
 
