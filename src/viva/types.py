@@ -82,8 +82,8 @@ class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Generate(Struct, frozen=True, kw_only=True):
     """A request for one completion: of the examinee, or of a judge (a judge is just another model).
 
-    `question` and `sample` say whose answer it is. `legal` lists well-formed short answers ("A".."D", "True"/"False")
-    and `options` their texts; no model sees them, baselines draw from them.
+    `question` and `sample` say whose answer it is. `legal` lists well-formed answers ("A".."D", "True"/"False", the
+    example answers of a question's author) and `options` their texts; no model sees them, baselines draw from them.
     """
 
     question: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def words(*weights: float, most: float | None = None, least: float | None = 0.0)
     ],
 )
 def test_a_score_that_no_answer_can_get_is_known_beforehand(rubric: Rubric, wanted: Wanted, word: str) -> None:
-    said = impossible(rubric, wanted)
+    said = impossible(shares_of(rubric), wanted)
     assert (word in said) if word else not said
 
 
@@ -99,7 +100,7 @@ def test_a_score_that_an_answer_gets_is_never_called_impossible(
     rubric = words(*weights, most=most, least=least)
     share = grade(rubric, text).share
     assert share is not None
-    assert impossible(rubric, share) == ""
+    assert impossible(shares_of(rubric), share) == ""
     if most is None:
         assert total_of(rubric) == pytest.approx(grade(rubric, text).total)
 
@@ -213,6 +214,8 @@ def test_the_worked_examples_score_as_they_say() -> None:
     try:
         ran = asyncio.run(fared())
     except VivaError as problem:
+        if os.environ.get("VIVA_CI") == "1":
+            raise
         pytest.skip(f"no sandbox here: {problem}")
     executions = {(own.id, each.answer): found for (own, each), found in zip(wanted, ran, strict=True)}
     unchecked = set()

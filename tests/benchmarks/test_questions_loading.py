@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -313,6 +314,55 @@ def test_a_bomb_is_a_problem_and_nothing_more(name: str, tmp_path: Path) -> None
     assert not found.questions
 
 
+def test_a_file_with_a_thousand_errors_is_not_read_on(tmp_path: Path) -> None:
+    names = "".join(
+        f"{left}{right}eight: 1\n" for left in "abcdefghijklmnopqrstuvwxyz" for right in map(str, range(5000))
+    )
+    found = read(names, tmp_path)
+    assert len(found.errors) == 1_001
+    assert "was not read" in found.errors[-1].text
+
+
+def test_a_thousand_warnings_are_enough_but_do_not_stop_anything(tmp_path: Path) -> None:
+    questions = "".join(
+        f"  - {{id: a{number}, question: b, grading: {{truth: {{answer: true}}}}}}\n" for number in range(1500)
+    )
+    found = read("questions:\n" + questions, tmp_path)
+    assert len(found.questions) == 1500
+    assert len(found.problems) == 1_001
+    assert found.problems[-1].text == "1,999 more warnings"  # each has no examples, and asks what the first asks
+
+
+SLOW = {
+    "many options": "choice: {answer: A, options: [" + ", ".join(f"o{n}" for n in range(100_000)) + "]}",
+    "many keywords": "keywords: [" + ", ".join(f"k{n}" for n in range(200_000)) + "]",
+    "many weights": "keywords: [" + ", ".join(f"{{text: k{n}, weight: {n + 1}}}" for n in range(20_000)) + "]",
+    "many answers of a blank": "blanks:\n        template: a [blank] b\n        answers: [{any: ["
+    + ", ".join(f"{{regex: '(x+x+)+y{n}'}}" for n in range(5_000))
+    + ", x]}]",
+    "many tests": "tests: {language: python, cases: [" + ", ".join(f'"def f{n}(): 0"' for n in range(50_000)) + "]}",
+    "a long template": 'blanks: {answers: [x], template: "' + "ab" * 5_000 + '[blank]c"}',
+    "many templates' worth": 'blanks: {answers: [x], template: "' + "ab" * 2_000_000 + '[blank]c"}',
+    "a long reference": 'similarity: [{metric: rougeL, references: ["' + "ab " * 1_000_000 + '"]}]',
+    "a deep condition": "keywords: [a, {text: b, when: " + "not " * 100_000 + "item 1 matched}]",
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", SLOW)
+def test_much_of_anything_takes_seconds_at_most(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viva.benchmarks.questions.probing.SECONDS", 1.0)
+    asked = "long " * 200_000
+    examples = ", ".join("{answer: x, score: 0.5}" for _ in range(2_000))
+    text = (
+        f"questions:\n  - id: a\n    question: {asked}\n    grading:\n      {SLOW[name]}\n    examples: [{examples}]\n"
+    )
+    began = time.process_time()
+    found = read(text, tmp_path)
+    assert found.problems
+    assert time.process_time() - began < 20
+
+
 def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:
     def nested(depth: int) -> QuestionFile:
         rule = "zebra"
@@ -436,6 +486,7 @@ def _read_bytes(content: bytes, factory: pytest.TempPathFactory, name: str = "qu
     for problem in found.problems:
         assert 1 <= problem.line <= lines + content.count("\u2029".encode()) + 2
         assert problem.column >= 1
+        assert str(problem).isprintable()
     for question in found.questions:
         assert question.id
         assert question.text.strip()

@@ -92,6 +92,13 @@ def test_a_question_file_is_an_examination(viva: Viva, questions: Path, sandbox:
     assert "questions.1.mine" in result["signature"]
 
 
+def test_baselines_give_the_authors_example_answers(viva: Viva, questions: Path, sandbox: None) -> None:
+    assert examine(viva, questions, "baseline/first").overall["mean"] == 1.0
+    again = viva("run", questions, "--model", "baseline/last", "--run", "again", "--format", "json", *QUIET)
+    assert {row["question"]: row["value"] for row in viva.scores("again")} == {"double": 0.25, "undo": 0.0, "even": 0.0}
+    assert again.code == 0
+
+
 def test_partial_credit_is_by_weight(viva: Viva, questions: Path, sandbox: None) -> None:
     half = GOOD | {"double": "```python\ndef double(x):\n    return 4\n```", "undo": "git reset", "even": "False"}
     assert examine(viva, questions, replay(viva, half)).code == 0

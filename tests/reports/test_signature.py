@@ -28,6 +28,9 @@ def with_sampling(**values: Any) -> str:
 
 CHANGES = {
     "benchmark": with_spec(benchmark="cmmlu"),
+    "question file": with_spec(name="mine"),
+    "the exam's own samples": signed(exam=changed(EXAM, samples=10)),
+    "the exam's own sampling": signed(exam=changed(EXAM, sampling=Sampling(temperature=0.2, top_p=0.9))),
     "language": with_spec(language="de"),
     "shots": with_spec(shots=5),
     "chain of thought": with_spec(chain_of_thought=True),

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from viva.errors import VivaError
 from viva.prompting import Templates, fence, fill
 from viva.scorers.fold import after_thinking
 from viva.scorers.refusal import refusal
@@ -44,14 +43,15 @@ Custom = Callable[[str], Points]
 class Item(Struct, frozen=True, kw_only=True):
     """A question with what it takes to ask and grade it.
 
-    `language` is the programming language of its code. `custom` and `post_handler` are graders of our own for single
-    published questions.
+    `language` is the programming language of its code. `examples` are its author's example answers: what baselines draw
+    from. `custom` and `post_handler` are graders of our own for single published questions.
     """
 
     question: Question
     rubric: Rubric
     system: str = ""
     language: str = ""
+    examples: tuple[str, ...] = ()
     custom: Custom | None = None
     post_handler: PostHandler | None = None
 
@@ -102,7 +102,7 @@ class RubricExam:
         else:
             turns = (Message("system", system),) if system else ()
             prompt = (*turns, Message("user", fill(self._texts.text("chat.user"), {"question": question.text})))
-        legal: tuple[str, ...] = ()
+        legal = item.examples
         if item.rubric.choice:
             legal = tuple(LETTERS[: len(item.rubric.choice.options)])
         elif item.rubric.truth:
@@ -177,14 +177,13 @@ class RubricExam:
         if silent and not self.spec.as_published:
             nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
             return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
-        try:
-            graded = self.graded(question, text, verdicts, executions)
-        except VivaError as problem:
-            return Score(value=None, outcome="unsound", explanation=str(problem))
+        graded = self.graded(question, text, verdicts, executions)
         lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
         explanation = "\n".join(lines[:SHOWN_LINES])
         if graded.share is None:
-            return Score(value=None, outcome="ungraded", explanation=f"{graded.pending}\n{explanation}".strip())
+            outcome: Outcome = "unsound" if graded.unsound else "ungraded"
+            why = graded.unsound or graded.pending
+            return Score(value=None, outcome=outcome, explanation=f"{why}\n{explanation}".strip())
         summary = f"{graded.points:g} of {graded.total:g} points"
         return Score(
             value=graded.share,
@@ -197,7 +196,7 @@ class RubricExam:
     def graded(
         self, question: Question, text: str, verdicts: Sequence[str], executions: Sequence[Execution | None]
     ) -> Graded:
-        """The points of one answer, part by part. Raises VivaError where the rubric cannot be applied to it."""
+        """The points of one answer, part by part."""
         item = self._items[question.id]
         return grade(
             item.rubric,

@@ -120,10 +120,16 @@ def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> s
     table = csv.writer(out, lineterminator="\n")
     table.writerow([question_column, "sample", "score", "outcome", "read", "model"])
     for row in rows:
-        score = "" if row.value is None else repr(row.value)
+        score = "" if row.value is None else _exactly(row.value)
         question, answer, model = map(harmless, (row.question, row.answer[:200], row.model))
         table.writerow([question, row.sample, score, row.outcome, answer, model])
     return out.getvalue()
+
+
+def _exactly(value: float) -> str:
+    """As short as it can be without becoming another number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _language_of(replay: Replay, choice: Choice) -> tuple[str, ...]:

@@ -15,6 +15,16 @@ import msgspec
 FOLDERS = ("/usr/local/lib/viva", "~/.local/share/viva/toolchains")
 """Where packages that the system has none of are looked for: the machine's folder, then the user's own."""
 
+_DPKG = Path("/var/lib/dpkg")
+_BROUGHT_OTHERWISE = {
+    "nodejs": "/usr/bin/node",
+    "npm": "/usr/bin/npm",
+    "default-jdk-headless": "/usr/bin/javac",
+    "g++": "/usr/bin/g++",
+    "golang-go": "/usr/bin/go",
+}
+"""Packages whose programs people install from elsewhere as well: asking apt for them would then end in a conflict."""
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What every language is limited to. Sizes in bytes (`output`) or MB."""
@@ -108,6 +118,22 @@ def missing_parts(name: str) -> tuple[str, ...]:
     return tuple(gone)
 
 
+def _is_there(package: str) -> bool:
+    return package in _BROUGHT_OTHERWISE and Path(_BROUGHT_OTHERWISE[package]).exists()
+
+
+def missing_packages(packages: tuple[str, ...]) -> tuple[str, ...]:
+    """Which Debian packages are not installed; none where there is no dpkg, which could not tell."""
+    if not _DPKG.is_dir():
+        return ()
+    folder = _DPKG / "info"
+    return tuple(
+        name
+        for name in packages
+        if not (folder / f"{name}.list").exists() and not any(folder.glob(f"{name}:*.list")) and not _is_there(name)
+    )
+
+
 def install_command(names: tuple[str, ...] | None = None, *, optional: bool = False) -> str:
     """One shell command that installs all that these languages (all for None) need on Debian and its relatives.
 
@@ -117,6 +143,7 @@ def install_command(names: tuple[str, ...] | None = None, *, optional: bool = Fa
     debian = dict.fromkeys(["bubblewrap", "util-linux", *(package for row in rows for package in row.packages)])
     if optional:
         debian |= dict.fromkeys(package for row in rows for package in row.optional_packages)
+    debian = {package: None for package in debian if not _is_there(package)}
     root = os.geteuid() == 0
     folder = FOLDERS[0] if root else FOLDERS[1]
     commands = [f"{'' if root else 'sudo '}apt-get install -y --no-install-recommends {' '.join(debian)}"]

@@ -129,6 +129,7 @@ class Spawned(Started):
     ) -> None:
         """`keep_open` are descriptors that the command inherits, `owner` the uid that the pipes shall belong to."""
         self._told, tell = os.pipe()
+        self._group = folder is not None
         try:
             self._process = subprocess.Popen(  # noqa: S603
                 [word.replace(INFO, str(tell)) for word in command],
@@ -168,16 +169,10 @@ class Spawned(Started):
         _, status, usage = os.wait4(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
-        return (code if code >= 0 else 128 - code), max(usage.ru_utime + usage.ru_stime, self._orphan())
-
-    def _orphan(self) -> float:
-        """Wait for the first process inside, whose pid bubblewrap told; the CPU seconds of all inside."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            os.set_blocking(self._told, False)
-            pid = int(json.loads(os.read(self._told, 1000))["child-pid"])
-            _, _, usage = os.wait4(pid, 0)
-            return usage.ru_utime + usage.ru_stime
-        return 0.0
+        if self._group:
+            with suppress(OSError):
+                os.killpg(self.pid, signal.SIGKILL)
+        return (code if code >= 0 else 128 - code), max(usage.ru_utime + usage.ru_stime, reap_first_inside(self._told))
 
     def close(self) -> None:
         """Give the descriptors back."""
@@ -193,6 +188,15 @@ def adopt_orphans() -> None:
     can wait for that, and learn how much CPU time the whole tree took.
     """
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap_first_inside(told: int) -> float:
+    """Wait for the first process inside, whose pid bubblewrap wrote to this pipe; the CPU seconds of all inside."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        os.set_blocking(told, False)
+        _, _, usage = os.wait4(int(json.loads(os.read(told, 1000))["child-pid"]), 0)
+        return usage.ru_utime + usage.ru_stime
+    return 0.0
 
 
 def attend(started: Started, *, bounds: Bounds, conversation: Conversation, stop: int) -> Ending:

@@ -18,8 +18,8 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from viva.sandbox.isolation import closing, drop_privileges, namespaces, slot_uid, walls
-from viva.sandbox.launch import Started
+from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, slot_uid, walls
+from viva.sandbox.launch import Started, reap_first_inside
 
 _READY_SECONDS = 60.0
 _PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)
@@ -42,8 +42,9 @@ class Zygote:
         self.uid = slot_uid(slot)
         opened: list[int] = []
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._told, tell = os.pipe()
         try:
-            command = [*drop_privileges(slot), *namespaces(nested=True), *walls(disk=1), *shown]
+            command = [*drop_privileges(slot), *namespaces(nested=True), *reporting(str(tell)), *walls(disk=1), *shown]
             for name, content in files.items():
                 descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
                 opened.append(descriptor)
@@ -58,12 +59,12 @@ class Zygote:
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                pass_fds=opened,
+                pass_fds=(*opened, tell),
                 env={},
             )
         finally:
             theirs.close()
-            for descriptor in opened:
+            for descriptor in (*opened, tell):
                 os.close(descriptor)
         self._control = ours
         self.ready = self._wait_until_ready()
@@ -125,6 +126,8 @@ class Zygote:
         if self._process.returncode is None:
             self._process.kill()
             self._process.wait()
+        reap_first_inside(self._told)
+        os.close(self._told)
 
 
 def _sender(status: socket.socket) -> int:

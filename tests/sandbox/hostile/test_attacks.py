@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from sandbox.hostile.arena import Arena
-from sandbox.hostile.programs import LANGUAGES, PROGRAMS, Program
+from sandbox.hostile.programs import LANGUAGES, PROGRAMS, Program, named
+from sandbox.hostile.world import Marks
 
 HOSTILE = [program for program in PROGRAMS if program.hostile]
 HONEST = [program for program in PROGRAMS if program.kind in ("honest", "control")]
@@ -49,3 +51,26 @@ def test_an_honest_program_passes_however_suspicious_it_looks(
     installed(program.language)
     fate = arena.fate(program)
     assert not fate.problems, "\n".join(fate.problems)
+
+
+FOOLING = {
+    "python": "exits well before the test without clean-up",
+    "javascript": "opens a comment that a comment in the test closes",
+    "typescript": "returns at the top and never reaches the test",
+    "java": "stands in for the class System",
+    "cpp": "defines conditions and exits away",
+    "go": "stands in for the package os and for panic",
+    "r": "quits well on errors and at its end",
+    "csharp": "opens a comment that a comment in the test closes",
+    "ruby": "patches comparison and raising",
+}
+
+
+@pytest.mark.parametrize("language", FOOLING)
+def test_a_fake_verdict_would_fool_a_judge_that_knows_the_exit_status_alone(
+    language: str, arena: Arena, installed: Callable[[str], None]
+) -> None:
+    installed(language)
+    request = named(language, FOOLING[language]).request(arena.world.places(Marks()))
+    execution = arena.wait(arena.sandbox.run(msgspec.structs.replace(request, proof="exit")))
+    assert execution.verdict == "passed", execution.detail

@@ -60,6 +60,12 @@ def test_the_rate_is_the_part_of_the_template_that_is_repeated():
     assert fill_in(blanks("x", template="0[blank]1"), "0[blank]1")[0].rate == 4.5  # the marker repeated, too
 
 
+def test_four_fifths_of_the_template_are_enough():
+    rubric = blanks("x", template="01234[blank]56789")
+    assert grade_blanks(rubric, "01234x567")[1] == ("matched: response string: x, ans: x",)
+    assert grade_blanks(rubric, "01234x56")[1] == ("unmatched: match rate too low - 0.7",)
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n", "\ud800"])
 def test_an_empty_answer_is_graded_like_a_blank_one(text: str):
     points, details = grade_blanks(blanks("x", "y"), text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
@@ -52,6 +52,15 @@ def test_bit_for_bit_the_packages_numbers(reference: str, text: str):
 
 @given(st.text("ab \n", max_size=60), st.text("ab \n", max_size=120))
 def test_also_where_many_subsequences_are_longest(reference: str, text: str):
+    check(reference, text)
+
+
+LINES = st.lists(st.lists(st.sampled_from("abc"), max_size=6).map(" ".join), max_size=5).map("\n".join)
+
+
+@settings(max_examples=500)
+@given(LINES, LINES)
+def test_also_on_lines_of_few_words(reference: str, text: str):
     check(reference, text)
 
 

@@ -97,6 +97,7 @@ def test_any_pattern_either_compiles_or_says_what_is_wrong(pattern: str, text: s
         (r"x\s", "x\x1f", True),
         (r"²\b", "² ", True),
         ("(?a)\\w", "é", False),
+        ("(?a)\\s", "\x1c", False),
         ("(?i)STRASSE", "straße", False),
         ("(?P<q>['\"]).*(?P=q)", "say 'x'", True),
         ("", "", True),

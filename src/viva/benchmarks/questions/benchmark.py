@@ -29,6 +29,7 @@ def own_items(questions: Sequence[OwnQuestion], system: str) -> list[Item]:
             question=Question(id=own.id, kind="free", text=own.text, language="en", answer="", tags=own.tags),
             rubric=own.rubric,
             system=system,
+            examples=tuple(example.answer for example in own.examples),
         )
         for own in questions
     ]

@@ -14,11 +14,14 @@ from viva.scorers.rubric.model import Graded, Rubric
 Grade = Callable[[OwnQuestion, str], Graded]
 """Grades an answer to a question; running its tests, if there are any, is the caller's business."""
 
+Shares = tuple[float, float, frozenset[float] | None]
+"""The least share, the largest, and all that there can be (None: any between them, or too many to tell)."""
+
 EXACT = 1e-9
 """How far two scores may be apart and count as equal."""
 _WORDS: tuple[Wanted, ...] = ("full", "none", "below 1", "above 0")
 _FRACTION = re.compile(r"([0-9]{1,9}) ?/ ?([0-9]{1,9})")
-_MAX_SCORES = 5_000
+_MAX_SCORES = 500
 
 
 def read_example(notes: Notes, node: Node, where: str) -> Example:
@@ -63,8 +66,8 @@ def total_of(rubric: Rubric) -> float:
     return sum(earned)
 
 
-def shares_of(rubric: Rubric) -> tuple[float, float, frozenset[float] | None]:
-    """The least and the largest share, and all that there can be (None: too many, or similarity and judges give any).
+def shares_of(rubric: Rubric) -> Shares:
+    """Which shares a rubric can give.
 
     Conditions and rules that exclude one another are not looked at: what is ruled out here is ruled out for certain.
     """
@@ -93,9 +96,9 @@ def shares_of(rubric: Rubric) -> tuple[float, float, frozenset[float] | None]:
     return share(least), share(most), frozenset(map(share, sums))
 
 
-def impossible(rubric: Rubric, wanted: Wanted) -> str:
+def impossible(shares_there_are: Shares, wanted: Wanted) -> str:
     """Why no answer can get this score; "" if one can."""
-    least, most, shares = shares_of(rubric)
+    least, most, shares = shares_there_are
     if wanted == "above 0":
         return "" if most > EXACT else "nothing here scores above 0"
     if wanted == "below 1":

@@ -17,6 +17,8 @@ from viva.benchmarks.questions.tables import tables
 
 MOST = 1_000_000.0
 """The largest weight, maximum and minimum: sums of them stay exact enough."""
+MANY = 1_000
+"""Errors after which a file is not read on, and warnings that are kept."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _UNBOUNDED = {"nan", ".nan", "inf", ".inf", "infinity"}
 _FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -32,12 +34,16 @@ def _is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.null
 
 
+class TooManyErrors(Exception):  # noqa: N818 - it ends the reading, and is no error to anybody
+    """Enough is known of this file; nothing behind the last error was read."""
+
+
 class Notes:
-    """The problems found so far."""
+    """The problems found so far. A file is read on until it has `MANY` errors."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
-        self.errors = 0
+        self.errors = self.warnings = 0
         self.patterns: list[tuple[Node, str, str]] = []
         """The regular expressions of the question at hand, with where they are."""
 
@@ -45,10 +51,22 @@ class Notes:
         """Something that leaves the question out."""
         self._add(node, where, text, "error")
         self.errors += 1
+        if self.errors >= MANY:
+            self._add(node, "", f"{MANY:,} errors; what comes after this was not read", "error")
+            raise TooManyErrors
 
     def warn(self, node: Node, where: str, text: str) -> None:
         """Something that is probably not meant."""
-        self._add(node, where, text, "warning")
+        self.warnings += 1
+        if self.warnings <= MANY:
+            self._add(node, where, text, "warning")
+
+    def in_order(self) -> tuple[Problem, ...]:
+        """All of them by line, each once."""
+        found = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
+        if self.warnings > MANY:
+            found.append(Problem(found[-1].line, 1, "", f"{self.warnings - MANY:,} more warnings", "warning"))
+        return tuple(found)
 
     def _add(self, node: Node, where: str, text: str, severity: Literal["error", "warning"]) -> None:
         self.problems.append(Problem(node.line, node.column, where, text, severity))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TypeVar
 
 from viva.benchmarks.questions import validate
 from viva.benchmarks.questions.examples import read_example
-from viva.benchmarks.questions.fields import Notes, Section, shown, to_items, to_text
+from viva.benchmarks.questions.fields import Notes, Section, TooManyErrors, shown, to_items, to_text
 from viva.benchmarks.questions.jsontext import read_json
 from viva.benchmarks.questions.model import OwnQuestion, QuestionFile
 from viva.benchmarks.questions.parts import (
@@ -51,15 +52,18 @@ def read_questions(path: Path, *, languages: Collection[str] | None = None) -> Q
         root = _tree(content, path.suffix.lower())
     except Unreadable as unreadable:
         return QuestionFile(problems=(unreadable.problem,))
-    section = _top(notes, root)
-    placed = _questions(notes, section, folder, tested)
-    validate.warn_of_repetitions(notes, placed)
-    problems = sorted(dict.fromkeys(notes.problems), key=lambda problem: (problem.line, problem.column))
+    title = system = ""
+    placed: list[tuple[Node, OwnQuestion]] = []
+    with contextlib.suppress(TooManyErrors):
+        section = _top(notes, root)
+        title, system = section.text("title"), section.text("system")
+        placed = _questions(notes, section, folder, tested)
+        validate.warn_of_repetitions(notes, placed)
     return QuestionFile(
-        title=section.text("title"),
-        system=section.text("system"),
+        title=title,
+        system=system,
         questions=tuple(question for _, question in placed),
-        problems=tuple(problems),
+        problems=notes.in_order(),
         files=tuple(folder.read[name] for name in sorted(folder.read)),
     )
 
@@ -210,5 +214,5 @@ def _tags(section: Section) -> dict[str, str]:
     for key, value in node.entries:
         if not key.value.strip() or key.value in tags:
             notes.error(key, where, f"{shown(key.value)} stands here already" if key.value in tags else "an empty name")
-        tags[key.value] = to_text(notes, value, f"{where}, {key.value[:60]}")
+        tags[key.value] = to_text(notes, value, f"{where}, {shown(key.value)}")
     return tags

@@ -15,6 +15,8 @@ from viva.scorers.rubric.model import ChoicePart, JudgePart, Overlap, Similarity
 
 MAX_FILE = 1_000_000
 """Bytes of a file that a question file names."""
+MAX_REFERENCE = 20_000
+"""Characters of a reference text: comparing costs its length times the answer's."""
 MAX_SECONDS = 600.0
 """The longest that one test may take, compiling included."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -148,7 +150,9 @@ def read_similarity(notes: Notes, node: Node, where: str) -> Similarity:
     references: list[str] = []
     for item, place in section.items("references", "every reference"):
         references.append(to_text(notes, item, place))
-        if references[-1] and not re.search("[A-Za-z0-9]", references[-1]):
+        if len(references[-1]) > MAX_REFERENCE:
+            notes.error(item, place, f"{len(references[-1]):,} characters; a reference has at most {MAX_REFERENCE:,}")
+        elif references[-1] and not re.search("[A-Za-z0-9]", references[-1]):
             notes.error(
                 item, place, "ROUGE compares runs of a-z and 0-9, and there is none in it: nothing can be alike"
             )
@@ -183,6 +187,7 @@ def _check_options(section: Section, options: tuple[str, ...]) -> None:
         section.error("options", f"{len(options)} options: at least two are needed")
     if len(options) > len(LETTERS):
         section.error("options", f"{len(options)} options: there are {len(LETTERS)} letters")
+        return
     folded = [" ".join(option.split()).casefold() for option in options]
     for index, option in enumerate(folded):
         if option in folded[:index]:

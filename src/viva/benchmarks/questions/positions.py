@@ -236,4 +236,4 @@ def _plain_words(problem: Any, text: str, line: int) -> str:
     for row in tables()["syntax"]:
         if re.search(row["said"], said):
             return str(row["advice"])
-    return f"not YAML: {said}"
+    return f"not YAML: {said}" if said.isprintable() else "not YAML"

@@ -204,10 +204,16 @@ def _check_template(section: Section, template: str, marker: str, answers: int) 
     else:
         if marker + marker in template:
             section.error("template", "two blanks with nothing between them: where does one end?")
-        if template.lstrip().startswith(marker):
-            section.warn("template", "begins with a blank: whatever an answer says first counts as filled in")
-        if template.rstrip().endswith(marker):
-            section.warn("template", "ends with a blank: whatever an answer says last counts as filled in")
+        if template.startswith(marker):
+            section.error("template", "begins with a blank: some text must stand before it, or it cannot be found")
+        elif template.lstrip().startswith(marker):
+            section.warn(
+                "template", "begins with a blank: it is found only if the answer has the same white space there"
+            )
+        if template.endswith(marker):
+            section.error("template", "ends with a blank: some text must follow it, or its end cannot be found")
+        elif template.rstrip().endswith(marker):
+            section.warn("template", "ends with a blank: it is found only if the answer has the same white space there")
 
 
 def _blank(notes: Notes, node: Node, where: str) -> Blank:

@@ -12,7 +12,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from viva.benchmarks.questions.examples import impossible, total_of
+import msgspec
+
+from viva.benchmarks.questions.examples import impossible, shares_of, total_of
 from viva.benchmarks.questions.fields import Notes, Section, shown
 from viva.benchmarks.questions.model import Example, OwnQuestion
 from viva.benchmarks.questions.positions import Node
@@ -23,6 +25,8 @@ from viva.scorers.rubric import blanks as filling
 from viva.scorers.rubric.keywords import grade_keywords
 from viva.scorers.rubric.model import Blanks, ChoicePart, Keyword, Rubric, Rule, UnitTests
 
+MOST_COMPARED = 20_000_000
+"""Items times characters of a question's text: beyond it is not tried whether the text itself matches."""
 Placed = tuple[Node, str]
 """A node, and where it is in words."""
 
@@ -57,7 +61,8 @@ def check_keywords(section: Section, rubric: Rubric, question: str, patience: Pa
     notes, placed = section.notes, section.items("keywords", "")
     seen: dict[tuple[Rule, bool], int] = {}
     nothing = _matched(rubric.keywords, "", patience)
-    asked = _matched(rubric.keywords, question, patience)
+    affordable = "keywords" in section and section.known["keywords"].size * len(question) < MOST_COMPARED
+    asked = _matched(rubric.keywords, question if affordable else "", patience)
     for index, ((node, where), item) in enumerate(zip(placed, rubric.keywords, strict=True)):
         first = seen.setdefault((item.rule, item.ignore_case), index)
         if first != index:
@@ -85,7 +90,7 @@ def check_patterns(notes: Notes, patience: Patience) -> None:
             untried += 1
         elif is_slow(pattern, patience):
             text = f"{shown(pattern)} takes forever on some texts (repetition inside repetition, as in '(a+)+')"
-            notes.warn(node, where, f"{text}: an answer like that ends in an error")
+            notes.warn(node, where, f"{text}: an answer like that cannot be graded")
     if untried:
         node, where, _ = notes.patterns[-1]
         notes.warn(node, where, f"{untried} expressions were not tried for speed: that took too long already")
@@ -95,14 +100,19 @@ def check_blanks(section: Section, blanks: Blanks | None, patience: Patience) ->
     """The template, filled in with its own first answers, must earn everything."""
     if blanks is None or patience.exhausted:
         return
-    answers = [next((each.text for each in target.accepted if not each.regex), None) for target in blanks.targets]
-    if any(answer is None for answer in answers):
+    literal = tuple(
+        msgspec.structs.replace(target, accepted=tuple(each for each in target.accepted if not each.regex))
+        for target in blanks.targets
+    )
+    if not all(target.accepted for target in literal):
         return
     pieces = blanks.template.split(blanks.marker)
-    filled = pieces[0] + "".join(str(answer) + piece for answer, piece in zip(answers, pieces[1:], strict=True))
+    filled = pieces[0] + "".join(
+        target.accepted[0].text + piece for target, piece in zip(literal, pieces[1:], strict=True)
+    )
     try:
         with patience:
-            points, details = filling.grade_blanks(blanks, filled)
+            points, details = filling.grade_blanks(msgspec.structs.replace(blanks, targets=literal), filled)
     except VivaError as problem:
         section.error("blanks", str(problem))
         return
@@ -117,10 +127,11 @@ def check_tests(section: Section, tests: UnitTests | None, question: str) -> Non
     pattern = tables()["definitions"].get(tests.language) if tests else None
     if tests is None or pattern is None:
         return
+    asked = set(re.findall(r"\w+", question)) | {word.strip(".") for word in re.findall(r"[\w.]+", question)}
     inner = Section(section.notes, section.known["tests"], section.at("tests"), "tests")
     for (node, where), test in zip(inner.items("cases", ""), tests.tests, strict=True):
         for name in dict.fromkeys(re.findall(pattern, test.code)):
-            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question):
+            if name in asked:
                 section.notes.warn(
                     node, where, f"defines `{name}` itself, which the question names: the answer's goes untested"
                 )
@@ -130,8 +141,9 @@ def check_examples_possible(
     notes: Notes, placed: Sequence[Placed], examples: Sequence[Example], rubric: Rubric
 ) -> None:
     """Wanted scores that no answer can get."""
+    shares = shares_of(rubric)
     for (node, where), example in zip(placed, examples, strict=True):
-        if problem := impossible(rubric, example.wanted):
+        if problem := impossible(shares, example.wanted):
             notes.error(node, where, f"this score is not possible: {problem}")
 
 
