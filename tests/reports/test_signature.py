@@ -74,7 +74,7 @@ def test_no_two_changes_look_alike() -> None:
 def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None:
     """A setting that is added later must be added here, and to the signature. (Nobody can set `stop`.)"""
     assert set(ExamSpec.__struct_fields__) == {
-        *("benchmark", "language", "shots", "chain_of_thought", "form", "only"),
+        *("benchmark", "name", "language", "shots", "chain_of_thought", "form", "only"),
         *("limit", "seed", "as_published", "context"),
     }
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}

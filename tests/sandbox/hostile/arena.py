@@ -20,7 +20,7 @@ from viva.types import Execution
 JOBS = 2
 MARGIN = 4.0
 """Seconds of wall time that starting and stopping may add to a limit, beside other tests."""
-CROWD = 2
+CROWD = 3
 """By how much a limit may stretch: time for which other programs keep a processor from a program does not count."""
 GROWTH = 64 * 1024
 """KiB by which Viva's own peak memory may grow while a program runs."""
