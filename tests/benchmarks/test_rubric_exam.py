@@ -64,6 +64,15 @@ def test_a_base_model_gets_both_on_separate_lines() -> None:
     assert exam_of(KEYWORDS, form="base").request(question, 0, Sampling()).prompt == "How?"
 
 
+@pytest.mark.parametrize(
+    ("context", "limit", "sent"), [(None, 1024, 1024), (4096, 1024, 1024), (105, 1024, 100), (1, 9, 1)]
+)
+def test_a_reply_may_be_as_long_as_the_context_leaves(context: int | None, limit: int, sent: int) -> None:
+    exam = exam_of(KEYWORDS, context=context)
+    request = exam.request(next(exam.questions()), 0, Sampling(max_tokens=limit))
+    assert request.sampling.max_tokens == sent
+
+
 # What it is worth
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import msgspec
 from msgspec import Struct
 
-from viva.prompting import Templates, fence, fill
+from viva.prompting import Templates, estimate_tokens, fence, fill, prompt_text
 from viva.scorers.fold import after_thinking
 from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, default_seconds
@@ -107,7 +108,16 @@ class RubricExam:
             legal = tuple(LETTERS[: len(item.rubric.choice.options)])
         elif item.rubric.truth:
             legal = ("True", "False")
-        return Generate(question=question.id, sample=sample, prompt=prompt, sampling=sampling, legal=legal)
+        return Generate(
+            question=question.id, sample=sample, prompt=prompt, sampling=self._fitting(prompt, sampling), legal=legal
+        )
+
+    def _fitting(self, prompt: Prompt, sampling: Sampling) -> Sampling:
+        """No more new tokens than the context leaves, where it is known (the paper's min(1024, context - prompt))."""
+        if self.spec.context is None:
+            return sampling
+        room = max(1, self.spec.context - estimate_tokens(prompt_text(prompt)))
+        return msgspec.structs.replace(sampling, max_tokens=min(sampling.max_tokens or room, room))
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """One program a unit test; none for an answer that says nothing (the authors' grader runs that, too)."""
