@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -137,9 +138,9 @@ async def python(bench: Bench) -> list[Row]:
 
 async def cores(bench: Bench) -> list[Row]:
     """The same programs one at a time and two at a time: in the sandbox, without it, and as bare arithmetic."""
-    ready = bench.languages()
-    chosen = [one for name in ready for one in spread_out(bench.programs.get(name, []), 3 * bench.a_language)]
-    # Cheap and dear ones mixed, so that no worker is left alone with the dear ones at the end.
+    # Languages as often as in the published file; cheap and dear ones mixed, so that no worker ends on the dear ones.
+    known = [one for language in bench.languages() for one in bench.programs.get(language, [])]
+    chosen = spread_out(known, 20 * bench.a_language)
     chosen = [one for start in range(7) for one in chosen[start::7]]
     requests = [one.request(proved=True) for one in chosen]
     rows = []
@@ -150,8 +151,8 @@ async def cores(bench: Bench) -> list[Row]:
         for workers in order:
             with metered() as taken:
                 done = await run_all(bench, requests, workers, taken)
-            bad = sum(one.verdict != "passed" for one in done)
-            problem = f"{bad} of {len(done)} did not pass" if bad else ""
+            bad = [one.name for one, execution in zip(chosen, done, strict=True) if execution.verdict != "passed"]
+            problem = f"did not pass: {', '.join(bad)}" if bad else ""
             rows.append(row("cores", "sandbox", str(workers), number, taken, count=len(chosen), problem=problem))
         for subject, programs in (("plain", chosen), ("arithmetic", [SPIN] * SPINS)):
             for workers in order:
@@ -210,7 +211,8 @@ async def run_all(bench: Bench, requests: Iterable[Execute], workers: int, taken
 
 def say(part: str, number: int) -> None:
     """Where the benchmark is."""
-    print(f"{part}, {'warming up' if number < 0 else f'round {number + 1}'}", file=sys.stderr, flush=True)
+    doing = "warming up" if number < 0 else f"round {number + 1}"
+    print(f"{time.strftime('%H:%M:%S')} {part}, {doing}", file=sys.stderr, flush=True)
 
 
 async def _grade(bench: Bench, given: Sequence[Answer], taken: Taken, *, every: bool) -> int:

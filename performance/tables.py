@@ -79,17 +79,24 @@ def python_table(rows: Sequence[Row]) -> str:
 
 
 def cores_table(rows: Sequence[Row]) -> str:
-    """One worker against two, in the same round."""
+    """One worker against two, and the sandbox against no isolation, in the same round."""
     lines = []
-    low, high = map(str, WORKERS)
+    walls = {(one.subject, one.variant, one.round): one.wall_s for one in rows}
+    rounds = sorted({one.round for one in rows})
+    one_at_a_time, two = map(str, WORKERS)
     for subject, group in _by(rows, lambda one: one.subject):
-        walls = {(one.round, one.variant): one.wall_s for one in group}
-        ratio = spread(walls[number, low] / walls[number, high] for number, variant in walls if variant == low)
-        cells = [_text(spread(one.wall_s for one in group if one.variant == workers), 1) for workers in (low, high)]
-        cpu = [_text(spread(one.cpu_s for one in group if one.variant == workers), 1) for workers in (low, high)]
-        lines.append([subject, str(group[0].count), *cells, *cpu, _text(ratio, 2), _failed(group)])
-    header = ["", "programs", "1 at a time, s", "2 at a time, s", "CPU s, 1", "CPU s, 2", "1 ÷ 2", "problems"]
-    return table(header, lines)
+        cells = [subject, str(group[0].count)]
+        for workers in (one_at_a_time, two):
+            mine = [one for one in group if one.variant == workers]
+            cells += [_text(spread(one.wall_s for one in mine), 1), _text(spread(one.cpu_s for one in mine), 1)]
+        ratio = spread(walls[subject, one_at_a_time, now] / walls[subject, two, now] for now in rounds)
+        cells.append(_text(ratio, 2))
+        for workers in (one_at_a_time, two):
+            ratio = spread(walls[subject, workers, now] / walls["plain", workers, now] for now in rounds)
+            cells.append(_text(ratio, 2) if subject == "sandbox" else "")
+        lines.append(cells)
+    header = ["", "programs", "1 at a time, s", "CPU s", "2 at a time, s", "CPU s", "1 ÷ 2"]
+    return table([*header, "÷ plain, 1", "÷ plain, 2"], lines)
 
 
 def blanks_table(rows: Sequence[Row]) -> str:

@@ -10,7 +10,9 @@ from viva.reports.text import one_line
 
 @click.command(name="toolchains", short_help="Show which languages can be run in the sandbox.")
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
-@click.option("--apt", is_flag=True, help="Print only the command that installs everything on Debian and its relatives.")
+@click.option(
+    "--apt", is_flag=True, help="Print only the command that installs everything on Debian and its relatives."
+)
 def toolchains_command(form: str, apt: bool) -> int:
     """List the languages of the sandbox: the version installed, or what is missing and the command that installs it.
 

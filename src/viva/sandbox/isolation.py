@@ -1,7 +1,7 @@
 """The walls: what bubblewrap is told to build around a program, and whether it can be built on this machine.
 
-As root, Viva gives up everything first: `setpriv` changes to an unprivileged uid without groups or capabilities, and only
-then does bubblewrap make its namespaces, so that no capability of the machine's root exists inside at any time.
+As root, Viva gives up everything first: `setpriv` changes to an unprivileged uid without groups or capabilities, and
+only then does bubblewrap make its namespaces, so that no capability of the machine's root exists inside at any time.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def namespaces(*, nested: bool = False) -> list[str]:
 
 
 def walls(*, disk: int, shared_memory: int = 16) -> list[str]:
-    """The file system inside: the system read-only, and three folders in memory of `disk` MB that are the program's own."""
+    """The file system inside: the system read-only, and three folders in memory of `disk` MB that are the program's
+    own."""
     words = [*_system(), "--proc", "/proc", "--dev", "/dev"]
     words += ["--size", str(shared_memory * _MB), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
     for folder in ("/tmp", "/box"):  # noqa: S108
@@ -98,7 +99,9 @@ def isolation_problem() -> str:
             return f"/usr/bin/{tool} is missing{found}: apt-get install {package}"
     command = [*drop_privileges(0), *namespaces(), *walls(disk=1), *closing("/box"), "/bin/true"]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=20, check=False, stdin=subprocess.DEVNULL)  # noqa: S603
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, timeout=20, check=False, stdin=subprocess.DEVNULL
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap does not start: {error}"
     if done.returncode != 0:
@@ -114,8 +117,8 @@ def require_isolation() -> None:
     problem = isolation_problem()
     if problem:
         raise NoIsolationError(
-            f"Model-written programs cannot be isolated here: {problem}. Nothing was run. `viva toolchains` shows what is"
-            " missing; --unsafe-host-execution runs them without isolation, with everything this user may read and write."
+            f"Model-written programs cannot be isolated here: {problem}. Nothing was run. `viva toolchains` shows what"
+            " is missing; --unsafe-host-execution runs them without isolation, free to read and write all that you may."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -36,6 +37,51 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     open_files: int
 
 
+class Rewriting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A regular expression, and what takes the place of its matches."""
+
+    pattern: str
+    to: str
+
+
+class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A regular expression with the parameters of an operator in its group `types`, one that finds the names of the
+    types that a program declares, and why it is refused to define the operator for others."""
+
+    pattern: str
+    declared: str
+    reason: str
+
+    def refuses(self, program: str) -> bool:
+        """Whether the program defines such an operator for a type that it does not declare."""
+        own = set(re.findall(self.declared, program))
+        for found in re.finditer(self.pattern, program):
+            parameters = [each for each in _split(found["types"]) if each.strip()]
+            bases = [_base(each) for each in parameters]
+            if any(base not in own for base in bases):
+                return True
+        return False
+
+
+def _split(parameters: str) -> list[str]:
+    """A parameter list at its commas, those between angle brackets aside."""
+    parts, depth = [""], 0
+    for character in parameters:
+        depth += (character == "<") - (character == ">")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _base(parameter: str) -> str:
+    """The name of a parameter's type, without qualifiers, template arguments and the parameter's own name."""
+    bare = re.sub(r"<.*>|\b(?:const|volatile|typename|struct|class|enum)\b|[&*]|=.*", " ", parameter, flags=re.DOTALL)
+    words = bare.replace(" ::", "::").split()
+    return words[0].rpartition("::")[2] if words else ""
+
+
 class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One row of languages.toml, which explains the fields."""
 
@@ -62,6 +108,8 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     optional_packages: tuple[str, ...] = ()
     node_packages: tuple[str, ...] = ()
     python_packages: tuple[str, ...] = ()
+    rewritten: tuple[Rewriting, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     environment: dict[str, str] = {}
     warm: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
@@ -81,9 +129,7 @@ def limits() -> Limits:
 @cache
 def languages() -> Mapping[str, Language]:
     """Every language by its name."""
-    return {
-        name: msgspec.convert(row, Language) for name, row in _document().items() if name != "limits"
-    }
+    return {name: msgspec.convert(row, Language) for name, row in _document().items() if name != "limits"}
 
 
 @cache

@@ -1,7 +1,8 @@
 """One program from start to end, blocking: start it, feed it, watch it, stop it, and say how it ended.
 
 Three pipes lead in and out; what the program prints goes to one of them. Through the other two Viva talks to its own
-harness (see `proof.py`); a program run as published has neither. Whatever happens, when `attend` returns no process is left.
+harness (see `proof.py`); a program run as published has neither. Whatever happens, when `attend` returns no process
+is left.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import selectors
 import shlex
 import signal
@@ -20,7 +22,7 @@ from contextlib import suppress
 import msgspec
 
 from viva.sandbox.proof import Conversation
-from viva.sandbox.watch import footprint, inodes, tree
+from viva.sandbox.watch import Clock, footprint, inodes, tree
 
 COMPILE_FAILED = 97
 """The exit status of the script below when a compile command fails."""
@@ -49,7 +51,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended: the exit status as a shell counts it, and whether it was `stopped` (time, memory, ...) or `proved`."""
+    """How it ended: the exit status as a shell counts it, and whether it was `stopped` (time, memory, ...) or
+    `proved`."""
 
     status: int
     stopped: str
@@ -67,14 +70,35 @@ def wall_seconds(seconds: float) -> float:
     return max(3 * seconds, seconds + 10)
 
 
-def limited(bounds: Bounds) -> list[str]:
-    """The words that set the limits of each single process, and make them hold for its children."""
+def resource_limits(bounds: Bounds) -> dict[str, tuple[int, int]]:
+    """The limits of each single process, soft and hard, by their names; never above what this process itself has."""
     cpu = int(bounds.own) + 2
-    words = ["/usr/bin/prlimit", f"--cpu={cpu}:{cpu + 1}", f"--fsize={bounds.file}", f"--nofile={bounds.open_files}"]
-    words += [f"--nproc={bounds.tasks}", "--core=0", "--memlock=65536", "--msgqueue=0", "--sigpending=256"]
-    words += [f"--stack={8 << 20}:{64 << 20}"]
-    words += [f"--as={bounds.address_space}"] if bounds.address_space else []
-    return [*words, "--"]
+    wanted = {
+        "CPU": (cpu, cpu + 1),
+        "FSIZE": (bounds.file, bounds.file),
+        "NOFILE": (bounds.open_files, bounds.open_files),
+        "NPROC": (bounds.tasks, bounds.tasks),
+        "CORE": (0, 0),
+        "MEMLOCK": (1 << 16, 1 << 16),
+        "MSGQUEUE": (0, 0),
+        "SIGPENDING": (256, 256),
+        "STACK": (8 << 20, 64 << 20),
+    }
+    if bounds.address_space:
+        wanted["AS"] = (bounds.address_space, bounds.address_space)
+    if not bounds.tasks:
+        del wanted["NPROC"]
+    limits = {}
+    for name, (soft, hard) in wanted.items():
+        most = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
+        limits[name] = (soft, hard) if most == resource.RLIM_INFINITY else (min(soft, most), min(hard, most))
+    return limits
+
+
+def limited(bounds: Bounds) -> list[str]:
+    """The words that set these limits for a command, and so for its children."""
+    words = [f"--{name.lower()}={soft}:{hard}" for name, (soft, hard) in resource_limits(bounds).items()]
+    return ["/usr/bin/prlimit", *words, "--"]
 
 
 def script(
@@ -87,14 +111,17 @@ def script(
     if remove:
         lines.append(f"rm -f {shlex.join(remove)}")
     if check:
-        lines.append(f'{{ {check}; }} 3<&- 4>&- || {{ echo "the program redefines what no program may"; exit {FORBIDDEN}; }}')
+        lines.append(
+            f'{{ {check}; }} 3<&- 4>&- || {{ echo "the program redefines what no program may"; exit {FORBIDDEN}; }}'
+        )
     lines.append("echo run >&4")
     lines.append(f"exec {shlex.join(running)}" + ("" if proved else " 3<&- 4>&-"))
     return "\n".join(lines)
 
 
 class Started:
-    """A program that runs: its outermost process, and Viva's ends of its three pipes, which belong to it from now on."""
+    """A program that runs: its outermost process, and Viva's ends of its three pipes, which belong to it from now
+    on."""
 
     def __init__(self, pid: int, source: int, output: int, answers: int) -> None:
         self.pid, self.source, self.output, self.answers = pid, source, output, answers
@@ -184,8 +211,8 @@ class Spawned(Started):
 def adopt_orphans() -> None:
     """Make this process the parent of what its children leave behind.
 
-    bubblewrap ends as soon as it knows the exit status, a moment before the first process inside is gone; only its parent
-    can wait for that, and learn how much CPU time the whole tree took.
+    bubblewrap ends as soon as it knows the exit status, a moment before the first process inside is gone; only its
+    parent can wait for that, and learn how much CPU time the whole tree took.
     """
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -231,7 +258,7 @@ class _Watching:
         self.stopped = ""
         self.tail = bytearray()
         self.printed = 0
-        self.idle = 0.0
+        self.clock = Clock()
         self.cpu = 0.0
         self.ended = False
         self.writing = False
@@ -253,11 +280,12 @@ class _Watching:
                 key.data()
             now = time.monotonic()
             if now - looked >= _POLL and not self.ended:
-                self._look(now - looked)
+                self._look()
                 looked = now
 
     def bury(self) -> tuple[int, float]:
-        """Kill what is left, wait for it, close every pipe; the exit status and the CPU seconds of all its processes."""
+        """Kill what is left, wait for it, close every pipe; the exit status and the CPU seconds of all its
+        processes."""
         if not self.ended:
             self._kill()
         else:
@@ -335,21 +363,20 @@ class _Watching:
             self.selector.unregister(descriptor)
         return chunk
 
-    def _look(self, elapsed: float) -> None:
-        """Compare what the tree takes with what it may. Time counts when it computes or sleeps, not when it waits for
-        a processor that others keep busy: a loaded machine makes nothing wrong."""
-        bounds, pid = self.bounds, self.started.pid
-        taken = footprint(pid, memory_limit=bounds.memory)
-        if taken.cpu < self.cpu + 0.01 and not taken.runnable:
-            self.idle += elapsed
+    def _look(self) -> None:
+        """Compare what the tree takes with what it may."""
+        bounds, elapsed = self.bounds, time.monotonic() - self.begun
+        taken = footprint(self.started.pid, memory_limit=bounds.memory)
+        own = self.clock.own(elapsed, taken)
         self.cpu = max(self.cpu, taken.cpu)
-        if self.cpu + self.idle > bounds.own:
+        # a task that waits right now has not been credited with it yet
+        if taken.cpu > bounds.own or (own > bounds.own and (not taken.runnable or own > 1.2 * bounds.own + 0.5)):
             self.stopped = "time"
-        elif time.monotonic() - self.begun > bounds.wall:
+        elif elapsed > bounds.wall:
             self.stopped = "wall"
         elif taken.memory > bounds.memory:
             self.stopped = "memory"
-        elif taken.tasks > 2 * bounds.tasks:
+        elif bounds.tasks and taken.tasks > 2 * bounds.tasks:
             self.stopped = "processes"
         elif bounds.inodes and inodes(taken.last, _FOLDERS) > bounds.inodes:
             self.stopped = "files"

@@ -7,9 +7,9 @@
     Viva          →  harness   SECRET
     harness       →  Viva      SECRET         and then the process must still end with status 0
 
-Key and secret are new for every run, and neither is on disk, in an argument or in the environment. The harness takes the
-key out of the pipe before the first line of the program; who does not know the key gets no secret, and has one attempt:
-any other byte in this pipe, and the run counts as not proved.
+Key and secret are new for every run, and neither is on disk, in an argument or in the environment. The harness takes
+the key out of the pipe before the first line of the program; who does not know the key gets no secret, and has one
+attempt: any other byte in this pipe, and the run counts as not proved.
 """
 
 from __future__ import annotations

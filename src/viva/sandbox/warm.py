@@ -1,7 +1,9 @@
-"""Viva's side of the warm Python interpreter (harness/zygote.py): starting it, sending it programs, counting on its death.
+"""Viva's side of the warm Python interpreter (harness/zygote.py): starting it, sending it programs, counting on its
+death.
 
-It is started once, behind walls of its own, by the first Python program. Where it cannot make namespaces inside its own,
-or dies, every program gets a cold interpreter behind ordinary walls instead: the same verdicts, at the price of the imports.
+It is started once, behind walls of its own, by the first Python program. Where it cannot make namespaces inside its
+own, or dies, every program gets a cold interpreter behind ordinary walls instead: the same verdicts, at the price of
+the imports.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ class Zygote:
             command += [*closing("/box"), interpreter, "-B", "/viva/zygote.py", json.dumps(configuration)]
             self._process = subprocess.Popen(  # noqa: S603
                 command,
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(*opened, tell),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 import pytest
 
@@ -14,7 +15,7 @@ from sandbox.hostile.world import World, alive, descendants, exported, furnished
 from viva.errors import VivaError
 
 
-def absent(reason: str) -> None:
+def absent(reason: str) -> NoReturn:
     """Skip, or fail where nothing may be skipped (VIVA_CI=1)."""
     if os.environ.get("VIVA_CI") == "1":
         pytest.fail(reason)
@@ -36,7 +37,8 @@ def arena(world: World, request: pytest.FixtureRequest) -> Iterator[Arena]:
         absent(f"needs the sandbox: {error}")
     if "PYTEST_XDIST_WORKER" not in os.environ:  # one process for all tests: begin them at once, two at a time
         for item in request.session.items:
-            program = getattr(item, "callspec", None) and item.callspec.params.get("program")
+            callspec = getattr(item, "callspec", None)
+            program = callspec.params.get("program") if callspec else None
             if isinstance(program, Program):
                 each.begin(program)
     yield each

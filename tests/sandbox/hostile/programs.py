@@ -1,4 +1,4 @@
-"""The hostile programs: one TOML table a language, filled in with the places where a test hid its secrets."""
+"""The hostile programs: a folder of TOML tables a language, filled in with the places where a test hid its secrets."""
 
 from __future__ import annotations
 
@@ -69,13 +69,18 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         )
 
 
-class Table(Struct, frozen=True, forbid_unknown_fields=True):
-    """One file: what its programs of a kind share, and the programs."""
+class Shared(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the programs of a language share: by kind, the test after and the lines before them; their limit."""
 
-    program: tuple[Program, ...]
     tests: dict[str, str]
     preludes: dict[str, str]
     seconds: float = 2.0
+
+
+class Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """One file of programs."""
+
+    program: tuple[Program, ...]
 
 
 SHARE = {"stay": "escape", "control": "escape"}
@@ -84,11 +89,17 @@ SHARE = {"stay": "escape", "control": "escape"}
 
 def load(language: str) -> tuple[Program, ...]:
     """All programs of one language, each complete."""
-    table = msgspec.toml.decode((HERE / "programs" / f"{language}.toml").read_bytes(), type=Table)
-    return tuple(_complete(program, language, table) for program in table.program)
+    folder = HERE / "programs" / language
+    shared = msgspec.toml.decode((folder / "shared.toml").read_bytes(), type=Shared)
+    tables = [
+        msgspec.toml.decode((folder / name).read_bytes(), type=Table)
+        for name in ("escapes.toml", "verdicts.toml", "proof.toml", "honest.toml")
+        if (folder / name).exists()
+    ]
+    return tuple(_complete(program, language, shared) for table in tables for program in table.program)
 
 
-def _complete(program: Program, language: str, table: Table) -> Program:
+def _complete(program: Program, language: str, table: Shared) -> Program:
     kind = SHARE.get(program.kind, program.kind)
     prelude = table.preludes.get(kind, "")
     test = program.test or table.tests.get(kind) or table.tests["fake"]

@@ -15,6 +15,13 @@ from sandbox.hostile.world import Marks
 HOSTILE = [program for program in PROGRAMS if program.hostile]
 HONEST = [program for program in PROGRAMS if program.kind in ("honest", "control")]
 STAYING = [program for program in PROGRAMS if program.kind == "stay"]
+PASSING = {
+    "python": "finished = True",
+    "javascript": "const finished = true;",
+    "cpp": "int main() { attack(); }",
+    "ruby": "finished = true",
+}
+"""Tests that hold whatever the program before them did."""
 
 
 def test_there_are_hostile_programs_of_every_kind_for_every_language() -> None:
@@ -50,6 +57,18 @@ def test_an_honest_program_passes_however_suspicious_it_looks(
 ) -> None:
     installed(program.language)
     fate = arena.fate(program)
+    assert not fate.problems, "\n".join(fate.problems)
+
+
+@pytest.mark.parametrize("staying", [program for program in STAYING if program.language in PASSING], ids=str)
+def test_a_program_that_passes_leaves_nothing_either(
+    staying: Program, arena: Arena, installed: Callable[[str], None]
+) -> None:
+    installed(staying.language)
+    program = msgspec.structs.replace(
+        staying, test=PASSING[staying.language], verdicts=("passed", "failed", "timeout", "limit"), says=""
+    )
+    fate = arena.wait(arena.examine(program))
     assert not fate.problems, "\n".join(fate.problems)
 
 

@@ -187,8 +187,8 @@ def test_a_program_finds_nothing_of_the_one_before_it(installed: Callable[[str],
         await sandbox.close()
         return found
 
-    verdicts = [execution.verdict for execution in asyncio.run(in_turn())]
-    assert verdicts == ["passed", "failed", "passed", "failed"]
+    found = asyncio.run(in_turn())
+    assert [execution.verdict for execution in found] == ["passed", "failed", "passed", "failed"], found
 
 
 NEIGHBOURS = (

@@ -84,3 +84,8 @@ extern "C" [[noreturn]] void {entry}(const char *, const char *, unsigned int, c
 #define __assert_fail {entry}
 #include <cassert>
 #include "{entry}_test.h"
+
+/* What this file calls main must be what the linker calls main. */
+extern "C" void *{entry}_main() {
+    return (void *)&main;
+}

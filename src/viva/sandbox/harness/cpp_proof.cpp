@@ -3,6 +3,7 @@
    functions the program could have replaced. */
 
 extern "C" int __real_main(int, char **, char **);
+extern "C" void *{entry}_main();
 extern "C" [[noreturn]] void {entry}(const char *, const char *, unsigned int, const char *) noexcept;
 
 namespace {
@@ -27,6 +28,7 @@ long call(long number, long a, long b, long c) {
 #endif
 
 const int FROM = 3, TO = 4, LENGTH = 64;
+const char MASK = (char)0xA5; /* the key is kept as it never came, so that nobody finds its text in memory */
 char key[LENGTH + 1];
 
 bool receive(char *into) {
@@ -44,7 +46,15 @@ bool receive(char *into) {
 }
 
 void take_key(int, char **, char **) {
-    if (!receive(key)) call(EXIT_GROUP, 1, 0, 0);
+    char one = 0;
+    for (int at = 0; at < LENGTH; at++) {
+        if (call(READ, FROM, (long)&one, 1) != 1) call(EXIT_GROUP, 1, 0, 0);
+        key[at] = (char)(one ^ MASK ^ at);
+    }
+    while (one != '\n') {
+        if (call(READ, FROM, (long)&one, 1) != 1) call(EXIT_GROUP, 1, 0, 0);
+    }
+    key[LENGTH] = (char)('\n' ^ MASK ^ LENGTH);
 }
 __attribute__((section(".preinit_array"), used)) void (*const first)(int, char **, char **) = take_key;
 
@@ -58,9 +68,12 @@ unsigned length(const char *text) {
 
 extern "C" int __wrap_main(int count, char **words, char **environment) {
     int status = __real_main(count, words, environment);
-    if (status == 0) {
+    if (status == 0 && {entry}_main() == (void *)&__real_main) {
         char secret[LENGTH + 1];
-        call(WRITE, TO, (long)key, LENGTH + 1);
+        for (int at = 0; at <= LENGTH; at++) {
+            char one = (char)(key[at] ^ MASK ^ at);
+            call(WRITE, TO, (long)&one, 1);
+        }
         if (receive(secret)) call(WRITE, TO, (long)secret, LENGTH + 1);
     }
     return status;

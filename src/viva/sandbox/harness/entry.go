@@ -42,12 +42,29 @@ func {entry}Receive(text []byte) bool {
 }
 
 func main() {
-	var key, secret [65]byte
-	if !{entry}Receive(key[:]) {
-		vivaSyscall.Exit(1)
+	// The key is kept as it never came: under a mask, so that nobody finds its text in memory.
+	var mask, key, secret [65]byte
+	for at := range mask {
+		mask[at] = byte(at*37 + 129)
 	}
+	one := []byte{0}
+	for at := 0; at < 64; at++ {
+		if got, _ := vivaSyscall.Read(3, one); got != 1 {
+			vivaSyscall.Exit(1)
+		}
+		key[at] = one[0] ^ mask[at]
+	}
+	for one[0] != '\n' {
+		if got, _ := vivaSyscall.Read(3, one); got != 1 {
+			vivaSyscall.Exit(1)
+		}
+	}
+	key[64] = '\n' ^ mask[64]
 	{entry}()
-	vivaSyscall.Write(4, key[:])
+	for at := range key {
+		one[0] = key[at] ^ mask[at]
+		vivaSyscall.Write(4, one)
+	}
 	if {entry}Receive(secret[:]) {
 		vivaSyscall.Write(4, secret[:])
 	}

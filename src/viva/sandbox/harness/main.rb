@@ -1,7 +1,10 @@
 # Runs program and test one after the other at the top level, and proves that the test ran to its end (see proof.py).
 # The key is kept in small integers, local to one method: no search through the objects of the process finds them.
+require "set"
+
 module Kernel
   def {entry}
+    Kernel.send(:remove_method, __method__)
     file = IO.for_fd(3, "rb", autoclose: false)
     head = file.sysread(64)
     head << file.sysread(64 - head.bytesize) while head.bytesize < 64
@@ -60,6 +63,67 @@ module V{entry}Guard
     (Object.private_instance_methods(false) + Object.instance_methods(false) - OWN) & GLOBAL
   end
 
+  COMPARISONS = %i[== eql? equal? === !=].freeze
+  FRAMEWORKS = /\A(?:Minitest|MiniTest|Test::Unit|RSpec)\b/
+  KIND = Kernel.instance_method(:class)
+  PLAIN = [Integer, Float, String, Symbol, Array, Hash, NilClass, TrueClass, FalseClass, Range, Rational, Complex, Set].freeze
+  EACH = ObjectSpace.method(:each_object)
+
+  # Values that nothing equals which is equal to this one.
+  def self.others(value)
+    found = [Object.new, nil, "nothing of the kind", -31_415_926, 2.5e300, :viva, [:viva]]
+    found << value + 1 if value.is_a?(Integer)
+    found << "#{value}~" if value.is_a?(String)
+    found << [*value, nil] if value.is_a?(Array)
+    found.reject { |other| other == value }
+  end
+
+  # An object of the program's that claims to equal a value of Ruby's own classes is asked about others as well; if it
+  # equals those too, it equals nothing.
+  def self.honest(owner, name, method)
+    plain = PLAIN
+    others = method(:others)
+    kind = KIND
+    DEFINE.bind(owner).call(name) do |value|
+      answer = method.bind(self).call(value)
+      different = name == :!=
+      next answer if (answer ? true : false) == different || !plain.include?(kind.bind(value).call)
+      lying = others.call(value).any? do |other|
+        (method.bind(self).call(other) ? true : false) != different
+      rescue StandardError
+        false
+      end
+      lying ? different : answer
+    end
+  end
+
+  def self.watch_comparisons
+    EACH.call(Class).to_a.each do |owner|
+      COMPARISONS.each do |name|
+        next unless owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
+        method = LOOK.bind(owner).call(name)
+        honest(owner, name, method) if method.source_location&.first == "main.rb"
+      rescue NameError
+        next
+      end
+    end
+  end
+
+  # Test frameworks are loaded by the program itself; what it then writes into them is a lie.
+  def self.frameworks
+    EACH.call(Module).to_a.each do |owner|
+      name = Module.instance_method(:name).bind(owner).call
+      next unless name&.match?(FRAMEWORKS)
+      places = [owner, owner.singleton_class]
+      found = places.any? do |place|
+        (place.instance_methods(false) + place.private_instance_methods(false)).any? do |method|
+          LOOK.bind(place).call(method).source_location&.first == "main.rb"
+        end
+      end
+      lie(name) if found
+    end
+  end
+
   def self.lie(what)
     WARN.call("the program replaced #{what}")
     LEAVE.call(1)
@@ -81,14 +145,29 @@ module V{entry}Guard
     ANCESTORS.each { |owner, first| lie(owner) unless IDENTICAL.bind(owner.ancestors.first).call(first) }
     each_changed { |owner, name, before| DEFINE.bind(owner).call(name, before) }
     shadows.each { |name| REMOVE.bind(Object).call(name) }
+    frameworks
+    watch_comparisons
   end
 
   def self.check
     ANCESTORS.each { |owner, first| lie(owner) unless IDENTICAL.bind(owner.ancestors.first).call(first) }
     each_changed { |owner, name, _| lie("#{owner}##{name}") }
     lie(shadows.first) unless shadows.empty?
+    frameworks
   end
+
+  freeze
+  singleton_class.freeze
 end
 
-File.unlink("/box/{entry}.rb")
+# What would show, stop or replace the harness's own steps.
+[UnboundMethod, Method, Binding, TOPLEVEL_BINDING].each do |each|
+  each.freeze
+  each.singleton_class.freeze
+end
+Object.send(:remove_const, :TracePoint)
+Object.send(:remove_const, :RubyVM)
+Kernel.send(:undef_method, :set_trace_func)
+
+File.unlink(__FILE__)
 {entry}()

@@ -1,15 +1,17 @@
+# mypy: ignore-errors
+# ruff: noqa: B905, D103, PTH123, S112
 """The warm Python interpreter: imports what programs import once, then forks for every program.
 
-It runs inside walls of its own (bubblewrap, no network, nothing writable) and never runs a line of a program itself. Each
-program gets a fork that first leaves for new namespaces of everything: its own processes, its own empty folders in memory,
-its own network without a way out, an identity without any capability, its own limits, and the system call filter. So a
-program sees neither its neighbours nor this process, nor anything that an earlier program left.
+It runs inside walls of its own (bubblewrap, no network, nothing writable) and never runs a line of a program itself.
+Each program gets a fork that first leaves for new namespaces of everything: its own processes, its own empty folders
+in memory, its own network without a way out, an identity without any capability, its own limits, and the system call
+filter. So a program sees neither its neighbours nor this process, nor anything that an earlier program left.
 
-    zygote  ──fork──>  monitor (unshares, waits, reports)  ──fork──>  first process of the new pid namespace (builds, drops
-    everything, reaps)  ──fork──>  the program
+    zygote  ──fork──>  monitor (unshares, waits, reports)  ──fork──>  first process of the new pid namespace (builds,
+    drops everything, reaps)  ──fork──>  the program
 
-One message on the control socket (descriptor 0) is one program: JSON, and the descriptors it needs: status socket, standard
-input, output, answers, then its files. When the last process outside closes its end, everything here ends.
+One message on the control socket (descriptor 0) is one program: JSON, and the descriptors it needs: status socket,
+standard input, output, answers, then its files. When the last process outside closes its end, everything here ends.
 """
 
 import array
@@ -107,7 +109,7 @@ def keep_only(source, output, answers):
 
 def program(request, source, answers):
     """The last fork: wait for Viva's word, then become the program. Never returns."""
-    if python._line(os.read, source) != b"go\n":
+    if python.read_line(source) != b"go\n":
         os._exit(1)
     os.write(answers, b"run\n")
     gc.unfreeze()
@@ -118,7 +120,7 @@ def program(request, source, answers):
     if numpy is not None:
         numpy.random.seed()
     sys.argv = ["main.py"]
-    for name in ("zygote", "python", "judging", "__main__"):
+    for name in ("zygote", "python", "__main__"):
         sys.modules.pop(name, None)
     sys.modules["__main__"] = type(sys)("__main__")
     if request["proved"]:
