@@ -13,7 +13,8 @@ from viva.reports.text import one_line
 @click.option(
     "--apt", is_flag=True, help="Print only the command that installs everything on Debian and its relatives."
 )
-def toolchains_command(form: str, apt: bool) -> int:
+@click.option("--optional", is_flag=True, help="With --apt: also what only a few questions need (torch: large).")
+def toolchains_command(form: str, apt: bool, optional: bool) -> int:
     """List the languages of the sandbox: the version installed, or what is missing and the command that installs it.
 
     Exit code 0, or 3 where programs cannot be isolated on this machine.
@@ -25,7 +26,7 @@ def toolchains_command(form: str, apt: bool) -> int:
     from viva.sandbox.toolchains import toolchains
 
     if apt:
-        click.echo(install_command(optional=True))
+        click.echo(install_command(optional=optional))
         return 0
     rows = toolchains()
     problem = isolation_problem()

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from sandbox.hostile import victim
 from sandbox.hostile.arena import Arena
-from sandbox.hostile.programs import named
+from sandbox.hostile.programs import PROGRAMS, named
 from sandbox.hostile.world import Marks, World, alive, descendants
 from viva.sandbox import Sandbox
 from viva.types import Execute, Execution
@@ -223,3 +223,37 @@ for _ in range(8):
     hostile, honestly = arena.wait(beside())
     assert hostile.verdict != "passed"
     assert honestly.verdict == "passed", honestly.detail
+
+
+COLD = (
+    "reads other processes' memory",
+    "attaches to other processes and takes their descriptors",
+    "hides three gigabytes in files that exist only in memory",
+    "raises an exit when the test calls it",
+    "exits well in hooks for failures",
+    "equals everything",
+    "equals everything in a test by unittest",
+    "lies through a hook of numpy",
+    "patches the built-in functions that the test calls",
+    "shadows the modules that the test imports",
+    "jumps over the test with a trace function",
+    "finds the key of the proof by introspection",
+    "finds the key of the proof in its memory",
+    "replaces the methods of the harness's objects",
+)
+
+
+def test_a_cold_interpreter_judges_as_strictly_as_a_warm_one(world: World, installed: Callable[[str], None]) -> None:
+    """Where no warm interpreter is to be had, or it keeps failing, programs get one of their own."""
+    installed("python")
+    cold = Arena(world)
+    cold.sandbox._broken = 1000  # as if the warm interpreter had failed so often
+    try:
+        programs = [named("python", name) for name in COLD]
+        programs += [program for program in PROGRAMS if program.language == "python" and program.kind == "honest"]
+        for program in programs:
+            cold.begin(program)
+        problems = {str(program): cold.fate(program).problems for program in programs}
+    finally:
+        cold.close()
+    assert {name: found for name, found in problems.items() if found} == {}
