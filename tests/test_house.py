@@ -124,6 +124,11 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         "scorers/phrases.toml",
         *(f"benchmarks/csbench/{name}" for name in ("prompts.toml", "judge.toml", "README.md")),
         *(f"benchmarks/cmmlu/{name}" for name in ("prompts.toml", "negation.toml", "subjects.csv", "README.md")),
+        *(f"benchmarks/infibench/{name}" for name in ("prompts.toml", "areas.toml", "README.md")),
+        *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),
+        *("benchmarks/questions/keys.toml", "benchmarks/questions/prompts.toml", "published/infibench.csv"),
+        *("scorers/rubric/code_languages.toml", "sandbox/languages.toml", "sandbox/seccomp.toml"),
+        *(f"sandbox/harness/{name}" for name in ("python.py", "javascript.js", "main.R", "main.rb", "Entry.java")),
         *(
             f"benchmarks/csbench/sample/CSBench-{name}/{split}.json"
             for name in ("EN", "CN")
@@ -131,6 +136,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         ),
     }
     assert needed <= set(files)
+    assert len([name for name in files if re.fullmatch(r"benchmarks/infibench/sample/[\w-]+\.yaml", name)]) == 5
     assert len([name for name in files if re.fullmatch(r"benchmarks/cmmlu/sample/(test|dev)/\w+\.csv", name)]) == 16
     assert all(files[name].read_bytes().strip() for name in needed - {"py.typed"})
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
@@ -141,9 +147,8 @@ def test_no_data_of_the_package_is_ignored_by_git() -> None:
     """What git ignores, the wheel would lack."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
-    data = [
-        str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*") if path.suffix in (".toml", ".csv", ".json")
-    ]
+    kinds = (".toml", ".csv", ".json", ".yaml", ".jsonl", ".R", ".rb", ".java", ".js", ".go", ".cs", ".cpp")
+    data = [str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*") if path.suffix in kinds]
     assert len(data) > 20
     ended = subprocess.run(
         ["git", "check-ignore", "--no-index", *data], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False

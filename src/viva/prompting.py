@@ -6,6 +6,7 @@ template reach into objects, and would stumble over the braces of code and LaTeX
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,12 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 @lru_cache(maxsize=4096)
 def _pieces(template: str) -> tuple[str, ...]:
     return tuple(_FIELD.split(template))
+
+
+def fence(text: str) -> str:
+    """A line to put around a text that must not instruct whoever reads it: the text cannot contain its own hash."""
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"{'=' * 8} {digest} {'=' * 8}"
 
 
 def stops_before(template: str) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-Kind = Literal["choice", "truth", "blank", "open"]
-"""How a question wants to be answered: a letter, a truth value, a phrase, an essay."""
+Kind = Literal["choice", "truth", "blank", "open", "free"]
+"""How a question wants to be answered: a letter, a truth value, a phrase, an essay, or freely (graded by a rubric)."""
 
 Language = Literal["en", "zh", "de", "fr"]
 
@@ -28,7 +28,7 @@ Outcome = Literal[
     "truncated",  # cut off by the token limit before it committed to anything
     "refused",  # the model declines to answer
     "error",  # no reply: an outage, a limit, an interruption; asked again on resume
-    "ungraded",  # needs a judge, and there was none or it gave no readable verdict
+    "ungraded",  # needs a judge or a toolchain, and there was none, or it gave no readable verdict
     "unsound",  # the question itself has no usable gold answer
 ]
 OUTCOMES: tuple[Outcome, ...] = (
@@ -82,8 +82,8 @@ class Sampling(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Generate(Struct, frozen=True, kw_only=True):
     """A request for one completion: of the examinee, or of a judge (a judge is just another model).
 
-    `question` and `sample` say whose answer it is. `legal` lists well-formed short answers ("A".."D", "True"/"False")
-    and `options` their texts; no model sees them, baselines draw from them.
+    `question` and `sample` say whose answer it is. `legal` lists well-formed answers ("A".."D", "True"/"False", the
+    example answers of a question's author) and `options` their texts; no model sees them, baselines draw from them.
     """
 
     question: str
@@ -120,10 +120,52 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: Failure | None = None
 
 
+class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request to run one program in the sandbox: what the examinee wrote, then the test of it.
+
+    `program` is everything before the test (imports, prefix, the examinee's code); the assembled program is
+    `program`, a line feed, `test`. `files` are (name, content) pairs put beside it; a name is a plain file name.
+    `seconds` limits the whole of compiling and running. `question` and `sample` say whose answer it is.
+    """
+
+    question: str
+    sample: int
+    language: str
+    """A row of sandbox/languages.toml: "python", "javascript", ..."""
+    program: str
+    test: str = ""
+    files: tuple[tuple[str, str], ...] = ()
+    seconds: float = 10.0
+    proof: Literal["completion", "exit"] = "completion"
+    """What passing takes: that the test ran to its end, proved by a secret; or, as published, the exit status alone."""
+
+
+Verdict = Literal[
+    "passed",
+    "failed",  # the test did not run to its end, or ended in an error
+    "compile",  # it did not compile
+    "timeout",  # the time limit ended it
+    "limit",  # another limit ended it: memory, processes, output, disk
+    "toolchain",  # nothing here can run this language: unscored, never a zero
+]
+
+
+class Execution(Struct, frozen=True, omit_defaults=True):
+    """How a program fared in the sandbox. `detail` is the end of what it said (hostile text), or why it was stopped."""
+
+    verdict: Verdict
+    detail: str = ""
+    seconds: float = 0.0
+    """Wall time, compiling included."""
+    cpu: float = 0.0
+    """CPU seconds of its processes."""
+
+
 class Score(Struct, frozen=True, kw_only=True):
     """What one answer is worth, with its evidence.
 
-    `value` is in 0..1, or None when unscored. `answer` is what was read from the reply, `explanation` how and where.
+    `value` is at most 1 (below 0 where points are taken away and nothing clips them), or None when unscored. `answer`
+    is what was read from the reply, `explanation` how and where.
     """
 
     value: float | None
@@ -150,10 +192,19 @@ class ScoreRow(Struct, frozen=True, kw_only=True):
     tags: dict[str, str]
 
 
+class Draws(Struct, frozen=True, kw_only=True):
+    """How answers are drawn: how many to a question, and with what sampling."""
+
+    samples: int = 1
+    sampling: Sampling = Sampling()
+
+
 class ExamSpec(Struct, frozen=True, kw_only=True):
     """One benchmark with every setting that can move its number. Written to run.json, shown in the signature."""
 
     benchmark: str
+    name: str = ""
+    """What the exam is called where the benchmark's name would not tell (a question file's name)."""
     language: Language = "en"
     shots: int = 0
     chain_of_thought: bool = False
@@ -184,6 +235,9 @@ class Line(Struct, frozen=True):
     label: str
     where: dict[str, tuple[str, ...]] = {}
     over: str = ""
+    attempts: str = ""
+    """What a question's several answers count as: "mean"; "best" of each repeat; "best@5" or "pass@5", the best score
+    and the share of full scores to expect of 5 drawn from all of them; "" as the exam's headline."""
 
 
 class Layout(Struct, frozen=True):
@@ -212,6 +266,8 @@ class About(Struct, frozen=True, kw_only=True):
     source: str
     shots: int
     """The largest number of exemplars that may be shown."""
+    draws: Draws = Draws()
+    """How the paper draws answers; what the user does not say otherwise."""
 
 
 class Exam(Protocol):
@@ -258,12 +314,22 @@ class Exam(Protocol):
         """What a judge must be asked before this answer can be scored; empty where a rule decides."""
         ...
 
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """What must be run in the sandbox before this answer can be scored; empty where nothing is."""
+        ...
+
     def readable(self, question: Question, verdict: str) -> bool:
         """Whether a judge's reply holds a verdict; one that does not is asked for again."""
         ...
 
-    def score(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
-        """The score of one answer, given the judge's replies. Pure."""
+    def score(
+        self,
+        question: Question,
+        response: Response,
+        verdicts: Sequence[str],
+        executions: Sequence[Execution | None] = (),
+    ) -> Score:
+        """The score of one answer, given the judge's replies and how its programs fared (None: not known). Pure."""
         ...
 
     def layouts(self) -> tuple[Layout, ...]:
@@ -315,4 +381,20 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Give connections back."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Program in, Execution out; nothing that the program does reaches outside."""
+
+    def unavailable(self, language: str) -> str:
+        """Why no program of this language can be run here; empty when it can."""
+        ...
+
+    async def run(self, request: Execute) -> Execution:
+        """Run one program to its end or its limits."""
+        ...
+
+    async def close(self) -> None:
+        """End everything that is still running."""
         ...

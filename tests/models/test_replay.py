@@ -177,3 +177,65 @@ def test_an_exam_from_a_file_counts_what_is_missing(viva: Viva) -> None:
     assert ended.overall["outcomes"]["error"] == 6
     scored = {row["question"]: row["value"] for row in viva.scores("first")}
     assert all(row["value"] in (None, scored[row["question"]]) for row in viva.scores())
+
+
+# Folders of text files
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "sample"),
+    [
+        ("0-0-1.txt", "0-0-1", 0),
+        ("0-0-1_7.txt", "0-0-1", 7),
+        ("0-0-1/7.txt", "0-0-1", 7),
+        ("0-0-1/answer_7.txt", "0-0-1", 7),
+        ("gpt/0-0-1/7.txt", "0-0-1", 7),
+    ],
+)
+def test_a_folder_of_text_files_is_read_by_their_names(tmp_path: Path, name: str, question: str, sample: int) -> None:
+    file = tmp_path / "answers" / name
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b" ein\r\nzwei\rdrei \n")
+    model = opened(tmp_path / "answers")
+    assert model.answers == {(question, sample): Response(text=" ein\nzwei\ndrei \n")}
+
+
+def test_two_files_for_one_answer_are_refused(tmp_path: Path) -> None:
+    for name in ("q_1.txt", "q/1.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("A")
+    with pytest.raises(DataError, match="second answer to question q, sample 1"):
+        opened(tmp_path)
+
+
+def test_a_folder_without_answers_and_one_with_other_bytes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no answers"):
+        opened(tmp_path)
+    (tmp_path / "q.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DataError, match=r"q\.txt is not UTF-8"):
+        opened(tmp_path)
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    folder = tmp_path / "answers"
+    folder.mkdir()
+    (folder / "q.txt").write_text("A")
+    (folder / "p.txt").symlink_to(tmp_path / "secret.txt")
+    assert opened(folder).answers.keys() == {("q", 0)}
+
+
+def test_the_identity_of_a_folder_changes_with_its_content(tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("A")
+    before = opened(tmp_path).identity
+    assert opened(tmp_path).identity == before
+    (tmp_path / "q.txt").write_text("B")
+    assert opened(tmp_path).identity != before
+
+
+def test_the_question_column_is_remembered_as_the_file_calls_it(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_bytes(jsonl({"case": "0-0-1", "sample": 0, "completion": "text"}))
+    model = opened(file)
+    assert model.question_column == "case"
+    assert model.answers == {("0-0-1", 0): Response(text="text")}

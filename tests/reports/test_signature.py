@@ -28,6 +28,9 @@ def with_sampling(**values: Any) -> str:
 
 CHANGES = {
     "benchmark": with_spec(benchmark="cmmlu"),
+    "question file": with_spec(name="mine"),
+    "the exam's own samples": signed(exam=changed(EXAM, samples=10)),
+    "the exam's own sampling": signed(exam=changed(EXAM, sampling=Sampling(temperature=0.2, top_p=0.9))),
     "language": with_spec(language="de"),
     "shots": with_spec(shots=5),
     "chain of thought": with_spec(chain_of_thought=True),
@@ -71,7 +74,7 @@ def test_no_two_changes_look_alike() -> None:
 def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None:
     """A setting that is added later must be added here, and to the signature. (Nobody can set `stop`.)"""
     assert set(ExamSpec.__struct_fields__) == {
-        *("benchmark", "language", "shots", "chain_of_thought", "form", "only"),
+        *("benchmark", "name", "language", "shots", "chain_of_thought", "form", "only"),
         *("limit", "seed", "as_published", "context"),
     }
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}

@@ -4,6 +4,8 @@ How a cell counts. A reply that cannot be read (unparsed, empty, truncated, refu
 denominator, as in the papers; what is not the model's doing (no reply, not graded, no usable gold) is left out of the
 mean, marks the cell as incomplete, and is never a zero. The bounds take the full set as denominator: what the mean
 would be if everything unscored were wrong, and if it were right.
+
+Several answers to a question count as their mean, or as the best of each repeat, as a line says (`Line.attempts`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 from msgspec import Struct
 
+from viva.analysis.attempts import best_of_repeats, drawn
 from viva.analysis.uncertainty import clustered, standard_deviation, stratified, wilson
 from viva.types import OUTCOMES, SCORED, UNANSWERED, Layout, Line, ScoreRow
 
@@ -81,28 +84,44 @@ def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
     return pl.concat(chunks, how="diagonal")
 
 
-class Breakdown:
-    """The scores of one model on one exam, summed up a question, ready for any cell."""
+class _View(Struct, frozen=True):
+    """The answers as they count: one row a counted answer, and summed up a question."""
 
-    def __init__(self, scores: pl.DataFrame) -> None:
-        tags = [name for name in scores.columns if name.startswith("tag:")]
-        outcome = pl.col("outcome").cast(pl.String)
-        unanswered = outcome.is_in(sorted(UNANSWERED))
-        points = pl.when(unanswered).then(0.0).otherwise(pl.col("value").fill_null(0.0))
-        unscored = ~outcome.is_in(sorted(SCORED))
-        marked = scores.with_columns(
-            points=points,
-            answered=(~unanswered).cast(pl.Int32),
-            floor=pl.when(unscored).then(0.0).otherwise(points),
-            ceiling=pl.when(unscored).then(1.0).otherwise(points),
-            fraction=((points != 0.0) & (points != 1.0)).cast(pl.Int32),
-        )
-        self._answers = marked if scores["repeat"].n_unique() > 1 else None
-        self._questions = marked.group_by(["question", *tags], maintain_order=True).agg(
-            pl.len().cast(pl.Int32).alias("n"),
-            pl.col("points", "answered", "floor", "ceiling", "fraction").sum(),
-            *((pl.col("outcome") == name).sum().cast(pl.Int32).alias(f"outcome:{name}") for name in OUTCOMES),
-        )
+    answers: pl.DataFrame
+    questions: pl.DataFrame
+
+
+class Breakdown:
+    """The scores of one model on one exam, summed up a question, ready for any cell.
+
+    `attempts` is what several answers to a question count as, where a line does not say otherwise.
+    """
+
+    def __init__(self, scores: pl.DataFrame, attempts: str = "") -> None:
+        self._tags = [name for name in scores.columns if name.startswith("tag:")]
+        self._repeats = scores["repeat"].n_unique()
+        self._attempts = attempts or "mean"
+        self._marked = _marked(scores)
+        self._several = scores.height > scores.select("question", "repeat").n_unique()
+        self._views: dict[str, _View] = {}
+
+    def _view(self, attempts: str) -> _View:
+        """Made when first asked for: most tables need one only."""
+        if attempts in ("mean", "best") and not self._several:
+            attempts = "mean"
+        if attempts not in self._views:
+            answers = self._marked
+            if attempts == "best":
+                answers = best_of_repeats(answers, self._tags)
+            elif attempts != "mean":
+                answers = drawn(answers, self._tags, attempts)
+            questions = answers.group_by(["question", *self._tags], maintain_order=True).agg(
+                pl.len().cast(pl.Int32).alias("n"),
+                pl.col("points", "answered", "floor", "ceiling", "fraction").sum(),
+                *((pl.col("outcome") == name).sum().cast(pl.Int32).alias(f"outcome:{name}") for name in OUTCOMES),
+            )
+            self._views[attempts] = _View(answers, questions)
+        return self._views[attempts]
 
     def table(self, layout: Layout, exam: str, model: str) -> Table:
         """A layout's cells."""
@@ -120,7 +139,9 @@ class Breakdown:
     def cell(self, *lines: Line) -> Cell:
         """The answers that all `lines` share, averaged as they say."""
         over = next((line.over for line in lines if line.over), "")
-        part = self._part(self._questions, lines)
+        attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
+        view = self._view(attempts)
+        part = self._part(view.questions, lines)
         summed = part.select(
             pl.len().alias("clusters"),
             pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(),
@@ -136,7 +157,8 @@ class Breakdown:
         else:
             mean, low, high = _micro(summed)
             floor, ceiling = summed["floor"] / n, summed["ceiling"] / n
-        sd = self._deviation(self._answers, lines, over) if self._answers is not None and answered else None
+        repeated = self._repeats > 1 and attempts in ("mean", "best") and answered
+        sd = self._deviation(view.answers, lines, over) if repeated else None
         return Cell(n=n, mean=mean, low=low, high=high, floor=floor, ceiling=ceiling, sd=sd, outcomes=outcomes)
 
     def _part(self, data: pl.DataFrame, lines: Sequence[Line]) -> pl.DataFrame:
@@ -154,6 +176,21 @@ class Breakdown:
         if over:
             means = means.group_by("repeat", maintain_order=True).agg(pl.col("points").mean())
         return standard_deviation(means["points"].to_list())
+
+
+def _marked(scores: pl.DataFrame) -> pl.DataFrame:
+    """Every answer with what it counts for."""
+    outcome = pl.col("outcome").cast(pl.String)
+    unanswered = outcome.is_in(sorted(UNANSWERED))
+    points = pl.when(unanswered).then(0.0).otherwise(pl.col("value").fill_null(0.0))
+    unscored = ~outcome.is_in(sorted(SCORED))
+    return scores.with_columns(
+        points=points,
+        answered=(~unanswered).cast(pl.Int32),
+        floor=pl.when(unscored).then(0.0).otherwise(points),
+        ceiling=pl.when(unscored).then(1.0).otherwise(points),
+        fraction=((points != 0.0) & (points != 1.0)).cast(pl.Int32),
+    )
 
 
 def _products() -> tuple[pl.Expr, ...]:

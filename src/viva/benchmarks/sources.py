@@ -12,12 +12,13 @@ from msgspec import Struct, convert
 
 
 class Source(Struct, frozen=True):
-    """One benchmark's files: `files` maps a path below `base` to its SHA-256."""
+    """One benchmark's files: `files` maps a path below `base` to its SHA-256, `names` to the name it gets here."""
 
     base: str
     page: str
     licence: str
     files: dict[str, str]
+    names: dict[str, str] = {}
 
 
 @cache

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from viva.benchmarks import find_benchmark
+from viva.benchmarks import find_benchmark, question_file
 from viva.cli.exams import label, open_exams
 from viva.cli.options import Choice, data_folder, exam_options, pick
-from viva.errors import EXIT_INCOMPLETE, MissingDataError
+from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.prompting import prompt_text
 from viva.reports.text import one_line, visible
 from viva.scorers.golden import phrasings, wrong_answer
@@ -23,14 +24,21 @@ from viva.types import Defect, Exam, Question, Response, Sampling
 @click.argument("benchmark")
 @click.option("--all", "show_all", is_flag=True, help="List every defect, also the many of a kind that were repaired.")
 @exam_options
-def check_command(benchmark: str, show_all: bool, **given: Any) -> int:
+@click.option(
+    "--unsafe-host-execution", is_flag=True, help="Run the examples' programs WITHOUT a sandbox, with all your rights."
+)
+def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, **given: Any) -> int:
     """For every question of BENCHMARK: its gold answer, in several phrasings, must score 1, a wrong one 0, and an empty
     reply must be unscored as empty. Lists the data set's defects. Exit code 3 when a sound question fails.
 
-    All languages are checked unless --language says otherwise.
+    All languages are checked unless --language says otherwise. In place of a benchmark, a question file of your own
+    (NAME.yaml): it is validated, and its example answers must score as it says.
     """
+    choice = pick(Choice, given)
+    if file := question_file(benchmark):
+        return _check_file(file, choice, unsafe=unsafe_host_execution)
     failed = 0
-    for exam in _exams(benchmark, pick(Choice, given)):
+    for exam in _exams(benchmark, choice):
         found = failures(exam)
         failed += len(found)
         unsound = sum(1 for question in exam.questions() if question.answer is None)
@@ -43,11 +51,24 @@ def check_command(benchmark: str, show_all: bool, **given: Any) -> int:
             click.echo(f"  {line}")
         for failure in found[:20]:
             click.echo(f"  FAILED {failure}")
-        verdict = (
-            f"{len(found)} failures" if found else "gold scores 1, wrong scores 0, empty is empty: all as it should be"
-        )
-        click.echo(f"  self-test: {verdict}")
+        verdict = "gold scores 1, wrong scores 0, empty is empty: all as it should be"
+        if set(kinds) == {"free"}:
+            verdict = "every prompt is there, empty is empty (the set holds no gold answers that could be graded)"
+        click.echo(f"  self-test: {f'{len(found)} failures' if found else verdict}")
     return EXIT_INCOMPLETE if failed else 0
+
+
+def _check_file(file: Path, choice: Choice, *, unsafe: bool) -> int:
+    from viva.benchmarks.rubric_exam import RubricExam
+    from viva.cli.checkfile import check_question_file
+
+    exam: Exam | None = None
+    try:
+        exam = open_exams((str(file),), choice)[0][0]
+    except DataError:
+        if not file.is_file():
+            raise
+    return check_question_file(file, exam if isinstance(exam, RubricExam) else None, unsafe=unsafe)
 
 
 def _exams(benchmark: str, choice: Choice) -> Iterator[Exam]:
@@ -93,6 +114,8 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
     empty = exam.score(question, Response(text=" \n"), ())
     if empty.value is not None or empty.outcome != "empty":
         yield f"an empty reply is {empty.outcome}, not empty"
+    if question.kind == "free":
+        return  # what a rubric must give is said by example answers: see checkfile.py
     if question.kind in ("blank", "open"):
         yield from _judged_problems(exam, question)
         return

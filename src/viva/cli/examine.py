@@ -1,30 +1,33 @@
-"""Carry a run through its stages: answers, verdicts, scores, report. `run`, `resume`, `grade` and `score` meet here."""
+"""Carry a run through its stages: answers, executions, verdicts. `run`, `resume`, `grade` and `score` meet here."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from msgspec import Struct
 
+from viva.cli.endings import ending_of_asking, ending_of_running
 from viva.cli.exams import data_notes, label, reopen
 from viva.cli.options import Limits, per_provider
 from viva.cli.progress import Progress
-from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out, disk_full
+from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget, Price, list_price
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.limits import Adaptive, Ceiling, Fixed, Pace, Policy
-from viva.engine.stages import Bench, Sitting, answers_wanted, verdicts_wanted
-from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
+from viva.engine.programs import program_key, run_programs
+from viva.engine.stages import Bench, Sitting, answers_wanted, programs_wanted, verdicts_wanted
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.models import Endpoint, connect
-from viva.reports.text import visible
-from viva.types import Exam, Model
+from viva.types import Exam, Model, Sandbox
 
 
 class Examination(Struct, kw_only=True):
@@ -40,6 +43,11 @@ class Examination(Struct, kw_only=True):
     def examinees(self) -> list[Model]:
         """Every examined model once."""
         return list({id(sitting.model): sitting.model for sitting in self.sittings}.values())
+
+    @property
+    def answers_wanted(self) -> int:
+        """How many answers there are to get in all."""
+        return sum(len(sitting.exam) * sitting.samples for sitting in self.sittings)
 
     def notes(self) -> list[str]:
         """What belongs beside the numbers."""
@@ -65,13 +73,13 @@ def prepare(folder: RunFolder, limits: Limits, exams: list[Exam] | None = None) 
             exam,
             label(exam),
             model,
-            record.sampling,
-            record.samples,
+            remembered.sampling or record.sampling,
+            remembered.samples or record.samples,
             record.repeats,
             _price(model, prices),
         )
         for model in models
-        for exam in opened
+        for exam, remembered in zip(opened, record.exams, strict=True)
     ]
     bench: Bench | None = None
     if record.judge:
@@ -132,30 +140,71 @@ def examine(examination: Examination, earlier: list[RunFolder]) -> int:
         stack.callback(answers.close)
         code = _stage(
             examination,
-            "asking",
-            answers,
-            budget,
-            lambda tally: _answer_tasks(examination, answers, _earlier(earlier, "responses", stack), tally),
-            sum(len(sitting.exam) * sitting.samples for sitting in examination.sittings),
+            Stage("asking", answers, budget, examination.answers_wanted),
+            lambda run: _carry_out(
+                run, _answer_tasks(examination, answers, _earlier(earlier, "responses", stack), run.tally), limits
+            ),
             examination.examinees,
         )
+        if code in (EXIT_OK, EXIT_INCOMPLETE):
+            code = _programs(examination, answers, earlier, stack) or code
         bench = examination.bench
         if bench and code in (EXIT_OK, EXIT_INCOMPLETE):
             verdicts = folder.journal("annotations")
             stack.callback(verdicts.close)
             judged = _stage(
                 examination,
-                "judging",
-                verdicts,
-                budget,
-                lambda tally: _verdict_tasks(
-                    examination, bench, answers, verdicts, _earlier(earlier, "annotations", stack), tally
+                Stage("judging", verdicts, budget, _judgements_wanted(examination, bench, answers)),
+                lambda run: _carry_out(
+                    run,
+                    _verdict_tasks(
+                        examination, bench, answers, verdicts, _earlier(earlier, "annotations", stack), run.tally
+                    ),
+                    limits,
                 ),
-                _judgements_wanted(examination, bench, answers),
                 [bench.model],
             )
             code = judged or code
     return code
+
+
+def _programs(examination: Examination, answers: Journal, earlier: list[RunFolder], stack: ExitStack) -> int:
+    """Run the programs that the answers hold, where an exam has any."""
+    wanted = _programs_wanted(examination, answers)
+    if not wanted:
+        return EXIT_OK
+    from viva.sandbox import Sandbox as Bubble
+
+    try:
+        sandbox = Bubble(unsafe_host_execution=examination.limits.unsafe_host_execution)
+    except VivaError as problem:  # the answers are kept, and can be graded where there is a sandbox
+        print(f"viva: {wanted:,} programs were not run: {problem}", file=sys.stderr)
+        return EXIT_INCOMPLETE
+    journal = examination.folder.journal("executions")
+    stack.callback(journal.close)
+
+    async def work(run: Run) -> None:
+        old = _earlier(earlier, "executions", stack)
+        asked: set[bytes] = set()
+        programs = itertools.chain.from_iterable(
+            programs_wanted(sitting, answers, journal, old, run.tally, asked) for sitting in examination.sittings
+        )
+        await run_programs(run, sandbox, programs, os.cpu_count() or 1)
+
+    return _stage(examination, Stage("running", journal, Budget(), wanted, ending_of_running), work, [sandbox])
+
+
+def _programs_wanted(examination: Examination, answers: Journal) -> int:
+    """How many different programs there are to run, for the progress line."""
+    return len(
+        {
+            program_key(request)
+            for sitting in examination.sittings
+            for question, _, entry in sitting.answers(answers)
+            if question.kind == "free" and entry and not entry.error
+            for request in sitting.exam.executions(question, entry.response())
+        }
+    )
 
 
 def _earlier(folders: list[RunFolder], stage: str, stack: ExitStack) -> list[tuple[str, Journal]]:
@@ -206,44 +255,54 @@ def _judgements_wanted(examination: Examination, bench: Bench, answers: Journal)
     keys: set[bytes] = set()
     for sitting in examination.sittings:
         for question, _, entry in sitting.answers(answers):
-            if question.kind in ("blank", "open") and entry and not entry.error:
+            if question.kind not in ("choice", "truth") and entry and not entry.error:
                 keys.update(key for key, _ in bench.requests(sitting, question, entry.response()))
     return len(keys)
 
 
+class Stage(Struct, frozen=True):
+    """What a stage is called, where it writes, what it may spend, how much there is to do, what is said at its end."""
+
+    name: str
+    journal: Journal
+    budget: Budget
+    total: int
+    ending: Callable[[Run, Path, int], int] = ending_of_asking
+
+
+async def _carry_out(run: Run, tasks: Tasks, limits: Limits) -> None:
+    await carry_out(run, {lane: _plan(lane, found, limits) for lane, found in tasks.items()})
+
+
 def _stage(
     examination: Examination,
-    name: str,
-    journal: Journal,
-    budget: Budget,
-    tasks: Callable[[Tally], Tasks],
-    total: int,
-    models: list[Model],
+    stage: Stage,
+    work: Callable[[Run], Coroutine[None, None, None]],
+    used: Sequence[Model | Sandbox],
 ) -> int:
     limits = examination.limits
-    tally = Tally(total=total)
+    tally = Tally(total=stage.total)
     policy = Policy(attempt=limits.timeout, question=limits.question_timeout, attempts=limits.attempts)
 
-    async def work() -> Run:
-        run = Run(journal, budget, policy, tally)
-        progress = Progress(limits.progress, name, tally)
-        lanes = {lane: _plan(lane, found, limits) for lane, found in tasks(tally).items()}
+    async def watched() -> Run:
+        run = Run(stage.journal, stage.budget, policy, tally)
+        progress = Progress(limits.progress, stage.name, tally)
         shown = asyncio.create_task(progress.show())
-        asking = asyncio.create_task(carry_out(run, lanes))
-        _listen(run, asking)
+        working = asyncio.create_task(work(run))
+        _listen(run, working)
         try:
-            await asking
+            await working
         except asyncio.CancelledError:
             run.finish("interrupted")
         finally:
             shown.cancel()
-            for model in models:
-                await model.close()
+            for one in used:
+                await one.close()
             progress.close()
         return run
 
-    run = asyncio.run(work())
-    return _verdict_on(run, examination.folder.path, tally)
+    run = asyncio.run(watched())
+    return stage.ending(run, examination.folder.path, stage.total)
 
 
 def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
@@ -294,32 +353,3 @@ def _listen(run: Run, asking: asyncio.Task[None]) -> None:
 
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, interrupt)
-
-
-def _verdict_on(run: Run, path: Path, tally: Tally) -> int:
-    resume = f"viva resume {path}"
-    for model, why in run.refused.items():
-        print(visible(f"viva: {model} was given up: {why}"), file=sys.stderr)
-    if run.stop == "disk":
-        raise disk_full(run)
-    missing = tally.total - tally.answered - tally.kept
-    if run.stop == "interrupted":
-        print(f"viva: interrupted, {missing:,} not answered yet; go on with: {resume}", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    if run.stop == "budget":
-        print(
-            f"viva: the limit of this run is reached, {missing:,} not answered yet; go on with: {resume}",
-            file=sys.stderr,
-        )
-        return EXIT_INCOMPLETE
-    if run.refused:
-        print(f"viva: {missing:,} not answered; mend that, then: {resume}", file=sys.stderr)
-        return EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
-    if missing > 0 and all(name == "missing" for name in tally.failures):
-        print(visible(f"viva: {missing:,} questions have no answer in the file ({tally.last_error})"), file=sys.stderr)
-        return EXIT_INCOMPLETE
-    if missing > 0:
-        last = f" (last error: {tally.last_error})" if tally.last_error else ""
-        print(visible(f"viva: {missing:,} not answered{last}; try those again with: {resume}"), file=sys.stderr)
-        return EXIT_INCOMPLETE
-    return EXIT_OK

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from viva.benchmarks import BENCHMARKS, find_benchmark
+import msgspec
+
+from viva.benchmarks import BENCHMARKS, OWN, find_benchmark, question_file
 from viva.cli.options import Choice, data_folder, specs
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
@@ -19,15 +21,17 @@ def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, 
     templates = _templates(choice.prompts, names)
     opened: list[tuple[Exam, Path | None]] = []
     for name in names:
-        benchmark = find_benchmark(name)
-        data = data_folder(choice, name)
+        own = question_file(name)
+        benchmark = find_benchmark(OWN if own else name)
+        data = own or data_folder(choice, name)
         supported = benchmark.about.languages
         named = {part.strip() for given in choice.language for part in given.split(",") if part.strip()}
         if len(names) == 1 and named - set(supported) - {"all"}:
             wrong = sorted(named - set(supported))[0]
             raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
-        for spec in specs(choice, name, supported):
-            exam = benchmark.open(spec, data, templates.get(name))
+        for spec in specs(choice, benchmark.about.name, supported):
+            own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
+            exam = benchmark.open(own_spec, data, templates.get(name))
             if len(exam) == 0:
                 raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
             opened.append((exam, data.resolve() if data else None))
@@ -65,8 +69,8 @@ def reopen(record: ExamRecord) -> Exam:
 
 
 def label(exam: Exam) -> str:
-    """How a run calls an exam: benchmark and language."""
-    return f"{exam.spec.benchmark}-{exam.spec.language}"
+    """How a run calls an exam: benchmark and language, or the question file."""
+    return exam.spec.name or f"{exam.spec.benchmark}-{exam.spec.language}"
 
 
 def remember(exam: Exam, data: Path | None) -> ExamRecord:

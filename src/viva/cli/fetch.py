@@ -36,7 +36,7 @@ async def _fetch(source: Source, base: str, folder: Path) -> None:
 
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120), trust_env=True) as session:
         for path, sha256 in source.files.items():
-            place = folder / path
+            place = folder / source.names.get(path, path)
             if place.exists() and intact(place.read_bytes(), sha256):
                 continue
             try:
@@ -56,7 +56,7 @@ async def _fetch(source: Source, base: str, folder: Path) -> None:
 
 
 def _by_hand(source: Source, address: str, why: str) -> str:
-    first = next(iter(source.files))
+    first = next(source.names.get(path, path) for path in source.files)
     return (
         f"cannot fetch {address}: {why}. By hand: get the files from {source.page} on a machine with access, keep "
         f"their names (such as {first}), and point --data or VIVA_DATA at the folder"

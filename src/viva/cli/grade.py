@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from viva import __version__
+from viva.benchmarks import find_benchmark
 from viva.cli.examine import examine, prepare
 from viva.cli.exams import open_exams, remember
 from viva.cli.options import (
@@ -64,8 +65,9 @@ from viva.types import Exam, Sampling, ScoreRow
 def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: Path | None, **given: Any) -> int:
     """Grade the ANSWERS to BENCHMARK's questions in a file: JSONL or CSV rows of `question` (id), `sample`, `text`.
 
-    Ids are those of the published files (CS-Bench: ID; CMMLU: subject/row, counted from 0, as in agronomy/0). Without
-    --language, CS-Bench is graded in the language that the ids belong to. Questions without an answer count as missing.
+    Also gzipped, or a folder of text files (ID/SAMPLE.txt or ID_SAMPLE.txt). Ids are those of the published files
+    (CS-Bench: ID; CMMLU: subject/row, counted from 0, as in agronomy/0; InfiBench: 0-0-1). Without --language, CS-Bench
+    is graded in the language that the ids belong to. Questions without an answer count as missing.
     """
     check_writable(scores)
     choice = pick(Choice, given)
@@ -77,6 +79,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
     exams = [exam for exam, _ in opened]
     _refuse_strangers(replay, exams, answers, limited=choice.limit is not None or bool(choice.only))
     judging = pick(Grading, given)
+    samples, repeats = _repeats(replay.samples, exams)
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -85,7 +88,8 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
         models=[ModelRecord(name=f"replay/{answers.resolve()}")],
         judge=judge_record(judging, judging.judge_base_url, judging.judge_key_env),
         judge_samples=judging.judge_samples,
-        samples=replay.samples,
+        samples=samples,
+        repeats=repeats,
         seed=choice.seed or 0,
         sampling=Sampling(),
     )
@@ -100,20 +104,32 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
         examination.folder.unlock()
     print_report(report, output)
     if scores:
-        emit(scores_csv(read_scores(examination.folder)), scores)
+        emit(scores_csv(read_scores(examination.folder), replay.question_column), scores)
     return code
 
 
-def scores_csv(rows: Iterable[ScoreRow]) -> str:
-    """A row an answer; the score is empty where an answer is unscored."""
+def _repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
+    """So many answers to a question as samples and repeats: in groups of the size that the paper takes the best of."""
+    group = find_benchmark(exams[0].spec.benchmark).about.draws.samples
+    return (group, -(-answers // group)) if answers > group > 1 else (answers, 1)
+
+
+def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:
+    """A row an answer; the score is empty where an answer is unscored. Scores are exact: they can be compared."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["question", "sample", "score", "outcome", "read", "model"])
+    table.writerow([question_column, "sample", "score", "outcome", "read", "model"])
     for row in rows:
-        score = "" if row.value is None else f"{row.value:g}"
+        score = "" if row.value is None else _exactly(row.value)
         question, answer, model = map(harmless, (row.question, row.answer[:200], row.model))
         table.writerow([question, row.sample, score, row.outcome, answer, model])
     return out.getvalue()
+
+
+def _exactly(value: float) -> str:
+    """As short as it can be without becoming another number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def _language_of(replay: Replay, choice: Choice) -> tuple[str, ...]:

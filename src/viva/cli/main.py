@@ -17,11 +17,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("viva.cli.run", "Go on with a run: ask only what is missing or failed."),
     "score": ("viva.cli.score", "Grade a run again from its files, asking nobody."),
     "grade": ("viva.cli.grade", "Grade answers collected elsewhere."),
+    "reduce": ("viva.cli.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
     "show": ("viva.cli.show", "Show prompt, reply, what was read in it, and the verdict."),
     "prompt": ("viva.cli.prompt", "Show the exact text that a model would be sent."),
     "check": ("viva.cli.check", "Test a data set and its grading with its own gold answers."),
     "extract": ("viva.cli.extract", "Read letters and truth values out of anybody's replies."),
     "list": ("viva.cli.listing", "List benchmarks: formats, languages, counts, licences."),
+    "toolchains": ("viva.cli.toolchains", "Say which programming languages the sandbox can run here."),
     "fetch": ("viva.cli.fetch", "Download a benchmark's published files."),
 }
 

@@ -38,9 +38,9 @@ class Choice(Struct, kw_only=True):
 class Draw(Struct, kw_only=True):
     """How answers are drawn: the options of `sampling_options`."""
 
-    samples: int = 1
+    samples: int | None = None
     repeats: int = 1
-    temperature: str = "0"
+    temperature: str | None = None
     top_p: float | None = None
     max_tokens: int | None = None
 
@@ -57,6 +57,7 @@ class Limits(Struct, kw_only=True):
     max_cost: float | None = None
     price: tuple[str, ...] = ()
     progress: Literal["auto", "live", "plain", "quiet"] = "auto"
+    unsafe_host_execution: bool = False
 
 
 class Grading(Struct, kw_only=True):
@@ -134,7 +135,9 @@ exam_options = _stack(
 )
 
 sampling_options = _stack(
-    click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Answers to each question."),
+    click.option(
+        "--samples", type=click.IntRange(1), help="Answers to each question.  [default: the paper's; mostly 1]"
+    ),
     click.option(
         "--repeats",
         type=click.IntRange(1),
@@ -142,9 +145,11 @@ sampling_options = _stack(
         show_default=True,
         help="Run it so often; the tables show mean ± sd.",
     ),
-    click.option("--temperature", default="0", show_default=True, help="A number, or `server` to send none."),
-    click.option("--top-p", type=click.FloatRange(0, 1), help="Nucleus sampling.  [default: not sent]"),
-    click.option("--max-tokens", type=click.IntRange(1), help="Longest reply.  [default: 2048]"),
+    click.option("--temperature", help="A number, or `server` to send none.  [default: the paper's; mostly 0]"),
+    click.option(
+        "--top-p", type=click.FloatRange(0, 1), help="Nucleus sampling.  [default: the paper's; mostly not sent]"
+    ),
+    click.option("--max-tokens", type=click.IntRange(1), help="Longest reply.  [default: the paper's; mostly 2048]"),
 )
 
 engine_options = _stack(
@@ -182,6 +187,12 @@ engine_options = _stack(
         default="auto",
         show_default=True,
         help="A live line, plain lines for logs, or nothing.",
+    ),
+    click.option(
+        "--unsafe-host-execution",
+        is_flag=True,
+        help="Run programs that models wrote WITHOUT a sandbox, with all your rights: they can read, send and delete "
+        "whatever you can.",
     ),
 )
 
@@ -239,19 +250,25 @@ def specs(choice: Choice, benchmark: str, supported: tuple[Language, ...]) -> li
     ]
 
 
-def sampling(draw: Draw, seed: int | None) -> Sampling:
-    """The sampling that `draw` describes. Raises VivaError for a temperature that is none."""
-    temperature: float | None = None
-    if draw.temperature not in ("server", "none"):
+def sampling(draw: Draw, seed: int | None, paper: Sampling | None = None) -> Sampling:
+    """The sampling that `draw` describes, and the paper's where it says nothing.
+
+    Raises VivaError for a temperature that is none.
+    """
+    paper = paper or Sampling()
+    temperature = paper.temperature
+    if draw.temperature in ("server", "none"):
+        temperature = None
+    elif draw.temperature is not None:
         try:
             temperature = float(draw.temperature)
         except ValueError:
             temperature = -1.0
         if not 0 <= temperature <= 10:
             raise VivaError(f"--temperature {draw.temperature!r} is neither a number from 0 on nor `server`")
-    return Sampling(
-        temperature=temperature, top_p=draw.top_p, max_tokens=draw.max_tokens or Sampling().max_tokens, seed=seed
-    )
+    # The paper's nucleus belongs to the paper's temperature: with another one it is not sent unless asked for.
+    top_p = draw.top_p if draw.top_p is not None or draw.temperature is not None else paper.top_p
+    return Sampling(temperature=temperature, top_p=top_p, max_tokens=draw.max_tokens or paper.max_tokens, seed=seed)
 
 
 def per_provider(values: tuple[str, ...], option: str) -> dict[str, str]:

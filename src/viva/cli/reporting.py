@@ -13,7 +13,7 @@ import msgspec
 from viva.cli.examine import Examination
 from viva.cli.options import Output
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
-from viva.engine.stages import Sitting, scores
+from viva.engine.stages import Evidence, Sitting, scores
 from viva.errors import StorageError, VivaError
 from viva.reports.result import Report, Result, signature
 from viva.types import ScoreRow
@@ -29,9 +29,12 @@ def grade_run(examination: Examination, output: Output) -> Report:
         stack.callback(answers.close)
         verdicts = folder.journal("annotations", write=False)
         stack.callback(verdicts.close)
+        executions = folder.journal("executions", write=False)
+        stack.callback(executions.close)
+        evidence = Evidence(examination.bench, verdicts, executions)
         write = stack.enter_context(_scores_file(folder))
         for sitting in examination.sittings:
-            rows = scores(sitting, answers, examination.bench, verdicts)
+            rows = scores(sitting, answers, evidence)
             results.append(_result(sitting, _written(rows, write), output, record, remembered[id(sitting.exam)]))
     return Report(run=str(folder.path), results=tuple(results), notes=tuple(examination.notes()))
 
@@ -39,7 +42,7 @@ def grade_run(examination: Examination, output: Output) -> Report:
 def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, record: RunRecord, exam: ExamRecord) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
 
-    breakdown = Breakdown(frame(rows))
+    breakdown = Breakdown(frame(rows), sitting.exam.headline().attempts)
     short = output.format == "terminal" and not output.all
     layouts = [layout for layout in sitting.exam.layouts() if not (layout.detail and short)]
     return Result(

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from viva import __version__
+from viva.benchmarks import find_benchmark
 from viva.cli.examine import Examination, earlier_runs, examine, prepare
 from viva.cli.exams import open_exams, remember
 from viva.cli.options import (
@@ -27,7 +29,7 @@ from viva.cli.options import (
     sampling_options,
 )
 from viva.cli.reporting import check_writable, grade_run, print_report
-from viva.engine.folder import ModelRecord, RunFolder, RunRecord, find_run, new_run_path
+from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import VivaError
 from viva.types import Exam
 
@@ -65,7 +67,8 @@ from viva.types import Exam
 )
 @report_options
 def run_command(**given: Any) -> int:
-    """Ask models the questions of BENCHMARKS (csbench, cmmlu), grade the answers, print the tables.
+    """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, or a question file of your own: NAME.yaml),
+    grade the answers, print the tables.
 
     Everything asked and answered is kept in a run folder; `viva resume` goes on with it after any interruption.
 
@@ -84,16 +87,17 @@ def run_command(**given: Any) -> int:
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
-        exams=[remember(exam, data) for exam, data in opened],
+        exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in opened],
         models=[model_record(name, given["base_url"], given["api_key_env"]) for name in dict.fromkeys(given["models"])],
         judge=judge_record(judging, given["base_url"], given["api_key_env"], given["models"]),
         judge_samples=judging.judge_samples,
-        samples=draw.samples,
+        samples=draw.samples or 1,
         repeats=draw.repeats,
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
-    path = given["run_path"] or new_run_path(Path("runs"), "-".join([*dict.fromkeys(given["benchmarks"])]))
+    names = dict.fromkeys(Path(name).stem for name in given["benchmarks"])
+    path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
     examination = prepare(RunFolder(path, record), limits, exams)
     if given["estimate"]:
@@ -130,6 +134,17 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     earlier = earlier_runs(reuse)
     folder.lock()
     return _finish(examination, earlier, output)
+
+
+def drawn(exam: ExamRecord, draw: Draw, seed: int | None) -> ExamRecord:
+    """The exam with its paper's way of drawing answers, where the user did not say another and it is not the usual."""
+    paper = find_benchmark(exam.spec.benchmark).about.draws
+    own = sampling(draw, seed, paper.sampling)
+    return msgspec.structs.replace(
+        exam,
+        samples=paper.samples if draw.samples is None and paper.samples != 1 else None,
+        sampling=own if own != sampling(draw, seed) else None,
+    )
 
 
 def _finish(examination: Examination, earlier: list[RunFolder], output: Output) -> int:

@@ -11,7 +11,7 @@ import click
 from viva.cli.examine import Examination, prepare
 from viva.cli.options import Limits
 from viva.engine.folder import RunFolder, find_run
-from viva.engine.stages import NOT_ASKED, verdict_texts
+from viva.engine.stages import NOT_ASKED, Evidence
 from viva.errors import VivaError
 from viva.prompting import prompt_text
 from viva.reports.text import visible
@@ -67,17 +67,17 @@ def _answers(
     stack: ExitStack,
     prompts: bool,
 ) -> Iterator[tuple[str, str, Score, Question]]:
-    answers = examination.folder.journal("responses")
-    verdicts = examination.folder.journal("annotations")
-    stack.callback(answers.close)
-    stack.callback(verdicts.close)
+    answers, verdicts, executions = map(examination.folder.journal, ("responses", "annotations", "executions"))
+    for journal in (answers, verdicts, executions):
+        stack.callback(journal.close)
+    evidence = Evidence(examination.bench, verdicts, executions)
     for sitting in examination.sittings:
         for question in sitting.exam.questions():
             for key, request in sitting.requests(question):
                 entry = answers.read(key)
                 response = entry.response() if entry else NOT_ASKED
-                replies = verdict_texts(sitting, question, response, examination.bench, verdicts)
-                score = sitting.exam.score(question, response, replies)
+                replies = evidence.verdicts_on(sitting, question, response)
+                score = evidence.score(sitting, question, response)
                 whose = f"{sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}"
                 lines = [visible(f"=== {whose}: {score.outcome}")]
                 if prompts:
@@ -92,5 +92,8 @@ def _answers(
                     f"--- read: {visible(score.answer, limit=200) or '–'}   gold: {visible(question.answer or '–')}"
                 )
                 lines.append(f"--- why: {visible(score.explanation, limit=1000)}")
+                for execution in evidence.executions_of(sitting, question, response):
+                    said = f"{execution.verdict}: {execution.detail}" if execution else "not run yet"
+                    lines.append(f"--- program: {visible(said, limit=2000)}")
                 lines += [f"--- judge: {visible(reply, limit=2000)}" for reply in replies]
                 yield "\n".join(lines) + "\n", sitting.model.name, score, question

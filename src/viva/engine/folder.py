@@ -2,6 +2,7 @@
 
 run.json          what was asked: exams, models, sampling, data fingerprints, prompts, versions
 responses.jsonl   the examinees' replies
+executions.jsonl  how their programs fared in the sandbox
 annotations.jsonl the judge's replies
 scores.jsonl      a row an answer, made anew by every scoring
 """
@@ -28,7 +29,10 @@ FORMAT = 1
 
 
 class ExamRecord(Struct, kw_only=True):
-    """An exam as run.json remembers it. `data` is None for the bundled sample."""
+    """An exam as run.json remembers it. `data` is None for the bundled sample.
+
+    `samples` and `sampling` are set where they differ from the run's: every paper draws answers in its own way.
+    """
 
     spec: ExamSpec
     data: str | None
@@ -36,6 +40,8 @@ class ExamRecord(Struct, kw_only=True):
     questions: int
     version: str
     templates: dict[str, Any]
+    samples: int | None = None
+    sampling: Sampling | None = None
 
 
 class ModelRecord(Struct, kw_only=True):
@@ -132,7 +138,7 @@ class RunFolder:
         return self._lock >= 0
 
     def journal(self, stage: str, *, write: bool = True) -> Journal:
-        """The journal of a stage ("responses" or "annotations"); writable only under the lock."""
+        """The journal of a stage ("responses", "executions" or "annotations"); writable only under the lock."""
         return Journal(self.path / f"{stage}.jsonl", write=write and self.writable)
 
     def unlock(self) -> None:

@@ -1,4 +1,4 @@
-"""The stages of a run, each from the files of the one before: answers, verdicts, scores.
+"""The stages of a run, each from the files of the one before: answers, executions, verdicts, scores.
 
 A stage is an iterator: it renders one request at a time, skips what the journal holds, and takes over what an earlier
 run answered. Nothing here waits or sends; `asking.carry_out` does.
@@ -15,7 +15,8 @@ from viva.engine.asking import Tally, Task
 from viva.engine.budget import Price
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
-from viva.types import Exam, Failure, Generate, Model, Question, Response, Sampling, ScoreRow
+from viva.engine.programs import Program, program_key, read_execution
+from viva.types import Exam, Execution, Failure, Generate, Model, Question, Response, Sampling, Score, ScoreRow
 
 DIGEST = 16
 _SHOWN = 2000
@@ -120,6 +121,28 @@ def verdicts_wanted(
             yield Task(key, benchmark, request, bench.model, bench.price, _reader(sitting.exam, question))
 
 
+def programs_wanted(
+    sitting: Sitting,
+    answers: Journal,
+    journal: Journal,
+    earlier: Sequence[tuple[str, Journal]],
+    tally: Tally,
+    asked: set[bytes],
+) -> Iterator[Program]:
+    """The programs of one sitting's answers that nobody has run yet. `asked` collects their keys over all sittings."""
+    benchmark = sitting.exam.spec.benchmark
+    for question, _, entry in sitting.answers(answers):
+        if entry is None or entry.error:
+            continue
+        for request in sitting.exam.executions(question, entry.response()):
+            key = program_key(request)
+            if key in asked:
+                continue
+            asked.add(key)
+            if not _kept(key, journal, earlier, tally):
+                yield Program(key, benchmark, sitting.model.name, request)
+
+
 def _reader(exam: Exam, question: Question) -> Callable[[str], bool]:
     return lambda verdict: exam.readable(question, verdict)
 
@@ -138,12 +161,41 @@ def _kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], 
     return False
 
 
-def scores(sitting: Sitting, answers: Journal, bench: Bench | None, verdicts: Journal | None) -> Iterator[ScoreRow]:
+class Evidence(Struct):
+    """What was found out about a run's answers: the journals of judge and sandbox, as far as there are any."""
+
+    bench: Bench | None = None
+    verdicts: Journal | None = None
+    executions: Journal | None = None
+
+    def verdicts_on(self, sitting: Sitting, question: Question, response: Response) -> list[str]:
+        """The judge's replies about one answer."""
+        if self.bench is None or self.verdicts is None or response.error:
+            return []
+        found = [self.verdicts.read(key) for key, _ in self.bench.requests(sitting, question, response)]
+        return [entry.text for entry in found if entry]
+
+    def executions_of(self, sitting: Sitting, question: Question, response: Response) -> list[Execution | None]:
+        """How the programs of one answer fared, in the order of `Exam.executions`."""
+        if self.executions is None or response.error:
+            return []
+        journal = self.executions
+        return [
+            read_execution(journal.read(program_key(request)))
+            for request in sitting.exam.executions(question, response)
+        ]
+
+    def score(self, sitting: Sitting, question: Question, response: Response) -> Score:
+        """The score of one answer."""
+        verdicts = self.verdicts_on(sitting, question, response)
+        return sitting.exam.score(question, response, verdicts, self.executions_of(sitting, question, response))
+
+
+def scores(sitting: Sitting, answers: Journal, evidence: Evidence) -> Iterator[ScoreRow]:
     """The score of every answer of a sitting, from the journals alone. An answer that is not there is an error."""
     exam = sitting.exam
     for question, sample, entry in sitting.answers(answers):
-        response = entry.response() if entry else NOT_ASKED
-        score = exam.score(question, response, verdict_texts(sitting, question, response, bench, verdicts))
+        score = evidence.score(sitting, question, entry.response() if entry else NOT_ASKED)
         yield ScoreRow(
             benchmark=exam.spec.benchmark,
             exam=sitting.label,
@@ -157,13 +209,3 @@ def scores(sitting: Sitting, answers: Journal, bench: Bench | None, verdicts: Jo
             explanation=score.explanation[:_SHOWN],
             tags=question.tags,
         )
-
-
-def verdict_texts(
-    sitting: Sitting, question: Question, response: Response, bench: Bench | None, verdicts: Journal | None
-) -> list[str]:
-    """The judge's replies about one answer, as far as there are any."""
-    if bench is None or verdicts is None or response.error:
-        return []
-    found = [verdicts.read(key) for key, _ in bench.requests(sitting, question, response)]
-    return [entry.text for entry in found if entry]

@@ -2,7 +2,8 @@
 
 baseline/random draws one of the legal answers (1/4 on four options, 1/2 on assertions), reproducibly by seed, question
 and sample; baseline/first and baseline/last take the first and the last; baseline/longest the longest option;
-baseline/silent says nothing. Where there is nothing to choose from (blanks, open questions) they say they do not know.
+baseline/silent says nothing. On free-form questions they draw from the example answers of the question's author. Where
+there is nothing to choose from (blanks, open questions) they say they do not know.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Answers collected elsewhere, played back as if a model had just given them.
 
-JSONL (also gzipped) or CSV with the columns `question` (or `id`), `text` (or `reply`, `response`, `answer`) and
-optionally `sample` (0 by default), `stop_reason`. Anything else in a row is left alone.
+JSONL or CSV (also gzipped) with the columns `question` (or `id`, `case`), `text` (or `reply`, `response`, `answer`) and
+optionally `sample` (0 by default), `stop_reason`; anything else in a row is left alone. Or a folder of text files, one
+an answer: QUESTION/SAMPLE.txt or QUESTION_SAMPLE.txt (or QUESTION.txt where there is only one).
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from viva.errors import DataError, ModelError
 from viva.models import Endpoint
 from viva.types import Generate, Response, StopReason
 
-_QUESTION = ("question", "question_id", "id", "ID")
-_TEXT = ("text", "reply", "response", "answer", "output")
+_QUESTION = ("question", "question_id", "id", "ID", "case")
+_TEXT = ("text", "reply", "response", "answer", "output", "completion")
 
 
 class Replay:
@@ -31,8 +32,14 @@ class Replay:
     def __init__(self, path: Path) -> None:
         self.name = f"replay/{path.name}"  # not the path: names go into tables and signatures
         self.lane = "replay"
-        content = _read(path)
-        self.answers = dict(_answers(path, content))
+        if path.is_dir():
+            self.answers, content = _folder(path)
+            self.question_column = "question"
+        else:
+            content = _read(path)
+            rows = list(_answers(path, content))
+            self.question_column = rows[0][0] if rows else "question"
+            self.answers = {key: answer for _, key, answer in rows if answer is not None}
         if not self.answers:
             raise DataError(f"the answer file {path} holds no answers")
         self.identity: Mapping[str, str] = {
@@ -69,7 +76,36 @@ def _read(path: Path) -> bytes:
         raise DataError(f"cannot read the answer file {path}: {problem}") from None
 
 
-def _answers(path: Path, content: bytes) -> Iterator[tuple[tuple[str, int], Response]]:
+def _folder(folder: Path) -> tuple[dict[tuple[str, int], Response], bytes]:
+    """A folder of text files, read as UTF-8 with whatever line ends, and not trimmed; and all of it for the hash."""
+    answers: dict[tuple[str, int], Response] = {}
+    everything = bytearray()
+    for file in sorted(folder.rglob("*.txt")):
+        if not file.is_file() or file.is_symlink():
+            continue
+        question, sample = _named(file.relative_to(folder))
+        if (question, sample) in answers:
+            raise DataError(f"{file}: a second answer to question {question}, sample {sample}")
+        content = _read(file)
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as problem:
+            raise DataError(f"{file} is not UTF-8: {problem}") from None
+        answers[question, sample] = Response(text=text.replace("\r\n", "\n").replace("\r", "\n"))
+        everything += f"{question}\0{sample}\0{len(content)}\0".encode() + content
+    return answers, bytes(everything)
+
+
+def _named(path: Path) -> tuple[str, int]:
+    """`q/3.txt`, `q/answer_3.txt`, `q_3.txt` → ("q", 3); `q.txt` → ("q", 0)."""
+    stem, _, number = path.stem.rpartition("_")
+    if len(path.parts) > 1:
+        digits = number if number.isdecimal() else path.stem
+        return path.parts[-2], int(digits) if digits.isdecimal() else 0
+    return (stem, int(number)) if stem and number.isdecimal() else (path.stem, 0)
+
+
+def _answers(path: Path, content: bytes) -> Iterator[tuple[str, tuple[str, int], Response | None]]:
     table = path.name.removesuffix(".gz").endswith(".csv")
     seen: set[tuple[str, int]] = set()
     for line, row in _csv_rows(path, content) if table else _json_rows(path, content):
@@ -89,8 +125,9 @@ def _answers(path: Path, content: bytes) -> Iterator[tuple[tuple[str, int], Resp
             )
         seen.add(key)
         reason = cast("StopReason", stop if stop in get_args(StopReason) else "other")
-        if text is not None:  # null is how some tools write down a request that failed: no answer, not an empty one
-            yield key, Response(text=str(text), stop_reason=reason)
+        column = next(name for name in _QUESTION if name in row)
+        # null is how some tools write down a request that failed: no answer, not an empty one
+        yield column, key, None if text is None else Response(text=str(text), stop_reason=reason)
 
 
 def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:

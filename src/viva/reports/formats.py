@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid, Report, footnotes, grid, side_by_side, summary
-from viva.reports.text import harmless, latex, markdown, visible
+from viva.reports.text import harmless
 from viva.types import OUTCOMES
 
 LEGEND = (
@@ -34,56 +35,18 @@ def _closing(report: Report) -> list[str]:
 
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
-    """Tables for a terminal. Model text reaches it only through `visible`, never as markup."""
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=width or 200,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        highlight=False,
-    )
-    for found in _grids(report, details=details):
-        table = RichTable(title=Text(visible(found.title)), title_justify="left", title_style="bold")
-        for index, name in enumerate(found.header):
-            words = name in ("outcomes", "model", "exam") or index == 0
-            table.add_column(Text(name), justify="left" if words else "right", overflow="fold")
-        for row in found.rows:
-            table.add_row(*(Text(visible(value)) for value in row))
-        console.print(table)
-    for line in _closing(report):
-        console.print(Text(visible(line)), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    """Tables for a terminal."""
+    return grids_terminal(_grids(report, details=details), _closing(report), width=width, colour=colour)
 
 
 def as_markdown(report: Report) -> str:
     """Markdown tables."""
-    lines: list[str] = []
-    for found in _grids(report, details=True):
-        lines += [f"### {markdown(found.title)}", ""]
-        lines.append("| " + " | ".join(map(markdown, found.header)) + " |")
-        lines.append("|" + "|".join("---" if index == 0 else "---:" for index in range(len(found.header))) + "|")
-        lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in found.rows]
-        lines.append("")
-    lines += [f"- {markdown(line)}" for line in _closing(report)]
-    return "\n".join(lines) + "\n"
+    return grids_markdown(_grids(report, details=True), _closing(report))
 
 
 def as_latex(report: Report) -> str:
     """LaTeX tables (booktabs)."""
-    lines: list[str] = ["% needs \\usepackage{booktabs}"]
-    for found in _grids(report, details=True):
-        lines += [r"\begin{table}", rf"\caption{{{latex(found.title)}}}"]
-        lines += [rf"\begin{{tabular}}{{l{'r' * (len(found.header) - 1)}}}", r"\toprule"]
-        lines += [" & ".join(map(latex, found.header)) + r" \\", r"\midrule"]
-        lines += [" & ".join(map(latex, row)) + r" \\" for row in found.rows]
-        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
-    lines += [f"% {' '.join(visible(line).split())}" for line in _closing(report)]
-    return "\n".join(lines) + "\n"
+    return grids_latex(_grids(report, details=True), _closing(report))
 
 
 def as_csv(report: Report) -> str:

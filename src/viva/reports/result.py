@@ -40,10 +40,10 @@ class Report(Struct, frozen=True, kw_only=True):
 def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
     """What produced a number, in one line: everything that, changed, could change it (after sacreBLEU)."""
     spec = exam.spec
-    sampling = record.sampling
+    sampling = exam.sampling or record.sampling
     prompts = hashlib.sha256(msgspec.json.encode(exam.templates, order="deterministic")).hexdigest()[:8]
     parts = {
-        "benchmark": f"{spec.benchmark}.{exam.version}",
+        "benchmark": f"{spec.benchmark}.{exam.version}" + (f".{spec.name}" if spec.name else ""),
         "lang": spec.language,
         "shots": spec.shots,
         "cot": "yes" if spec.chain_of_thought else "no",
@@ -56,7 +56,7 @@ def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),
         "model": model,
         "judge": f"{record.judge.name}x{record.judge_samples}" if record.judge else "none",
-        "samples": f"{record.samples}x{record.repeats}",
+        "samples": f"{exam.samples or record.samples}x{record.repeats}",
         "temp": "server" if sampling.temperature is None else f"{sampling.temperature:g}",
         "top_p": "server" if sampling.top_p is None else f"{sampling.top_p:g}",
         "max_tokens": sampling.max_tokens or "server",

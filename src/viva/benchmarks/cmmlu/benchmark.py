@@ -30,6 +30,8 @@ from viva.types import (
     About,
     Defect,
     ExamSpec,
+    Execute,
+    Execution,
     Generate,
     Layout,
     Line,
@@ -291,7 +293,17 @@ class CMMLUExam:
         """No judge is asked."""
         return True
 
-    def score(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """Nothing is run: no answer is a program."""
+        return ()
+
+    def score(
+        self,
+        question: Question,
+        response: Response,
+        verdicts: Sequence[str],
+        executions: Sequence[Execution | None] = (),
+    ) -> Score:
         """The letter that the reply commits to, against the gold letter."""
         if response.error:
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")

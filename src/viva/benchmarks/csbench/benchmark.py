@@ -12,7 +12,6 @@ Deviations from the authors' script are listed in README.md beside this file; `-
 
 from __future__ import annotations
 
-import hashlib
 import random
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from viva.benchmarks.csbench import published
 from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
 from viva.benchmarks.sets import fingerprint, locate, spread
 from viva.errors import DataError
-from viva.prompting import Templates, estimate_tokens, fill, prompt_text, read_templates, stops_before
+from viva.prompting import Templates, estimate_tokens, fence, fill, prompt_text, read_templates, stops_before
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.scorers.truth import read_truth
@@ -32,6 +31,8 @@ from viva.scorers.verdict import read_verdict
 from viva.types import (
     About,
     ExamSpec,
+    Execute,
+    Execution,
     Generate,
     Language,
     Layout,
@@ -130,14 +131,11 @@ class CSBenchExam:
             return ()
         if question.answer is None:
             return ()
-        fence = (
-            "=" * 8 + " " + hashlib.sha256(response.text.encode("utf-8", "replace")).hexdigest()[:16] + " " + "=" * 8
-        )
         values = {
             "question": question.text,
             "gold": question.answer,
             "answer": response.text.strip(),
-            "fence": fence,
+            "fence": fence(response.text),
         }
         section = f"judge.{self.spec.language}.{question.kind}"
         prompt = (
@@ -153,7 +151,17 @@ class CSBenchExam:
         """Whether a judge's reply holds a verdict; one that does not is asked for again."""
         return self._verdict(question, verdict) is not None
 
-    def score(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """Nothing is run: no answer is a program."""
+        return ()
+
+    def score(
+        self,
+        question: Question,
+        response: Response,
+        verdicts: Sequence[str],
+        executions: Sequence[Execution | None] = (),
+    ) -> Score:
         """Letter and truth value by rule, blanks and open-ended by the judge's verdicts (their mean)."""
         if response.error:
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")

@@ -1,0 +1,161 @@
+"""What is graded: the published answers and programs, and made-up ones where none were published."""
+
+import gzip
+import itertools
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from viva.benchmarks.infibench.benchmark import InfiBench
+from viva.benchmarks.infibench.loading import read_cases
+from viva.benchmarks.rubric_exam import RubricExam
+from viva.scorers.rubric.code import default_seconds
+from viva.types import ExamSpec, Execute, Question, Response
+
+T = TypeVar("T")
+HERE = Path(__file__).parent
+ANSWERS = "responses_gpt-4.jsonl.gz"
+PROGRAMS = "unit_programs_gpt-4.jsonl.gz"
+METRICS = ("keywords", "blank_filling", "similarity", "unit_test")
+# 107 questions of the development generation have no unit test; 30 answers each. Its customized one is a keyword here.
+MIX = {"keywords": 2130, "blank_filling": 540, "similarity": 540}
+COMMENT = {"python": "#", "r": "#", "ruby": "#"}
+# A program that mentions one of these is run in the sandbox only.
+RISKY = ("pip", "requests.get", "os.system", "subprocess", "socket", "child_process", "urllib", "download", "system(")
+RISKY_FILES = ("rmtree", "os.remove", "unlink", "os.kill", "fork")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to one question."""
+
+    question: Question
+    response: Response
+    sample: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that passes its test. `name` tells it apart within its language."""
+
+    language: str
+    name: str
+    program: str
+    test: str
+    seconds: float
+
+    @property
+    def whole(self) -> str:
+        """As the authors' grader ran it."""
+        return f"{self.program}\n{self.test}" if self.test else self.program
+
+    def request(self, *, proved: bool) -> Execute:
+        """For the sandbox: as published, or with the proof that the test ran to its end."""
+        return Execute(
+            question=self.name,
+            sample=0,
+            language=self.language,
+            program=self.program if proved else self.whole,
+            test=self.test if proved else "",
+            seconds=self.seconds,
+            proof="completion" if proved else "exit",
+        )
+
+
+def data_folder(given: Path | None) -> Path:
+    """The folder of the published files: --data, VIVA_DATA, or the one beside the repository."""
+    named = os.environ.get("VIVA_DATA")
+    folder = given or (Path(named) if named else HERE.parent.parent / "shared" / "data" / "infibench")
+    return folder / "infibench" if (folder / "infibench").is_dir() else folder
+
+
+def open_exam(data: Path, *, published: bool) -> RubricExam:
+    """InfiBench as `viva grade` opens it."""
+    return InfiBench().open(ExamSpec(benchmark="infibench", as_published=published), data, None)
+
+
+def read_answers(data: Path, exam: RubricExam, copies: int, limit: int | None) -> dict[str, list[Answer]]:
+    """The published answers by what grades them, `copies` times over, samples numbered on; `limit` of each metric.
+
+    No answer to a question graded by similarity is published: those get texts that answer other questions.
+    """
+    questions = {question.id: question for question in exam.questions()}
+    rows = list(_lines(data / ANSWERS))
+    samples = 1 + max(row["sample"] for row in rows)
+    found: dict[str, list[Answer]] = {metric: [] for metric in METRICS}
+    for row in rows:
+        question = questions[row["case"]]
+        metric = "unit_test" if "unit_test" in question.tags["metric"] else question.tags["metric"]
+        found[metric].append(Answer(question, Response(text=row["text"]), row["sample"]))
+    asked = [question for question in questions.values() if question.tags["metric"] == "similarity"]
+    texts = itertools.cycle(answer.response for answer in found["keywords"])
+    found["similarity"] = [Answer(one, next(texts), sample) for one in asked for sample in range(samples)]
+    return {
+        metric: [
+            Answer(one.question, one.response, one.sample + copy * samples)
+            for copy in range(copies)
+            for one in spread_out(answers, limit)
+        ]
+        for metric, answers in found.items()
+    }
+
+
+def non_unit_work(answers: dict[str, list[Answer]]) -> dict[str, list[Answer]]:
+    """As many answers of each metric as MIX says. Where they repeat, each has an ending of its own."""
+    work: dict[str, list[Answer]] = {}
+    for metric, count in MIX.items():
+        given = answers[metric]
+        work[metric] = [
+            Answer(one.question, Response(text=f"{one.response.text}\n\n({number})"), one.sample)
+            for number, one in zip(range(count), itertools.cycle(given), strict=False)
+        ]
+    return work
+
+
+def commented(request: Execute, number: int) -> Execute:
+    """The same program with a comment in front, so that it is nobody else's."""
+    comment = f"{COMMENT.get(request.language, '//')} {number}\n"
+    return msgspec.structs.replace(request, program=comment + request.program)
+
+
+def hello_worlds() -> dict[str, Program]:
+    """The smallest program of each language."""
+    table = tomllib.loads((HERE / "hello.toml").read_text(encoding="utf-8"))
+    return {language: Program(language, "hello", source, "", 60) for language, source in table.items()}
+
+
+def harmless_programs(data: Path) -> dict[str, list[Program]]:
+    """The distinct published programs that passed and have nothing in them that could do harm, by language."""
+    tests = {case.id: case.rubric.tests for case in read_cases(data, published=True)[0]}
+    found: dict[str, dict[str, Program]] = {}
+    for row in _lines(data / PROGRAMS):
+        test = tests[row["case"]]
+        whole = row["program"]
+        if test is None or test.files or not row["passed"] or any(word in whole for word in (*RISKY, *RISKY_FILES)):
+            continue
+        code = test.tests[row["test"]].code
+        if not whole.endswith("\n" + code):
+            continue
+        name = f"{row['case']}/{row['sample']}/{row['test']}"
+        seconds = test.tests[row["test"]].seconds or default_seconds(test.language)
+        program = Program(test.language, name, whole.removesuffix("\n" + code), code, seconds)
+        found.setdefault(test.language, {}).setdefault(whole, program)
+    return {language: list(programs.values()) for language, programs in found.items()}
+
+
+def spread_out(items: Sequence[T], count: int | None) -> list[T]:
+    """`count` of the items, evenly spaced; all for None."""
+    if count is None or count >= len(items):
+        return list(items)
+    return [items[index * len(items) // count] for index in range(count)]
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)

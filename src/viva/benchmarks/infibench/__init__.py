@@ -1,0 +1,1 @@
+"""InfiBench: free-form programming questions."""

@@ -1,0 +1,247 @@
+"""One published case (YAML) → a question with its rubric.
+
+Source: the InfiBench specification, sections 1 to 7. Where the authors' grader reads something as nobody meant it, both
+readings are here, and the difference is noted as a defect of the case.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from viva.benchmarks.infibench.blankfilling import read_blanks
+from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
+from viva.benchmarks.infibench.reading import Reading, shown
+from viva.benchmarks.infibench.redefined import without_redefinitions
+from viva.benchmarks.infibench.rules import read_keywords
+from viva.scorers.rubric.code import canonical
+from viva.scorers.rubric.model import Overlap, Rubric, Similarity, Test, UnitTests
+
+AREAS = Path(__file__).with_name("areas.toml")
+SECTIONS = ("keywords", "blank_filling", "unit_test", "similarity", "customized")
+METRICS = SECTIONS[:4]
+_GRADING = " ".join((*SECTIONS, "max_score", "min_score"))
+_HIGH: dict[Overlap, float] = {"rouge1": 0.53, "rouge2": 0.51, "rougeL": 0.51, "rougeLsum": 0.51}
+_LOW = 0.30
+_PUBLISHED_ID = re.compile(r"(\d{1,3})-\d{1,3}-\d{1,9}")
+
+Fetch = Callable[[str, str], str]
+"""A path as the case gives it, and the key it stands under → the file's text. Raises DataError."""
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """A question of the set, with all that grades its answers."""
+
+    id: str
+    prompt: str
+    type: str
+    """Question type: code completion, code debugging, knowledge question-answering, non-code debugging."""
+    language: str
+    """As the data set writes it: "python", "c++/c", ..."""
+    area: str
+    level: str = ""
+    """Difficulty, "1" to "5"; "" if the data set does not say."""
+    url: str = ""
+    system: Literal["plain", "brief"] = "plain"
+    """Which system prompt it is asked with (prompts.toml)."""
+    rubric: Rubric
+    metrics: tuple[str, ...]
+    """What grades it, of METRICS; the six questions with a rule of their own count as the metric the data set says."""
+    metric_of: dict[str, str] = {}
+    """Section of the rubric → metric it counts as, where that is another: {"customized": "keywords"}."""
+    full_score: float = 1.0
+    null_score: float = 0.0
+    """What the question is worth, and what it counts without any answer."""
+    unsound: str = ""
+    """Why no answer to it can be graded; "" if it can."""
+
+
+class Area(Struct, frozen=True):
+    """One of the paper's five areas."""
+
+    name: str
+    number: str
+    languages: tuple[str, ...]
+
+
+@cache
+def areas() -> tuple[Area, ...]:
+    """The paper's areas in its order."""
+    data = tomllib.loads(AREAS.read_text(encoding="utf-8"))
+    return tuple(Area(row["name"], row["number"], tuple(row["languages"])) for row in data["areas"])
+
+
+def area_of(identity: str, language: str) -> str:
+    """The area of a language; of one that the paper does not list, by the first number of the published id."""
+    names = {canonical(language), language.lower()}
+    for area in areas():
+        if names & set(area.languages):
+            return area.name
+    number = _PUBLISHED_ID.fullmatch(identity)
+    return next((area.name for area in areas() if number and area.number == number[1]), "other")
+
+
+def read_case(
+    node: dict[str, object], prompt: str, fetch: Fetch, reading: Reading, *, scores: tuple[float, float] = (1.0, 0.0)
+) -> Case:
+    """A case from its YAML mapping. `scores` are the suite's full and null score. What is odd goes to `reading`.
+
+    Raises DataError for what cannot be read.
+    """
+    language = reading.text(node.get("lang"), "lang")
+    grading = reading.mapping(node.get("grading"), "grading")
+    reading.known_keys(grading, _GRADING, "grading")
+    rubric = _rubric(grading, language, prompt, fetch, reading)
+    sections = [name for name in SECTIONS if name in grading]
+    if not sections:
+        raise reading.wrong("grading", f"nothing grades this case; it needs one of {', '.join(SECTIONS)}")
+    metric_of = _real_metrics(grading, reading)
+    if not prompt.strip():
+        raise reading.wrong("prompt", "the question is empty")
+    return Case(
+        id=reading.case,
+        prompt=prompt,
+        type=reading.text(node.get("type"), "type"),
+        language=language,
+        area=area_of(reading.case, language),
+        system="brief" if "similarity" in grading else "plain",
+        rubric=rubric,
+        metrics=tuple(dict.fromkeys(metric_of.get(name, name) for name in sections)),
+        metric_of=metric_of,
+        full_score=reading.number_at(node, "full_score", "case", scores[0]),
+        null_score=reading.number_at(node, "null_score", "case", scores[1]),
+        unsound=reading.unsound,
+    )
+
+
+def _real_metrics(grading: Mapping[str, object], reading: Reading) -> dict[str, str]:
+    if "customized" not in grading:
+        return {}
+    section = reading.mapping(grading["customized"], "grading.customized")
+    metric = section.get("real_metric_type", "keywords")
+    if metric not in METRICS:
+        known = ", ".join(METRICS)
+        raise reading.wrong("grading.customized.real_metric_type", f"one of {known} belongs here, not {shown(metric)}")
+    return {"customized": str(metric)}
+
+
+def _rubric(grading: dict[str, object], language: str, prompt: str, fetch: Fetch, reading: Reading) -> Rubric:
+    keywords, after_keywords = read_keywords(grading["keywords"], reading) if "keywords" in grading else ((), False)
+    blanks, after_blanks = (
+        read_blanks(grading["blank_filling"], reading) if "blank_filling" in grading else (None, False)
+    )
+    tests = _tests(grading["unit_test"], language, prompt, fetch, reading) if "unit_test" in grading else None
+    similarity = _similarity(grading["similarity"], fetch, reading) if "similarity" in grading else ()
+    rubric = Rubric(
+        keywords=keywords,
+        blanks=blanks,
+        tests=tests,
+        similarity=similarity,
+        handler=_handler(reading, after_keywords, after_blanks, "customized" in grading),
+        max_score=reading.number_at(grading, "max_score", "grading", 0.0) if "max_score" in grading else None,
+        min_score=reading.number_at(grading, "min_score", "grading", 0.0) if "min_score" in grading else None,
+    )
+    _check_total(rubric, reading)
+    return rubric
+
+
+def _handler(reading: Reading, after_keywords: bool, after_blanks: bool, customized: bool) -> str:
+    """The case's id, if it has a rule of its own that Viva knows; unsound, if it has one that Viva does not know."""
+    wanted = ((after_keywords, AFTER_KEYWORDS), (after_blanks, AFTER_BLANKS), (customized, CUSTOM))
+    for asked, handlers in wanted:
+        if asked and reading.case not in handlers:
+            detail = (
+                "its grading needs a Python function that the data set brings, and Viva runs no code found in a data "
+                "file; it has functions of its own for the published questions that need one, of which this is none"
+            )
+            reading.give_up("unknown handler", detail)
+    return reading.case if after_keywords or after_blanks or customized else ""
+
+
+def _check_total(rubric: Rubric, reading: Reading) -> None:
+    """Note a maximum that the items cannot add up to: nobody would ever get full marks."""
+    if rubric.handler or rubric.max_score is None:
+        return
+    weights = [item.weight for item in rubric.keywords if not item.negative]
+    weights += [blank.weight for blank in (rubric.blanks.targets if rubric.blanks else ())]
+    weights += [test.weight for test in (rubric.tests.tests if rubric.tests else ())]
+    weights += [entry.weight for entry in rubric.similarity]
+    if (total := sum(weights)) < rubric.max_score - 1e-9:
+        reading.note("unreachable total", f"max_score is {rubric.max_score:g}, and all items together give {total:g}")
+
+
+def _tests(value: object, language: str, prompt: str, fetch: Fetch, reading: Reading) -> UnitTests:
+    key = "grading.unit_test"
+    section = reading.mapping(value, key)
+    reading.known_keys(section, "lang tests", key)
+    language = canonical(reading.text(section.get("lang", language), f"{key}.lang"))
+    tests = reading.sequence(section.get("tests"), f"{key}.tests")
+    return UnitTests(
+        language=language,
+        tests=tuple(_test(node, f"{key}.tests[{n}]", language, prompt, fetch, reading) for n, node in enumerate(tests)),
+    )
+
+
+def _test(value: object, key: str, language: str, prompt: str, fetch: Fetch, reading: Reading) -> Test:
+    node = {"content": value} if isinstance(value, str) else reading.mapping(value, key)
+    reading.known_keys(node, "path content prefix prefix_path cleanup_path weight timeout only_longest", key)
+    if "path" in node:
+        code = fetch(reading.text(node["path"], f"{key}.path"), f"{key}.path")
+    else:
+        code = reading.text(node.get("content"), f"{key}.content")
+    before = ""
+    if "prefix_path" in node:
+        before = fetch(reading.text(node["prefix_path"], f"{key}.prefix_path"), f"{key}.prefix_path")
+    prefix = reading.text(node.get("prefix", ""), f"{key}.prefix")
+    if prefix:
+        detail = f"{key}.prefix is lost as soon as an answer has fences"
+        reading.quirk("lost prefix", detail)
+    repaired, names = without_redefinitions(code, language, prompt)
+    if names:
+        detail = f"{key} defines {', '.join(names)} itself, which the answer should: any answer passes"
+        reading.quirk("test redefines the answer", detail)
+    seconds = reading.number_at(node, "timeout", key, 0.0)
+    if seconds < 0 or seconds > 600:
+        raise reading.wrong(f"{key}.timeout", f"{seconds:g} seconds; it may be up to 600")
+    return Test(
+        code=code if reading.published else repaired,
+        prefix=prefix,
+        before=before,
+        weight=reading.number_at(node, "weight", key, 1.0),
+        seconds=seconds or None,
+        longest_only=reading.flag_at(node, "only_longest", key),
+    )
+
+
+def _similarity(value: object, fetch: Fetch, reading: Reading) -> tuple[Similarity, ...]:
+    entries = []
+    for number, entry in enumerate(reading.sequence(value, "grading.similarity")):
+        key = f"grading.similarity[{number}]"
+        node = reading.mapping(entry, key)
+        reading.known_keys(node, "metric references max_score min_score weight", key)
+        name = node.get("metric")
+        if name not in _HIGH:
+            raise reading.wrong(f"{key}.metric", f"one of {', '.join(_HIGH)} belongs here, not {shown(name)}")
+        metric: Overlap = name
+        low = reading.number_at(node, "min_score", key, _LOW)
+        high = reading.number_at(node, "max_score", key, _HIGH[metric])
+        if not low < high:
+            raise reading.wrong(key, f"min_score {low:g} must be below max_score {high:g}")
+        references = reading.sequence(node.get("references"), f"{key}.references")
+        texts = tuple(_reference(item, f"{key}.references[{n}]", fetch, reading) for n, item in enumerate(references))
+        weight = reading.number_at(node, "weight", key, 1.0)
+        entries.append(Similarity(metric=metric, references=texts, low=low, high=high, weight=weight))
+    return tuple(entries)
+
+
+def _reference(value: object, key: str, fetch: Fetch, reading: Reading) -> str:
+    if isinstance(value, str):
+        return value
+    node = reading.mapping(value, key)
+    return fetch(reading.text(node.get("path"), f"{key}.path"), f"{key}.path")

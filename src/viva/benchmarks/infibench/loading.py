@@ -1,0 +1,242 @@
+"""The InfiBench data set, as its authors publish it → cases.
+
+Two forms are read: one CSV (suite_v2.1_data.csv: prompt, grading specification as YAML, the files it refers to as
+JSON), and a folder of YAML cases under a suite file (suite_*.yaml). difficulty_levels.yaml and case_urls.csv are read
+where they lie beside. All of it is hostile input: sizes are bounded, no path leaves the folder, no code is run.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from viva.benchmarks.infibench.cases import Case, read_case
+from viva.benchmarks.infibench.reading import Reading, read_yaml, shown
+from viva.benchmarks.sets import read_bytes
+from viva.errors import DataError, MissingDataError
+from viva.types import Defect
+
+DATA_CSV = "suite_v2.1_data.csv"
+SUITE_YAML = "suite_v2.1.yaml"
+LEVELS = "difficulty_levels.yaml"
+URLS = "case_urls.csv"
+MAX_FILE = 64_000_000
+MAX_FIELD = 4_000_000
+MAX_CASES = 20_000
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_LEVEL = re.compile(r"level-([0-9]{1,2})")
+
+
+def read_cases(data: Path, *, published: bool = False) -> tuple[list[Case], list[Defect], list[bytes]]:
+    """The cases in the order of the suite, what is odd about them, and the bytes of the files (for the fingerprint).
+
+    `data` is the CSV, a suite file, or a folder that holds one of them (or holds it in a folder infibench/).
+    `published` reads every oddity as the authors' grader does; otherwise as it is meant, and the defects say
+    "repaired". Raises DataError naming file, case and key; MissingDataError where there is no data set.
+    """
+    file = find_set(data)
+    contents = [_bounded(file)]
+    if file.suffix == ".csv":
+        cases, defects = _from_csv(file, contents[0], published)
+    else:
+        cases, defects = _from_suite(file, contents, published)
+    if not cases:
+        raise DataError(f"{file} holds no cases")
+    levels, urls = _levels(file.with_name(LEVELS), contents), _urls(file.with_name(URLS), contents)
+    known = {"level": levels, "url": urls}
+    return [_with(case, known) for case in cases], defects, contents
+
+
+def _with(case: Case, known: dict[str, dict[str, str]]) -> Case:
+    return msgspec.structs.replace(case, **{name: values.get(case.id, "") for name, values in known.items()})
+
+
+def find_set(data: Path) -> Path:
+    """The file that lists the cases: the CSV, else the one suite_*.yaml there is. Raises (Missing)DataError."""
+    if data.is_file():
+        return data
+    if not data.exists():
+        raise DataError(f"there is no data folder {data}")
+    for folder in (data, data / "infibench"):
+        if (folder / DATA_CSV).is_file():
+            return folder / DATA_CSV
+        suites = sorted([*folder.glob("suite*.yaml"), *folder.glob("suite*.yml")])
+        named = [suite for suite in suites if suite.name == SUITE_YAML] or suites
+        if len(named) == 1:
+            return named[0]
+        if named:
+            names = ", ".join(suite.name for suite in named)
+            raise DataError(f"{folder} holds several suites: {names}; say which with --data {named[0]}")
+    raise MissingDataError(
+        f"{data} holds no infibench data: expected {DATA_CSV} or a suite_*.yaml in it or in infibench/; "
+        "`viva fetch infibench` says where to get it"
+    )
+
+
+# --- one CSV ---
+
+
+def _from_csv(file: Path, content: bytes, published: bool) -> tuple[list[Case], list[Defect]]:
+    cases: list[Case] = []
+    defects: list[Defect] = []
+    seen: set[str] = set()
+    for line, row in _rows(file, content, ("prompt", "eval_spec")):
+        where = f"{file.name}, row {line}"
+        node, reading = _open_case(row["eval_spec"], where, published, seen)
+        files = _dependencies(row.get("dependencies", ""), f"{where}, case {reading.case}, dependencies")
+
+        def fetch(path: str, key: str, files: dict[str, str] = files, reading: Reading = reading) -> str:
+            if path not in files:
+                raise reading.wrong(key, f"{shown(path)} is not among the dependencies of the case")
+            return files[path]
+
+        cases.append(read_case(node, row["prompt"], fetch, reading))
+        defects.extend(reading.defects)
+    return cases, defects
+
+
+def _dependencies(text: str, where: str) -> dict[str, str]:
+    if not text.strip():
+        return {}
+    try:
+        return msgspec.json.decode(text, type=dict[str, str])
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise DataError(f"{where} should be a JSON object of file names and contents: {problem}") from None
+
+
+def _rows(file: Path, content: bytes, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file by column name, numbered from 1 as a spreadsheet would (the header is row 1)."""
+    text = _decoded(content, file)
+    if "\0" in text:
+        raise DataError(f"{file}: it holds a NUL character; is it a CSV file?")
+    before = csv.field_size_limit(MAX_FIELD)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        header = next(reader, [])
+        for name in needed:
+            if name not in header:
+                raise DataError(f"{file} lacks the column {name!r}; it has {', '.join(filter(None, header)) or 'none'}")
+        for number, row in enumerate(reader, start=2):
+            if row and len(row) != len(header):
+                raise DataError(f"{file}, row {number}: {len(row)} columns, and the header names {len(header)}")
+            if row:
+                yield number, dict(zip(header, row, strict=True))
+    except csv.Error as problem:
+        raise DataError(f"{file}, line {reader.line_num}: {problem}") from None
+    finally:
+        csv.field_size_limit(before)
+
+
+# --- a suite file and a folder of cases ---
+
+
+def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[list[Case], list[Defect]]:
+    suite = Reading(str(file), published=published)
+    node = suite.mapping(read_yaml(_decoded(contents[0], file), str(file)), "the suite")
+    full = suite.number_at(node, "full_score_per_question", "the suite", 1.0)
+    null = suite.number_at(node, "null_score_per_question", "the suite", 0.0)
+    cases: list[Case] = []
+    defects: list[Defect] = []
+    seen: set[str] = set()
+    for number, entry in enumerate(suite.sequence(node.get("cases"), "cases")):
+        key = f"cases[{number}]"
+        name = suite.text(entry if isinstance(entry, str) else suite.mapping(entry, key).get("path"), key)
+        path = _inside(file.parent, file.parent, name, f"{file}, {key}")
+        contents.append(_bounded(path))
+        node, reading = _open_case(_decoded(contents[-1], path), str(path), published, seen)
+
+        def fetch(name: str, key: str, path: Path = path, reading: Reading = reading) -> str:
+            found = _inside(file.parent, path.parent, name, f"{reading.file}, case {reading.case}, {key}")
+            contents.append(_bounded(found))
+            return _decoded(contents[-1], found).replace("\r\n", "\n").replace("\r", "\n")
+
+        prompt = fetch(reading.text(node.get("prompt_path"), "prompt_path"), "prompt_path")
+        cases.append(read_case(node, prompt, fetch, reading, scores=(full, null)))
+        defects.extend(reading.defects)
+    return cases, defects
+
+
+def _inside(root: Path, folder: Path, name: str, where: str) -> Path:
+    """A file by its path relative to `folder`. Raises DataError if it lies outside `root`, however it gets there."""
+    if "\0" in name or len(name) > 1000:
+        raise DataError(f"{where}: {shown(name)} is no path")
+    try:
+        found = (folder / name).resolve()
+        if Path(name).is_absolute() or not found.is_relative_to(root.resolve()):
+            raise DataError(f"{where}: {shown(name)} leads out of the data folder {root}")
+        regular = found.is_file()
+    except (OSError, RuntimeError) as problem:  # a loop of links, a name that is too long
+        raise DataError(f"{where}: cannot follow {shown(name)}: {problem}") from None
+    if not regular:
+        raise DataError(f"{where}: there is no file {shown(name)} (looked for {found})")
+    return found
+
+
+# --- both ---
+
+
+def _open_case(text: str, where: str, published: bool, seen: set[str]) -> tuple[dict[str, object], Reading]:
+    """A case's mapping, and the reading that its id is known to."""
+    reading = Reading(where, published=published)
+    node = reading.mapping(read_yaml(text, where), "the case")
+    identity = node.get("id")
+    if not isinstance(identity, str) or not _ID.fullmatch(identity):
+        raise reading.wrong("id", f"letters, digits, dots and hyphens belong here, not {shown(identity)}")
+    if len(seen) >= MAX_CASES:
+        raise DataError(f"{where}: more than {MAX_CASES:,} cases")
+    if identity in seen:
+        raise reading.wrong("id", f"{identity} stands twice in this set")
+    seen.add(identity)
+    reading.case = identity
+    return node, reading
+
+
+def _levels(file: Path, contents: list[bytes]) -> dict[str, str]:
+    """Case id → difficulty level."""
+    if not file.is_file():
+        return {}
+    contents.append(_bounded(file))
+    reading = Reading(str(file), published=True)
+    levels: dict[str, str] = {}
+    for name, paths in reading.mapping(read_yaml(_decoded(contents[-1], file), str(file)), "the file").items():
+        level = _LEVEL.fullmatch(name)
+        if level is None:
+            raise reading.wrong(name, "levels are called level-1, level-2, ...")
+        for number, path in enumerate(reading.sequence(paths, name)):
+            levels[_id_of(reading.text(path, f"{name}[{number}]"))] = level[1]
+    return levels
+
+
+def _urls(file: Path, contents: list[bytes]) -> dict[str, str]:
+    """Case id → the question's web address."""
+    if not file.is_file():
+        return {}
+    contents.append(_bounded(file))
+    return {_id_of(row["case"]): row["url"] for _, row in _rows(file, contents[-1], ("case", "url"))}
+
+
+def _id_of(path: str) -> str:
+    """cases/eval_0-0-1.yaml is the case 0-0-1."""
+    return path.rpartition("/")[2].removesuffix(".yaml").removeprefix("eval_")
+
+
+def _bounded(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0  # read_bytes says what is wrong
+    if size > MAX_FILE:
+        raise DataError(f"{path} has {size:,} bytes; the limit for a file of the data set is {MAX_FILE:,}")
+    return read_bytes(path)
+
+
+def _decoded(content: bytes, file: Path) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise DataError(f"{file} is not UTF-8 (byte {problem.start})") from None

@@ -1,0 +1,142 @@
+"""Reading YAML that strangers wrote: bounded, and with errors that say which file, which case and which key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+from viva.errors import DataError
+from viva.types import Defect
+
+MAX_TEXT = 1_000_000
+"""Characters of one YAML file. The longest published one has 13,000."""
+MAX_DEPTH = 50
+MAX_NODES = 50_000
+
+
+def read_yaml(text: str, where: str) -> object:
+    """A YAML 1.1 document as plain data; of a key that stands twice, the last value counts.
+
+    Raises DataError, naming `where`, line and column, for what is no YAML, for aliases (they can make a small file
+    huge, and no question needs them), and for more than a file of questions can sensibly hold.
+    """
+    import yaml
+
+    if len(text) > MAX_TEXT:
+        raise DataError(f"{where} has {len(text):,} characters of YAML; the limit is {MAX_TEXT:,}")
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        depth = 0
+        for count, event in enumerate(yaml.parse(text, Loader=loader)):
+            if isinstance(event, yaml.AliasEvent):
+                raise DataError(f"{where}, {_place(event)}: a YAML alias (*{event.anchor}); write the text out instead")
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > MAX_DEPTH or count > MAX_NODES:
+                what = (
+                    f"nested deeper than {MAX_DEPTH} levels" if depth > MAX_DEPTH else f"more than {MAX_NODES:,} nodes"
+                )
+                raise DataError(f"{where}, {_place(event)}: {what}")
+        return cast("object", yaml.load(text, Loader=loader))  # noqa: S506, a safe loader either way
+    except yaml.MarkedYAMLError as problem:
+        place = "" if problem.problem_mark is None else f", {_line(problem.problem_mark)}"
+        raise DataError(f"{where}{place}: not valid YAML: {problem.problem}") from None
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as problem:
+        raise DataError(f"{where} is not valid YAML: {' '.join(str(problem).split())[:200]}") from None
+
+
+def _place(event: Any) -> str:
+    return _line(event.start_mark)
+
+
+def _line(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}"
+
+
+class Reading:
+    """The reading of one case: where it stands, in which of the two readings, and what was found wrong with it.
+
+    `published` reads as the authors' grader does; otherwise what is obviously meant is read, and noted as repaired.
+    """
+
+    def __init__(self, file: str, *, published: bool, case: str = "") -> None:
+        self.file = file
+        self.published = published
+        self.case = case
+        self.defects: list[Defect] = []
+        self.unsound = ""
+        """Why the case cannot be graded; "" if it can."""
+
+    def wrong(self, key: str, problem: str) -> DataError:
+        """The error that names file, case and key."""
+        case = f", case {self.case}" if self.case else ""
+        return DataError(f"{self.file}{case}, {key}: {problem}")
+
+    def quirk(self, kind: str, detail: str) -> None:
+        """Something that the authors' grader reads as nobody meant: repaired, unless its reading is asked for."""
+        self.defects.append(Defect(self.case, kind, detail, "noted" if self.published else "repaired"))
+
+    def note(self, kind: str, detail: str) -> None:
+        """Something odd that is left as it is."""
+        self.defects.append(Defect(self.case, kind, detail, "noted"))
+
+    def give_up(self, kind: str, detail: str) -> None:
+        """The case cannot be graded."""
+        self.unsound = self.unsound or detail
+        self.defects.append(Defect(self.case, kind, detail, "unsound"))
+
+    def mapping(self, value: object, key: str) -> dict[str, object]:
+        """A mapping whose keys are texts."""
+        if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+            raise self.wrong(key, f"a mapping belongs here, not {shown(value)}")
+        return value
+
+    def sequence(self, value: object, key: str) -> list[object]:
+        """A list that is not empty."""
+        if not isinstance(value, list) or not value:
+            raise self.wrong(key, f"a list with at least one entry belongs here, not {shown(value)}")
+        return value
+
+    def text(self, value: object, key: str) -> str:
+        """A text. A number or `yes` without quotes is none."""
+        if not isinstance(value, str):
+            raise self.wrong(key, f"a text belongs here, not {shown(value)}; put it in quotes if it is one")
+        return value
+
+    def number(self, value: object, key: str) -> float:
+        """A finite number."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e9:
+            raise self.wrong(key, f"a number belongs here, not {shown(value)}")
+        return float(value)
+
+    def flag(self, value: object, key: str) -> bool:
+        """True or false."""
+        if not isinstance(value, bool):
+            raise self.wrong(key, f"true or false belongs here, not {shown(value)}")
+        return value
+
+    def number_at(self, node: Mapping[str, object], name: str, key: str, default: float) -> float:
+        """The number under `name`, the default where there is none."""
+        return self.number(node[name], f"{key}.{name}") if name in node else default
+
+    def flag_at(self, node: Mapping[str, object], name: str, key: str, default: bool = False) -> bool:
+        """The flag under `name`, the default where there is none."""
+        return self.flag(node[name], f"{key}.{name}") if name in node else default
+
+    def known_keys(self, node: Mapping[str, object], known: str, key: str) -> None:
+        """Note keys that nothing reads: a slip of the pen, usually."""
+        for name in node.keys() - set(known.split()):
+            self.note("unknown key", f"{key}.{name} is read by nothing")
+
+
+def shown(value: object) -> str:
+    """A value for an error message."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "an infinite number"
+    text = f"{value!r}" if isinstance(value, (str, bool, int, float)) else f"a {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,247 @@
+"""An exam whose answers are graded by rubrics: what InfiBench and question files of one's own have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from viva.prompting import Templates, estimate_tokens, fence, fill, prompt_text
+from viva.scorers.fold import after_thinking
+from viva.scorers.refusal import refusal
+from viva.scorers.rubric.code import assemble, default_seconds
+from viva.scorers.rubric.grade import grade
+from viva.scorers.rubric.model import Graded, Points, Rubric
+from viva.scorers.verdict import read_verdict
+from viva.types import (
+    Defect,
+    ExamSpec,
+    Execute,
+    Execution,
+    Generate,
+    Layout,
+    Line,
+    Message,
+    Outcome,
+    Prompt,
+    Question,
+    Response,
+    Sampling,
+    Score,
+)
+
+JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
+JUDGE_SCALE = 10
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+NOT_RUN = Execution("toolchain", "its program was not run yet")
+SHOWN_LINES = 40
+
+PostHandler = Callable[[Points, tuple[bool, ...] | tuple[str, ...]], Points]
+Custom = Callable[[str], Points]
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """A question with what it takes to ask and grade it.
+
+    `language` is the programming language of its code. `examples` are its author's example answers: what baselines draw
+    from. `custom` and `post_handler` are graders of our own for single published questions.
+    """
+
+    question: Question
+    rubric: Rubric
+    system: str = ""
+    language: str = ""
+    examples: tuple[str, ...] = ()
+    custom: Custom | None = None
+    post_handler: PostHandler | None = None
+
+
+class RubricExam:
+    """Questions with rubrics, as an exam. Layouts and headline are those of the room that makes it."""
+
+    dropped_exemplars = 0
+
+    def __init__(
+        self,
+        spec: ExamSpec,
+        items: Sequence[Item],
+        *,
+        fingerprint: str,
+        templates: Templates,
+        defects: Sequence[Defect] = (),
+        layouts: tuple[Layout, ...] = (),
+        headline: Line | None = None,
+    ) -> None:
+        self.spec = spec
+        self.fingerprint = fingerprint
+        self.defects = defects
+        self._items = {item.question.id: item for item in items}
+        self._texts = templates
+        self._layouts = layouts
+        self._headline = headline or Line("Overall")
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """The templates in use."""
+        return self._texts.data
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def questions(self) -> Iterator[Question]:
+        """The questions in file order."""
+        return (item.question for item in self._items.values())
+
+    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+        """System prompt and question; for a base model both as one text, on separate lines."""
+        item = self._items[question.id]
+        system = item.system
+        prompt: Prompt
+        if self.spec.form == "base":
+            prompt = fill(self._texts.text("base.text"), {"system": system, "question": question.text}).lstrip("\n")
+        else:
+            turns = (Message("system", system),) if system else ()
+            prompt = (*turns, Message("user", fill(self._texts.text("chat.user"), {"question": question.text})))
+        legal = item.examples
+        if item.rubric.choice:
+            legal = tuple(LETTERS[: len(item.rubric.choice.options)])
+        elif item.rubric.truth:
+            legal = ("True", "False")
+        return Generate(
+            question=question.id, sample=sample, prompt=prompt, sampling=self._fitting(prompt, sampling), legal=legal
+        )
+
+    def _fitting(self, prompt: Prompt, sampling: Sampling) -> Sampling:
+        """No more new tokens than the context leaves, where it is known (the paper's min(1024, context - prompt))."""
+        if self.spec.context is None:
+            return sampling
+        room = max(1, self.spec.context - estimate_tokens(prompt_text(prompt)))
+        return msgspec.structs.replace(sampling, max_tokens=min(sampling.max_tokens or room, room))
+
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """One program a unit test; none for an answer that says nothing (the authors' grader runs that, too)."""
+        item = self._items[question.id]
+        tests = item.rubric.tests
+        published = self.spec.as_published
+        text = self._visible(response)
+        if tests is None or response.error or not (text.strip() or published):
+            return ()
+        programs: list[Execute] = []
+        for test in tests.tests:
+            program, checks = assemble(test, text, tests.language, published=published)
+            programs.append(
+                Execute(
+                    question=question.id,
+                    sample=0,
+                    language=tests.language,
+                    program=program,
+                    test=checks,
+                    files=tests.files,
+                    seconds=test.seconds or default_seconds(tests.language),
+                    proof="exit" if published else "completion",
+                )
+            )
+        return tuple(programs)
+
+    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
+        """What a judge is asked, where the rubric has a part for one."""
+        part = self._items[question.id].rubric.judge
+        text = self._visible(response)
+        if part is None or response.error or not text.strip():
+            return ()
+        values = {
+            "question": question.text,
+            "gold": part.reference,
+            "instructions": part.instructions,
+            "answer": text.strip(),
+            "fence": fence(text),
+        }
+        prompt = (
+            Message("system", fill(self._texts.text("judge.system"), values)),
+            Message("user", fill(self._texts.text("judge.user"), values)),
+        )
+        return tuple(
+            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING)
+            for sample in range(samples)
+        )
+
+    def readable(self, question: Question, verdict: str) -> bool:
+        """Whether a judge's reply holds a verdict."""
+        return read_verdict(verdict, low=0, high=JUDGE_SCALE) is not None
+
+    def score(
+        self,
+        question: Question,
+        response: Response,
+        verdicts: Sequence[str],
+        executions: Sequence[Execution | None] = (),
+    ) -> Score:
+        """Points of the rubric as a share of its total."""
+        if response.error:
+            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+        if question.answer is None:
+            return Score(value=None, outcome="unsound", explanation=question.explanation)
+        text = self._visible(response)
+        silent = not text.strip()
+        if silent and not self.spec.as_published:
+            nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
+            return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
+        graded = self.graded(question, text, verdicts, executions)
+        lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
+        explanation = "\n".join(lines[:SHOWN_LINES])
+        if graded.share is None:
+            outcome: Outcome = "unsound" if graded.unsound else "ungraded"
+            why = graded.unsound or graded.pending
+            return Score(value=None, outcome=outcome, explanation=f"{why}\n{explanation}".strip())
+        summary = f"{graded.points:g} of {graded.total:g} points"
+        return Score(
+            value=graded.share,
+            outcome=_outcome(graded.share, text, response),
+            answer=summary,
+            explanation=f"{summary}\n{explanation}".strip(),
+            parts={name: part.points for name, part in graded.parts.items()},
+        )
+
+    def graded(
+        self, question: Question, text: str, verdicts: Sequence[str], executions: Sequence[Execution | None]
+    ) -> Graded:
+        """The points of one answer, part by part."""
+        item = self._items[question.id]
+        return grade(
+            item.rubric,
+            text,
+            executions=[execution or NOT_RUN for execution in executions],
+            verdicts=verdicts,
+            language=self.spec.language,
+            custom=item.custom,
+            post_handler=item.post_handler,
+        )
+
+    def _visible(self, response: Response) -> str:
+        """What of a reply is the answer: what follows the thinking. The authors' grader knows no thinking."""
+        if self.spec.as_published:
+            return response.text
+        start, unfinished = after_thinking(response.text)
+        return "" if unfinished else response.text[start:]
+
+    def layouts(self) -> tuple[Layout, ...]:
+        """The room's tables."""
+        return self._layouts
+
+    def headline(self) -> Line:
+        """The room's one number."""
+        return self._headline
+
+
+def _outcome(share: float, text: str, response: Response) -> Outcome:
+    """An answer without a point that declines to answer is a refusal (the paper's over-safeguarding)."""
+    if share >= 1.0:
+        return "right"
+    if share > 0.0:
+        return "partly"
+    if not text.strip():
+        return "empty"
+    if response.stop_reason == "filter" or refusal(text):
+        return "refused"
+    return "truncated" if response.stop_reason == "length" else "wrong"

@@ -1,0 +1,190 @@
+"""Anybody's table of item scores: CSV or JSONL, also gzipped, a row an answer.
+
+    model,case,sample,score
+    gpt-4-0613,0-0-0,0,1.0
+
+Columns: `model` (without one, the file is one model's), `case` or `question`, `sample`, `score` or `value` (a share
+of 1; empty: unscored), and optionally `repeat`, `outcome`, and tags by which tables break down. That is also what
+`viva grade --out` writes, and the scores.jsonl of a run.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import DataError
+from viva.types import UNREADABLE
+
+MODEL = ("model",)
+QUESTION = ("case", "question", "question_id", "id")
+SAMPLE = ("sample",)
+SCORE = ("score", "value")
+_SHOWN = 60
+
+Row = Mapping[str, object]
+
+
+class ModelScores(Struct):
+    """One model's answers. `scores` holds a question's in the order of repeat and sample, None where unscored."""
+
+    scores: dict[str, list[float | None]] = {}
+    tags: dict[str, dict[str, str]] = {}
+    """Question → tag → value, of the tags asked for."""
+
+    @property
+    def answers(self) -> int:
+        """Scored or not."""
+        return sum(map(len, self.scores.values()))
+
+    @property
+    def unscored(self) -> int:
+        """Answers without a score."""
+        return sum(scores.count(None) for scores in self.scores.values())
+
+
+def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, ModelScores]:
+    """Model → its answers, both in the order of the file. `tags` names the columns that are to be kept.
+
+    Raises DataError with the line and the value: not there, torn, a missing column, a score that is none, an answer
+    that is there twice, a question with two values of a tag.
+    """
+    table = path.name.removesuffix(".gz").endswith(".csv")
+    content = _read(path)
+    found: dict[str, ModelScores] = {}
+    answers: dict[tuple[str, str], dict[tuple[int, int], tuple[int, float | None]]] = {}
+    named: bool | None = None
+    for line, row in _csv_rows(path, content) if table else _json_rows(path, content):
+        where = f"{path}, line {line}"
+        named = MODEL[0] in row if named is None else named
+        if not named and MODEL[0] in row:
+            raise DataError(f"{where}: a model, {_short(row[MODEL[0]])}, where the rows above have none")
+        model = _text(row, MODEL, where) if named else path.name
+        question = _text(row, QUESTION, where)
+        place = (_whole(row.get("repeat", 0), "repeat", where), _whole(_column(row, SAMPLE, where), "sample", where))
+        given = answers.setdefault((model, question), {})
+        if place in given:
+            raise DataError(
+                f"{where}: a second score of model {_short(model)}, case {_short(question)}, sample {place[1]}; the "
+                f"first is in line {given[place][0]}"
+            )
+        given[place] = (line, _score(row, where))
+        mine = found.setdefault(model, ModelScores()).tags.setdefault(question, {})
+        for tag in tags:
+            value = _tag(row, tag, where)
+            if mine.setdefault(tag, value) != value:
+                raise DataError(
+                    f"{where}: {tag} of case {_short(question)} is {_short(value)}, and {_short(mine[tag])} above"
+                )
+    if not found:
+        raise DataError(f"the table {path} holds no scores; it needs rows of model, case, sample, score")
+    for (model, question), given in answers.items():
+        found[model].scores[question] = [given[place][1] for place in sorted(given)]
+    return found
+
+
+def _read(path: Path) -> bytes:
+    try:
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
+    except FileNotFoundError:
+        raise DataError(f"there is no table {path}") from None
+    except (OSError, EOFError, zlib.error) as problem:
+        raise DataError(f"cannot read the table {path}: {problem}") from None
+
+
+def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
+    try:
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        header = next(reader, [])
+        twice = [name for name in header if header.count(name) > 1]
+        if twice:
+            raise DataError(f"{path}, line 1: column {_short(twice[0])} is there twice")
+        for row in reader:
+            if len(row) != len(header):
+                if not row:
+                    continue  # an empty line
+                raise DataError(
+                    f"{path}, line {reader.line_num}: {len(row)} columns, where the header names {len(header)}"
+                )
+            yield reader.line_num, dict(zip(header, row, strict=True))
+    except (csv.Error, UnicodeDecodeError) as problem:
+        raise DataError(f"{path} is no CSV in UTF-8: {problem}") from None
+
+
+def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
+    decode = msgspec.json.Decoder(dict[str, object]).decode
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+            raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
+        tags = row.get("tags")
+        yield number, {**tags, **row} if isinstance(tags, dict) else row
+
+
+def _column(row: Row, names: tuple[str, ...], where: str) -> object:
+    for name in names:
+        if name in row:
+            return row[name]
+    raise DataError(f"{where}: no column {names[0]!r}; it has: {_columns(row)}")
+
+
+def _columns(row: Row) -> str:
+    return ", ".join(_short(name) for name in list(row)[:20]) + (" …" if len(row) > 20 else "")
+
+
+def _text(row: Row, names: tuple[str, ...], where: str) -> str:
+    value = _column(row, names, where)
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+        raise DataError(f"{where}: {names[0]} {_short(value)} is no name")
+    return str(value)
+
+
+def _whole(value: object, name: str, where: str) -> int:
+    text = str(value)
+    if isinstance(value, bool) or not (text.isascii() and text.isdecimal()) or len(text) > 18:
+        raise DataError(f"{where}: {name} {_short(value)} is no whole number from 0")
+    return int(text)
+
+
+def _score(row: Row, where: str) -> float | None:
+    """A share of 1, or None. A reply that earned nothing because it could not be read is a zero, as everywhere."""
+    value = _column(row, SCORE, where)
+    if value is None or value == "":
+        return 0.0 if row.get("outcome") in UNREADABLE else None
+    try:
+        score = float("no number") if isinstance(value, bool) or "_" in str(value) else float(str(value))
+    except ValueError:
+        raise DataError(
+            f"{where}: score {_short(value)} is no number; leave it empty where an answer has no score"
+        ) from None
+    if not math.isfinite(score):
+        raise DataError(f"{where}: score {_short(value)} cannot be averaged; leave it empty where there is no score")
+    if score > 1.0 + 1e-9:
+        raise DataError(f"{where}: score {_short(value)} is above 1; scores are shares of the full score")
+    return score
+
+
+def _tag(row: Row, tag: str, where: str) -> str:
+    if tag not in row:
+        raise DataError(f"{where}: no column {tag!r} to break down by; it has: {_columns(row)}")
+    value = row[tag]
+    if isinstance(value, (dict, list)):
+        raise DataError(f"{where}: {tag} {_short(value)} is no plain value")
+    return "" if value is None else str(value)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,83 @@
+/** Calls the examinee's main method and proves that it returned (see proof.py). The key is a local variable of a frame that
+    no other code can look into. */
+final class {entry} {
+    private {entry}() {}
+
+    private static byte[] receive(java.io.InputStream from) throws java.io.IOException {
+        byte[] text = new byte[65];
+        for (int got = 0; got < 64; ) {
+            int more = from.read(text, got, 64 - got);
+            if (more <= 0) throw new java.io.IOException("no key");
+            got += more;
+        }
+        for (int rest = from.read(); rest != '\n'; rest = from.read()) {
+            if (rest < 0) throw new java.io.IOException("no key");
+        }
+        text[64] = '\n';
+        return text;
+    }
+
+    /** What equals(Object) of the program's classes goes through: one that claims to equal a value of Java's own library is
+        asked about others as well, and if it equals those too, it equals nothing. */
+    static boolean honest(java.lang.Object value, java.util.function.Predicate<java.lang.Object> equal) {
+        if (!equal.test(value)) return false;
+        if (value == null || value.getClass().getClassLoader() != null) return true;
+        java.util.List<java.lang.Object> others = new java.util.ArrayList<>(java.util.Arrays.asList(
+            new java.lang.Object(), "nothing of the kind", -31415926, 2.5e300, 'V', new int[] {7}, java.util.List.of("V")));
+        if (value instanceof java.lang.Integer) others.add((java.lang.Integer) value + 1);
+        if (value instanceof java.lang.Long) others.add((java.lang.Long) value + 1);
+        if (value instanceof java.lang.String) others.add(value + "~");
+        for (java.lang.Object other : others) {
+            try {
+                if (!other.equals(value) && equal.test(other)) return false;
+            } catch (java.lang.RuntimeException refused) {
+                continue;
+            }
+        }
+        return true;
+    }
+
+    /** The key as numbers: it never lies in memory as the text that Viva sent. */
+    private static long[] pieces(java.io.InputStream from) throws java.io.IOException {
+        long[] numbers = new long[4];
+        for (int at = 0; at < 64; at++) {
+            int digit = from.read();
+            if (digit < 0) throw new java.io.IOException("no key");
+            numbers[at / 16] = numbers[at / 16] << 4 | java.lang.Character.digit(digit, 16);
+        }
+        for (int rest = from.read(); rest != '\n'; rest = from.read()) {
+            if (rest < 0) throw new java.io.IOException("no key");
+        }
+        return numbers;
+    }
+
+    public static void main(java.lang.String[] words) throws java.lang.Throwable {
+        long[] key;
+        try (java.io.InputStream from = new java.io.FileInputStream("/proc/self/fd/3")) {
+            key = pieces(from);
+        }
+        java.lang.Class<?> examined = java.lang.Class.forName("Main", false, {entry}.class.getClassLoader());
+        java.lang.reflect.Method main = examined.getDeclaredMethod("main", java.lang.String[].class);
+        main.setAccessible(true);
+        try {
+            main.invoke(null, (java.lang.Object) words);
+        } catch (java.lang.reflect.InvocationTargetException error) {
+            throw error.getCause();
+        }
+        for (int number = -128; number < 128; number++) {
+            if (java.lang.Integer.valueOf(number).intValue() != number) {
+                throw new java.lang.IllegalStateException("the number " + number + " was changed in memory");
+            }
+        }
+        try (java.io.InputStream from = new java.io.FileInputStream("/proc/self/fd/3");
+                java.io.OutputStream to = new java.io.FileOutputStream("/proc/self/fd/4")) {
+            for (long piece : key) {
+                for (int shift = 60; shift >= 0; shift -= 4) {
+                    to.write(java.lang.Character.forDigit((int) (piece >>> shift & 15), 16));
+                }
+            }
+            to.write('\n');
+            to.write(receive(from));
+        }
+    }
+}

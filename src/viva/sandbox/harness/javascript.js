@@ -1,0 +1,202 @@
+'use strict';
+// Runs program and test in one scope, as one file would, and proves that the test ran to its end (see proof.py).
+// The program finds neither the key nor the functions of this file: they live in closures that it has no name for.
+(() => {
+    const fs = require('fs');
+    const vm = require('vm');
+    const crypto = require('crypto');
+    const Module = require('module');
+    const { readSync, writeSync } = fs;
+    const { reallyExit } = process;
+    const end = (status) => reallyExit.call(process, status);
+    const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, freeze } = Object;
+    const { ownKeys, apply } = Reflect;
+    const is = Object.is;
+
+    function fill(size) {
+        const buffer = Buffer.alloc(size);
+        for (let got = 0; got < size;) {
+            const more = readSync(3, buffer, got, size - got, null);
+            if (more <= 0) end(1);
+            got += more;
+        }
+        return buffer;
+    }
+    // The key is kept as numbers: it never lies in memory as the text that Viva sent.
+    const PIECES = 16;
+    const pieces = [];
+    for (let at = 0; at < PIECES; at++) pieces.push(parseInt(fill(4).toString('latin1'), 16));
+    let header = '';
+    for (let byte = fill(1)[0]; byte !== 10; byte = fill(1)[0]) header += String.fromCharCode(byte);
+    const [programLength, testLength] = header.trim().split(' ').map(Number);
+    let program = fill(programLength).toString();
+    let test = fill(testLength).toString();
+
+    const complain = (error) => {
+        try {
+            writeSync(2, String((error && error.stack) || error).slice(0, 4000) + '\n');
+        } catch {}
+        end(1);
+    };
+    process.setUncaughtExceptionCaptureCallback(complain);
+    const refused = () => {
+        throw new Error('a program under test may not decide what its errors mean');
+    };
+    for (const name of ['setUncaughtExceptionCaptureCallback', 'addUncaughtExceptionCaptureCallback']) {
+        Object.defineProperty(process, name, { value: refused, writable: false, configurable: false });
+    }
+
+    if (process.argv[2] === 'typescript') {
+        const typescript = require('typescript');
+        const mark = 'viva ' + crypto.randomBytes(16).toString('hex');
+        const { outputText } = typescript.transpileModule(`${program}\n;"${mark}";\n${test}\n`, {
+            compilerOptions: { target: 'ES2022', module: 'CommonJS', esModuleInterop: true },
+        });
+        const parts = outputText.split(`"${mark}";`);
+        if (parts.length !== 2) complain('the program does not parse on its own');
+        [program, test] = parts;
+    }
+
+    // A module of its own for every name that tests compare with: loaded first, and frozen.
+    const modules = new Map();
+    for (const name of ['assert', 'assert/strict', 'util', 'buffer', 'events', 'timers']) {
+        const loaded = require(name);
+        modules.set(name, loaded);
+        modules.set('node:' + name, loaded);
+    }
+    const seen = new Set();
+    const freezeDeep = (value) => {
+        if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return;
+        seen.add(value);
+        for (const name of ownKeys(value)) {
+            const descriptor = getOwnPropertyDescriptor(value, name);
+            if (descriptor.value !== undefined && name !== 'constructor') freezeDeep(descriptor.value);
+        }
+        freeze(value);
+    };
+    freezeDeep(require('assert'));
+    freezeDeep(require('assert').AssertionError.prototype);
+    for (const name of ['isDeepStrictEqual', 'inspect']) {
+        defineProperty(require('util'), name, { writable: false, configurable: false });
+    }
+    const hidden = [require('inspector'), require('v8')];
+    for (const name of ['Session', 'open']) hidden[0][name] = undefined;
+    for (const name of ['getHeapSnapshot', 'writeHeapSnapshot', 'setFlagsFromString']) hidden[1][name] = undefined;
+
+    // What a test compares with. A program may add to these (polyfills), but what was there is put back before the test.
+    const NAMES = ['Object', 'Array', 'String', 'Number', 'Boolean', 'Symbol', 'BigInt', 'Math', 'JSON', 'Date', 'RegExp',
+        'Map', 'Set', 'WeakMap', 'WeakSet', 'Promise', 'Reflect', 'Error', 'TypeError', 'RangeError', 'isNaN', 'isFinite',
+        'parseInt', 'parseFloat', 'process', 'Buffer', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask',
+        'structuredClone'];
+    const MAY_CHANGE = new Set(['Math.random', 'Date.now', 'Error.stackTraceLimit', 'Error.prepareStackTrace']);
+    const kept = [];
+    const keep = (label, object) => {
+        const descriptors = getOwnPropertyDescriptors(object);
+        for (const name of ownKeys(descriptors)) {
+            if (!MAY_CHANGE.has(label + '.' + String(name))) kept.push({ label, object, name, before: descriptors[name] });
+        }
+    };
+    for (const name of NAMES.slice(0, 24)) {
+        keep(name, globalThis[name]);
+        if (typeof globalThis[name] === 'function' && globalThis[name].prototype) {
+            keep(name + '.prototype', globalThis[name].prototype);
+        }
+    }
+    const EXITS = ['exit', 'reallyExit', 'abort', 'kill', 'exitCode', 'emit'];
+    for (const name of EXITS) {
+        const descriptor = getOwnPropertyDescriptor(process, name);
+        if (descriptor) kept.push({ label: 'process', object: process, name, before: descriptor });
+    }
+    const arrayIterator = Object.getPrototypeOf([][Symbol.iterator]());
+    keep('the array iterator', arrayIterator);
+    const changed = (one) => {
+        const before = one.before;
+        const now = getOwnPropertyDescriptor(one.object, one.name);
+        return !now || !is(now.value, before.value) || now.get !== before.get || now.set !== before.set;
+    };
+    const putBack = () => {
+        for (let at = 0; at < kept.length; at++) {
+            const one = kept[at];
+            if (changed(one)) {
+                try {
+                    defineProperty(one.object, one.name, one.before);
+                } catch {
+                    complain(`the program locked ${one.label}.${String(one.name)}`);
+                }
+            }
+        }
+    };
+    const scope = { __proto__: null };
+    for (const name of NAMES) scope[name] = globalThis[name];
+
+    const main = new Module('/box/main.js', null);
+    main.filename = '/box/main.js';
+    main.paths = Module._nodeModulePaths('/box');
+    const require_ = Module.createRequire('/box/main.js');
+    require_.main = main;
+    scope.require = (name) => modules.get(name) ?? require_(name);
+    Object.assign(scope.require, require_);
+
+    const parameters = ['exports', 'require', 'module', '__filename', '__dirname'];
+    try {
+        vm.compileFunction(program, parameters, { filename: 'main.js' });
+        vm.compileFunction(test, parameters, { filename: 'test.js' });
+        // A yield outside of any generator would mean something below. Strict mode knows it from a name.
+        if (program.includes('yield')) {
+            vm.compileFunction('"use strict";' + program, parameters, { filename: 'main.js' });
+        }
+    } catch (error) {
+        complain(error);
+    }
+    // A generator, so that the text which the program can get at names nothing of ours: it stops behind the program, receives
+    // the names of the test, and is done only behind the test.
+    const text = `(function*(${parameters}){${program}\n;{const {${Object.keys(scope)}}=yield;{\n${test}\n}}})`;
+    const make = new vm.Script(text, { filename: 'main.js' }).runInThisContext();
+    const { next } = Object.getPrototypeOf(make).prototype;
+    const run = apply(make, main.exports, [main.exports, require_, main, '/box/main.js', '/box']);
+    const resume = (value) => apply(next, run, [value]);
+
+    const one_ = Buffer.alloc(1);
+    let completed = false;
+    let drained = 0;
+    const once = process.on;
+    const later = setImmediate;
+    once.call(process, 'beforeExit', () => {
+        // Only an empty event loop counts, not a program that announces one: it must run empty twice.
+        if (!completed || drained > 1) return;
+        drained += 1;
+        if (drained === 1) {
+            later(() => {});
+            return;
+        }
+        for (let at = 0; at < PIECES; at++) {
+            for (let nibble = 3; nibble >= 0; nibble--) {
+                const digit = (pieces[at] >> (4 * nibble)) & 15;
+                one_[0] = digit < 10 ? 48 + digit : 87 + digit;
+                writeSync(4, one_, 0, 1);
+            }
+        }
+        one_[0] = 10;
+        writeSync(4, one_, 0, 1);
+        const secret = Buffer.alloc(65);
+        for (let got = 0; got < secret.length;) {
+            const more = readSync(3, secret, got, secret.length - got, null);
+            if (more <= 0) end(1);
+            got += more;
+        }
+        writeSync(4, secret, 0, secret.length);
+    });
+
+    const early = 'the program returned before the test';
+    try {
+        if (resume().done) complain(early);
+        putBack();
+        if (!resume(scope).done) complain(early);
+    } catch (error) {
+        complain(error);
+    }
+    for (let at = 0; at < kept.length; at++) {
+        if (changed(kept[at])) complain(`the program replaced ${kept[at].label}.${String(kept[at].name)}`);
+    }
+    completed = true;
+})();

@@ -1,0 +1,226 @@
+# mypy: ignore-errors
+# ruff: noqa: B905, D103, PTH123, S112
+"""The warm Python interpreter: imports what programs import once, then forks for every program.
+
+It runs inside walls of its own (bubblewrap, no network, nothing writable) and never runs a line of a program itself.
+Each program gets a fork that first leaves for new namespaces of everything: its own processes, its own empty folders
+in memory, its own network without a way out, an identity without any capability, its own limits, and the system call
+filter. So a program sees neither its neighbours nor this process, nor anything that an earlier program left.
+
+    zygote  ──fork──>  monitor (unshares, waits, reports)  ──fork──>  first process of the new pid namespace (builds,
+    drops everything, reaps)  ──fork──>  the program
+
+One message on the control socket (descriptor 0) is one program: JSON, and the descriptors it needs: status socket,
+standard input, output, answers, then its files. When the last process outside closes its end, everything here ends.
+"""
+
+import array
+import ctypes
+import fcntl
+import gc
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+
+import judging
+import python
+
+NEW_EVERYTHING = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x02000000
+"""CLONE_NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWCGROUP."""
+PRIVATE, NOSUID, NODEV, NOEXEC = 0x40000 | 0x4000, 2, 4, 8
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
+LIBC = ctypes.CDLL(None, use_errno=True)
+MOST_DESCRIPTORS = 253
+
+
+def call(function, *arguments):
+    """A function of the C library; raises OSError."""
+    if getattr(LIBC, function)(*arguments) < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{function}: {os.strerror(number)}")
+
+
+def mount(kind, where, options, flags=NOSUID | NODEV):
+    call("mount", kind, where, kind, ctypes.c_ulong(flags), options)
+
+
+def loopback_up():
+    """A network of one machine, so that a program may talk to itself, as it could anywhere."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        fcntl.ioctl(asking, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))
+
+
+def leave_for_new_namespaces(uid, gid):
+    """New namespaces of every kind, in which this process keeps its uid: there it may mount, and nothing else."""
+    call("unshare", NEW_EVERYTHING)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def build_walls(request):
+    """The program's own folders and its own view of processes. What was there before stays underneath, out of reach."""
+    call("mount", b"none", b"/", None, ctypes.c_ulong(PRIVATE), None)
+    size = f"mode=0700,size={request['disk']},nr_inodes={request['inodes']}".encode()
+    for folder in (b"/tmp", b"/box", b"/dev/shm"):
+        mount(b"tmpfs", folder, size)
+    mount(b"proc", b"/proc", None, NOSUID | NODEV | NOEXEC)
+    loopback_up()
+
+
+def drop_everything(request, rules):
+    """No capability, now or ever; the limits; the system call filter last."""
+    for capability in range(64):
+        if LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
+            break
+    header = struct.pack("=II", 0x20080522, 0)
+    call("capset", header, bytes(24))
+    call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    for name, (soft, hard) in request["limits"].items():
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (soft, hard))
+    if rules:
+        buffer = ctypes.create_string_buffer(rules, len(rules))
+        filter_ = struct.pack("HxxxxxxP", len(rules) // 8, ctypes.addressof(buffer))
+        call("prctl", PR_SET_SECCOMP, 2, filter_, 0, 0)
+
+
+def put_files(names, descriptors):
+    for name, descriptor in zip(names, descriptors):
+        with os.fdopen(descriptor, "rb") as source, open(f"/box/{name}", "wb") as file:
+            file.write(source.read())
+
+
+def keep_only(source, output, answers):
+    """Standard streams for a program, and Viva's two pipes out of the way; everything else is closed."""
+    source, answers = fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, 100), fcntl.fcntl(answers, fcntl.F_DUPFD_CLOEXEC, 100)
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.closerange(3, min(source, answers))
+    os.closerange(min(source, answers) + 1, max(source, answers))
+    os.closerange(max(source, answers) + 1, 1024)
+    return source, answers
+
+
+def program(request, source, answers):
+    """The last fork: wait for Viva's word, then become the program. Never returns."""
+    if python.read_line(source) != b"go\n":
+        os._exit(1)
+    os.write(answers, b"run\n")
+    gc.unfreeze()
+    gc.enable()
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed()
+    sys.argv = ["main.py"]
+    for name in ("zygote", "python", "__main__"):
+        sys.modules.pop(name, None)
+    sys.modules["__main__"] = type(sys)("__main__")
+    if request["proved"]:
+        LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+        python.examine(source, answers)
+    os.close(source)
+    os.close(answers)
+    python.as_published()
+
+
+def first_process(request, descriptors, rules):
+    """The first process of the new pid namespace: when it ends, the kernel ends all others in it."""
+    os.setsid()
+    build_walls(request)
+    put_files(request["files"], descriptors[4:])
+    os.chdir("/box")
+    source, answers = keep_only(*descriptors[1:4])
+    drop_everything(request, rules)
+    child = os.fork()
+    if child == 0:
+        try:
+            program(request, source, answers)
+        finally:
+            os._exit(1)
+    os.closerange(0, 1024)
+    while True:
+        ended, status = os.wait()
+        if ended == child:
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else 128 - code)
+
+
+def monitor(request, descriptors, rules):
+    """Stay outside of the new pid namespace, and tell Viva over the status socket how it ended."""
+    status = socket.socket(fileno=descriptors[0])
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    status.send(b"{}")
+    try:
+        leave_for_new_namespaces(os.geteuid(), os.getegid())
+        child = os.fork()
+        if child == 0:
+            try:
+                first_process(request, descriptors, rules)
+            except BaseException as error:
+                os.write(descriptors[3], f"zygote: {error}\n".encode())
+            finally:
+                os._exit(1)
+        for descriptor in descriptors[1:]:
+            os.close(descriptor)
+        _, ended, used = os.wait4(child, 0)
+    except OSError as error:
+        os.write(descriptors[3], f"zygote: {error}\n".encode())
+        os._exit(1)
+    code = os.waitstatus_to_exitcode(ended)
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = used.ru_utime + used.ru_stime + own.ru_utime + own.ru_stime
+    status.send(json.dumps({"status": code if code >= 0 else 128 - code, "cpu": cpu}).encode())
+    os._exit(0)
+
+
+def main():
+    """Import, then serve until nobody listens any more."""
+    configuration = json.loads(sys.argv[1])
+    import traceback  # noqa: F401  before any program can shadow it
+
+    for name in configuration["imports"]:
+        try:
+            __import__(name)
+        except Exception:
+            continue
+    python.stand_in(configuration["stand_ins"])
+    judging.warm_up()
+    with open("/viva/rules", "rb") as file:
+        rules = file.read()
+    sys.path[:] = ["", *(entry for entry in sys.path if entry not in ("", "/viva"))]
+    control = socket.socket(fileno=0)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    control.send(b"ready")
+    while True:
+        room = socket.CMSG_SPACE(MOST_DESCRIPTORS * 4)
+        message, ancillary, _, _ = control.recvmsg(1 << 20, room)
+        if not message:
+            os._exit(0)
+        descriptors = array.array("i")
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+        if os.fork() == 0:
+            try:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                control.close()
+                monitor(json.loads(message), list(descriptors), rules)
+            finally:
+                os._exit(1)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+if __name__ == "__main__":
+    main()

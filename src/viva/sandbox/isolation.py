@@ -1,0 +1,127 @@
+"""The walls: what bubblewrap is told to build around a program, and whether it can be built on this machine.
+
+As root, Viva gives up everything first: `setpriv` changes to an unprivileged uid without groups or capabilities, and
+only then does bubblewrap make its namespaces, so that no capability of the machine's root exists inside at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from viva.errors import VivaError
+
+FIRST_UID = 62_400
+"""Uids of sandboxes started by root: one for each slot, from the range that Debian leaves to the administrator."""
+INSIDE_UID = 65_534
+_ETC = (
+    "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mono", "R", "python3", "python3.11",
+    "java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "mime.types",
+)  # fmt: skip
+_ROOT_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_MB = 1024 * 1024
+
+
+class NoIsolationError(VivaError):
+    """Isolation is not to be had on this machine; nothing was run."""
+
+
+def slot_uid(slot: int) -> int | None:
+    """The uid that a slot's programs have on this machine; None for Viva's own."""
+    return FIRST_UID + slot if os.geteuid() == 0 else None
+
+
+def drop_privileges(slot: int) -> list[str]:
+    """The words in front of bubblewrap: as root, become nobody in particular; in any case, die with Viva."""
+    dying = ["/usr/bin/setpriv", "--pdeathsig", "KILL"]
+    uid = slot_uid(slot)
+    if uid is None:
+        return [*dying, "--"]
+    everything = ["--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all"]
+    return [*dying, "--reuid", str(uid), "--regid", str(uid), *everything, "--"]
+
+
+@cache
+def _system() -> tuple[str, ...]:
+    """The read-only system: /usr, the links or folders beside it, and the little of /etc that programs need."""
+    words = ["--ro-bind", "/usr", "/usr"]
+    for name in _ROOT_LINKS:
+        path = Path("/", name)
+        if path.is_symlink():
+            words += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            words += ["--ro-bind", str(path), str(path)]
+    for name in _ETC:
+        if Path("/etc", name).exists():
+            words += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
+    return tuple(words)
+
+
+def namespaces(*, nested: bool = False) -> list[str]:
+    """bubblewrap with every namespace new. `nested` leaves making more of them to a filter installed later."""
+    words = ["/usr/bin/bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
+    words += ["--uid", str(INSIDE_UID), "--gid", str(INSIDE_UID), "--hostname", "viva"]
+    words += [] if nested else ["--disable-userns", "--cap-drop", "ALL"]
+    return words
+
+
+def walls(*, disk: int, shared_memory: int = 16) -> list[str]:
+    """The file system inside: the system read-only, and three folders in memory of `disk` MB that are the program's
+    own."""
+    words = [*_system(), "--proc", "/proc", "--dev", "/dev"]
+    words += ["--size", str(shared_memory * _MB), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
+    for folder in ("/tmp", "/box"):  # noqa: S108
+        words += ["--perms", "0700", "--size", str(disk * _MB), "--tmpfs", folder]
+    return words
+
+
+def closing(folder: str) -> list[str]:
+    """The last words: nothing outside the program's own folders can be written, and it starts in one of them."""
+    return ["--remount-ro", "/", "--chdir", folder]
+
+
+def reporting(descriptor: str) -> list[str]:
+    """Words that let bubblewrap tell the pid of the first process inside."""
+    return ["--info-fd", descriptor]
+
+
+@cache
+def isolation_problem() -> str:
+    """Why programs cannot be isolated on this machine, or "" where they can. Tried once, with a harmless program."""
+    for tool, package in (("bwrap", "bubblewrap"), ("setpriv", "util-linux"), ("prlimit", "util-linux")):
+        if not Path("/usr/bin", tool).exists():
+            elsewhere = shutil.which(tool)
+            found = f" (found {elsewhere}, but only /usr/bin is trusted)" if elsewhere else ""
+            return f"/usr/bin/{tool} is missing{found}: apt-get install {package}"
+    command = [*drop_privileges(0), *namespaces(), *walls(disk=1), *closing("/box"), "/bin/true"]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, timeout=20, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap does not start: {error}"
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()[-300:]
+        if "disable-userns" in said:
+            return f"bubblewrap is older than 0.8: {said}"
+        return f"bubblewrap cannot make its namespaces (are unprivileged user namespaces allowed here?): {said}"
+    return ""
+
+
+def require_isolation() -> None:
+    """Raise NoIsolationError, with what to do next, where programs cannot be isolated."""
+    problem = isolation_problem()
+    if problem:
+        raise NoIsolationError(
+            f"Model-written programs cannot be isolated here: {problem}. Nothing was run. `viva toolchains` shows what"
+            " is missing; --unsafe-host-execution runs them without isolation, free to read and write all that you may."
+        )
+
+
+def shown_folders(folders: Sequence[tuple[Path, str]]) -> list[str]:
+    """Words that show folders of this machine read-only under other names."""
+    return [word for path, name in folders for word in ("--ro-bind", str(path), name)]

@@ -1,0 +1,201 @@
+"""The tables of languages.toml as types: how each language is compiled, run, limited and found."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+FOLDERS = ("/usr/local/lib/viva", "~/.local/share/viva/toolchains")
+"""Where packages that the system has none of are looked for: the machine's folder, then the user's own."""
+
+_DPKG = Path("/var/lib/dpkg")
+_BROUGHT_OTHERWISE = {
+    "nodejs": "/usr/bin/node",
+    "npm": "/usr/bin/npm",
+    "default-jdk-headless": "/usr/bin/javac",
+    "g++": "/usr/bin/g++",
+    "golang-go": "/usr/bin/go",
+}
+"""Packages whose programs people install from elsewhere as well: asking apt for them would then end in a conflict."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What every language is limited to. Sizes in bytes (`output`) or MB."""
+
+    output: int
+    file: int
+    disk: int
+    inodes: int
+    open_files: int
+
+
+class Rewriting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A regular expression, and what takes the place of its matches."""
+
+    pattern: str
+    to: str
+
+
+class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A regular expression with the parameters of an operator in its group `types`, one that finds the names of the
+    types that a program declares, and why it is refused to define the operator for others."""
+
+    pattern: str
+    declared: str
+    reason: str
+
+    def refuses(self, program: str) -> bool:
+        """Whether the program defines such an operator for a type that it does not declare."""
+        own = set(re.findall(self.declared, program))
+        for found in re.finditer(self.pattern, program):
+            parameters = [each for each in _split(found["types"]) if each.strip()]
+            bases = [_base(each) for each in parameters]
+            if any(base not in own for base in bases):
+                return True
+        return False
+
+
+def _split(parameters: str) -> list[str]:
+    """A parameter list at its commas, those between angle brackets aside."""
+    parts, depth = [""], 0
+    for character in parameters:
+        depth += (character == "<") - (character == ">")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _base(parameter: str) -> str:
+    """The name of a parameter's type, without qualifiers, template arguments and the parameter's own name."""
+    bare = re.sub(r"<.*>|\b(?:const|volatile|typename|struct|class|enum)\b|[&*]|=.*", " ", parameter, flags=re.DOTALL)
+    words = bare.replace(" ::", "::").split()
+    return words[0].rpartition("::")[2] if words else ""
+
+
+class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One row of languages.toml, which explains the fields."""
+
+    title: str
+    file: str
+    run: tuple[str, ...]
+    run_proved: tuple[str, ...] = ()
+    compile: tuple[str, ...] = ()
+    compile_proved: tuple[str, ...] = ()
+    joined: bool = True
+    separator: str = ""
+    aliases: tuple[str, ...] = ()
+    harness: tuple[str, ...] = ()
+    sources: dict[str, str] = {}
+    check: str = ""
+    renamed: str = ""
+    renamed_to: str = ""
+    address_space: int = 0
+    memory: int
+    processes: int
+    needs: tuple[str, ...]
+    version: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    optional_packages: tuple[str, ...] = ()
+    node_packages: tuple[str, ...] = ()
+    python_packages: tuple[str, ...] = ()
+    rewritten: tuple[Rewriting, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    environment: dict[str, str] = {}
+    warm: tuple[str, ...] = ()
+    stand_ins: tuple[str, ...] = ()
+
+
+@cache
+def _document() -> Mapping[str, object]:
+    return tomllib.loads((files(__package__) / "languages.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def limits() -> Limits:
+    """The limits common to all languages."""
+    return msgspec.convert(_document()["limits"], Limits)
+
+
+@cache
+def languages() -> Mapping[str, Language]:
+    """Every language by its name."""
+    return {name: msgspec.convert(row, Language) for name, row in _document().items() if name != "limits"}
+
+
+@cache
+def _names() -> Mapping[str, str]:
+    return {alias: name for name, row in languages().items() for alias in (name, row.title.lower(), *row.aliases)}
+
+
+def canonical(language: str) -> str:
+    """The name of a row for a name or alias in any case ("C++", "js"); "" where there is none."""
+    return _names().get(language.strip().lower(), "")
+
+
+@cache
+def package_folder() -> Path | None:
+    """The folder with `node_modules` and `python` that the sandbox shows; as root, one that others can read as well."""
+    for name in FOLDERS:
+        folder = Path(name).expanduser()
+        if folder.is_dir() and (os.geteuid() != 0 or not folder.is_relative_to("/root")):
+            return folder
+    return None
+
+
+def missing_parts(name: str) -> tuple[str, ...]:
+    """Which programs and node packages a language lacks on this machine; optional libraries are not looked for."""
+    row = languages()[name]
+    gone = [need for need in row.needs if not Path(need).exists()]
+    folder = package_folder()
+    for package in row.node_packages:
+        at = package.rfind("@")
+        if folder is None or not (folder / "node_modules" / package[:at]).is_dir():
+            gone.append(package[:at])
+    return tuple(gone)
+
+
+def _is_there(package: str) -> bool:
+    return package in _BROUGHT_OTHERWISE and Path(_BROUGHT_OTHERWISE[package]).exists()
+
+
+def missing_packages(packages: tuple[str, ...]) -> tuple[str, ...]:
+    """Which Debian packages are not installed; none where there is no dpkg, which could not tell."""
+    if not _DPKG.is_dir():
+        return ()
+    folder = _DPKG / "info"
+    return tuple(
+        name
+        for name in packages
+        if not (folder / f"{name}.list").exists() and not any(folder.glob(f"{name}:*.list")) and not _is_there(name)
+    )
+
+
+def install_command(names: tuple[str, ...] | None = None, *, optional: bool = False) -> str:
+    """One shell command that installs all that these languages (all for None) need on Debian and its relatives.
+
+    As root it serves everybody; as another user it puts what Debian has none of into that user's own folder.
+    """
+    rows = [languages()[name] for name in names] if names is not None else list(languages().values())
+    debian = dict.fromkeys(["bubblewrap", "util-linux", *(package for row in rows for package in row.packages)])
+    if optional:
+        debian |= dict.fromkeys(package for row in rows for package in row.optional_packages)
+    debian = {package: None for package in debian if not _is_there(package)}
+    root = os.geteuid() == 0
+    folder = FOLDERS[0] if root else FOLDERS[1]
+    commands = [f"{'' if root else 'sudo '}apt-get install -y --no-install-recommends {' '.join(debian)}"]
+    if node := dict.fromkeys(package for row in rows for package in row.node_packages):
+        commands.append(f"npm install --no-audit --no-fund --prefix {folder} {' '.join(node)}")
+    if python := dict.fromkeys(package for row in rows for package in row.python_packages):
+        quoted = " ".join(map(shlex.quote, python))
+        commands.append(f"/usr/bin/python3 -m pip install --upgrade --no-deps --target {folder}/python {quoted}")
+    return " && ".join(commands)

@@ -1,0 +1,382 @@
+"""One program from start to end, blocking: start it, feed it, watch it, stop it, and say how it ended.
+
+Three pipes lead in and out; what the program prints goes to one of them. Through the other two Viva talks to its own
+harness (see `proof.py`); a program run as published has neither. Whatever happens, when `attend` returns no process
+is left.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import selectors
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from viva.sandbox.proof import Conversation
+from viva.sandbox.watch import Clock, footprint, inodes, tree
+
+COMPILE_FAILED = 97
+"""The exit status of the script below when a compile command fails."""
+FORBIDDEN = 96
+"""The same when the program defines what only the language's own library may (see languages.toml)."""
+INFO = "{info}"
+"""Stands in a command for the descriptor that bubblewrap's --info-fd wants."""
+TAIL = 4000
+_PR_SET_CHILD_SUBREAPER = 36
+_POLL = 0.03
+_FOLDERS = ("/box", "/tmp", "/dev/shm")  # noqa: S108
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What ends a program. `own` and `wall` in seconds, `output`, `memory` and `file` in bytes, 0 for no limit."""
+
+    own: float
+    wall: float
+    output: int
+    memory: int
+    tasks: int
+    file: int
+    open_files: int
+    inodes: int
+    address_space: int = 0
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended: the exit status as a shell counts it, and whether it was `stopped` (time, memory, ...) or
+    `proved`."""
+
+    status: int
+    stopped: str
+    compiled: bool
+    proved: bool
+    output: bytes
+    said: bytes
+    """What came through the harness's pipe: the isolation's own complaint, if it failed."""
+    seconds: float
+    cpu: float
+
+
+def wall_seconds(seconds: float) -> float:
+    """How long a program may take by the clock: three times its own limit, at least ten seconds more."""
+    return max(3 * seconds, seconds + 10)
+
+
+def resource_limits(bounds: Bounds) -> dict[str, tuple[int, int]]:
+    """The limits of each single process, soft and hard, by their names; never above what this process itself has."""
+    cpu = int(bounds.own) + 2
+    wanted = {
+        "CPU": (cpu, cpu + 1),
+        "FSIZE": (bounds.file, bounds.file),
+        "NOFILE": (bounds.open_files, bounds.open_files),
+        "NPROC": (bounds.tasks, bounds.tasks),
+        "CORE": (0, 0),
+        "MEMLOCK": (1 << 16, 1 << 16),
+        "MSGQUEUE": (0, 0),
+        "SIGPENDING": (256, 256),
+        "STACK": (8 << 20, 64 << 20),
+    }
+    if bounds.address_space:
+        wanted["AS"] = (bounds.address_space, bounds.address_space)
+    if not bounds.tasks:
+        del wanted["NPROC"]
+    limits = {}
+    for name, (soft, hard) in wanted.items():
+        most = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
+        limits[name] = (soft, hard) if most == resource.RLIM_INFINITY else (min(soft, most), min(hard, most))
+    return limits
+
+
+def limited(bounds: Bounds) -> list[str]:
+    """The words that set these limits for a command, and so for its children."""
+    words = [f"--{name.lower()}={soft}:{hard}" for name, (soft, hard) in resource_limits(bounds).items()]
+    return ["/usr/bin/prlimit", *words, "--"]
+
+
+def script(
+    compiling: Sequence[str], running: Sequence[str], *, proved: bool, remove: Sequence[str] = (), check: str = ""
+) -> str:
+    """The shell script that runs inside. It waits for a word from Viva: if Viva died meanwhile, it never comes."""
+    lines = ["exec 3<&0 4>&2 </dev/null 2>&1", "read -r word <&3 || exit 1"]
+    if compiling:
+        lines.append(f"{shlex.join(compiling)} 3<&- 4>&- || exit {COMPILE_FAILED}")
+    if remove:
+        lines.append(f"rm -f {shlex.join(remove)}")
+    if check:
+        lines.append(
+            f'{{ {check}; }} 3<&- 4>&- || {{ echo "the program redefines what no program may"; exit {FORBIDDEN}; }}'
+        )
+    lines.append("echo run >&4")
+    lines.append(f"exec {shlex.join(running)}" + ("" if proved else " 3<&- 4>&-"))
+    return "\n".join(lines)
+
+
+class Started:
+    """A program that runs: its outermost process, and Viva's ends of its three pipes, which belong to it from now
+    on."""
+
+    def __init__(self, pid: int, source: int, output: int, answers: int) -> None:
+        self.pid, self.source, self.output, self.answers = pid, source, output, answers
+        self.ending = -1
+        """Readable as soon as the program may have ended."""
+
+    def finished(self) -> bool:
+        """Whether it ended, so that `wait` returns at once."""
+        raise NotImplementedError
+
+    def wait(self) -> tuple[int, float]:
+        """Wait for its end: the exit status as a shell counts it, the CPU seconds of all its processes."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        for descriptor in (self.source, self.output, self.answers):
+            os.close(descriptor)
+
+
+class Spawned(Started):
+    """A program started as a child process, behind bubblewrap or, unsafely, without."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        keep_open: Sequence[int] = (),
+        environment: Mapping[str, str] | None = None,
+        folder: str | None = None,
+        owner: int | None = None,
+    ) -> None:
+        """`keep_open` are descriptors that the command inherits, `owner` the uid that the pipes shall belong to."""
+        self._told, tell = os.pipe()
+        self._group = folder is not None
+        try:
+            self._process = subprocess.Popen(  # noqa: S603
+                [word.replace(INFO, str(tell)) for word in command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(*keep_open, tell),
+                env=dict(environment or {}),
+                cwd=folder,
+                bufsize=0,
+                start_new_session=folder is not None,
+            )
+        except BaseException:
+            os.close(self._told)
+            raise
+        finally:
+            os.close(tell)
+        streams = self._process.stdin, self._process.stdout, self._process.stderr
+        source, output, answers = (os.dup(stream.fileno()) for stream in streams if stream)
+        for stream in streams:
+            if stream:
+                stream.close()
+        super().__init__(self._process.pid, source, output, answers)
+        self.ending = os.pidfd_open(self.pid)
+        if owner is not None:
+            for descriptor in (source, output, answers):
+                os.fchown(descriptor, owner, owner)  # or it could not be opened by name, as /dev/stdout is
+
+    def finished(self) -> bool:
+        """Whether it ended."""
+        with suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return True
+
+    def wait(self) -> tuple[int, float]:
+        """The status of the command, the CPU seconds of everything inside."""
+        _, status, usage = os.wait4(self.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        self._process.returncode = code
+        if self._group:
+            with suppress(OSError):
+                os.killpg(self.pid, signal.SIGKILL)
+        return (code if code >= 0 else 128 - code), max(usage.ru_utime + usage.ru_stime, reap_first_inside(self._told))
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        super().close()
+        os.close(self.ending)
+        os.close(self._told)
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of what its children leave behind.
+
+    bubblewrap ends as soon as it knows the exit status, a moment before the first process inside is gone; only its
+    parent can wait for that, and learn how much CPU time the whole tree took.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap_first_inside(told: int) -> float:
+    """Wait for the first process inside, whose pid bubblewrap wrote to this pipe; the CPU seconds of all inside."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        os.set_blocking(told, False)
+        _, _, usage = os.wait4(int(json.loads(os.read(told, 1000))["child-pid"]), 0)
+        return usage.ru_utime + usage.ru_stime
+    return 0.0
+
+
+def attend(started: Started, *, bounds: Bounds, conversation: Conversation, stop: int) -> Ending:
+    """Stay with a program to its end, and end it where it must be.
+
+    `stop` is a descriptor that becomes readable when the caller no longer wants the answer; the ending then says
+    "cancelled".
+    """
+    watching = _Watching(started, bounds, conversation, stop)
+    try:
+        watching.until_the_end()
+    finally:
+        status, cpu = watching.bury()
+    return Ending(
+        status=status,
+        stopped=watching.stopped,
+        compiled=conversation.compiled,
+        proved=conversation.proved,
+        output=bytes(watching.tail),
+        said=conversation.said,
+        seconds=time.monotonic() - watching.begun,
+        cpu=cpu,
+    )
+
+
+class _Watching:
+    """The state of one run."""
+
+    def __init__(self, started: Started, bounds: Bounds, conversation: Conversation, stop: int) -> None:
+        self.started, self.bounds, self.conversation, self.stop = started, bounds, conversation, stop
+        self.begun = time.monotonic()
+        self.stopped = ""
+        self.tail = bytearray()
+        self.printed = 0
+        self.clock = Clock()
+        self.cpu = 0.0
+        self.ended = False
+        self.writing = False
+        self.selector = selectors.DefaultSelector()
+        for descriptor in (started.source, started.output, started.answers):
+            os.set_blocking(descriptor, False)
+
+    def until_the_end(self) -> None:
+        """Carry bytes and look around until the program ends or must be stopped."""
+        started = self.started
+        self.selector.register(started.output, selectors.EVENT_READ, self._read_output)
+        self.selector.register(started.answers, selectors.EVENT_READ, self._read_answer)
+        self.selector.register(started.ending, selectors.EVENT_READ, self._end)
+        self.selector.register(self.stop, selectors.EVENT_READ, self._cancel)
+        self._write()
+        looked = time.monotonic()
+        while not self.stopped and not self.ended:
+            for key, _ in self.selector.select(max(0.0, looked + _POLL - time.monotonic())):
+                key.data()
+            now = time.monotonic()
+            if now - looked >= _POLL and not self.ended:
+                self._look()
+                looked = now
+
+    def bury(self) -> tuple[int, float]:
+        """Kill what is left, wait for it, close every pipe; the exit status and the CPU seconds of all its
+        processes."""
+        if not self.ended:
+            self._kill()
+        else:
+            while self.printed <= self.bounds.output and self._read_output():
+                pass
+            while self._read_answer():
+                pass
+        self.selector.close()
+        status, cpu = self.started.wait()
+        self.started.close()
+        return status, max(cpu, self.cpu)
+
+    def _kill(self) -> None:
+        """Kill all that is inside, the first process of the pid namespace among it: the kernel then kills the others at
+        once. The outermost process notices, and ends by itself."""
+        deadline = time.monotonic() + 2
+        while not self.started.finished() and time.monotonic() < deadline:
+            for member in tree(self.started.pid)[1:]:
+                with suppress(OSError):
+                    os.kill(member, signal.SIGKILL)
+            time.sleep(0.001)
+        if not self.started.finished():
+            with suppress(OSError):
+                os.kill(self.started.pid, signal.SIGKILL)
+
+    def _end(self) -> bool:
+        self.ended = True
+        return True
+
+    def _cancel(self) -> bool:
+        self.stopped = "cancelled"
+        return True
+
+    def _write(self) -> bool:
+        pending = self.conversation.to_send
+        if pending:
+            try:
+                pending = pending[os.write(self.started.source, pending) :]
+            except BlockingIOError:
+                pass
+            except OSError:
+                pending = b""
+            self.conversation.to_send = pending
+        if bool(pending) != self.writing:
+            self.writing = bool(pending)
+            if self.writing:
+                self.selector.register(self.started.source, selectors.EVENT_WRITE, self._write)
+            else:
+                self.selector.unregister(self.started.source)
+        return True
+
+    def _read_answer(self) -> bool:
+        chunk = self._read(self.started.answers)
+        if chunk:
+            self.conversation.heard(chunk)
+            if not self.ended:
+                self._write()
+        return bool(chunk)
+
+    def _read_output(self) -> bool:
+        chunk = self._read(self.started.output)
+        self.printed += len(chunk)
+        self.tail += chunk
+        del self.tail[:-TAIL]
+        if self.printed > self.bounds.output:
+            self.stopped = "output"
+        return bool(chunk)
+
+    def _read(self, descriptor: int) -> bytes:
+        try:
+            chunk = os.read(descriptor, 65536)
+        except BlockingIOError:
+            return b""
+        if not chunk and not self.ended:
+            self.selector.unregister(descriptor)
+        return chunk
+
+    def _look(self) -> None:
+        """Compare what the tree takes with what it may."""
+        bounds, elapsed = self.bounds, time.monotonic() - self.begun
+        taken = footprint(self.started.pid, memory_limit=bounds.memory)
+        own = self.clock.own(elapsed, taken)
+        self.cpu = max(self.cpu, taken.cpu)
+        # a task that waits right now has not been credited with it yet
+        if taken.cpu > bounds.own or (own > bounds.own and (not taken.runnable or own > 1.2 * bounds.own + 0.5)):
+            self.stopped = "time"
+        elif elapsed > bounds.wall:
+            self.stopped = "wall"
+        elif taken.memory > bounds.memory:
+            self.stopped = "memory"
+        elif bounds.tasks and taken.tasks > 2 * bounds.tasks:
+            self.stopped = "processes"
+        elif bounds.inodes and inodes(taken.last, _FOLDERS) > bounds.inodes:
+            self.stopped = "files"

@@ -1,0 +1,252 @@
+"""One request made into a command, its files, its limits, and the verdict on how it ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+from viva.errors import VivaError
+from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, shown_folders, slot_uid, walls
+from viva.sandbox.languages import Language, limits, package_folder
+from viva.sandbox.launch import (
+    COMPILE_FAILED,
+    FORBIDDEN,
+    INFO,
+    Bounds,
+    Ending,
+    Spawned,
+    attend,
+    limited,
+    resource_limits,
+    script,
+    wall_seconds,
+)
+from viva.sandbox.proof import Conversation
+from viva.sandbox.seccomp import syscall_filter
+from viva.sandbox.warm import Zygote
+from viva.types import Execute, Execution
+
+_MB = 1024 * 1024
+_WHY = {
+    "time": "it computed or slept longer than its {seconds:g} s",
+    "wall": "it took longer than {wall:g} s by the clock",
+    "memory": "it took more than {memory} MB of memory",
+    "output": "it printed more than {output:,} bytes",
+    "processes": "it started more than {processes} processes and threads",
+    "files": "it made more than {inodes:,} files",
+}
+PACKAGES_INSIDE = "/opt/viva"
+"""Where the folder of languages.package_folder appears inside."""
+
+
+class Plan:
+    """One request, made into a command, its files, and the verdict on how it ended."""
+
+    def __init__(self, request: Execute, row: Language) -> None:
+        self.request, self.row = request, row
+        self.proved = request.proof == "completion"
+        self.entry = "v" + secrets.token_hex(12)
+        self.words = {"{entry}": self.entry, "{packages}": PACKAGES_INSIDE}
+        program, test = _encoded(request.program), _encoded(request.test)
+        self.sources: dict[str, bytes] = {}
+        if not self.proved:
+            self.sources[row.file] = program + b"\n" + test
+        elif row.joined:
+            self.sources[row.file] = self._joined(request.program, request.test)
+        elif not row.compile_proved:
+            self.sources[row.file] = program + b"\n"
+        if self.proved:
+            for name, source in row.sources.items():
+                own = test if name.endswith("_test.h") else program
+                self.sources[self._filled(name)] = (
+                    self._filled(harness_file(source)).encode() if source else own + b"\n"
+                )
+        sent = (program, test) if not row.compile_proved else (b"", b"")
+        self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
+        common = limits()
+        self.bounds = Bounds(
+            own=request.seconds,
+            wall=wall_seconds(request.seconds),
+            output=common.output,
+            memory=row.memory * _MB,
+            tasks=row.processes,
+            file=common.file * _MB,
+            open_files=common.open_files,
+            inodes=common.inodes,
+            address_space=row.address_space * _MB,
+        )
+
+    def _joined(self, program: str, test: str) -> bytes:
+        """Program and test as one file, with nothing between them that an open comment or text could swallow the test
+        by."""
+        for rewriting in self.row.rewritten:
+            program = re.sub(rewriting.pattern, self._filled(rewriting.to), program)
+        if self.row.renamed:
+            to = self._filled(self.row.renamed_to)
+            if re.search(self.row.renamed, test):
+                test = re.sub(self.row.renamed, to, test)
+            else:
+                program = re.sub(self.row.renamed, to, program)
+        return _encoded(f"{program}\n{self.row.separator}\n{test}\n")
+
+    def _filled(self, text: str) -> str:
+        for word, meaning in self.words.items():
+            text = text.replace(word, meaning)
+        return text
+
+    def _commands(self) -> str:
+        row = self.row
+        proved = self.proved
+        compiling = row.compile_proved if proved else row.compile
+        running = (row.run_proved or row.run) if proved else row.run
+        return script(
+            [self._filled(word) for word in compiling],
+            [self._filled(word) for word in running],
+            proved=proved,
+            remove=[self._filled(name) for name in row.sources] if proved and row.compile_proved else [],
+            check=self._filled(row.check) if proved else "",
+        )
+
+    def _environment(self) -> dict[str, str]:
+        base = {"PATH": "/usr/bin:/bin", "HOME": "/box", "LANG": "C.UTF-8", "USER": "nobody"}
+        base["TMPDIR"] = "/tmp"  # noqa: S108  the sandbox's own
+        return base | {name: self._filled(value) for name, value in self.row.environment.items()}
+
+    def isolated(self, slot: int, stop: int) -> Execution:
+        """Run behind walls."""
+        common = limits()
+        opened: list[int] = []
+
+        def passed(content: bytes) -> str:
+            descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
+            opened.append(descriptor)
+            view = memoryview(content)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            return str(descriptor)
+
+        try:
+            command = [*drop_privileges(slot), *namespaces(), *reporting(INFO), *walls(disk=common.disk)]
+            command += shown()
+            for name, content in [*self.sources.items(), *((n, _encoded(c)) for n, c in self.request.files)]:
+                command += ["--file", passed(content), f"/box/{name}"]
+            for name in self.row.harness:
+                command += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
+            for name, value in self._environment().items():
+                command += ["--setenv", name, value]
+            if rules := syscall_filter():
+                command += ["--seccomp", passed(rules)]
+            command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", self._commands()]
+            started = Spawned(command, keep_open=tuple(opened), owner=slot_uid(slot))
+        finally:
+            for descriptor in opened:
+                os.close(descriptor)
+        ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop)
+        if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
+            said = ending.said.decode(errors="replace").strip()
+            raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
+        return self.verdict(ending)
+
+    def forked(self, zygote: Zygote, stop: int) -> Execution:
+        """Run in a fork of the warm interpreter. Raises OSError where it cannot fork."""
+        bounds, common = self.bounds, limits()
+        request = {
+            "proved": self.proved,
+            "disk": common.disk * _MB,
+            "inodes": common.inodes,
+            "environment": self._environment(),
+            "limits": resource_limits(bounds),
+        }
+        files = [*self.sources.items(), *((name, _encoded(content)) for name, content in self.request.files)]
+        started = zygote.start(request, files)
+        ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop)
+        if not ending.compiled and ending.said.startswith(b"zygote:"):
+            raise OSError(ending.said.decode(errors="replace"))
+        return self.verdict(ending)
+
+    def on_the_host(self, slot: int, stop: int) -> Execution:
+        """Run without walls, in a temporary folder, under the limits of single processes."""
+        del slot
+        folder = Path(tempfile.mkdtemp(prefix="viva-unsafe-"))
+        try:
+            self.words = {"{entry}": self.entry, "{packages}": str(package_folder() or "/nonexistent")}
+            for name, content in [*self.sources.items(), *((n, _encoded(c)) for n, c in self.request.files)]:
+                (folder / name).write_bytes(content)
+            harness = folder / ".viva"
+            harness.mkdir()
+            for name in self.row.harness:
+                (harness / name).write_text(harness_file(name), encoding="utf-8")
+            commands = _moved(self._commands(), harness)
+            environment = self._environment() | {"HOME": str(folder), "TMPDIR": str(folder)}
+            bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
+            command = [*limited(bounds), "/bin/sh", "-c", commands]
+            environment = {name: _moved(value, harness) for name, value in environment.items()}
+            started = Spawned(command, environment=environment, folder=str(folder))
+            ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return self.verdict(ending)
+
+    def verdict(self, ending: Ending) -> Execution:  # noqa: PLR0911  a list of cases
+        """What the way it ended says about the program."""
+        said = ending.output.decode(errors="replace").strip()
+        times: Mapping[str, float] = {"seconds": round(ending.seconds, 4), "cpu": round(ending.cpu, 4)}
+        if ending.stopped:
+            why = _WHY.get(ending.stopped, ending.stopped).format(
+                seconds=self.request.seconds,
+                wall=self.bounds.wall,
+                memory=self.row.memory,
+                output=self.bounds.output,
+                processes=self.row.processes,
+                inodes=self.bounds.inodes,
+            )
+            timed = ending.stopped in {"time", "wall"}
+            return Execution("timeout" if timed else "limit", f"stopped: {why}", **times)
+        if not ending.compiled:
+            if ending.status in {COMPILE_FAILED, FORBIDDEN}:
+                return Execution("compile" if ending.status == COMPILE_FAILED else "failed", said, **times)
+            complaint = ending.said.decode(errors="replace").strip()
+            return Execution("failed", f"ended with status {ending.status} before it ran: {complaint} {said}", **times)
+        if ending.status in {128 + 24, 137} and ending.cpu >= self.request.seconds:
+            why = _WHY["time"].format(seconds=self.request.seconds)
+            return Execution("timeout", f"stopped: {why}", **times)
+        if ending.status == 128 + 25:
+            return Execution("limit", f"stopped: it wrote a file larger than {limits().file} MB", **times)
+        refused = [each.reason for each in self.row.refused if self.proved and each.refuses(self.request.program)]
+        if ending.status == 0 and ending.proved and refused:
+            return Execution("failed", f"not to be trusted: {refused[0]}; {said}", **times)
+        if ending.status == 0 and (ending.proved or not self.proved):
+            return Execution("passed", said, **times)
+        if ending.status == 0:
+            return Execution("failed", f"it ended before its test did; {said}", **times)
+        return Execution("failed", f"ended with status {ending.status}: {said}", **times)
+
+
+def _moved(text: str, harness: Path) -> str:
+    """A command or a setting with the harness's folder where it is outside of any sandbox."""
+    return re.sub(r"(?<![\w/])/viva/", f"{harness}/", text)
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8, whatever the text holds: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", errors="replace")
+
+
+def shown() -> list[str]:
+    """Words that show the packages which Debian has none of."""
+    folder = package_folder()
+    return shown_folders([(folder, PACKAGES_INSIDE)] if folder else [])
+
+
+def harness_file(name: str) -> str:
+    """The text of a file of harness/."""
+    return (files(__package__) / "harness" / name).read_text(encoding="utf-8")

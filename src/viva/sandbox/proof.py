@@ -1,0 +1,51 @@
+"""How it is proved that a test ran to its end, and the words that Viva and its harness exchange.
+
+    shell inside  →  Viva      run            compiled; from here on the program may run
+    Viva          →  harness   KEY p t        a random key, and where the harness runs the sources itself, their lengths
+                               program test   and the sources
+    harness       →  Viva      KEY            the last statement of the test is behind us
+    Viva          →  harness   SECRET
+    harness       →  Viva      SECRET         and then the process must still end with status 0
+
+Key and secret are new for every run, and neither is on disk, in an argument or in the environment. The harness takes
+the key out of the pipe before the first line of the program; who does not know the key gets no secret, and has one
+attempt: any other byte in this pipe, and the run counts as not proved.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+RUNNING = b"run\n"
+
+
+class Conversation:
+    """Viva's side, fed with what comes out of the pipe. `to_send` is what is waiting to go in."""
+
+    def __init__(self, *, proved: bool, program: bytes = b"", test: bytes = b"") -> None:
+        self.to_send = b"go\n"
+        self.said = b""
+        self.compiled = False
+        self.proved = False
+        self._wanted = proved
+        self._sources = (program, test)
+        self._key = secrets.token_hex(32).encode()
+        self._secret = secrets.token_hex(32).encode()
+        self._expected = [RUNNING, self._key + b"\n", self._secret + b"\n"] if proved else [RUNNING]
+
+    def heard(self, chunk: bytes) -> None:
+        """Take what came; answer a word that is right and complete."""
+        self.said = (self.said + chunk)[:2000]
+        script = b"".join(self._expected)
+        if not script.startswith(self.said):
+            self.proved = False
+            self._wanted = False
+            return
+        if not self.compiled and self.said.startswith(RUNNING):
+            self.compiled = True
+            if self._wanted:
+                program, test = self._sources
+                self.to_send += b"%s %d %d\n%s%s" % (self._key, len(program), len(test), program, test)
+        if self._wanted and len(self.said) == len(script) - len(self._expected[-1]):
+            self.to_send += self._secret + b"\n"
+        self.proved = self._wanted and self.said == script

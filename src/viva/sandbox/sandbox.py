@@ -1,0 +1,127 @@
+"""The sandbox as the engine sees it: an Execute in, an Execution out, as many at once as there are processors."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from viva.errors import DataError
+from viva.sandbox.isolation import require_isolation
+from viva.sandbox.languages import Language, canonical, install_command, languages, missing_parts
+from viva.sandbox.launch import adopt_orphans
+from viva.sandbox.plan import PACKAGES_INSIDE, Plan, harness_file, shown
+from viva.sandbox.seccomp import syscall_filter
+from viva.sandbox.warm import Zygote
+from viva.types import Execute, Execution
+
+_PATIENCE = 3
+"""How often the warm interpreter may fail before every program gets a cold one."""
+
+
+class Sandbox:
+    """Runs programs in isolation (see the package's docstring), at most `jobs` at once, one a processor by default.
+
+    `unsafe_host_execution` runs them without isolation where it is not to be had: with everything that this user may
+    read, write and reach. Raises NoIsolationError when isolation is missing and that was not asked for.
+    """
+
+    def __init__(self, *, jobs: int | None = None, unsafe_host_execution: bool = False) -> None:
+        self.unsafe = unsafe_host_execution
+        if not self.unsafe:
+            require_isolation()
+            adopt_orphans()
+        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self._threads = ThreadPoolExecutor(self.jobs, "sandbox")
+        self._slots = list(range(self.jobs))
+        self._free: asyncio.Semaphore | None = None
+        self._starting = threading.Lock()
+        self._zygote: Zygote | None = None
+        self._broken = 0
+
+    def unavailable(self, language: str) -> str:
+        """Why programs of this language cannot be run here and what installs it, or "" when they can."""
+        name = canonical(language)
+        if not name:
+            return f"Viva runs no {language}: {', '.join(languages())}"
+        gone = missing_parts(name)
+        return (
+            f"no toolchain for {name}: {', '.join(gone)} missing; install with: {install_command((name,))}"
+            if gone
+            else ""
+        )
+
+    async def run(self, request: Execute) -> Execution:
+        """Compile and run one program. Raises DataError for a request that makes no sense, VivaError when isolation
+        breaks down; a program's misdeeds are a verdict."""
+        reason = self.unavailable(request.language)
+        if reason:
+            return Execution("toolchain", reason)
+        for name, _ in request.files:
+            if name in {"", ".", ".."} or "/" in name or "\0" in name:
+                raise DataError(f"A program's file is named {name!r}: it must be a plain file name, without folders.")
+        if self._free is None:
+            self._free = asyncio.Semaphore(self.jobs)
+        async with self._free:
+            slot = self._slots.pop()
+            stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+            work = asyncio.get_running_loop().run_in_executor(self._threads, self._run, request, slot, stop)
+            try:
+                return await asyncio.shield(work)
+            except asyncio.CancelledError:
+                os.eventfd_write(stop, 1)
+                with suppress(Exception):
+                    await work
+                raise
+            finally:
+                os.close(stop)
+                self._slots.append(slot)
+
+    async def close(self) -> None:
+        """End everything that is still kept running."""
+        with self._starting:
+            if self._zygote is not None:
+                self._zygote.close()
+                self._zygote = None
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self, request: Execute, slot: int, stop: int) -> Execution:
+        row = languages()[canonical(request.language)]
+        if self.unsafe:
+            return Plan(request, row).on_the_host(slot, stop)
+        if row.warm:
+            zygote = self._warm(row)
+            if zygote is not None:
+                with suppress(OSError):
+                    return Plan(request, row).forked(zygote, stop)
+                self._broken += 1
+        return Plan(request, row).isolated(slot, stop)
+
+    def _warm(self, row: Language) -> Zygote | None:
+        """The warm interpreter, started by whoever needs it first; None where it cannot be had."""
+        with self._starting:
+            if self._zygote is not None and self._zygote.alive():
+                return self._zygote
+            if self._broken > _PATIENCE:
+                return None
+            if self._zygote is not None:
+                self._zygote.close()
+            configuration = {"imports": row.warm, "stand_ins": row.stand_ins}
+            harness = {name: harness_file(name).encode() for name in (*row.harness, "zygote.py")}
+            harness["rules"] = syscall_filter()
+            self._zygote = Zygote(
+                harness,
+                configuration,
+                slot=self.jobs,
+                interpreter=row.needs[0],
+                environment={
+                    name: value.replace("{packages}", PACKAGES_INSIDE) for name, value in row.environment.items()
+                },
+                shown=shown(),
+            )
+            if not self._zygote.ready:
+                self._broken = _PATIENCE + 1
+                self._zygote = None
+            return self._zygote

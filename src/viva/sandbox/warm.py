@@ -1,0 +1,171 @@
+"""Viva's side of the warm Python interpreter (harness/zygote.py): starting it, sending it programs, counting on its
+death.
+
+It is started once, behind walls of its own, by the first Python program. Where it cannot make namespaces inside its
+own, or dies, every program gets a cold interpreter behind ordinary walls instead: the same verdicts, at the price of
+the imports.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import select
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, slot_uid, walls
+from viva.sandbox.launch import Started, reap_first_inside
+
+_READY_SECONDS = 60.0
+_PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)
+
+
+class Zygote:
+    """One warm interpreter. `files` are the harness's own, put into /viva."""
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        configuration: Mapping[str, object],
+        *,
+        slot: int,
+        interpreter: str,
+        environment: Mapping[str, str],
+        shown: Sequence[str],
+    ) -> None:
+        self._lock = threading.Lock()
+        self.uid = slot_uid(slot)
+        opened: list[int] = []
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._told, tell = os.pipe()
+        try:
+            command = [*drop_privileges(slot), *namespaces(nested=True), *reporting(str(tell)), *walls(disk=1), *shown]
+            for name, content in files.items():
+                descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
+                opened.append(descriptor)
+                os.write(descriptor, content)
+                os.lseek(descriptor, 0, os.SEEK_SET)
+                command += ["--file", str(descriptor), f"/viva/{name}"]
+            for name, value in {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/box", **environment}.items():
+                command += ["--setenv", name, value]
+            command += [*closing("/box"), interpreter, "-B", "/viva/zygote.py", json.dumps(configuration)]
+            self._process = subprocess.Popen(  # noqa: S603
+                command,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(*opened, tell),
+                env={},
+            )
+        finally:
+            theirs.close()
+            for descriptor in (*opened, tell):
+                os.close(descriptor)
+        self._control = ours
+        self.ready = self._wait_until_ready()
+        if not self.ready:
+            self.close()
+
+    def _wait_until_ready(self) -> bool:
+        self._control.settimeout(_READY_SECONDS)
+        try:
+            return self._control.recv(100) == b"ready"
+        except OSError:
+            return False
+
+    def alive(self) -> bool:
+        """Whether it can take another program."""
+        return self.ready and self._process.poll() is None
+
+    def start(self, request: Mapping[str, object], files: Sequence[tuple[str, bytes]]) -> Started:
+        """Fork for one program. Raises OSError when the interpreter is gone."""
+        theirs: list[int] = []
+        ours: list[int] = []
+        status, reporting = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            status.setsockopt(socket.SOL_SOCKET, _PASS_CREDENTIALS, 1)
+            into, source = os.pipe2(os.O_CLOEXEC)
+            output, printing = os.pipe2(os.O_CLOEXEC)
+            answers, answering = os.pipe2(os.O_CLOEXEC)
+            theirs += [into, printing, answering]
+            ours += [source, output, answers]
+            for _, content in files:
+                descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
+                theirs.append(descriptor)
+                os.write(descriptor, content)
+                os.lseek(descriptor, 0, os.SEEK_SET)
+            if self.uid is not None:
+                for descriptor in ours:
+                    os.fchown(descriptor, self.uid, self.uid)
+            message = json.dumps({**request, "files": [name for name, _ in files]}).encode()
+            with self._lock:
+                socket.send_fds(self._control, [message], [reporting.fileno(), *theirs])
+            reporting.close()
+            pid = _sender(status)
+        except BaseException:
+            for descriptor in ours:
+                os.close(descriptor)
+            status.close()
+            reporting.close()
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        return Forked(pid, status, *ours)
+
+    def close(self) -> None:
+        """End it, and all that it forked."""
+        self._control.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.5)
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.wait()
+        reap_first_inside(self._told)
+        os.close(self._told)
+
+
+def _sender(status: socket.socket) -> int:
+    """The pid, as this process sees it, of the one who sent the first message."""
+    status.settimeout(20)
+    _, ancillary, _, _ = status.recvmsg(100, socket.CMSG_SPACE(struct.calcsize("3i")))
+    status.settimeout(None)
+    for _, kind, data in ancillary:
+        if kind == getattr(socket, "SCM_CREDENTIALS", 2):
+            return int(array.array("i", data[:4])[0])
+    raise OSError("the warm interpreter did not fork")
+
+
+class Forked(Started):
+    """A program forked from the warm interpreter: its monitor reports how it ended."""
+
+    def __init__(self, pid: int, status: socket.socket, source: int, output: int, answers: int) -> None:
+        super().__init__(pid, source, output, answers)
+        self._status = status
+        self.ending = status.fileno()
+
+    def finished(self) -> bool:
+        """Whether the report is there."""
+        return bool(select.select([self._status], [], [], 0)[0])
+
+    def wait(self) -> tuple[int, float]:
+        """The exit status and the CPU seconds; a monitor that was killed itself counts as killed."""
+        deadline = time.monotonic() + 10
+        with suppress(OSError, ValueError):
+            self._status.settimeout(max(0.1, deadline - time.monotonic()))
+            told = json.loads(self._status.recv(1000) or b"{}")
+            self._status.recv(1)  # nothing more comes: the monitor itself is gone
+            return int(told.get("status", 137)), float(told.get("cpu", 0.0))
+        return 137, 0.0
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        super().close()
+        self._status.close()

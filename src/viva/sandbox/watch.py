@@ -1,0 +1,126 @@
+"""Looking at a running tree of processes from outside, through /proc: its members, memory and time.
+
+cgroups would do this better, but need rights that an ordinary user lacks. A poll every few hundredths of a second can
+be outrun for that long: the limits of each single process (address space, or the runtime's own heap limit) hold
+meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Footprint(msgspec.Struct, frozen=True):
+    """What a tree of processes takes at a moment: processes and threads, resident bytes, CPU seconds.
+
+    `waited` says of each task (a thread, by its id) how many seconds in its life it was ready to run and others kept
+    the processors; `runnable` whether one computes or waits like that now. `last` is the youngest process found.
+    """
+
+    tasks: int
+    memory: int
+    cpu: float
+    waited: dict[int, float]
+    runnable: bool
+    last: int
+
+
+def _tasks(pid: int) -> list[str]:
+    with suppress(OSError):
+        return os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+    return []
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in _tasks(pid):
+        with suppress(OSError):
+            found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_bytes().split())
+    return found
+
+
+def tree(root: int) -> list[int]:
+    """The process and all its descendants; those that died meanwhile are left out."""
+    found, queue = [], [root]
+    while queue:
+        pid = queue.pop()
+        found.append(pid)
+        queue += _children(pid)
+    return found
+
+
+def _proportional(pid: int) -> int | None:
+    """Resident bytes with shared pages divided among their users: dear to compute, fair to forked processes."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines():
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1024 + _page_tables(pid)
+    return None
+
+
+def _page_tables(pid: int) -> int:
+    """Bytes of a process's page tables: memory too, and a way to take much of it with hardly any resident page."""
+    for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
+        if line.startswith(b"VmPTE:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def footprint(root: int, *, memory_limit: int) -> Footprint:
+    """What the tree under `root` takes. Shared pages count once for each process unless that would exceed the limit."""
+    count, cpu, runnable, last = 0, 0.0, False, root
+    resident: dict[int, int] = {}
+    waited: dict[int, float] = {}
+    for pid in tree(root):
+        with suppress(OSError, ValueError, IndexError):
+            fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+            cpu += sum(map(int, fields[11:15])) / _TICK
+            count += int(fields[17])
+            resident[pid] = int(fields[21]) * _PAGE + _page_tables(pid)
+            last = max(last, pid)
+            runnable = runnable or fields[0] == b"R"
+            tasks = [str(pid)] if fields[17] == b"1" else _tasks(pid)
+            for task in tasks:
+                words = Path(f"/proc/{pid}/task/{task}/schedstat").read_bytes().split()
+                waited[int(task)] = int(words[1]) / 1e9
+    memory = sum(resident.values())
+    if memory > memory_limit and len(resident) > 1:
+        memory = sum(size if (fair := _proportional(pid)) is None else fair for pid, size in resident.items())
+    return Footprint(count, memory, cpu, waited, runnable, last)
+
+
+class Clock:
+    """The time that a program answers for: by the clock, less what it waited for processors that others kept busy.
+
+    Sleeping counts, waiting for its own children counts, whatever they are doing. So a loaded machine turns nothing
+    into a timeout, and neither sleep nor work hidden from the accounting of CPU time is free.
+    """
+
+    def __init__(self) -> None:
+        self._waited: dict[int, float] = {}
+        self._lost = 0.0
+
+    def own(self, elapsed: float, taken: Footprint) -> float:
+        """Seconds that count after `elapsed` by the clock. Of several tasks that wait at once, the longest wait
+        counts."""
+        gains = [seconds - self._waited.get(task, 0.0) for task, seconds in taken.waited.items()]
+        self._waited = taken.waited
+        self._lost = min(elapsed, self._lost + max(0.0, *gains, 0.0))
+        return max(taken.cpu, elapsed - self._lost)
+
+
+def inodes(root: int, folders: tuple[str, ...]) -> int:
+    """The most files in one of the program's own folders, seen through the root of a process inside; 0 if unseen."""
+    most = 0
+    with suppress(OSError):
+        for folder in folders:  # the first does not exist on the machine itself, which a process may not have left yet
+            state = os.statvfs(f"/proc/{root}/root{folder}")
+            most = max(most, state.f_files - state.f_ffree)
+    return most

@@ -1,0 +1,1 @@
+"""Grading by rubric: keywords, blanks, unit tests, similarity and more, mixed with weights, for free-form answers."""

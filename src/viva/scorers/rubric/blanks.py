@@ -1,0 +1,118 @@
+"""Blanks: what an answer put into the gaps of a template (InfiBench's specification, section 4).
+
+The template and the answer are aligned character by character; a blank is filled with what lies between the characters
+around it. An answer that repeats less than four fifths of the template has filled in nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from viva.errors import VivaError
+from viva.scorers.rubric import patterns
+from viva.scorers.rubric.alignment import align
+from viva.scorers.rubric.model import Accepted, Blank, Blanks, Points
+
+MIN_RATE: Final = 0.8
+"""The part of the template, blanks left out, that an answer must repeat in order."""
+
+
+class BlanksError(VivaError):
+    """A template that cannot be graded with."""
+
+
+class Filling(Struct, frozen=True):
+    """What one blank was filled with: the text, stripped; where it was before stripping, [start, end).
+
+    `rate` is the part of the template that the answer repeats, which may exceed 1; below `MIN_RATE` nothing counts.
+    """
+
+    text: str
+    span: tuple[int, int]
+    rate: float
+
+
+def fill_in(blanks: Blanks, text: str) -> tuple[Filling, ...]:
+    """Align an answer with the template and cut out what was filled in, blank by blank.
+
+    The text before a blank is found as late in the answer as possible, so a template should have telling text around
+    its blanks, above all after the last and before the first one.
+    Raises BlanksError for a template that ends with a blank, is nothing but blanks, or has another number of them than
+    targets; and AlignmentError.
+    """
+    template, marker = blanks.template, blanks.marker
+    starts = blank_starts(template, marker)
+    if len(starts) != len(blanks.targets):
+        raise BlanksError(
+            f"the template has {len(starts)} blanks ({marker!r}) and {len(blanks.targets)} accepted answers: "
+            "give one for each blank"
+        )
+    rest = len(template) - len(starts) * len(marker)
+    if rest == 0:
+        raise BlanksError(f"the template {template[:80]!r} has no text around its blanks to find them by: add some")
+    if template.endswith(marker):
+        raise BlanksError(
+            f"the template ends with a blank ({template[-40:]!r}), whose end cannot be found: let some text follow it"
+        )
+    text = text or " "
+    found = align(template, text)
+    rate = found.length / rest
+    positions = found.positions
+    fillings = []
+    for at in starts:
+        start = positions[at - 1] + 1 if at else positions[at]
+        end = positions[at + len(marker)]
+        fillings.append(Filling(text[start:end].strip(blanks.strip), (start, max(start, end)), rate))
+    return tuple(fillings)
+
+
+def blank_starts(template: str, marker: str) -> tuple[int, ...]:
+    """Where the blanks of a template begin, from left to right and not overlapping. Raises BlanksError."""
+    if not marker:
+        raise BlanksError("the marker of a blank is empty: leave it out, or set it to what stands for a blank")
+    starts = []
+    at = template.find(marker)
+    while at >= 0:
+        starts.append(at)
+        at = template.find(marker, at + len(marker))
+    return tuple(starts)
+
+
+def grade_blanks(blanks: Blanks, text: str) -> tuple[Points, tuple[str, ...]]:
+    """The points of a template's blanks, and the published line of explanation for each.
+
+    Raises like `fill_in`, and PatternError.
+    """
+    details: list[str] = []
+    points = total = 0.0
+    for target, filling in zip(blanks.targets, fill_in(blanks, text), strict=True):
+        matched, detail = _compare(target, filling)
+        if matched:
+            points += target.weight
+        total += target.weight
+        details.append(detail)
+    return Points(points, total, tuple(details)), tuple(details)
+
+
+def _compare(target: Blank, filling: Filling) -> tuple[bool, str]:
+    if filling.rate < MIN_RATE:
+        return False, f"unmatched: match rate too low - {filling.rate}"
+    tried = ""
+    for accepted in target.accepted:
+        tried = accepted.text
+        if _accepts(target, accepted, filling.text):
+            return True, f"matched: response string: {filling.text}, ans: {tried}"
+    return False, f"unmatched: response string: {filling.text}, ans: {tried}"
+
+
+def _accepts(target: Blank, accepted: Accepted, filled: str) -> bool:
+    wanted = accepted.text
+    ignore_case = target.ignore_case
+    if ignore_case and (target.fold_pattern or not accepted.regex):
+        wanted, filled, ignore_case = wanted.lower(), filled.lower(), False
+    if accepted.regex:
+        compare = patterns.search if target.substring else patterns.fullmatch
+        return compare(wanted, filled, ignore_case=ignore_case)
+    return wanted in filled if target.substring else wanted == filled

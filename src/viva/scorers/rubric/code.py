@@ -1,0 +1,262 @@
+"""Taking the code out of an answer, and putting together the program that tests it.
+
+Source: the InfiBench specification, sections 5.1 and 5.2. With `published`, character for character what the authors'
+grader does; without, what a reader of Markdown would do (fences.py finds the blocks), and no import that a program can
+do without fails it. Languages are data: code_languages.toml.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+import warnings
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from viva.scorers.fold import after_thinking
+from viva.scorers.rubric.fences import Block, read_blocks, without_fence_lines
+from viva.scorers.rubric.model import Test
+
+LANGUAGES = Path(__file__).with_name("code_languages.toml")
+MAX_PARSED = 200_000
+"""Characters: a longer text is not tried as Python (no answer is that long, and parsing takes memory)."""
+
+_FENCES = ("```", "\\begin{code}", "\\end{code}")
+_SENTENCE = re.compile(r"[A-Z][a-z'’]*(?:[!:.]|[,!:.]? [^={};]*[.:!?])")
+"""A line of prose: it begins like a sentence and ends like one, with nothing between that only code has."""
+
+
+class Import(msgspec.Struct, frozen=True):
+    """A line put before every program of a language; see code_languages.toml."""
+
+    line: str
+    when: str = ""
+    guard: bool = False
+    header: str = ""
+
+
+class CodeLanguage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a language; see code_languages.toml."""
+
+    names: frozenset[str]
+    related: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
+    indented: bool = False
+    depth: int = 0
+    guard: str = "{line}"
+    seconds: float = 20.0
+    imports: tuple[Import, ...] = ()
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    other: frozenset[str]
+    wrappers: frozenset[str]
+    languages: dict[str, CodeLanguage]
+
+
+@cache
+def _table() -> _Table:
+    return msgspec.convert(tomllib.loads(LANGUAGES.read_text(encoding="utf-8")), _Table)
+
+
+@cache
+def _names() -> dict[str, str]:
+    languages = _table().languages
+    return {name: key for key, language in languages.items() for name in (key, *language.names)}
+
+
+def canonical(language: str) -> str:
+    """A language by the name that Viva uses: "c++", "C/C++" and "cpp" are all "cpp". Unknown ones in lower case."""
+    name = language.strip().lower()
+    return _names().get(name, name)
+
+
+def known(language: str) -> bool:
+    """Whether code_languages.toml knows the language by this name."""
+    return language.strip().lower() in _names()
+
+
+def default_seconds(language: str) -> float:
+    """How long a test of this language may take, compiling included, where it does not say."""
+    found = _table().languages.get(canonical(language))
+    return found.seconds if found else CodeLanguage(frozenset()).seconds
+
+
+# --- the program ---
+
+
+def assemble(test: Test, text: str, language: str, *, published: bool = False) -> tuple[str, str]:
+    """The program that tests an answer, in two parts: all that stands before the test, and the test.
+
+    The program as run is the two joined by a line feed. `text` is the answer as the model gave it.
+    """
+    key = canonical(language)
+    known_language = _table().languages.get(key, CodeLanguage(frozenset()))
+    if published:
+        code = extract_code(f"{test.prefix}\n{text}", key, longest_only=test.longest_only, published=True)
+        program = f"{test.before}\n{code}"
+        if known_language.imports:
+            lines = "\n".join(entry.line for entry in known_language.imports)
+            program = _future_first(f"{lines}\n{program}".strip()) if key == "python" else f"{lines}\n{program}".strip()
+        return program, test.code
+    code = extract_code(text, key, longest_only=test.longest_only)
+    body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
+    used = _imports(known_language, f"{body}\n{test.code}")
+    program = "\n".join((*used, body))
+    return (_future_first(program) if key == "python" else program), test.code
+
+
+def _imports(language: CodeLanguage, program: str) -> list[str]:
+    """The lines that this program has a use for."""
+    if not language.imports:
+        return []
+    words = set(re.findall(r"\w+", program))
+    return [
+        language.guard.replace("{line}", entry.line).replace("{header}", entry.header) if entry.guard else entry.line
+        for entry in language.imports
+        if not entry.when or entry.when in words
+    ]
+
+
+def _future_first(program: str) -> str:
+    """Python wants `from __future__ import …` before everything else."""
+    if "from __future__" not in program:
+        return program
+    lines = program.split("\n")
+    future = [line for line in lines if line.startswith("from __future__")]
+    return "\n".join(future + [line for line in lines if not line.startswith("from __future__")])
+
+
+# --- the examinee's code ---
+
+
+def extract_code(text: str, language: str, *, longest_only: bool = False, published: bool = False) -> str:
+    """The code in an answer: its fenced blocks, or what of an unfenced answer is code. "" if nothing is.
+
+    `longest_only` takes the block with most lines (the first of equals) instead of all.
+    """
+    key = canonical(language)
+    if published:
+        return _extract_as_published(text, key, longest_only)
+    text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+    start, unfinished = after_thinking(text)
+    if unfinished:
+        return ""
+    text = text[start:]
+    blocks = read_blocks(text, tags=_names().keys(), wrappers=_table().wrappers)
+    if not blocks:
+        return _unfenced(text, key)
+    # What was cut off in the middle is used only if there is nothing else, or if it says that it is the code.
+    whole = [block for block in blocks if block.closed or canonical(block.tag) == key]
+    blocks = whole or blocks
+    if longest_only:
+        return max(blocks, key=lambda block: block.text.count("\n")).text
+    return "\n\n".join(block.text for block in _of_language(blocks, key))
+
+
+def _of_language(blocks: list[Block], key: str) -> list[Block]:
+    """The blocks that say they are in the language; without one, those that do not say they are in another."""
+    language = _table().languages.get(key)
+    wanted = {key, *(language.related if language else ())}
+    if mine := [block for block in blocks if block.tag and canonical(block.tag) in wanted]:
+        return mine
+    foreign = (_table().other | set(_names())) - {""}
+    return [block for block in blocks if block.tag not in foreign] or blocks
+
+
+def _unfenced(text: str, key: str) -> str:
+    """An answer without fences, as a reader takes it: all of it, without the sentences around the code."""
+    text = without_fence_lines(text)
+    bare = text.strip()
+    if len(bare) > 2 and bare[0] == bare[-1] == "`" and "`" not in bare[1:-1]:
+        text = bare[1:-1]
+    language = _table().languages.get(key)
+    if language is not None and language.indented:
+        if _parses(text):
+            return text
+        body = _extract_as_published("\n" + text, key, longest_only=False)
+        if body.strip():
+            return body[1:]
+    trimmed = _without_sentences(text)
+    if language is not None and language.depth:
+        return trimmed[: _closing(trimmed, language.depth)]
+    return trimmed
+
+
+def _parses(text: str) -> bool:
+    if len(text) > MAX_PARSED:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _without_sentences(text: str) -> str:
+    lines = text.split("\n")
+    start, end = 0, len(lines)
+    while start < end and _is_prose(lines[start]):
+        start += 1
+    while end > start and _is_prose(lines[end - 1]):
+        end -= 1
+    return "\n".join(lines[start:end])
+
+
+def _is_prose(line: str) -> bool:
+    line = line.strip()
+    return not line or _SENTENCE.fullmatch(line) is not None
+
+
+def _closing(code: str, depth: int) -> int | None:
+    """Where the braces, `depth` of them open at the beginning, are all closed; None if nowhere."""
+    for brace in re.finditer(r"[{}]", code):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.end()
+    return None
+
+
+# --- as published ---
+
+
+def _extract_as_published(text: str, key: str, longest_only: bool) -> str:
+    if sum(text.count(fence) for fence in _FENCES) < 2:
+        return _cut_as_published(text, key)
+    lines = text.split("\n")
+    fences = [number for number, line in enumerate(lines) if any(fence in line for fence in _FENCES)]
+    blocks = [lines[first + 1 : last] for first, last in zip(fences[::2], fences[1::2], strict=False)]
+    if longest_only and blocks:
+        blocks = [max(blocks, key=len)]
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _cut_as_published(code: str, key: str) -> str:
+    language = _table().languages.get(key)
+    if language is None:
+        return code
+    for stop in language.stops:
+        code = code.partition(stop)[0]
+    if language.indented:
+        lines = code.split("\n")
+        outside = (n for n, line in enumerate(lines) if line.strip() and line[0] not in " \t")
+        return "\n".join(lines[: next(outside, len(lines))])
+    if not language.depth:
+        return code
+    end = _closing(code, language.depth)
+    if end is not None:
+        return code[:end]
+    return _java_as_published(code) if key == "java" else code[: code.rfind("}") + 1] or code
+
+
+def _java_as_published(code: str) -> str:
+    main = code.find("public static void main")
+    if main >= 0:
+        code = code[:main] + "}"
+    code = code[: code.rfind("}") + 1] or code
+    return code + "\n}" if code.count("{") == code.count("}") + 1 else code

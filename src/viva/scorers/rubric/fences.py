@@ -1,0 +1,132 @@
+"""The fenced blocks of a Markdown answer, as a reader sees them.
+
+CommonMark's rules (section 4.5: three or more backticks or tildes; closed by as many of the same, indented at most
+three columns deeper), and what models do besides: fences in list items and quotations, a block on one line, a fence of
+two backticks, LaTeX's code environment, an answer that was cut off before the closing fence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+
+from msgspec import Struct
+
+_OPENING = re.compile(
+    r"(?P<indent>(?:[ \t>]|[-*+][ \t]|\d{1,3}[.)][ \t]){0,40})"
+    r"(?:(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)|(?P<latex>\\begin\{code\}).*)"
+)
+_AFTER_WORDS = re.compile(r"(?P<words>[^`]{1,400}[ \t:])(?P<fence>`{3,})(?P<info>[\w+#-]{0,20})[ \t]*")
+_FENCE_LINE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[\w+#]{0,20}[ \t]*")
+_THIN = re.compile(r"(?P<indent>[ \t]{0,40})(?P<fence>`{1,2})(?P<info>[\w+#]{0,20})[ \t]*")
+_ONE_LINE = re.compile(r"(?<!`)(`{3,})(?!`)([^`]{1,10000})\1(?!`)")
+_QUOTED = re.compile(r"\A[ \t]{0,3}> ?")
+_TAG = re.compile(r"\{?[.=]?(?P<tag>[^\s,:{}]*)")
+
+
+class Block(Struct, frozen=True):
+    """A block: what its fence says after the backticks (the first word, in lower case), and its text."""
+
+    tag: str
+    text: str
+    closed: bool = True
+
+
+def read_blocks(text: str, *, tags: Set[str] = frozenset(), wrappers: Set[str] = frozenset()) -> list[Block]:
+    """The blocks in order; those without anything in them left out. Linear in the length of the text.
+
+    `tags` are the words that name a language where nothing else tells them from code. `wrappers` are tags of blocks
+    that are no code themselves: what stands in one is read as if it stood outside.
+    """
+    if not any(mark in text for mark in ("`", "~~~", "\\begin{code}")):
+        return []
+    lines = text.split("\n")
+    for reading in (_scan(lines, wrappers), _scan(lines, frozenset()), _in_lines(lines, tags), _thin(lines)):
+        if blocks := [block for block in reading if block.text.strip()]:
+            return blocks
+    return []
+
+
+def without_fence_lines(text: str) -> str:
+    """A text in which no block was found, without the lines that are nothing but a fence."""
+    if "```" not in text and "~~~" not in text:
+        return text
+    return "\n".join(line for line in text.split("\n") if not _FENCE_LINE.fullmatch(line))
+
+
+def _scan(lines: list[str], wrappers: Set[str]) -> Iterator[Block]:
+    at = 0
+    while at < len(lines):
+        opening = _OPENING.fullmatch(lines[at]) or _AFTER_WORDS.fullmatch(lines[at])
+        at += 1
+        if opening is None:
+            continue
+        groups = opening.groupdict("")
+        tag = _tag_of(groups["info"])
+        if tag in wrappers:
+            continue
+        indent = groups.get("indent", "")
+        end, rest, closed = _closing(lines, at, groups["fence"], len(indent) + 3)
+        content = [*lines[at:end], *rest]
+        yield Block(tag, "\n".join(_outdented(content, indent)), closed)
+        at = end + 1 if closed else len(lines)
+
+
+def _closing(lines: list[str], at: int, fence: str, deepest: int) -> tuple[int, list[str], bool]:
+    """The number of the line that ends the block, what that line has of the block, and whether it closes it."""
+    for number in range(at, len(lines)):
+        line = lines[number].rstrip()
+        if not fence:
+            if "\\end{code}" in line:
+                return number, [], True
+        elif line.endswith(fence):
+            before = line.rstrip(fence[0])
+            if before.strip(" \t>"):
+                if fence[0] == "`" and "`" not in before:  # the fence stands behind the last line of code
+                    return number, [before], True
+            elif len(before) <= deepest:
+                return number, [], True
+    half = bool(fence) and at < len(lines) and lines[-1].strip() in {fence[0], fence[0] * 2}  # cut off in the fence
+    return len(lines) - half, [], False
+
+
+def _outdented(lines: list[str], indent: str) -> list[str]:
+    """The lines of a block without what its opening fence was indented by."""
+    if ">" in indent:
+        lines = [_QUOTED.sub("", line) for line in lines]
+        indent = indent.rpartition(">")[2].removeprefix(" ")
+    if not indent:
+        return lines
+    return [line[min(len(indent), len(line) - len(line.lstrip(" \t"))) :] for line in lines]
+
+
+def _in_lines(lines: list[str], tags: Set[str]) -> Iterator[Block]:
+    """Blocks that open and close on one line."""
+    for line in lines:
+        for match in _ONE_LINE.finditer(line):
+            first, _, rest = match[2].strip().partition(" ")
+            if rest and first in tags:
+                yield Block(first, rest.strip())
+            else:
+                yield Block("", match[2].strip())
+
+
+def _thin(lines: list[str]) -> Iterator[Block]:
+    """Blocks between lines that hold one or two backticks and nothing else: no Markdown, but meant as such."""
+    opening: re.Match[str] | None = None
+    start = 0
+    for number, line in enumerate(lines):
+        fence = _THIN.fullmatch(line)
+        if fence is None:
+            continue
+        if opening is None:
+            opening, start = fence, number + 1
+        elif fence["fence"] == opening["fence"] and not fence["info"]:
+            yield Block(opening["info"].lower(), "\n".join(_outdented(lines[start:number], opening["indent"])))
+            opening = None
+
+
+def _tag_of(info: str) -> str:
+    """The language that a fence names: "python", "{r, echo=FALSE}" and "js:main.js" name python, r and js."""
+    found = _TAG.match(info.strip())
+    return found["tag"].lower() if found else ""

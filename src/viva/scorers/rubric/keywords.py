@@ -1,0 +1,119 @@
+"""Keywords: what an answer must, may or must not contain, item by item (InfiBench's specification, section 3).
+
+An item's rule is a tree of literal texts and regular expressions; a match adds the item's weight, or takes it away.
+Items are judged in order and added up one by one in double precision, as the published scores were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from time import process_time
+from typing import Final
+
+from viva.scorers.rubric import patterns
+from viva.scorers.rubric.conditions import holds, parse
+from viva.scorers.rubric.model import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Points, Rule
+from viva.scorers.rubric.patterns import PatternError
+
+SECONDS: Final = 2.0
+"""CPU time that all patterns of one question may take on one answer."""
+
+_SHOWN = 60
+"""Characters of a rule that a line of explanation shows."""
+
+
+def grade_keywords(items: Sequence[Keyword], text: str) -> tuple[Points, tuple[bool, ...]]:
+    """The points of a keyword list, and which of its items matched.
+
+    Raises PatternError (a pattern is malformed or takes too long) and ConditionError.
+    """
+    answer = _Answer(text)
+    matched: list[bool] = []
+    details: list[str] = []
+    points = total = 0.0
+    for item in items:
+        found = _matches(item.rule, item, answer, matched)
+        matched.append(found)
+        if found:
+            points += -item.weight if item.negative else item.weight
+        if not item.negative:
+            total += item.weight
+        details.append(f"{_change(item, found)} {'matched' if found else 'unmatched'}: {describe(item.rule)}")
+    return Points(points, total, tuple(details)), tuple(matched)
+
+
+class _Answer:
+    """A text, its lower case once that is asked for, and the time spent on it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._lower: str | None = None
+        self._spent = 0.0
+
+    @property
+    def lower(self) -> str:
+        if self._lower is None:
+            self._lower = self.text.lower()
+        return self._lower
+
+    def contains(self, literal: str, item: Keyword) -> bool:
+        return literal.lower() in self.lower if item.ignore_case else literal in self.text
+
+    def search(self, pattern: str, item: Keyword) -> bool:
+        started = process_time()
+        if item.ignore_case and item.fold_pattern:
+            found = patterns.search(pattern.lower(), self.lower)
+        else:
+            found = patterns.search(pattern, self.text, ignore_case=item.ignore_case)
+        self._spent += process_time() - started
+        if self._spent > SECONDS:
+            raise PatternError(
+                f"the patterns of this question take more than {SECONDS} s together on a text of {len(self.text):,} "
+                f"characters, {pattern[:_SHOWN]!r} the last: make them simpler"
+            )
+        return found
+
+
+def _matches(rule: Rule, item: Keyword, answer: _Answer, matched: Sequence[bool]) -> bool:
+    """Whether a rule holds; `matched` says so of the items before."""
+    match rule:
+        case Literally(text=literal):
+            return answer.contains(literal, item)
+        case Pattern(pattern=pattern):
+            return answer.search(pattern, item)
+        case AnyOf(rules=rules):
+            return any(_matches(each, item, answer, matched) for each in rules)
+        case AllOf(rules=rules):
+            return all(_matches(each, item, answer, matched) for each in rules)
+        case NotRule(rule=inner):
+            return not _matches(inner, item, answer, matched)
+        case _:
+            return _matches(rule.rule, item, answer, matched) and holds(parse(rule.condition), matched)
+
+
+def _change(item: Keyword, found: bool) -> str:
+    return f"{-item.weight if item.negative else item.weight:+g}" if found else "+0"
+
+
+@lru_cache(maxsize=4096)
+def describe(rule: Rule) -> str:
+    """A rule in a few words, cut to one short line."""
+    words = " ".join(_described(rule).split())
+    return words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"
+
+
+def _described(rule: Rule) -> str:
+    match rule:
+        case Literally(text=literal):
+            return literal
+        case Pattern(pattern=pattern):
+            return f"/{pattern}/"
+        case AnyOf(rules=rules):
+            return "any of " + ", ".join(_described(each) for each in rules)
+        case AllOf(rules=rules):
+            return "all of " + ", ".join(_described(each) for each in rules)
+        case NotRule(rule=inner):
+            return "not " + _described(inner)
+        case _:
+            return f"{_described(rule.rule)} when {rule.condition}"

@@ -1,0 +1,315 @@
+"""What grades a published case: both readings of it, as the authors' grader reads it and as it is meant."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.handmade_infibench import as_csv, spec
+from viva.benchmarks.infibench.cases import Case
+from viva.benchmarks.infibench.loading import read_cases
+from viva.benchmarks.infibench.redefined import without_redefinitions
+from viva.errors import DataError
+from viva.scorers.rubric.model import Accepted, AllOf, AnyOf, Blank, Keyword, Literally, Pattern, When
+from viva.types import Defect
+
+
+def load(
+    folder: Path, grading: str, files: dict[str, str] | None = None, **head: str
+) -> tuple[Case, Case, list[Defect]]:
+    """One case in both readings (repaired, published), and the defects of the repaired one."""
+    as_csv(folder, [spec(grading, **head)], files)
+    (repaired,), defects, _ = read_cases(folder)
+    (published,), noted, _ = read_cases(folder, published=True)
+    assert [defect.kind for defect in defects] == [defect.kind for defect in noted]
+    return repaired, published, defects
+
+
+def keywords(folder: Path, grading: str) -> tuple[tuple[Keyword, ...], tuple[Keyword, ...], list[Defect]]:
+    repaired, published, defects = load(folder, grading)
+    return repaired.rubric.keywords, published.rubric.keywords, defects
+
+
+# --- keywords ---
+
+
+def test_an_item_is_a_text_or_a_mapping(tmp_path: Path) -> None:
+    both = """
+keywords:
+  - some words
+  - content: other
+    weight: 2
+    to_lower: true
+    neg: true
+  - content: {content: "a.*b", regex: true}
+"""
+    repaired, published, defects = keywords(tmp_path, both)
+    assert repaired == (
+        Keyword(rule=Literally("some words")),
+        Keyword(rule=Literally("other"), weight=2.0, ignore_case=True, negative=True),
+        Keyword(rule=Pattern("a.*b")),
+    )
+    assert published[1].fold_pattern
+    assert not defects
+
+
+def test_or_comes_before_and_which_comes_before_content(tmp_path: Path) -> None:
+    both = """
+keywords:
+  - content: {content: null, and: [x], or: [a, {and: [b, {content: c}]}]}
+"""
+    repaired, published, defects = keywords(tmp_path, both)
+    rule = AnyOf((Literally("a"), AllOf((Literally("b"), Literally("c")))))
+    assert repaired == published == (Keyword(rule=rule),)
+    assert not defects
+
+
+def test_regex_is_inherited_until_it_is_taken_back(tmp_path: Path) -> None:
+    both = "keywords:\n  - content: {regex: true, or: [a+, {content: b+, regex: false}, {content: {content: c+}}]}"
+    repaired, published, _ = keywords(tmp_path, both)
+    assert repaired == published
+    assert repaired[0].rule == AnyOf((Pattern("a+"), Literally("b+"), Pattern("c+")))
+
+
+@pytest.mark.parametrize(
+    ("python", "condition"),
+    [
+        ("context[-1].startswith('match')", "previous matched"),
+        ('context[-1].startswith("match")', "previous matched"),
+        (" context[ -1 ].startswith( 'match' ) ", "previous matched"),
+        ("context[0].startswith('match')", "item 1 matched"),
+        ("not context[2].startswith('match')", "not item 3 matched"),
+        ("context[-1].startswith('unmatch')", "not previous matched"),
+        ("not context[-1] == 'unmatch'", "previous matched"),
+    ],
+)
+def test_a_python_condition_is_read_and_never_run(tmp_path: Path, python: str, condition: str) -> None:
+    grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
+    repaired, published, _ = keywords(tmp_path, grading)
+    assert repaired == published == (Keyword(rule=When(Literally("x"), condition)),)
+
+
+@pytest.mark.parametrize("python", ["__import__('os').system('id')", "context[-2].startswith('match')", "True", ""])
+def test_any_other_python_is_refused(tmp_path: Path, python: str) -> None:
+    with pytest.raises(DataError, match=r"case q-1, grading.keywords\[0\].content.cond: .* is Python"):
+        load(tmp_path, f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}")
+
+
+def test_attributes_on_the_item_that_belong_to_the_rule_are_moved(tmp_path: Path) -> None:
+    repaired, published, defects = keywords(tmp_path, 'keywords:\n  - {content: "a[1-3]", regex: true, to_lower: true}')
+    assert repaired[0].rule == Pattern("a[1-3]")
+    assert published[0].rule == Literally("a[1-3]")
+    assert [(defect.question, defect.kind, defect.action) for defect in defects] == [
+        ("q-1", "attribute at the wrong level", "repaired")
+    ]
+
+
+def test_lower_case_inside_a_rule_counts_where_it_stands(tmp_path: Path) -> None:
+    first, second = "{content: C++, to_lower: true}", "{content: 'x.y', to_lower: true, regex: true}"
+    grading = f"keywords:\n  - content: {{or: [{first}, {second}, z]}}"
+    repaired, published, defects = keywords(tmp_path, grading)
+    assert repaired[0].rule == AnyOf((Pattern(r"(?i:C\+\+)"), Pattern("(?i:x.y)"), Literally("z")))
+    assert published[0].rule == AnyOf((Literally("C++"), Pattern("x.y"), Literally("z")))
+    assert len(defects) == 2
+
+
+def test_lower_case_inside_an_item_that_has_it_changes_nothing(tmp_path: Path) -> None:
+    grading = "keywords:\n  - {content: {content: X, to_lower: true}, to_lower: true}"
+    repaired, published, defects = keywords(tmp_path, grading)
+    assert repaired[0].rule == published[0].rule == Literally("X")
+    assert not defects
+
+
+def test_a_weight_one_level_too_deep_is_lifted_unless_the_item_has_its_own(tmp_path: Path) -> None:
+    repaired, published, defects = keywords(tmp_path, "keywords:\n  - content: {content: x, weight: 0.5}")
+    assert (repaired[0].weight, published[0].weight, len(defects)) == (0.5, 1.0, 1)
+    repaired, published, defects = keywords(tmp_path, "keywords:\n  - {content: {content: x, weight: 0.5}, weight: 2}")
+    assert (repaired[0].weight, published[0].weight, len(defects)) == (2.0, 2.0, 0)
+
+
+@pytest.mark.parametrize(("pattern", "changed"), [(r"a\S+", True), (r"A.B", False), (r"\\S", False), (r"\\\S", True)])
+def test_a_pattern_is_not_put_in_lower_case(tmp_path: Path, pattern: str, changed: bool) -> None:
+    grading = f"keywords:\n  - {{content: {{content: '{pattern}', regex: true}}, to_lower: true}}"
+    repaired, published, defects = keywords(tmp_path, grading)
+    assert (repaired[0].fold_pattern, published[0].fold_pattern) == (False, True)
+    assert [defect.kind for defect in defects] == ["pattern in lower case"] * changed
+
+
+def test_of_a_key_that_stands_twice_the_last_counts(tmp_path: Path) -> None:
+    repaired, _, _ = keywords(tmp_path, "keywords:\n  - content:\n    content: x")
+    assert repaired == (Keyword(rule=Literally("x")),)
+
+
+# --- blanks ---
+
+TEMPLATE = "blank_filling:\n  template: 'a [blank] b'\n  targets:\n    - "
+
+
+@pytest.mark.parametrize(
+    ("target", "repaired", "published"),
+    [
+        ("x", Blank(accepted=(Accepted("x"),)), None),
+        (
+            "{content: x, weight: 2, substr_match: true}",
+            Blank(accepted=(Accepted("x"),), weight=2.0, substring=True),
+            None,
+        ),
+        ("{content: [x, {content: y, regex: true}]}", Blank(accepted=(Accepted("x"), Accepted("y", True))), None),
+        ("{content: {or: [x, y]}}", Blank(accepted=(Accepted("x"), Accepted("y"))), Blank(accepted=(Accepted("or"),))),
+        ("{content: {content: x}}", Blank(accepted=(Accepted("x"),)), Blank(accepted=(Accepted("content"),))),
+        (
+            "{content: {or: [{content: x, to_lower: true}]}}",
+            Blank(accepted=(Accepted("x"),), ignore_case=True),
+            Blank(accepted=(Accepted("or"),)),
+        ),
+        (
+            "{content: {or: [{content: x., to_lower: true}, y]}}",
+            Blank(accepted=(Accepted(r"(?i:x\.)", True), Accepted("y"))),
+            Blank(accepted=(Accepted("or"),)),
+        ),
+    ],
+)
+def test_accepted_answers(tmp_path: Path, target: str, repaired: Blank, published: Blank | None) -> None:
+    first, second, defects = load(tmp_path, TEMPLATE + target)
+    assert first.rubric.blanks is not None
+    assert second.rubric.blanks is not None
+    assert first.rubric.blanks.targets == (repaired,)
+    assert second.rubric.blanks.targets == (published or repaired,)
+    assert [defect.kind for defect in defects] == ["mapping as accepted answers"] * (published is not None)
+
+
+def test_a_template_has_its_marker_and_its_characters_to_strip(tmp_path: Path) -> None:
+    grading = "blank_filling:\n  template: 'a __ b __ c'\n  blank_str: __\n  escape: ' ;'\n  targets: [x, y]"
+    case, _, _ = load(tmp_path, grading)
+    assert case.rubric.blanks is not None
+    assert (case.rubric.blanks.marker, case.rubric.blanks.strip, case.metrics) == ("__", " ;", ("blank_filling",))
+
+
+# --- unit tests, similarity ---
+
+
+def test_tests_are_read_from_the_files_of_the_case(tmp_path: Path) -> None:
+    grading = """
+unit_test:
+  lang: c++
+  tests:
+    - {path: t/a.cpp, prefix_path: t/p.cpp, only_longest: true, weight: 2, timeout: 30, cleanup_path: t/none.py}
+    - content: int main() {}
+    - int x;
+"""
+    case, published, defects = load(tmp_path, grading, {"t/a.cpp": "A", "t/p.cpp": "P"}, lang="html")
+    tests = case.rubric.tests
+    assert tests is not None
+    assert tests == published.rubric.tests
+    assert tests.language == "cpp"
+    assert [test.code for test in tests.tests] == ["A", "int main() {}", "int x;"]
+    first = tests.tests[0]
+    assert (first.before, first.longest_only, first.weight, first.seconds) == ("P", True, 2.0, 30.0)
+    assert (case.language, case.area, defects) == ("html", "front-end", [])
+
+
+def test_a_prefix_is_noted(tmp_path: Path) -> None:
+    case, _, defects = load(tmp_path, "unit_test:\n  tests: [{content: t, prefix: 'x = 1'}]")
+    assert case.rubric.tests is not None
+    assert case.rubric.tests.tests[0].prefix == "x = 1"
+    assert [defect.kind for defect in defects] == ["lost prefix"]
+
+
+def test_similarity_has_its_own_bounds_and_its_own_system_prompt(tmp_path: Path) -> None:
+    grading = """
+similarity:
+  - {metric: rouge1, references: [one, {path: two.txt}]}
+  - {metric: rougeLsum, references: [one], min_score: 0.1, max_score: 0.4, weight: 3}
+"""
+    case, _, _ = load(tmp_path, grading, {"two.txt": "zwei"})
+    first, second = case.rubric.similarity
+    assert (first.low, first.high, first.references) == (0.30, 0.53, ("one", "zwei"))
+    assert (second.low, second.high, second.weight) == (0.1, 0.4, 3.0)
+    assert case.system == "brief"
+
+
+# --- handlers ---
+
+
+@pytest.mark.parametrize(
+    "grading",
+    [
+        "customized: {real_metric_type: keywords, module: cases.handler, func: handle}",
+        "keywords:\n  - x\n  - post_handler: {module: cases.handler, func: handle}",
+        "blank_filling:\n  template: 'a [blank] b'\n  targets: [x]\n  post_handler: {module: m, func: f}",
+    ],
+)
+def test_python_of_the_data_set_is_not_run_and_its_question_is_unsound(tmp_path: Path, grading: str) -> None:
+    case, _, defects = load(tmp_path, grading)
+    assert "runs no code found in a data file" in case.unsound
+    assert [defect.action for defect in defects] == ["unsound"]
+
+
+def test_a_published_question_has_its_handler_by_its_id(tmp_path: Path) -> None:
+    grading = "customized: {real_metric_type: keywords, module: cases.handler, func: handle}"
+    case, _, defects = load(tmp_path, grading, identity="0-0-26")
+    assert (case.rubric.handler, case.unsound, defects) == ("0-0-26", "", [])
+    assert (case.metrics, case.metric_of) == (("keywords",), {"customized": "keywords"})
+
+
+def test_a_handler_of_another_kind_is_not_taken_for_it(tmp_path: Path) -> None:
+    case, _, _ = load(tmp_path, "keywords:\n  - x\n  - post_handler: {module: m, func: f}", identity="0-0-26")
+    assert case.unsound
+
+
+def test_a_malformed_pattern_makes_a_question_unsound(tmp_path: Path) -> None:
+    for grading in (
+        "keywords:\n  - content: {content: '(', regex: true}",
+        TEMPLATE + "{content: [{content: '[', regex: true}]}",
+    ):
+        case, _, defects = load(tmp_path, grading)
+        assert "malformed" in case.unsound
+        assert [defect.kind for defect in defects] == ["malformed pattern"]
+
+
+# --- tests that define what they test ---
+
+ANSWERS = "Given f(x) and 'g', please write a function.\nFunction signature is: get_max(xs)"
+CLOSED = "def f(xs):\n    return max(xs)\n\n@str\ndef get_max(xs):\n    return 1\nassert f([1]) == get_max([1])"
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "names"),
+    [
+        ("python", CLOSED, ("get_max",)),
+        ("python", CLOSED.replace("f(", "g("), ("get_max",)),
+        ("python", CLOSED.replace("get_max", "max_of"), ("f",)),
+        ("python", CLOSED.replace("get_max", "max_of").replace("f(", "g("), ()),
+        ("python", "def f(xs):\n    return max(xs)\nassert f([1]) == get_max([1])", ()),
+        ("python", "def helper():\n    return 1\nassert helper() == 1", ()),
+        ("python", "def get_max(:\n", ()),
+        ("r", "get_max <- function(x) {\n  if (x) { 1 }\n}\nassert(get_max(1) == 1)", ("get_max",)),
+        ("r", "f = function(x) { 1 }\nget_max <- function(x) { 1 }\nassert(get_max(1) == f(1))", ("get_max",)),
+        ("r", "# get_max <- function(x) { 1 }\nassert(get_max(1) == 1)", ()),
+        ("r", "f <- function(x) { 1 }\nassert(f(1) == get_max(1))", ()),
+        ("r", "get_max = function(x) 1\nassert(get_max(1) == 1)", ()),
+        ("javascript", "function get_max() {}", ()),
+    ],
+)
+def test_a_test_that_defines_the_answer_itself_is_found(language: str, code: str, names: tuple[str, ...]) -> None:
+    repaired, found = without_redefinitions(code, language, ANSWERS)
+    assert set(found) == set(names)
+    assert (repaired == code) == (not names)
+    assert not any(f"def {name}" in repaired or f"{name} <-" in repaired for name in names)
+
+
+def test_a_definition_is_taken_out_of_the_test(tmp_path: Path) -> None:
+    as_csv(
+        tmp_path,
+        [spec(f"unit_test:\n  tests: [{json.dumps('def why(): return 1' + chr(10) + 'assert why() == 1')}]")],
+        prompt="Write why().",
+    )
+    (case,), defects, _ = read_cases(tmp_path)
+    assert case.rubric.tests is not None
+    assert case.rubric.tests.tests[0].code == "assert why() == 1"
+    assert [defect.kind for defect in defects] == ["test redefines the answer"]
+    (case,), _, _ = read_cases(tmp_path, published=True)
+    assert case.rubric.tests is not None
+    assert "def why" in case.rubric.tests.tests[0].code

@@ -1,0 +1,304 @@
+"""InfiBench's published forms: one CSV, or a folder of YAML cases."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.handmade_infibench import as_csv, as_folder, spec
+from viva.benchmarks.infibench.benchmark import BENCHMARK
+from viva.benchmarks.infibench.cases import area_of, areas
+from viva.benchmarks.infibench.loading import read_cases
+from viva.errors import DataError, MissingDataError
+from viva.types import ExamSpec, Sampling
+
+# --- a folder of cases ---
+
+
+def test_a_folder_of_cases_reads_like_the_csv(tmp_path: Path) -> None:
+    grading = "unit_test:\n  tests:\n    - {path: t.py, prefix_path: ../shared/p.py}\nmax_score: 2\nmin_score: 0"
+    as_csv(tmp_path / "a", [spec(grading)], {"t.py": "a\nb", "../shared/p.py": "p"})
+    files = {"cases/t.py": "a\r\nb", "shared/p.py": "p"}
+    as_folder(tmp_path / "b", {"cases/eval_q-1.yaml": spec(grading)}, files)
+    one, defects, _ = read_cases(tmp_path / "a")
+    two, _, contents = read_cases(tmp_path / "b")
+    assert one == two
+    assert len(contents) == 5  # suite, case, prompt, two files
+    assert [defect.kind for defect in defects] == ["unreachable total"]
+
+
+def test_entries_may_have_weights_which_nothing_reads_and_the_suite_gives_the_scores(tmp_path: Path) -> None:
+    case = spec("keywords: [x]") + "null_score: 0.25\n"
+    as_folder(tmp_path, {"cases/a.yaml": case}, suite="full_score_per_question: 2\nnull_score_per_question: 0.5")
+    (tmp_path / "suite_v2.1.yaml").write_text(
+        "full_score_per_question: 2.0\ncases:\n  - {path: cases/a.yaml, weight: 7}\n"
+    )
+    (read,), _, _ = read_cases(tmp_path)
+    assert (read.full_score, read.null_score, read.prompt) == (2.0, 0.25, "Why?")
+
+
+def test_levels_and_addresses_are_read_where_they_lie_beside(tmp_path: Path) -> None:
+    as_csv(tmp_path, [spec("keywords: [x]", "0-0-1"), spec("keywords: [x]", "0-0-2")])
+    (tmp_path / "difficulty_levels.yaml").write_text(
+        "level-1: [cases/eval_0-0-2.yaml]\nlevel-3: [cases/eval_0-0-9.yaml]"
+    )
+    (tmp_path / "case_urls.csv").write_text("case,url\ncases/eval_0-0-1.yaml,https://example.org/1\n")
+    cases, _, contents = read_cases(tmp_path)
+    assert [(case.level, case.url) for case in cases] == [("", "https://example.org/1"), ("1", "")]
+    assert len(contents) == 3
+
+
+def test_the_set_is_found_in_a_folder_of_its_name_and_by_its_file(tmp_path: Path) -> None:
+    as_csv(tmp_path / "infibench", [spec("keywords: [x]")])
+    assert len(read_cases(tmp_path)[0]) == 1
+    assert len(read_cases(tmp_path / "infibench" / "suite_v2.1_data.csv")[0]) == 1
+
+
+def test_several_suites_ask_which(tmp_path: Path) -> None:
+    as_folder(tmp_path, {"cases/a.yaml": spec("keywords: [x]")})
+    (tmp_path / "suite_v2.1.yaml").rename(tmp_path / "suite_a.yaml")
+    assert len(read_cases(tmp_path)[0]) == 1
+    (tmp_path / "suite_b.yml").write_text("cases: [cases/a.yaml]")
+    with pytest.raises(DataError, match=r"several suites: suite_a.yaml, suite_b.yml; say which with --data"):
+        read_cases(tmp_path)
+    assert len(read_cases(tmp_path / "suite_b.yml")[0]) == 1
+
+
+def test_no_data_is_told_from_damaged_data(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match=r"viva fetch infibench"):
+        read_cases(tmp_path)
+    with pytest.raises(DataError, match="there is no data folder"):
+        read_cases(tmp_path / "nowhere")
+
+
+# --- what strangers write ---
+
+BLANK = "blank_filling:\n  template: 'a [blank] b'\n  targets:\n    - "
+
+
+@pytest.mark.parametrize("path", ["../../secret", "/etc/passwd", "link.txt", "loop.txt", "nothing.txt", ".", "a\0b"])
+def test_no_path_leaves_the_folder(tmp_path: Path, path: str) -> None:
+    (tmp_path / "secret").write_text("secret")
+    grading = f"unit_test:\n  tests: [{{path: {json.dumps(path)}}}]"
+    folder = as_folder(tmp_path / "set", {"cases/a.yaml": spec(grading)})
+    (folder / "cases" / "link.txt").symlink_to(tmp_path / "secret")
+    (folder / "cases" / "loop.txt").symlink_to("loop.txt")
+    with pytest.raises(DataError, match=r"cases.a\.yaml, case q-1, grading.unit_test.tests\[0\].path: "):
+        read_cases(folder)
+
+
+def test_no_case_path_leaves_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(spec("keywords: [x]"))
+    folder = as_folder(tmp_path / "set", {"cases/a.yaml": spec("keywords: [x]")})
+    (folder / "suite_v2.1.yaml").write_text("cases: [../a.yaml]")
+    with pytest.raises(DataError, match=r"cases\[0\]: '../a.yaml' leads out of the data folder"):
+        read_cases(folder)
+
+
+@pytest.mark.parametrize(
+    ("why", "grading", "message"),
+    [
+        ("nothing grades", "max_score: 1", "grading: nothing grades this case"),
+        ("no list", "keywords: x", r"grading.keywords: a list with at least one entry belongs here, not 'x'"),
+        ("empty", "keywords: []", "grading.keywords: a list"),
+        ("nothing", "keywords:", "grading.keywords: a list .* not nothing"),
+        ("a number", "keywords: [404]", r"grading.keywords\[0\]: a mapping belongs here, not 404"),
+        ("a number inside", "keywords: [{content: 404}]", r"keywords\[0\].content: a text or a mapping .* not 404"),
+        ("no content", "keywords: [{weight: 1}]", r"keywords\[0\].content: a text or a mapping .* not nothing"),
+        ("weight", "keywords: [{content: x, weight: heavy}]", r"keywords\[0\].weight: a number belongs here"),
+        ("infinite", "keywords: [{content: x, weight: .inf}]", "not an infinite number"),
+        ("flag", "keywords: [{content: x, neg: 1}]", r"keywords\[0\].neg: true or false belongs here, not 1"),
+        ("or", "keywords: [{content: {or: x}}]", r"keywords\[0\].content.or: a list"),
+        ("targets", "blank_filling: {template: 'a [blank]b', targets: [x, y]}", "has 1 blanks .* there are 2 targets"),
+        ("marker", "blank_filling: {template: 'a', blank_str: '', targets: [x]}", "blank_str: it is empty"),
+        ("and", BLANK + "{content: {and: [x, y]}}", "a blank knows no `and`"),
+        ("metric", "similarity: [{metric: bleu, references: [x]}]", "metric: one of rouge1, .* not 'bleu'"),
+        ("bounds", "similarity: [{metric: rouge1, references: [x], min_score: 1}]", "must be below max_score"),
+        ("reference", "similarity: [{metric: rouge1, references: [{path: x}]}]", "path: 'x' is not among"),
+        ("test", "unit_test: {tests: [{weight: 1}]}", r"tests\[0\].content: a text belongs here"),
+        ("timeout", "unit_test: {tests: [{content: x, timeout: 9999}]}", "timeout: 9999 seconds"),
+        ("metric type", "customized: {real_metric_type: taste}", "real_metric_type: one of keywords"),
+        ("alias", "keywords: [&a x, *a]", "a YAML alias"),
+        ("tag", "keywords: [!!python/object/apply:os.system [id]]", "not valid YAML"),
+        ("no yaml", "keywords: [", "not valid YAML"),
+        ("date", "keywords: [{content: 2001-99-99}]", "not valid YAML"),
+        ("deep", "keywords: " + "[" * 60 + "]" * 60, "nested deeper than 50 levels"),
+        ("many", "keywords: [" + "x," * 60_000 + "x]", "more than 50,000 nodes"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_row_the_case_and_the_key(tmp_path: Path, why: str, grading: str, message: str) -> None:
+    as_csv(tmp_path, [spec("keywords: [fine]", "q-0"), spec(grading)])
+    for published in (False, True):
+        if why == "and" and published:
+            continue  # the authors' grader takes the mapping's keys
+        with pytest.raises(DataError, match=message) as caught:
+            read_cases(tmp_path, published=published)
+        assert str(caught.value).startswith("suite_v2.1_data.csv, row 3")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a,b\n1,2\n", "lacks the column 'prompt'; it has a, b"),
+        ("prompt,eval_spec\nx\n", "row 2: 1 columns, and the header names 2"),
+        ("prompt,eval_spec\n", "holds no cases"),
+        ("prompt,eval_spec\n\"x\"y,2\n", "line 2: "),
+        ("prompt,eval_spec\nx,\0\n", "NUL"),
+        ("prompt,eval_spec\nx,3\n", "row 2, the case: a mapping belongs here, not 3"),
+        ("prompt,eval_spec\nx,id: 3\n", "row 2, id: .* not 3"),
+        ("prompt,eval_spec\nx,id: a/b\n", "row 2, id: .* not 'a/b'"),
+        ("prompt,eval_spec,dependencies\nx,id: a,[]\n", "case a, dependencies should be a JSON object"),
+        ("prompt,eval_spec,dependencies\nx,id: a,\"{\"\"f\"\": 1}\"\n", "case a, dependencies should be a JSON object"),
+        ("prompt,eval_spec\nx,id: a\n", "case a, lang: a text belongs here, not nothing"),
+        ("prompt,eval_spec\nx,\"id: a\nlang: c\n\"\n", "case a, grading: a mapping belongs here, not nothing"),
+        ("prompt,eval_spec\n,\"id: a\nlang: c\ntype: t\ngrading: {keywords: [x]}\"\n", "prompt: the question is empty"),
+    ],
+)  # fmt: skip
+def test_a_damaged_csv_says_what_is_wrong(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "suite_v2.1_data.csv").write_text(content, newline="")
+    with pytest.raises(DataError, match=message):
+        read_cases(tmp_path)
+
+
+def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "suite_v2.1_data.csv").write_bytes(b"prompt,eval_spec\n\xff,x\n")
+    with pytest.raises(DataError, match=r"suite_v2.1_data.csv is not UTF-8 \(byte 17\)"):
+        read_cases(tmp_path)
+
+
+def test_an_id_stands_once(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="row 3, id: q-1 stands twice"):
+        read_cases(as_csv(tmp_path, [spec("keywords: [x]"), spec("keywords: [y]")]))
+
+
+def test_bombs_end_in_an_error_and_soon(tmp_path: Path) -> None:
+    laughs = "a: &a [x, x]\n" + "".join(
+        f"{new}: &{new} [*{old}, *{old}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    merges = "a: &a {b: 1}\nc: {<<: [*a, *a]}\n"
+    started = time.process_time()
+    for text in (laughs, merges, "{" * 100_000, "- " * 100_000, "x: " + "9" * 100_000, "a" * 2_000_000, "!!binary '='"):
+        as_csv(tmp_path, [text])
+        with pytest.raises(DataError):
+            read_cases(tmp_path)
+    assert time.process_time() - started < 20
+
+
+def test_unknown_keys_are_noted(tmp_path: Path) -> None:
+    grading = "keywords:\n  - {content: x, wieght: 2}\nminscore: 0"
+    _, defects, _ = read_cases(as_csv(tmp_path, [spec(grading)]))
+    assert {(defect.kind, defect.action) for defect in defects} == {("unknown key", "noted")}
+    assert len(defects) == 2
+
+
+KEYS = """keywords blank_filling unit_test similarity customized content or and regex cond to_lower weight neg
+template targets tests path metric references max_score"""
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    grading=st.recursive(
+        st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=4),
+        max_leaves=20,
+    ),
+    published=st.booleans(),
+)
+def test_any_grading_is_read_or_refused_with_a_sentence(tmp_path: Path, grading: object, published: bool) -> None:
+    as_csv(tmp_path, [json.dumps({"id": "a", "lang": "c", "type": "t", "grading": grading})])
+    try:
+        (case,), _, _ = read_cases(tmp_path, published=published)
+    except DataError as problem:
+        sentence = str(problem)
+    else:
+        sentence = f"suite_v2.1_data.csv: {', '.join(case.metrics)}"
+    assert sentence.startswith("suite_v2.1_data.csv")
+
+
+# --- areas and prompts ---
+
+
+@pytest.mark.parametrize(
+    ("identity", "language", "area"),
+    [
+        ("x", "JavaScript", "front-end"), ("x", "c++/c", "back-end"), ("x", "r", "DS & ML"), ("x", "c#", "back-end"),
+        ("x", "dart", "mobile & desktop"), ("x", "bash", "IT operations"), ("4-17-3", "vba", "IT operations"),
+        ("x", "vba", "other"), ("9-1-1", "vba", "other"),
+    ],
+)  # fmt: skip
+def test_a_language_has_its_area_and_an_unlisted_one_that_of_its_id(identity: str, language: str, area: str) -> None:
+    assert area_of(identity, language) == area
+
+
+def test_similarity_is_asked_for_briefly_and_a_base_model_gets_one_text(tmp_path: Path) -> None:
+    similar = "similarity: [{metric: rouge1, references: [x]}]"
+    as_csv(tmp_path, [spec("keywords: [x]", "a"), spec(similar, "b")], prompt="Why {system}?")
+    (plain, question), (brief, same) = prompts(tmp_path).values()
+    assert question == same == "Why {system}?"
+    assert brief == f"{plain} You are chatting with programmers, so please answer as briefly as possible."
+    assert prompts(tmp_path, form="base")["a"] == f"{plain}\nWhy {{system}}?"
+
+
+def prompts(data: Path, form: Literal["chat", "base"] = "chat") -> dict[str, Any]:
+    """Question → its prompt: (system, user) for a chat model, one text for a base model."""
+    exam = BENCHMARK.open(ExamSpec(benchmark="infibench", form=form), data, None)
+    asked = {question.id: exam.request(question, 0, Sampling()).prompt for question in exam.questions()}
+    return {name: p if isinstance(p, str) else tuple(turn.content for turn in p) for name, p in asked.items()}
+
+
+# --- the published set ---
+
+
+def test_the_published_set_has_its_234_questions(published: Path) -> None:
+    cases, _, contents = read_cases(published)
+    assert len(cases) == 234
+    assert len(contents) == 3
+    assert Counter(case.area for case in cases) == {
+        "front-end": 63, "DS & ML": 56, "back-end": 77, "mobile & desktop": 19, "IT operations": 19,
+    }  # fmt: skip
+    assert [Counter(case.level for case in cases)[level] for level in "12345"] == [93, 55, 44, 18, 24]
+    assert Counter(metric for case in cases for metric in case.metrics) == {
+        "keywords": 153, "blank_filling": 26, "unit_test": 51, "similarity": 6,
+    }  # fmt: skip
+    assert all(case.url.startswith("https://stackoverflow.com/") for case in cases)
+    assert not any(case.unsound for case in cases)
+    assert all(case.area == area.name for case in cases for area in areas() if case.id.startswith(f"{area.number}-"))
+
+
+def test_the_published_set_has_these_defects(published: Path) -> None:
+    _, repaired, _ = read_cases(published)
+    _, noted, _ = read_cases(published, published=True)
+    assert {defect.action for defect in repaired} == {"repaired"}
+    assert {defect.action for defect in noted} == {"noted"}
+    questions: dict[str, set[str]] = {}
+    for defect in repaired:
+        questions.setdefault(defect.kind, set()).add(defect.question)
+    assert questions.pop("mapping as accepted answers") == {
+        f"3-12-{number}" for number in (535, 536, 538, 548, 556, 560, 561, 562)
+    }
+    assert questions.pop("pattern in lower case") == {"0-1-137"}
+    assert questions.pop("lost prefix") == {"1-3-224"}
+    assert len(questions.pop("attribute at the wrong level")) == 17
+    assert not questions
+    assert sum(defect.kind == "mapping as accepted answers" for defect in repaired) == 17
+
+
+def test_every_published_prompt_is_ours(published: Path) -> None:
+    chat, base = prompts(published), prompts(published, form="base")
+    cases = {case.id: case for case in read_cases(published)[0]}
+    with (published / "infibench" / "suite_v2.1.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(chat) == 234
+    for row in rows:
+        name = row["filename"].removeprefix("cases/eval_").removesuffix(".yaml")
+        assert chat[name] == (row["system_prompt"], row["content_prompt"])
+        assert base[name] == row["prompt"]
+        assert cases[name].type == row["question_type"]

@@ -1,0 +1,123 @@
+"""The authors' own scores of real answers, reproduced: bit for bit where no program has to run.
+
+Programs are compared as text here; the sandbox's tests run them.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from viva.benchmarks.infibench.cases import Case
+from viva.benchmarks.infibench.handlers import handlers_of
+from viva.benchmarks.infibench.loading import read_cases
+from viva.scorers.rubric.code import assemble, extract_code
+from viva.scorers.rubric.grade import grade
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+@pytest.fixture(scope="module")
+def folder(published: Path) -> Path:
+    return published / "infibench"
+
+
+@pytest.fixture(scope="module")
+def answers(folder: Path) -> dict[tuple[str, int], str]:
+    return {(row["case"], row["sample"]): row["text"] for row in lines(folder / "responses_gpt-4.jsonl.gz")}
+
+
+@pytest.fixture(scope="module")
+def official(folder: Path) -> dict[tuple[str, int], dict[str, str]]:
+    with (folder / "official_scores_gpt-4.csv").open(newline="", encoding="utf-8") as file:
+        return {(row["case"], int(row["sample"])): row for row in csv.DictReader(file)}
+
+
+def cases(folder: Path, *, published: bool) -> dict[str, Case]:
+    return {case.id: case for case in read_cases(folder, published=published)[0]}
+
+
+def score(case: Case, text: str) -> float | None:
+    post_handler, custom = handlers_of(case.rubric.handler)
+    graded = grade(case.rubric, text, post_handler=post_handler, custom=custom)
+    return None if graded.share is None else graded.share * case.full_score
+
+
+def test_every_answer_that_runs_no_program_has_exactly_the_authors_score(
+    folder: Path, answers: dict[tuple[str, int], str], official: dict[tuple[str, int], dict[str, str]]
+) -> None:
+    strict = cases(folder, published=True)
+    assert answers.keys() == official.keys()
+    compared: Counter[str] = Counter()
+    different = []
+    for (name, sample), text in answers.items():
+        case, row = strict[name], official[name, sample]
+        assert ",".join(case.metrics) == row["metrics"]
+        assert (case.language, case.type) == (row["lang"], row["type"])
+        if case.rubric.tests is None:
+            compared[row["metrics"]] += 1
+            if score(case, text) != float(row["score"]):
+                different.append((name, sample, score(case, text), row["score"]))
+    assert not different
+    assert compared == {"keywords": 930, "blank_filling": 240}
+
+
+def test_an_answer_without_fences_that_pair_is_the_only_program_that_a_reader_takes_differently(
+    folder: Path, answers: dict[tuple[str, int], str]
+) -> None:
+    repaired = cases(folder, published=False)
+    different = Counter[str]()
+    for (name, _), text in answers.items():
+        tests = repaired[name].rubric.tests
+        if tests is not None:
+            longest = tests.tests[0].longest_only
+            ours = extract_code(text, tests.language, longest_only=longest)
+            different[name] += ours != extract_code(text, tests.language, longest_only=longest, published=True)
+    assert +different == {"2-11-511": 1}
+
+
+def test_published_programs_are_assembled_character_for_character(
+    folder: Path, answers: dict[tuple[str, int], str]
+) -> None:
+    """The answers to the published programs are another drawing than those at hand: equal code gives equal programs.
+
+    Where the code differs, everything around it is compared.
+    """
+    strict = cases(folder, published=True)
+    ours: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for (name, _), text in answers.items():
+        tests = strict[name].rubric.tests
+        for number, test in enumerate(tests.tests if tests else ()):
+            assert tests is not None
+            ours[name, number].add("\n".join(assemble(test, text, tests.language, published=True)))
+    compared: Counter[str] = Counter()
+    for row in lines(folder / "unit_programs_gpt-4.jsonl.gz"):
+        tests = strict[row["case"]].rubric.tests
+        assert tests is not None
+        test, program = tests.tests[row["test"]], row["program"]
+        if program in ours[row["case"], row["test"]]:
+            compared["whole"] += 1
+            continue
+        code = "from __future__ import annotations\n@" if row["case"] == "1-3-212" else "@"
+        before, after = "\n".join(assemble(test, f"```\n{code}\n```", tests.language, published=True)).split("@")
+        if program == "\n".join(assemble(test, "", tests.language, published=True)):
+            compared["no code"] += 1
+        elif program.startswith(before) and program.endswith(after) and len(program) > len(before) + len(after):
+            compared["around the code"] += 1
+        else:
+            compared[f"different: {row['case']} {row['sample']}"] += 1
+    assert compared.keys() == {"whole", "around the code", "no code"}
+    assert compared.total() == 1950
+    assert compared["no code"] == 1
+    assert compared["whole"] > 300

@@ -1,0 +1,269 @@
+"""The bundled questions in InfiBench's manner are what their README says, and grade as their own examples say."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+import viva
+from viva.benchmarks.questions.examples import as_wanted
+from viva.benchmarks.questions.loading import read_questions
+from viva.benchmarks.questions.model import OwnQuestion, QuestionFile
+from viva.sandbox import NoIsolationError, Sandbox
+from viva.scorers.rubric.code import assemble, default_seconds
+from viva.scorers.rubric.grade import grade
+from viva.scorers.rubric.model import Graded, Rubric
+from viva.types import Execute, Execution
+
+SAMPLE = Path(viva.__file__).parent / "benchmarks" / "infibench" / "sample"
+AREAS = {"back-end", "DS & ML", "front-end", "IT operations", "mobile & desktop"}
+TYPES = {"code completion", "code debugging", "knowledge question-answering", "non-code debugging"}
+TESTED = {"python", "javascript", "typescript", "java", "cpp", "go", "r", "csharp", "ruby"}
+LANGUAGES = TESTED | {"css", "html", "php", "rust", "dart", "kotlin", "swift", "bash"}
+
+
+@cache
+def files() -> dict[str, QuestionFile]:
+    return {path.name: read_questions(path) for path in sorted(SAMPLE.glob("*.yaml"))}
+
+
+@cache
+def questions() -> dict[str, OwnQuestion]:
+    return {question.id: question for file in files().values() for question in file.questions}
+
+
+def metrics(rubric: Rubric) -> list[str]:
+    parts = {
+        "keywords": rubric.keywords,
+        "blank_filling": rubric.blanks,
+        "unit_test": rubric.tests,
+        "similarity": rubric.similarity,
+    }
+    return [name for name, part in parts.items() if part]
+
+
+# --- running the tests of answers ---
+
+
+def cannot_be_run(reason: str) -> NoReturn:
+    """Skips the test. Where nothing may be skipped (VIVA_CI=1), it fails."""
+    if os.environ.get("VIVA_CI") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def programs(question: OwnQuestion, text: str) -> list[Execute]:
+    tests = question.rubric.tests
+    made = []
+    for test in tests.tests if tests else ():
+        assert tests
+        program, code = assemble(test, text, tests.language)
+        seconds = test.seconds or default_seconds(tests.language)
+        made.append(
+            Execute(
+                question=question.id,
+                sample=0,
+                language=tests.language,
+                program=program,
+                test=code,
+                files=tests.files,
+                seconds=seconds,
+            )
+        )
+    return made
+
+
+async def executed(requests: Sequence[Execute]) -> list[Execution]:
+    """Equal programs are run once."""
+    try:
+        sandbox = Sandbox()
+    except NoIsolationError as problem:
+        cannot_be_run(f"programs cannot be isolated here: {problem}")
+    try:
+        different = dict.fromkeys(requests)
+        ended = await asyncio.gather(*(sandbox.run(request) for request in different))
+        by_program = dict(zip(different, ended, strict=True))
+        return [by_program[request] for request in requests]
+    finally:
+        await sandbox.close()
+
+
+def graded(question: OwnQuestion, texts: Sequence[str]) -> list[Graded]:
+    requests = [programs(question, text) for text in texts]
+    ended = iter(asyncio.run(executed([request for one in requests for request in one])) if any(requests) else ())
+    results = [
+        grade(question.rubric, text, executions=[next(ended) for _ in one])
+        for text, one in zip(texts, requests, strict=True)
+    ]
+    for result in results:
+        if "no toolchain" in result.pending:
+            cannot_be_run(result.pending)
+    return results
+
+
+def shares(question: OwnQuestion, texts: Sequence[str]) -> list[float]:
+    found = [result.share for result in graded(question, texts)]
+    assert None not in found, question.id
+    return [share for share in found if share is not None]
+
+
+# --- what is there ---
+
+
+def test_every_file_can_be_read_whole() -> None:
+    for name, file in files().items():
+        assert not [str(problem) for problem in file.problems if "fine if that is meant" not in problem.text], name
+        assert file.title, name
+        assert len(file.questions) >= 10, name
+
+
+def test_there_are_enough_questions_and_each_has_a_name_of_its_own() -> None:
+    names = [question.id for file in files().values() for question in file.questions]
+    assert len(names) >= 36
+    assert len(set(names)) == len(names)
+    texts = {" ".join(question.text.split()) for question in questions().values()}
+    assert len(texts) == len(names)
+
+
+def test_all_areas_types_levels_and_languages_occur() -> None:
+    tags = [question.tags for question in questions().values()]
+    assert all(set(one) == {"area", "language", "type", "level", "metric"} for one in tags)
+    areas = Counter(one["area"] for one in tags)
+    assert set(areas) == AREAS
+    assert min(areas.values()) >= 5
+    assert {one["type"] for one in tags} == TYPES
+    assert {one["level"] for one in tags} == set("12345")
+    assert {one["language"] for one in tags} == LANGUAGES
+
+
+def test_all_metrics_occur_alone_and_mixed_and_the_tag_names_them() -> None:
+    found = {question.id: metrics(question.rubric) for question in questions().values()}
+    assert {name: " + ".join(one) for name, one in found.items()} == {
+        question.id: question.tags["metric"] for question in questions().values()
+    }
+    kinds = Counter(map(tuple, found.values()))
+    assert {one for kind in kinds if len(kind) == 1 for one in kind} == {
+        "keywords", "blank_filling", "unit_test", "similarity",
+    }  # fmt: skip
+    assert len([kind for kind in kinds if len(kind) > 1]) >= 3
+
+
+def test_every_sandboxed_language_has_unit_tests() -> None:
+    tested = Counter(question.rubric.tests.language for question in questions().values() if question.rubric.tests)
+    assert set(tested) == TESTED
+    assert tested["python"] >= 4
+    assert tested["javascript"] >= 3
+    for question in questions().values():
+        if question.rubric.tests:
+            assert question.tags["language"] == question.rubric.tests.language, question.id
+
+
+def test_the_whole_grading_language_is_shown() -> None:
+    source = "\n".join(path.read_text(encoding="utf-8") for path in SAMPLE.glob("*.yaml"))
+    for key in ("regex", "any", "all", "when", "negative", "ignore_case", "weight", "max", "min", "low", "high",
+                "blanks", "before", "files", "seconds", "longest_block"):  # fmt: skip
+        assert re.search(rf"(?m)^[^#]*\b{key}:", source), key
+
+
+def test_the_readme_counts_right() -> None:
+    readme = (SAMPLE / "README.md").read_text(encoding="utf-8")
+    examples = sum(len(question.examples) for question in questions().values())
+    assert readme.split("\n\n")[1].startswith(f"{len(questions())} questions of the kind")
+    assert f"with {examples} example answers" in readme
+    for name, file in files().items():
+        counted = Counter(metric for question in file.questions for metric in metrics(question.rubric))
+        row = [len(file.questions), *(counted[one] for one in ("keywords", "blank_filling", "unit_test", "similarity"))]
+        assert f"| `{name}` | {' | '.join(map(str, row))} |" in readme
+    levels = Counter(question.tags["level"] for question in questions().values())
+    assert f"({', '.join(str(levels[level]) for level in '1234')} and {levels['5']} questions)" in readme
+    types = Counter(question.tags["type"] for question in questions().values())
+    assert all(f"{count} {name}" in " ".join(readme.split()) for name, count in types.items())
+
+
+# --- what it is worth ---
+
+
+@pytest.mark.parametrize("name", questions())
+def test_every_example_scores_what_it_says(name: str) -> None:
+    question = questions()[name]
+    assert {example.wanted for example in question.examples} >= {"full", "none"}
+    results = graded(question, [example.answer for example in question.examples])
+    for example, result in zip(question.examples, results, strict=True):
+        assert result.share is not None, result.pending
+        said = [line for part in result.parts.values() for line in part.details]
+        assert as_wanted(result.share, example.wanted), (example.line, example.wanted, result.share, said)
+
+
+@pytest.mark.parametrize("name", questions())
+def test_a_question_repeated_as_its_answer_earns_nothing(name: str) -> None:
+    question = questions()[name]
+    assert shares(question, [question.text]) == [0.0]
+
+
+def test_the_prose_around_a_filled_in_template_earns_nothing() -> None:
+    for question in questions().values():
+        if metrics(question.rubric) == ["blank_filling"]:
+            (full, *_) = [example.answer for example in question.examples if example.wanted == "full"]
+            prose = re.sub(r"(?s)```.*?```", "", full)
+            assert shares(question, [prose])[0] == 0.0, question.id
+
+
+# --- the answer file ---
+
+
+def rows() -> Iterator[dict[str, object]]:
+    with (SAMPLE / "answers.jsonl").open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def answers() -> dict[str, list[str]]:
+    grouped = groupby(rows(), key=lambda row: str(row["case"]))
+    return {case: [str(row["text"]) for row in each] for case, each in grouped}
+
+
+def test_the_answer_file_has_three_groups_of_ten_for_each_of_its_questions() -> None:
+    assert all(set(row) == {"case", "sample", "text"} for row in rows())
+    numbers = [(row["case"], row["sample"]) for row in rows()]
+    assert numbers == [(case, sample) for case in answers() for sample in range(30)]
+    assert set(answers()) <= set(questions())
+    assert {metric for case in answers() for metric in metrics(questions()[case].rubric)} == {
+        "keywords", "blank_filling", "unit_test", "similarity",
+    }  # fmt: skip
+    assert "" in {text for texts in answers().values() for text in texts}
+
+
+BEST = {
+    "query-string": (1, 2 / 3, 1),
+    "debounce-every-key": (1, 1, 1 / 2),
+    "retry-decorator": (1, 0.8, 1),
+    "failing-paths": (1, 1, 1 / 2),
+    "scaler-leak": (2 / 3, 1, 1),
+    "network-on-main": (1 / 3, 1, 1),
+    "split-and-scale": (1, 2 / 3, 1),
+    "gone-before-reply": (1, 3 / 4, 1),
+    "who-are-you": (1, 0.72, 0.5895),
+    "rare-fraud": (0.939, 1, 0.2951),
+}
+
+
+@pytest.mark.parametrize("case", BEST)
+def test_the_best_of_each_ten_answers_is_known(case: str) -> None:
+    question = questions()[case]
+    found = shares(question, answers()[case])
+    best = [max(found[start : start + 10]) for start in (0, 10, 20)]
+    assert best == pytest.approx(BEST[case], abs=1e-4)
+    assert 0.1 < sum(found) / 30 < 0.6, "neither hopeless nor easy"
+
+
+def test_the_table_of_best_scores_is_whole() -> None:
+    assert set(BEST) == set(answers())

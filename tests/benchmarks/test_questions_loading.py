@@ -1,0 +1,568 @@
+"""Question files as they are meant to be: what is read from them, in YAML and in JSON, and what is never read."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viva.benchmarks.questions.loading import read_questions, sound_questions
+from viva.benchmarks.questions.model import Example, QuestionFile
+from viva.benchmarks.questions.tables import tables
+from viva.errors import DataError
+from viva.scorers.rubric.code import known
+from viva.scorers.rubric.model import (
+    Accepted,
+    AllOf,
+    AnyOf,
+    Blank,
+    Blanks,
+    ChoicePart,
+    JudgePart,
+    Keyword,
+    Literally,
+    NotRule,
+    Pattern,
+    Rubric,
+    Rule,
+    Similarity,
+    Test,
+    TruthPart,
+    UnitTests,
+    When,
+)
+
+EVERYTHING = r"""
+title: Questions of the billing team
+system: You are a helpful assistant.
+questions:
+  - id: everything.1_a-B
+    question: |
+      What is asked?
+      one, two or three
+    tags: {area: back-end, level: 1.0, open: yes}
+    grading:
+      keywords:
+        - zebra
+        - 1.0
+        - text: vercel.json
+          ignore_case: true
+          weight: 2
+        - regex: 'consumer[2-6]\s'
+        - any: [text one, {regex: two}, {all: [three, {not: four}]}]
+        - text: delete
+          negative: true
+          when: item 1 matched and not previous matched
+      blanks:
+        template: "a = ___; b = ___;"
+        marker: ___
+        strip: " "
+        answers:
+          - foo
+          - any: [x, {text: y}, {regex: 'z+'}]
+            ignore_case: true
+            substring: true
+            weight: 0.5
+      tests:
+        language: C++
+        files: {data.csv: "a,b\n1,2\n", empty.txt: , copy.txt: {file: parts/copy.txt}}
+        cases:
+          - int main() { return 0; }
+          - code: int main() {}
+            before: "#include <set>"
+            seconds: 30
+            weight: 3
+            longest_block: true
+          - file: parts/main.cpp
+      similarity:
+        - {metric: rouge1, references: [one text, another]}
+        - {metric: rougeL, references: [one text], low: 0.2, high: 0.5, weight: 1}
+      choice: {options: [one, two, three], answer: B, weight: 1}
+      truth: {answer: true}
+      judge: {reference: So it is., instructions: Be kind., weight: 4}
+      max: 2
+      min: 0.5
+    examples:
+      - {answer: "x", score: full}
+      - {answer: "", score: 1/4}
+      - {answer: "x", score: below 1}
+      - {answer: "x", score: Above  0}
+      - {answer: "x", score: 0.5}
+"""
+RUBRIC = Rubric(
+    keywords=(
+        Keyword(rule=Literally("zebra")),
+        Keyword(rule=Literally("1.0")),
+        Keyword(rule=Literally("vercel.json"), ignore_case=True, weight=2.0),
+        Keyword(rule=Pattern(r"consumer[2-6]\s")),
+        Keyword(
+            rule=AnyOf((Literally("text one"), Pattern("two"), AllOf((Literally("three"), NotRule(Literally("four"))))))
+        ),
+        Keyword(rule=When(Literally("delete"), "item 1 matched and not previous matched"), negative=True),
+    ),
+    blanks=Blanks(
+        template="a = ___; b = ___;",
+        marker="___",
+        strip=" ",
+        targets=(
+            Blank(accepted=(Accepted("foo"),)),
+            Blank(
+                accepted=(Accepted("x"), Accepted("y"), Accepted("z+", regex=True)),
+                ignore_case=True,
+                substring=True,
+                weight=0.5,
+            ),
+        ),
+    ),
+    tests=UnitTests(
+        language="cpp",
+        files=(("data.csv", "a,b\n1,2\n"), ("empty.txt", ""), ("copy.txt", "copied\n")),
+        tests=(
+            Test(code="int main() { return 0; }"),
+            Test(code="int main() {}", before="#include <set>", seconds=30.0, weight=3.0, longest_only=True),
+            Test(code="int main() { return 1; }\n"),
+        ),
+    ),
+    similarity=(
+        Similarity(metric="rouge1", references=("one text", "another"), low=0.3, high=0.53),
+        Similarity(metric="rougeL", references=("one text",), low=0.2, high=0.5),
+    ),
+    choice=ChoicePart(options=("one", "two", "three"), answer="B"),
+    truth=TruthPart(answer=True),
+    judge=JudgePart(reference="So it is.", instructions="Be kind.", weight=4.0),
+    max_score=2.0,
+    min_score=0.5,
+)
+
+
+def read(text: str, folder: Path, name: str = "questions.yaml") -> QuestionFile:
+    path = folder / name
+    path.write_text(text, encoding="utf-8", newline="")
+    return read_questions(path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    inside = tmp_path / "questions"
+    (inside / "parts").mkdir(parents=True)
+    (inside / "parts" / "copy.txt").write_bytes(b"copied\r\n")
+    (inside / "parts" / "main.cpp").write_bytes(b"\xef\xbb\xbfint main() { return 1; }\n")
+    (tmp_path / "secret.txt").write_text("secret")
+    return inside
+
+
+def test_everything_that_can_be_written_is_read(folder: Path) -> None:
+    found = read(EVERYTHING, folder)
+    assert not found.errors
+    assert (found.title, found.system) == ("Questions of the billing team", "You are a helpful assistant.")
+    (question,) = found.questions
+    assert question.rubric == RUBRIC
+    assert question.text == "What is asked?\none, two or three"
+    assert question.tags == {"area": "back-end", "level": "1.0", "open": "yes"}
+    wanted = ["full", 0.25, "below 1", "above 0", 0.5]
+    assert [example.wanted for example in question.examples] == wanted
+    assert (question.line, question.examples[1]) == (5, Example("", 0.25, 53))
+    assert [path.name for path in found.files] == ["copy.txt", "main.cpp"]
+
+
+def test_the_same_as_json_reads_the_same(folder: Path) -> None:
+    data = yaml.safe_load(EVERYTHING)
+    data["questions"][0]["tags"].update(level="1.0", open="yes")
+    data["questions"][0]["grading"]["keywords"][1] = "1.0"
+    as_json = read(json.dumps(data, indent="\t"), folder, "questions.json")
+    as_yaml = read(EVERYTHING, folder)
+    assert not as_json.errors
+    assert as_json.questions[0].rubric == as_yaml.questions[0].rubric
+    assert as_json.questions[0].tags == as_yaml.questions[0].tags
+    assert as_json.questions[0].line == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "word"),
+    [
+        ("", 1, "is empty"),
+        ('{"questions": [],}', 1, "a comma before }"),
+        ('{\n"questions": [1,\n]}', 3, "a comma before ]"),
+        ("{\n'questions': []}", 2, "double quotes"),
+        ('{"a": "x\ny"}', 1, "does not end in this line"),
+        ('{"a": "\\x"}', 1, "an escape"),
+        ('{\n\n"a" []}', 3, "a colon"),
+        ('{"a": 1 "b": 2}', 1, "a comma or }"),
+        ('{"a": [1 2]}', 1, "a comma or ]"),
+        ("{// comment\n}", 1, 'a key in "double quotes"'),
+        ('{"a": NaN}', 1, "neither"),
+        ('{"a": 01}', 1, "neither"),
+        ('{"a": 1}}', 1, "after the end"),
+        ('{"a": [[[', 1, "too early"),
+        ('{"a": 1', 1, "too early"),
+        ('{"a": "\\ud800"}', 1, "half a character"),
+        ('{"title": "a", "title": "b", "questions": []}', 1, "already, in line 1"),
+        ('{"questions": [{"id": "a", "question": null, "grading": {}}]}', 1, "is null"),
+        ('{"questions": [{"id": "a", "question": "b", "grading": {"keywords": [{"text": "a", "weight": true}]}}]}',
+         1, "truth value"),
+        ("[" * 100_000, 1, "nested more than"),
+        ('{"a":' * 100_000, 1, "nested more than"),
+    ],
+)  # fmt: skip
+def test_json_that_is_none_says_where(text: str, line: int, word: str, tmp_path: Path) -> None:
+    if not text:
+        with pytest.raises(DataError, match=word):
+            read(text, tmp_path, "questions.json")
+        return
+    problems = read(text, tmp_path, "questions.json").problems
+    assert [problem.line for problem in problems if word in problem.text] == [line], "\n".join(map(str, problems))
+
+
+def test_json_escapes_are_json_s(tmp_path: Path) -> None:
+    text = '{"title": "\\/ \\ud83d\\ude00 \\u00e4\\t", "questions": []}'
+    assert read(text, tmp_path, "a.json").title == "/ 😀 ä\t"
+
+
+def test_a_file_of_another_name_is_json_if_it_begins_like_it(tmp_path: Path) -> None:
+    assert read('{\n\t"title": "a"}', tmp_path, "questions.txt").title == "a"
+    assert read("title: a", tmp_path, "questions.txt").title == "a"
+
+
+def test_line_ends_and_byte_order_marks_do_not_matter(folder: Path) -> None:
+    plain = read(EVERYTHING, folder)
+    other = read("\ufeff" + EVERYTHING.replace("\n", "\r\n"), folder)
+    assert other == plain
+
+
+def test_parts_may_be_repeated_with_an_alias(folder: Path) -> None:
+    text = EVERYTHING.replace('strip: " "', 'strip: &blank " "').replace("- zebra", "- &first zebra\n        - *first")
+    found = read(text, folder)
+    assert found.questions[0].rubric.keywords[0] == found.questions[0].rubric.keywords[1]
+    assert any("the same as item 1" in problem.text for problem in found.problems)
+
+
+# --- what is never read, and what is never slow ---
+
+
+def with_file(name: str) -> str:
+    grading = f"tests: {{language: r, cases: [{{file: {json.dumps(name)}}}]}}"
+    return f"questions:\n  - id: a\n    question: b\n    grading:\n      {grading}\n"
+
+
+def test_no_path_leads_out_of_the_folder(folder: Path) -> None:
+    secret = folder.parent / "secret.txt"
+    (folder / "link.R").symlink_to(secret)
+    (folder / "out").symlink_to(folder.parent)
+    (folder / "parts" / "inside.R").symlink_to(folder / "parts" / "copy.txt")
+    os.mkfifo(folder / "pipe.R")
+    names = [
+        "../secret.txt", "parts/../../secret.txt", str(secret), "link.R", "out/secret.txt", "/dev/zero", "/etc/passwd",
+        "pipe.R", "parts", ".", "", "~/.bashrc", "C:\\secret", "..\\secret.txt", "parts/", "\0", "a" * 5000, "link.R\0",
+    ]  # fmt: skip
+    for name in names:
+        found = read(with_file(name), folder)
+        assert len(found.errors) == 1, name
+        assert not found.questions
+        assert "secret\n" not in str(found)
+    found = read(with_file("parts/inside.R"), folder)
+    assert found.questions[0].rubric.tests == UnitTests(language="r", tests=(Test(code="copied\n"),))
+
+
+def test_large_or_odd_files_beside_it_are_refused(folder: Path) -> None:
+    (folder / "large.R").write_bytes(b"x" * 1_000_001)
+    (folder / "latin.R").write_bytes("ä".encode("latin-1"))
+    assert "at most 1,000,000" in read(with_file("large.R"), folder).errors[0].text
+    assert "not UTF-8" in read(with_file("latin.R"), folder).errors[0].text
+
+
+def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for path in (tmp_path, tmp_path / "nothing.yaml", tmp_path / "pipe.yaml", Path("/dev/zero")):
+        with pytest.raises(DataError):
+            read_questions(path)
+
+
+def test_a_file_of_many_megabytes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "questions.yaml"
+    with path.open("wb") as file:
+        file.truncate(8_000_001)
+    with pytest.raises(DataError, match="at most 8,000,000"):
+        read_questions(path)
+
+
+BOMBS = {
+    "aliases of aliases": "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+    + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 10)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)),
+    "a text many times": "a: &a " + "x" * 1_000_000 + "\nb: [" + ", ".join(["*a"] * 5_000) + "]\n",
+    "itself inside itself": "a: &a [*a]\n",
+    "lists in lists": "[" * 200_000,
+    "lists in lists, by lines": "- " * 200_000,
+    "mappings in mappings": "{a: " * 100_000,
+    "more and more indentation": "".join(" " * n + "a:\n" for n in range(1_500)),
+    "very many values": "a: [" + "x," * 1_500_000 + "]",
+    "very many lines": "- a\n" * 1_500_000,
+    "one very long key": "k" * 2_000_000 + ": a\n",
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_a_problem_and_nothing_more(name: str, tmp_path: Path) -> None:
+    found = read(BOMBS[name], tmp_path)
+    assert len(found.errors) == 1
+    assert not found.questions
+
+
+def test_a_file_with_a_thousand_errors_is_not_read_on(tmp_path: Path) -> None:
+    names = "".join(
+        f"{left}{right}eight: 1\n" for left in "abcdefghijklmnopqrstuvwxyz" for right in map(str, range(5000))
+    )
+    found = read(names, tmp_path)
+    assert len(found.errors) == 1_001
+    assert "was not read" in found.errors[-1].text
+
+
+def test_a_thousand_warnings_are_enough_but_do_not_stop_anything(tmp_path: Path) -> None:
+    questions = "".join(
+        f"  - {{id: a{number}, question: b, grading: {{truth: {{answer: true}}}}}}\n" for number in range(1500)
+    )
+    found = read("questions:\n" + questions, tmp_path)
+    assert len(found.questions) == 1500
+    assert len(found.problems) == 1_001
+    assert found.problems[-1].text == "1,999 more warnings"  # each has no examples, and asks what the first asks
+
+
+SLOW = {
+    "many options": "choice: {answer: A, options: [" + ", ".join(f"o{n}" for n in range(100_000)) + "]}",
+    "many keywords": "keywords: [" + ", ".join(f"k{n}" for n in range(200_000)) + "]",
+    "many weights": "keywords: [" + ", ".join(f"{{text: k{n}, weight: {n + 1}}}" for n in range(20_000)) + "]",
+    "many answers of a blank": "blanks:\n        template: a [blank] b\n        answers: [{any: ["
+    + ", ".join(f"{{regex: '(x+x+)+y{n}'}}" for n in range(5_000))
+    + ", x]}]",
+    "many tests": "tests: {language: python, cases: [" + ", ".join(f'"def f{n}(): 0"' for n in range(50_000)) + "]}",
+    "a long template": 'blanks: {answers: [x], template: "' + "ab" * 5_000 + '[blank]c"}',
+    "many templates' worth": 'blanks: {answers: [x], template: "' + "ab" * 2_000_000 + '[blank]c"}',
+    "a long reference": 'similarity: [{metric: rougeL, references: ["' + "ab " * 1_000_000 + '"]}]',
+    "a deep condition": "keywords: [a, {text: b, when: " + "not " * 100_000 + "item 1 matched}]",
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", SLOW)
+def test_much_of_anything_takes_seconds_at_most(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viva.benchmarks.questions.probing.SECONDS", 1.0)
+    asked = "long " * 200_000
+    examples = ", ".join("{answer: x, score: 0.5}" for _ in range(2_000))
+    text = (
+        f"questions:\n  - id: a\n    question: {asked}\n    grading:\n      {SLOW[name]}\n    examples: [{examples}]\n"
+    )
+    began = time.process_time()
+    found = read(text, tmp_path)
+    assert found.problems
+    assert time.process_time() - began < 20
+
+
+def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:
+    def nested(depth: int) -> QuestionFile:
+        rule = "zebra"
+        for _ in range(depth - 1):
+            rule = f"{{any: [{rule}, b]}}"
+        text = f"questions:\n  - id: a\n    question: b c\n    grading:\n      keywords:\n        - {rule}\n"
+        return read(text, tmp_path)
+
+    assert nested(20).questions
+    assert "more than 20 deep" in nested(21).errors[0].text
+
+
+@pytest.mark.timeout(60)
+def test_many_slow_expressions_end_in_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viva.benchmarks.questions.probing.SECONDS", 1.0)
+    items = "".join(f"        - regex: '(x+x+)+y{number}'\n" for number in range(300))
+    text = f"questions:\n  - id: a\n    question: b\n    grading:\n      keywords:\n{items}"
+    found = read(text, tmp_path)
+    assert found.questions
+    assert "takes forever" in found.problems[1].text
+    assert any("not tried for speed" in problem.text for problem in found.problems)
+
+
+# --- refusing a whole file ---
+
+
+def test_a_file_with_errors_cannot_be_examined_with(tmp_path: Path) -> None:
+    path = tmp_path / "questions.yaml"
+    path.write_text("questions:\n" + "  - {id: a, quest: b}\n" * 7)
+    with pytest.raises(DataError) as refused:
+        sound_questions(path)
+    assert f"{path}:2:13: error: question a: `quest` is unknown; did you mean `question`?" in str(refused.value)
+    assert "and 8 more" in str(refused.value)
+    assert "viva check" in str(refused.value)
+
+
+def test_a_file_with_warnings_can(tmp_path: Path) -> None:
+    path = tmp_path / "questions.yaml"
+    path.write_text("questions:\n  - id: a\n    question: b\n    grading: {truth: {answer: false}}\n")
+    found = sound_questions(path)
+    assert found.questions[0].rubric == Rubric(truth=TruthPart(answer=False), min_score=0.0)
+    assert [problem.severity for problem in found.problems] == ["warning"]
+
+
+def test_every_testable_language_is_one_that_code_is_taken_from() -> None:
+    assert [name for name in tables()["testable"] if not known(name)] == []
+
+
+def test_the_testable_languages_are_the_sandbox_s() -> None:
+    sandbox = pytest.importorskip("viva.sandbox.languages")
+    assert set(tables()["testable"]) == set(sandbox.languages())
+
+
+# --- properties ---
+
+VALID = (Path(__file__).parents[2] / "docs" / "own-questions.yaml").read_bytes()
+
+
+@settings(max_examples=150, deadline=None)
+@given(content=st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "replace")))
+def test_any_bytes_are_read_or_refused(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    _read_bytes(content, tmp_path_factory)
+
+
+PIECES = [
+    "questions:", "- ", "id: a", "\n", "  ", "    ", "grading:", "keywords:", "{", "}", "[", "]", ",", ": ", "text",
+    "regex: ", "'", '"', "\n      - ", "any: ", "not: ", "&a ", "*a", "!", "#\n", "true", "1", "~", "? ", "\t",
+    "blanks: ", "tests: ", "[blank]", "---", "when: ", "examples:", "score: ", "answer: ", "<<: ", "|\n", ">-\n",
+    "similarity: ", "choice: ",
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=60))
+def test_any_pieces_of_yaml_are_read_or_refused(pieces: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    _read_bytes("".join(pieces).encode(), tmp_path_factory)
+
+
+@settings(max_examples=150, deadline=None)
+@given(start=st.integers(0, len(VALID)), length=st.integers(0, 40), instead=st.binary(max_size=12))
+def test_a_good_file_with_a_piece_replaced_is_read_or_refused(
+    start: int, length: int, instead: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    _read_bytes(VALID[:start] + instead + VALID[start + length :], tmp_path_factory)
+
+
+KEYS = sorted({key for level in tables()["levels"].values() for key in level["keys"]})
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=25,
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(value=JSON_VALUES, keys=st.sampled_from(["", "questions", "grading", "keywords", "blanks", "tests", "examples"]))
+def test_values_in_the_wrong_places_are_read_or_refused(
+    value: object, keys: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    document = value
+    if keys in ("keywords", "blanks", "tests"):
+        document = {keys: value}
+    if keys not in ("", "questions", "examples"):
+        document = {"questions": [{"id": "a", "question": "b", "grading": document}]}
+    elif keys:
+        document = {"questions": [{"id": "a", "question": "b", "grading": {"truth": {"answer": True}}, keys: value}]}
+    _read_bytes(json.dumps(document).encode(), tmp_path_factory, "questions.json")
+    _read_bytes(json.dumps(document).encode(), tmp_path_factory)
+
+
+def _read_bytes(content: bytes, factory: pytest.TempPathFactory, name: str = "questions.yaml") -> None:
+    path = factory.getbasetemp() / name
+    path.write_bytes(content)
+    try:
+        found = read_questions(path)
+    except DataError:
+        return
+    assert found.problems or found.questions, "silence is no answer"
+    lines = content.count(b"\n") + content.count(b"\r") + content.count("\u2028".encode()) + content.count(b"\xc2\x85")
+    for problem in found.problems:
+        assert 1 <= problem.line <= lines + content.count("\u2029".encode()) + 2
+        assert problem.column >= 1
+        assert str(problem).isprintable()
+    for question in found.questions:
+        assert question.id
+        assert question.text.strip()
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), min_size=1, max_size=12).filter(
+    str.strip
+)
+WEIGHTS = st.floats(0.25, 8.0)
+LEAVES = TEXTS.map(Literally) | st.sampled_from(["a+", r"\d{2,3}", "x|y", r"\.com$"]).map(Pattern)
+RULES: st.SearchStrategy[Rule] = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, min_size=1, max_size=3).map(lambda rules: AnyOf(tuple(rules)))
+    | st.lists(inner, min_size=1, max_size=3).map(lambda rules: AllOf(tuple(rules)))
+    | inner.map(NotRule),
+    max_leaves=6,
+)  # fmt: skip
+KEYWORDS = st.builds(Keyword, rule=RULES, weight=WEIGHTS, ignore_case=st.booleans(), negative=st.just(False))
+
+
+def spelled(rule: Rule) -> object:
+    """A rule as a question file says it."""
+    match rule:
+        case Literally(text=text):
+            return text
+        case Pattern(pattern=pattern):
+            return {"regex": pattern}
+        case AnyOf(rules=rules):
+            return {"any": [spelled(each) for each in rules]}
+        case AllOf(rules=rules):
+            return {"all": [spelled(each) for each in rules]}
+        case NotRule(rule=inner):
+            return {"not": spelled(inner)}
+    raise AssertionError(rule)
+
+
+def item(keyword: Keyword) -> dict[str, object]:
+    rule = spelled(keyword.rule)
+    beside = {"weight": keyword.weight, "ignore_case": keyword.ignore_case}
+    return {**(rule if isinstance(rule, dict) else {"text": rule}), **beside}
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    keywords=st.lists(KEYWORDS, min_size=1, max_size=4),
+    title=TEXTS,
+    tags=st.dictionaries(TEXTS, TEXTS, max_size=3),
+    answer=st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), max_size=20),
+)
+def test_what_is_written_is_what_is_read(
+    keywords: list[Keyword],
+    title: str,
+    tags: dict[str, str],
+    answer: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    document = {
+        "title": title,
+        "questions": [
+            {
+                "id": "a",
+                "question": "ask",
+                "tags": tags,
+                "grading": {"keywords": [item(keyword) for keyword in keywords]},
+                "examples": [{"answer": answer, "score": "below 1"}],
+            }
+        ],
+    }
+    folder = tmp_path_factory.getbasetemp()
+    for name, text in {
+        "questions.yaml": yaml.safe_dump(document, allow_unicode=True, sort_keys=False),
+        "questions.json": json.dumps(document, ensure_ascii=False, indent="\t"),
+    }.items():
+        found = read(text, folder, name)
+        assert not found.errors, "\n".join(map(str, found.errors))
+        (question,) = found.questions
+        assert (found.title, question.tags) == (title, tags)
+        assert question.rubric.keywords == tuple(keywords)
+        assert question.examples[0].answer == answer

@@ -1,0 +1,429 @@
+"""`viva reduce`: the leaderboard from item scores, levels of difficulty, and tables that nobody can use."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.batch import batch
+from cli.collected import answers, dangerous, refused, write_jsonl, wrong
+from servers.fixtures import QUIET, Ended, Viva
+
+HEADER = "model,case,sample,score\n"
+
+
+def table(*rows: tuple[object, ...], header: str = HEADER) -> bytes:
+    return (header + "".join(",".join(map(str, row)) + "\n" for row in rows)).encode()
+
+
+def suite(model: str, scores: dict[str, list[object]]) -> list[tuple[object, ...]]:
+    return [
+        (model, question, sample, "" if score is None else score)
+        for question, given in scores.items()
+        for sample, score in enumerate(given)
+    ]
+
+
+def reduced(viva: Viva, content: bytes, *arguments: object, name: str = "t.csv") -> Ended:
+    (viva.folder / name).write_bytes(content)
+    ended = viva("reduce", "infibench", name, *arguments)
+    assert ended.code == 0, ended.err
+    assert not dangerous(ended.out)
+    return ended
+
+
+def standings(ended: Ended) -> dict[str, dict[str, Any]]:
+    return {row["model"]: row for row in json.loads(ended.out)["standings"]}
+
+
+def percents(row: dict[str, Any]) -> tuple[str, str]:
+    """The grouped best and its sd, as a table prints them."""
+    return f"{100 * row['grouped']['mean']:.2f}", f"{100 * row['grouped']['sd']:.2f}"
+
+
+# The published figures
+
+
+def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: Path) -> None:
+    scores = published / "infibench" / "item_scores.csv.gz"
+    ended = viva("reduce", "infibench", scores)
+    assert ended.code == 0, ended.err
+    for model, score, beside in (
+        ("gpt-4-0613", "70.50 ± 0.66", "70.64 ± 0.82"),
+        ("gpt-3.5-turbo", "56.19 ± 1.58", ""),
+        ("codestral-22b", "62.55 ± 0.56", "62.98 ± 0.56"),
+    ):
+        (line,) = (line for line in ended.out.splitlines() if line.startswith(f"│ {model} "))
+        cells = [cell.strip() for cell in line.strip("│").split("│")]
+        assert cells[1:3] == ["234", "30"]
+        assert cells[4].startswith(f"{score} [")
+        assert cells[-2] == beside
+    assert "--published 'gpt-3.5-turbo=GPT-3.5-turbo-0613'" in ended.out
+    chosen = viva("reduce", "infibench", scores, "--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613", "--format", "json")
+    assert standings(chosen)["gpt-3.5-turbo"]["published"] == pytest.approx(0.5647)
+
+
+def test_the_levels_that_were_graded_alike_are_as_published(viva: Viva, published: Path) -> None:
+    """The item scores are another grading than the leaderboard's: Python unit tests of levels 1, 2 and 5 differ."""
+    data = published / "infibench"
+    ended = viva(
+        *("reduce", "infibench", data / "item_scores.csv.gz", "--format", "json"),
+        *("--levels", data / "difficulty_levels.yaml", "--by", "level"),
+    )
+    assert ended.code == 0, ended.err
+    found = {(part["model"], part["value"]): part for part in json.loads(ended.out)["parts"]}
+    assert [found["gpt-4-0613", level]["questions"] for level in "12345"] == [93, 55, 44, 18, 24]
+    for model, level in [("gpt-4-0613", "3"), ("gpt-4-0613", "4"), *(("codestral-22b", level) for level in "1345")]:
+        part = found[model, level]
+        assert part["grouped"]["mean"] == pytest.approx(part["published"], abs=6e-5), (model, level)
+    assert found["gpt-4-0613", "5"]["grouped"]["mean"] == pytest.approx(1 / 24)
+    assert found["gpt-4-0613", "5"]["published"] == 0.0
+
+
+def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questions(
+    viva: Viva, published: Path
+) -> None:
+    data = published / "infibench"
+    ended = viva(
+        *("reduce", "infibench", data / "item_scores.csv.gz", "--levels", data / "difficulty_levels.yaml"),
+        *("--difficulty", "--gpt35", "gpt-3.5-turbo", "--gpt4", "gpt-4-0613", "--format", "json"),
+    )
+    assert ended.code == 0, ended.err
+    grouping = json.loads(ended.out)
+    against = {
+        question: (possible, grouping["given"][question])
+        for question, possible in grouping["found"].items()
+        if grouping["given"][question] not in possible
+    }
+    assert against == {"1-3-211": ([3, 4, 5], 2), "1-3-218": ([3, 4, 5], 1), "1-3-223": ([3, 4], 5)}
+    possible = list(grouping["found"].values())
+    assert (possible.count([1]), possible.count([2]), len(possible)) == (92, 54, 234)
+
+
+# By hand
+
+A = {"q1": [1, 0, 0.5, 0.5], "q2": [0, 0, 0.6, 0.2]}
+B = {"q1": [0, 0, 0, 0], "q2": [1, 1, 1, 1]}
+
+
+def test_a_small_table_by_hand(viva: Viva) -> None:
+    """A: maxima of pairs 1, .5 and 0, .6, so groups total 1 and 1.1; B: 0 and 1 throughout."""
+    content = table(*suite("A", A), *suite("B", B))
+    found = standings(reduced(viva, content, "--group", 2, "--k", 1, "--k", 4, "--format", "json"))
+    assert list(found) == ["A", "B"]
+    assert percents(found["A"]) == ("52.50", "3.54")
+    assert percents(found["B"]) == ("50.00", "0.00")
+    assert found["A"]["mean"]["mean"] == pytest.approx(0.35)
+    assert found["A"]["best"]["1"]["mean"] == pytest.approx(0.35)
+    assert found["A"]["best"]["4"]["mean"] == pytest.approx(0.8)
+    assert found["A"]["passed"]["4"]["mean"] == pytest.approx(0.5)
+    assert (found["A"]["questions"], found["A"]["answers"], found["A"]["unscored"]) == (2, 8, 0)
+
+
+def test_every_kind_of_file_is_the_same_table(viva: Viva) -> None:
+    rows = suite("A", A)
+    plain = table(*rows)
+    names = ("model", "question", "sample", "value")
+    lines = [json.dumps(dict(zip(names, row, strict=True)) | {"tags": {"area": "x"}}) for row in rows]
+    files = {
+        "a.csv": plain,
+        "b.csv.gz": gzip.compress(b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n")),
+        "c.jsonl": "\n".join(lines).encode(),
+        "d.jsonl.gz": gzip.compress(("\n\n".join(reversed(lines)) + "\n").encode()),
+        "e.csv": table(*(row[1:] for row in rows), header="case,sample,score\n"),
+        "f.csv": table(*((row[0], row[1], row[2] % 2, row[2] // 2, row[3]) for row in reversed(rows)),  # type: ignore[operator]
+                       header="model,case,sample,repeat,score\n"),
+    }  # fmt: skip
+    found = []
+    for name, content in files.items():
+        ((model, row),) = standings(
+            reduced(viva, content, "--group", 2, "--format", "json", "--out", "o.json", name=name)
+            and Ended(0, (viva.folder / "o.json").read_text(encoding="utf-8"), "")
+        ).items()
+        assert model == ("e.csv" if name == "e.csv" else "A")
+        found.append((percents(row), row["mean"], row["passed"]))
+    assert all(each == found[0] for each in found)
+
+
+def test_tables_break_down_by_any_column_and_by_levels(viva: Viva) -> None:
+    content = table(
+        *((*row, "back-end" if row[1] == "q1" else "", 1) for row in suite("A", A)),
+        header="model,case,sample,score,area,n\n",
+    )
+    (viva.folder / "levels.yaml").write_text("level-1:\n  - cases/eval_q1.yaml\nlevel-2:\n", encoding="utf-8")
+    arguments = ("--group", 2, "--by", "area", "--by", "level", "--levels", "levels.yaml")
+    printed = reduced(viva, content, *arguments).out
+    assert re.search(r"^│ back-end +│ +1 │ +4 │.* 75.00 ± 35.36 │", printed, re.MULTILINE)
+    assert re.search(r"^│ \(none\) +│ +1 │", printed, re.MULTILINE)
+    parts = json.loads(reduced(viva, content, *arguments, "--format", "json").out)["parts"]
+    assert [(part["tag"], part["value"]) for part in parts] == [
+        *(("area", ""), ("area", "back-end"), ("level", ""), ("level", "1"))
+    ]
+    assert [part["grouped"]["mean"] for part in parts] == pytest.approx([0.3, 0.75, 0.3, 0.75])
+
+
+def test_what_is_unscored_is_left_out_counted_and_bounded(viva: Viva) -> None:
+    """The first of q1's four answers is unscored: best of all 0.5, or 1; its mean of three is 1/3."""
+    rows = suite("A", {"q1": [None, 0, 0.5, 0.5], "q2": [0, 0, 0.6, 0.2], "q3": [None, None, None, None]})
+    content = table(*rows)
+    ended = reduced(viva, content, "--group", 4, "--format", "json")
+    row = standings(ended)["A"]
+    assert row["unscored"] == 5
+    assert row["grouped"]["mean"] == pytest.approx((0.5 + 0.6) / 2)
+    assert row["grouped"]["floor"] == pytest.approx((0.5 + 0.6) / 3)
+    assert row["grouped"]["ceiling"] == pytest.approx((1 + 0.6 + 1) / 3)
+    assert row["mean"]["mean"] == pytest.approx((1 / 3 + 0.2) / 2)
+    assert row["best"]["4"]["short"] == 1
+    printed = reduced(viva, content, "--group", 4).out
+    assert "55.00† ± 0.00" in printed
+    assert "5 of 12 answers have no score" in printed
+    assert "36.67–86.67" in printed
+    assert "‡ A: 1 of 3 questions have fewer than 4 scored answers" in printed
+
+
+def test_a_reply_that_could_not_be_read_is_a_zero_and_an_outage_is_not(viva: Viva) -> None:
+    rows = [("A", "q", 0, "", "unparsed"), ("A", "q", 1, 1, "right"), ("A", "q", 2, "", "error")]
+    content = table(*rows, header="model,question,sample,score,outcome\n")
+    row = standings(reduced(viva, content, "--format", "json"))["A"]
+    assert (row["mean"]["mean"], row["unscored"]) == (0.5, 1)
+
+
+def test_uneven_tables_say_so(viva: Viva) -> None:
+    content = table(*suite("A", {"q1": [1, 0, 0], "q2": [1]}), *suite("B", {"q1": [1, 1, 1]}))
+    printed = reduced(viva, content, "--group", 2, "--k", 2, "--k", 9).out
+    assert "A: not all questions have the same number of answers: 1 to 3." in printed
+    assert "‡ A: 2 of 2 questions have a last group of fewer than 2 answers" in printed
+    assert "‡ A: 1 of 2 questions have fewer than 2 scored answers" in printed
+    assert "A: best@9 and pass@9 cannot be told" in printed
+    assert "B lacks 1 of the 2 questions of this table (q2)" in printed
+    assert "A lacks" not in printed
+
+
+def test_even_tables_say_nothing_of_the_kind(viva: Viva) -> None:
+    printed = reduced(viva, table(*suite("A", A)), "--group", 2).out
+    assert not re.search(r"[†‡]|not all|lacks|cannot be told|published row", printed)
+
+
+def test_published_rows_of_another_number_of_questions_are_said_to_be_so(viva: Viva) -> None:
+    ended = reduced(viva, table(*suite("gpt-4-0613", A)))
+    assert "The published rows are about 234 questions, this table about 2" in ended.out
+    assert "70.64 ± 0.82" in ended.out
+
+
+def test_negative_scores_count_as_they_are(viva: Viva) -> None:
+    content = table(*suite("A", {"q1": [-1, -0.5], "q2": [0, -0.25]}))
+    row = standings(reduced(viva, content, "--group", 2, "--format", "json"))["A"]
+    assert row["grouped"]["mean"] == -0.25
+    assert row["mean"]["mean"] == -0.4375
+    assert row["passed"]["1"]["mean"] == 0.0
+
+
+def test_csv_has_a_row_a_number_and_nothing_runs_in_it(viva: Viva) -> None:
+    content = table(*suite("=HYPERLINK(1)", A), *suite("gpt-4-0613", A))
+    rows = list(csv.DictReader(io.StringIO(reduced(viva, content, "--group", 2, "--format", "csv").out)))
+    assert [row["measure"] for row in rows] == ["mean", "best_grouped", "best", "pass", "pass"] * 2
+    assert rows[0]["model"] == "'=HYPERLINK(1)"
+    beside = rows[6]
+    assert (beside["measure"], beside["k"], beside["published_as"]) == ("best_grouped", "2", "GPT-4-0613")
+    assert [float(beside[name]) for name in ("estimate", "published", "published_sd")] == pytest.approx(
+        [0.525, 0.7064, 0.0082]
+    )
+    assert float(rows[5]["published"]) == pytest.approx(0.5694)
+
+
+def test_hostile_names_drive_no_terminal_and_break_no_table(viva: Viva) -> None:
+    evil = "\x1b[31m[bold]|\\textbf{x}_&\u202e"
+    for form in ("terminal", "markdown", "latex", "csv"):
+        assert "[bold]" in reduced(viva, table(*suite(evil, {"=1": [1]})), "--format", form).out.replace("\\", "")
+    printed = reduced(viva, table(*suite(evil, {"q": [1]})), "--format", "markdown").out
+    lines = [line for line in printed.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
+
+
+def test_latex_and_markdown_hold_the_same_numbers(viva: Viva) -> None:
+    content = table(*suite("A", A))
+    for form in ("markdown", "latex"):
+        assert "52.50 ± 3.54" in reduced(viva, content, "--group", 2, "--format", form).out
+
+
+def test_what_viva_grade_writes_can_be_reduced(viva: Viva) -> None:
+    rows = [
+        row | {"sample": sample}
+        for sample, reply in enumerate((wrong, lambda question: f"Answer: {question.answer}"))
+        for row in answers("cmmlu", "zh", reply)
+    ]
+    write_jsonl(viva.folder / "answers.jsonl", rows)
+    graded = viva("grade", "cmmlu", "answers.jsonl", "--out", "scores.csv", "--run", "run", *QUIET)
+    assert graded.code == 0, graded.err
+    for source in ("scores.csv", "run/scores.jsonl"):
+        ended = viva("reduce", "cmmlu", source, "--group", 2, "--format", "json")
+        assert ended.code == 0, ended.err
+        (row,) = standings(ended).values()
+        assert (row["questions"], row["mean"]["mean"], row["grouped"]["mean"]) == (96, 0.5, 1.0)
+
+
+# Difficulty
+
+
+def examined() -> bytes:
+    """One question of each level, in the examiners' scores."""
+    return table(
+        *suite("weak", {"q1": [1] * 10, "q2": [0] * 10, "q3": [0] * 10, "q4": [0] * 10, "q5": [0] * 10}),
+        *suite("cool", {"q1": [0] * 10, "q2": [1] * 10, "q3": [0] * 10, "q4": [0] * 9 + [0.1], "q5": [0] * 10}),
+        *suite("warm", {"q3": [0] * 9 + [0.5], "q4": [0] * 10, "q5": [0.1] * 10}),
+    )
+
+
+ROLES = ("--difficulty", "--gpt35", "weak", "--gpt4", "cool")
+
+
+def test_the_rule_from_a_table(viva: Viva) -> None:
+    ended = reduced(viva, examined(), *ROLES, "--gpt4-warm", "warm", "--trials", 10, "--format", "csv")
+    found = {row["question"]: row["level"] for row in csv.DictReader(io.StringIO(ended.out))}
+    assert found == {"q1": "1", "q2": "2", "q3": "3", "q4": "4", "q5": "5"}
+
+
+def test_without_the_warm_run_what_cannot_be_told_stays_open(viva: Viva) -> None:
+    ended = reduced(viva, examined(), *ROLES, "--format", "csv")
+    found = {row["question"]: (row["level"], row["possible"]) for row in csv.DictReader(io.StringIO(ended.out))}
+    assert found == {
+        **{"q1": ("1", "1"), "q2": ("2", "2")},
+        **{"q3": ("", "3 4 5"), "q4": ("", "3 4"), "q5": ("", "3 4 5")},
+    }
+    (viva.folder / "levels.yaml").write_text("level-2:\n  - q1\n  - q2\nlevel-4:\n  - q5\n  - q9\n", encoding="utf-8")
+    printed = reduced(viva, examined(), *ROLES, "--levels", "levels.yaml").out
+    assert "--gpt4-warm MODEL" in printed
+    assert "2 questions decided, 3 open." in printed
+    assert "2 of 3 questions agree with the other grouping, or may." in printed
+    assert "They disagree about q1 (1, there 2)." in printed
+    assert "2 questions are not in the other grouping: q3, q4." in printed
+    assert "1 questions are not in this table: q9." in printed
+    assert re.search(r"^│ 3, 4 or 5 +│ +2 │ +0 │ +1 │ +1 │", printed, re.MULTILINE)
+    for form in ("markdown", "latex", "json"):
+        assert "q1" in reduced(viva, examined(), *ROLES, "--levels", "levels.yaml", "--format", form).out
+
+
+# Tables that nobody can use
+
+GOOD = table(*suite("A", A))
+FILES: dict[str, bytes] = {
+    "good.csv": GOOD,
+    "empty.csv": b"",
+    "header.csv": HEADER.encode(),
+    "empty.jsonl": b"\n \n",
+    "text.csv": table(("A", "q", 0, 1), ("A", "q", 1, "good")),
+    "nan.csv": table(("A", "q", 0, "nan")),
+    "inf.csv": table(("A", "q", 0, 1), ("A", "q", 1, "-inf")),
+    "huge.csv": table(("A", "q", 0, "1e999")),
+    "percent.csv": table(("A", "q", 0, 80)),
+    "underscore.csv": table(("A", "q", 0, "0_1")),
+    "true.jsonl": b'{"model": "A", "case": "q", "sample": 0, "score": true}\n',
+    "nan.jsonl": b'{"model": "A", "case": "q", "sample": 0, "score": NaN}\n',
+    "list.jsonl": b'{"model": "A", "case": "q", "sample": 0, "score": [1]}\n',
+    "twice.csv": table(("A", "q", 0, 1), ("A", "q", 1, 1), ("A", "q", 0, 0)),
+    "sample.csv": table(("A", "q", "first", 1)),
+    "minus.csv": table(("A", "q", -1, 1)),
+    "half.jsonl": b'{"model": "A", "case": "q", "sample": 0.5, "score": 1}\n',
+    "nameless.csv": table(("", "q", 0, 1)),
+    "mixed.jsonl": b'{"case": "q", "sample": 0, "score": 1}\n{"model": "A", "case": "q", "sample": 1, "score": 1}\n',
+    "modelless.jsonl": b'{"model": "A", "case": "q", "sample": 1, "score": 1}\n{"case": "r", "sample": 0, "score": 1}',
+    "scoreless.csv": table(("A", "q", 0, 1), header="model,case,sample,points\n"),
+    "caseless.csv": table(("A", "q", 0, 1), header="model,task,sample,score\n"),
+    "sampleless.csv": table(("A", "q", 0, 1), header="model,case,seed,score\n"),
+    "semicolon.csv": GOOD.replace(b",", b";"),
+    "columns.csv": table(("A", "q", 0, 1), header="model,case,sample,score,score\n"),
+    "short.csv": GOOD + b"A,q9,0\n",
+    "quote.csv": GOOD + b'A,"q9,0,1\n',
+    "latin.csv": GOOD + "A,où,0,1\n".encode("latin-1"),
+    "words.jsonl": b"0.5\n",
+    "array.json": b'[{"model": "A", "case": "q", "sample": 0, "score": 1}]\n',
+    "torn.csv.gz": gzip.compress(GOOD * 50)[:-9],
+    "damaged.csv.gz": gzip.compress(GOOD)[:12] + b"\xff\x00\xff" + gzip.compress(GOOD)[15:],
+    "plain.csv.gz": GOOD,
+    "tags.csv": table(("A", "q", 0, 1, "x"), ("A", "q", 1, 1, "y"), header="model,case,sample,score,area\n"),
+    "bad.yaml": b"levels: none\n",
+}  # fmt: skip
+SAID: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("empty.csv",): ("empty.csv", "no scores"),
+    ("header.csv",): ("header.csv", "no scores"),
+    ("empty.jsonl",): ("empty.jsonl", "no scores"),
+    ("text.csv",): ("text.csv, line 3", "'good'"),
+    ("nan.csv",): ("nan.csv, line 2", "'nan'"),
+    ("inf.csv",): ("inf.csv, line 3", "'-inf'"),
+    ("huge.csv",): ("huge.csv, line 2", "'1e999'"),
+    ("percent.csv",): ("percent.csv, line 2", "'80'", "above 1"),
+    ("underscore.csv",): ("underscore.csv, line 2", "'0_1'"),
+    ("true.jsonl",): ("true.jsonl, line 1", "True"),
+    ("nan.jsonl",): ("nan.jsonl, line 1",),
+    ("list.jsonl",): ("list.jsonl, line 1", "[1]"),
+    ("twice.csv",): ("twice.csv, line 4", "'A'", "'q'", "sample 0", "line 2"),
+    ("sample.csv",): ("sample.csv, line 2", "'first'"),
+    ("minus.csv",): ("minus.csv, line 2", "'-1'"),
+    ("half.jsonl",): ("half.jsonl, line 1", "0.5"),
+    ("nameless.csv",): ("nameless.csv, line 2", "model"),
+    ("mixed.jsonl",): ("mixed.jsonl, line 2", "'A'"),
+    ("modelless.jsonl",): ("modelless.jsonl, line 2", "'model'"),
+    ("scoreless.csv",): ("scoreless.csv, line 2", "'score'", "'points'"),
+    ("caseless.csv",): ("caseless.csv, line 2", "'case'", "'task'"),
+    ("sampleless.csv",): ("sampleless.csv, line 2", "'sample'", "'seed'"),
+    ("semicolon.csv",): ("semicolon.csv, line 2", "no column 'case'"),
+    ("columns.csv",): ("columns.csv, line 1", "'score'", "twice"),
+    ("short.csv",): ("short.csv, line 10", "3 columns"),
+    ("quote.csv",): ("quote.csv",),
+    ("latin.csv",): ("latin.csv", "UTF-8"),
+    ("words.jsonl",): ("words.jsonl, line 1",),
+    ("array.json",): ("array.json, line 1",),
+    ("torn.csv.gz",): ("torn.csv.gz",),
+    ("damaged.csv.gz",): ("damaged.csv.gz",),
+    ("plain.csv.gz",): ("plain.csv.gz",),
+    ("nowhere.csv",): ("no table nowhere.csv",),
+    (".",): ("irectory",),
+    ("tags.csv", "--by", "area"): ("tags.csv, line 3", "'x'", "'y'"),
+    ("good.csv", "--by", "area"): ("good.csv, line 2", "'area'", "'sample'"),
+    ("good.csv", "--by", "level"): ("good.csv, line 2", "'level'"),
+    ("good.csv", "--levels", "nowhere.yaml"): ("nowhere.yaml",),
+    ("good.csv", "--levels", "bad.yaml"): ("bad.yaml, line 1",),
+    ("good.csv", "--k", "0"): ("0",),
+    ("good.csv", "--group", "0"): ("0",),
+    ("good.csv", "--published", "A"): ("'A'", "MODEL=ROW"),
+    ("good.csv", "--published", "C=GPT-4-0613"): ("'C=GPT-4-0613'", "'A'"),
+    ("good.csv", "--published", "A=GPT-4"): ("'GPT-4'", "'GPT-4-0613'"),
+    ("good.csv", "--gpt4", "A"): ("--gpt4 A", "--difficulty"),
+    ("good.csv", "--difficulty"): ("--gpt35",),
+    ("good.csv", "--difficulty", "--gpt35", "A"): ("--gpt4",),
+    ("good.csv", "--difficulty", "--gpt35", "A", "--gpt4", "B"): ("'B'", "'A'"),
+    ("good.csv", "--difficulty", "--gpt35", "A", "--gpt4", "A", "--by", "n"): ("--by n",),
+    ("good.csv", "--out", "nowhere/x.csv"): ("nowhere/x.csv",),
+    ("good.csv", "--nonsense"): ("--nonsense",),
+    (): ("TABLE",),
+}
+
+
+@pytest.fixture(scope="module")
+def unusable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[Ended, list[str]]]:
+    """Every table that cannot be reduced, tried."""
+    commands = [("reduce", "infibench", *arguments) for arguments in SAID]
+    other = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+    return dict(zip(SAID, batch(tmp_path_factory.mktemp("reduce"), commands, FILES, **other), strict=True))
+
+
+@pytest.mark.parametrize("arguments", SAID, ids=" ".join)
+def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(
+    unusable: dict[tuple[str, ...], tuple[Ended, list[str]]], arguments: tuple[str, ...]
+) -> None:
+    ended, left = unusable[arguments]
+    refused(ended, *SAID[arguments])
+    assert left == []
+
+
+def test_a_benchmark_that_is_none_is_refused(viva: Viva) -> None:
+    (viva.folder / "t.csv").write_bytes(GOOD)
+    refused(viva("reduce", "mmlu", "t.csv"), "'mmlu'", "infibench")

@@ -1,0 +1,222 @@
+"""Question files and InfiBench from the command line: run, kill, resume, grade, check, reduce."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.collected import read_csv, refused, write_jsonl
+from servers.fixtures import QUIET, Viva
+
+ANSWERS = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "infibench" / "sample" / "answers.jsonl"
+QUESTIONS = """
+title: Three questions
+questions:
+  - id: double
+    question: Write a Python function `double(x)` that returns twice its argument.
+    tags: {area: back-end}
+    grading:
+      tests:
+        language: python
+        cases:
+          - {code: "assert double(2) == 4"}
+          - {code: "assert double('ab') == 'abab'", weight: 3}
+    examples:
+      - {answer: "```python\\ndef double(x):\\n    return 2 * x\\n```", score: full}
+      - {answer: "```python\\ndef double(x):\\n    return 4\\n```", score: 0.25}
+  - id: undo
+    question: How do I undo the last commit and keep the changes?
+    tags: {area: tools}
+    grading:
+      keywords: ["git reset", "HEAD~"]
+    examples:
+      - {answer: "git reset --soft HEAD~1", score: full}
+      - {answer: "git revert", score: none}
+  - id: even
+    question: Is zero an even number?
+    tags: {area: theory}
+    grading:
+      truth: {answer: true}
+    examples:
+      - {answer: "Yes, it is true.", score: full}
+      - {answer: "False", score: none}
+"""
+GOOD = {
+    "double": "```python\ndef double(x):\n    return 2 * x\n```",
+    "undo": "Use git reset --soft HEAD~1.",
+    "even": "True",
+}
+
+
+@pytest.fixture
+def sandbox() -> None:
+    """Skip where nothing can be isolated; where everything must be checked that is a failure."""
+    if shutil.which("bwrap") is None:
+        if os.environ.get("VIVA_CI") == "1":
+            pytest.fail("bubblewrap is not installed")
+        pytest.skip("bubblewrap is not installed")
+
+
+@pytest.fixture
+def questions(viva: Viva) -> Path:
+    file = viva.folder / "mine.yaml"
+    file.write_text(QUESTIONS)
+    return file
+
+
+def replay(viva: Viva, answers: dict[str, str], *, samples: int = 1) -> str:
+    rows = [{"question": q, "sample": n, "text": text} for q, text in answers.items() for n in range(samples)]
+    return f"replay/{write_jsonl(viva.folder / 'answers.jsonl', rows)}"
+
+
+def examine(viva: Viva, file: Path, model: str, *more: object) -> Any:
+    return viva("run", file, "--model", model, "--run", "run", "--format", "json", *QUIET, *more)
+
+
+def test_a_question_file_is_an_examination(viva: Viva, questions: Path, sandbox: None) -> None:
+    ended = examine(viva, questions, replay(viva, GOOD))
+    assert ended.code == 0, ended.err
+    assert ended.overall["mean"] == 1.0
+    assert {row["exam"] for row in viva.scores()} == {"mine"}
+    assert {entry["question"] for entry in viva.entries(stage="executions")} == {"double"}
+    (result,) = ended.report["results"]
+    assert [table["name"] for table in result["tables"]] == ["overall", "area"]
+    assert "questions.1.mine" in result["signature"]
+
+
+def test_baselines_give_the_authors_example_answers(viva: Viva, questions: Path, sandbox: None) -> None:
+    assert examine(viva, questions, "baseline/first").overall["mean"] == 1.0
+    again = viva("run", questions, "--model", "baseline/last", "--run", "again", "--format", "json", *QUIET)
+    assert {row["question"]: row["value"] for row in viva.scores("again")} == {"double": 0.25, "undo": 0.0, "even": 0.0}
+    assert again.code == 0
+
+
+def test_partial_credit_is_by_weight(viva: Viva, questions: Path, sandbox: None) -> None:
+    half = GOOD | {"double": "```python\ndef double(x):\n    return 4\n```", "undo": "git reset", "even": "False"}
+    assert examine(viva, questions, replay(viva, half)).code == 0
+    assert {row["question"]: row["value"] for row in viva.scores()} == {"double": 0.25, "undo": 0.5, "even": 0.0}
+
+
+def test_identical_programs_are_run_once(viva: Viva, questions: Path, sandbox: None) -> None:
+    ended = examine(viva, questions, replay(viva, GOOD, samples=5), "--samples", 5)
+    assert ended.code == 0, ended.err
+    assert len(viva.entries(stage="executions")) == 2
+    assert len(viva.scores()) == 15
+
+
+def test_show_says_how_the_programs_fared(viva: Viva, questions: Path, sandbox: None) -> None:
+    bad = GOOD | {"double": "```python\ndef double(x):\n    raise ValueError('\x1b[31mno')\n```"}
+    examine(viva, questions, replay(viva, bad))
+    shown = viva("show", "run", "--question", "double")
+    assert shown.code == 0
+    assert "--- program: failed" in shown.out
+    assert "ValueError" in shown.out
+    assert "\x1b" not in shown.out
+
+
+def test_without_a_sandbox_programs_wait_and_are_run_on_resume(viva: Viva, questions: Path, sandbox: None) -> None:
+    # A machine that forbids user namespaces, made with one: in it no sandbox can be made.
+    forbidding = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", "--die-with-parent"]
+    run = ["run", questions, "--model", replay(viva, GOOD), "--run", "run", "--format", "json", *QUIET]
+    ended = subprocess.run(
+        [*forbidding, sys.executable, "-m", "viva", *map(str, run)],
+        cwd=viva.folder, env=viva.environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 3, ended.stderr
+    assert "were not run" in ended.stderr
+    assert json.loads(ended.stdout)["results"][0]["overall"]["outcomes"] == {"right": 2, "ungraded": 1}
+    resumed = viva.resume()
+    assert resumed.code == 0, resumed.err
+    assert resumed.overall["mean"] == 1.0
+
+
+def test_a_run_killed_while_programs_run_goes_on_where_it_was(viva: Viva, questions: Path, sandbox: None) -> None:
+    slow = {"double": "```python\nimport time\ndef double(x):\n    time.sleep(SECONDS)\n    return 2 * x\n```"}
+    rows = [
+        {"question": "double", "sample": n, "text": slow["double"].replace("SECONDS", f"0.2{n}")} for n in range(10)
+    ]
+    file = write_jsonl(viva.folder / "answers.jsonl", rows)
+    going = viva.start("run", questions, "--model", f"replay/{file}", "--samples", 10, "--run", "run", *QUIET)
+    journal = viva.folder / "run" / "executions.jsonl"
+    for _ in range(600):
+        if journal.exists() and journal.read_bytes().count(b"\n") >= 4:
+            break
+        time.sleep(0.05)
+    going.kill()
+    done = {entry["key"] for entry in viva.entries(stage="executions")}
+    assert 4 <= len(done) < 20
+    viva.resume()
+    keys = [entry["key"] for entry in viva.entries(stage="executions")]
+    assert len(keys) == len(set(keys)) == 20
+    assert [row["value"] for row in viva.scores() if row["question"] == "double"] == [1.0] * 10
+
+
+def test_check_accepts_a_good_file_and_runs_its_examples(viva: Viva, questions: Path, sandbox: None) -> None:
+    ended = viva("check", questions)
+    assert ended.code == 0, ended.out
+    assert "3 questions, 6 example answers, 0 errors, 0 warnings" in ended.out
+
+
+def test_check_names_the_line_of_an_example_that_scores_otherwise(viva: Viva, questions: Path, sandbox: None) -> None:
+    text = questions.read_text().replace("score: 0.25", "score: none")
+    questions.write_text(text)
+    line = next(n for n, row in enumerate(text.splitlines(), 1) if "return 4" in row)
+    ended = viva("check", questions)
+    assert ended.code == 3
+    assert f"mine.yaml:{line}:" in ended.out
+    assert "should score none" in ended.out
+
+
+def test_check_names_the_line_of_a_mistake_and_run_refuses_the_file(viva: Viva, questions: Path) -> None:
+    questions.write_text(QUESTIONS.replace("keywords: [", "keyword: ["))
+    ended = viva("check", questions)
+    assert ended.code == 3
+    assert "keywords" in ended.out
+    assert "were not graded" in ended.out
+    refused(examine(viva, questions, "baseline/silent"), "mine.yaml", "viva check")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.yaml", None, "none.yaml"),
+        ("empty.yaml", "", "empty"),
+        ("list.yaml", "- a\n", "questions:"),
+        ("torn.yaml", "questions: [", "torn.yaml"),
+        ("none.json", "{}", "questions"),
+    ],
+)
+def test_a_file_that_is_none_gets_one_sentence(viva: Viva, name: str, content: str | None, said: str) -> None:
+    file = viva.folder / name
+    if content is not None:
+        file.write_text(content)
+    refused(examine(viva, file, "baseline/silent"), said)
+
+
+def test_the_bundled_answers_are_graded_in_groups_of_ten(viva: Viva, sandbox: None) -> None:
+    ended = viva("grade", "infibench", ANSWERS, "--out", "scores.csv", "--run", "run", "--format", "json", *QUIET)
+    assert ended.code == 3  # ten of the questions are answered
+    rows = read_csv(viva.folder / "scores.csv")
+    assert list(rows[0])[:3] == ["case", "sample", "score"]
+    graded = [row for row in rows if row["score"]]
+    assert len({row["case"] for row in graded}) == 10
+    record = json.loads((viva.folder / "run" / "run.json").read_text())
+    assert (record["samples"], record["repeats"]) == (10, 3)
+
+
+def test_reduce_sums_up_what_grade_wrote(viva: Viva, sandbox: None) -> None:
+    viva("grade", "infibench", ANSWERS, "--out", "scores.csv", "--run", "run", *QUIET)
+    score = viva("score", "run", "--format", "json").report["results"][0]["overall"]
+    reduced = viva("reduce", "infibench", "scores.csv", "--format", "json")
+    assert reduced.code == 0, reduced.err
+    (row,) = json.loads(reduced.out)["standings"]
+    assert row["grouped"]["mean"] == pytest.approx(score["mean"])
+    assert row["grouped"]["sd"] == pytest.approx(score["sd"])

@@ -1,0 +1,127 @@
+"""Runs hostile programs in one sandbox and reports everything about each that should not be."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import threading
+import time
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from sandbox.hostile.programs import Program
+from sandbox.hostile.world import Marks, World
+from viva.sandbox import Sandbox
+from viva.types import Execution
+
+JOBS = 2
+MARGIN = 4.0
+"""Seconds of wall time that starting and stopping may add to a limit, beside other tests."""
+CROWD = 3
+"""By how much a limit may stretch: time for which other programs keep a processor from a program does not count."""
+GROWTH = 64 * 1024
+"""KiB by which Viva's own peak memory may grow while a program runs."""
+
+T = TypeVar("T")
+
+
+class Fate(Struct, frozen=True):
+    """How a program fared, and what was wrong with that (nothing, if all is well)."""
+
+    execution: Execution
+    wall: float
+    problems: tuple[str, ...]
+
+
+class Arena:
+    """A sandbox on an event loop of its own, in a thread of its own, so that programs run while tests wait."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        self.sandbox, self.gate = self.wait(self._open())
+        self._fates: dict[str, Future[Fate]] = {}
+
+    async def _open(self) -> tuple[Sandbox, asyncio.Semaphore]:
+        return Sandbox(jobs=JOBS), asyncio.Semaphore(JOBS)
+
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def wait(self, work: Coroutine[Any, Any, T], seconds: float = 60) -> T:
+        return self.start(work).result(seconds)
+
+    def close(self) -> None:
+        """Close the sandbox, then the loop."""
+        try:
+            self.wait(self.sandbox.close(), 20)
+        finally:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self.thread.join(10)
+
+    def begin(self, program: Program) -> None:
+        """Have a program run soon, beside others."""
+        if str(program) not in self._fates:
+            self._fates[str(program)] = self.start(self.examine(program))
+
+    def fate(self, program: Program) -> Fate:
+        """How it fared; run now unless it was begun."""
+        self.begin(program)
+        return self._fates[str(program)].result(300)
+
+    async def examine(self, program: Program) -> Fate:
+        """Run one program and look at everything that it could have done."""
+        marks = Marks()
+        request = program.request(self.world.places(marks))
+        async with self.gate:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            knocks = len(self.world.knocks)
+            started = time.monotonic()
+            try:
+                execution = await asyncio.wait_for(self.sandbox.run(request), program.seconds + 20)
+            except TimeoutError:
+                return Fate(Execution("failed"), time.monotonic() - started, ("hangs the sandbox",))
+            wall = time.monotonic() - started
+            left = await self._remains(marks)
+        problems = [f"leaves the process {process}" for process in left]
+        problems += [f"leaves or changes {trace}" for trace in self.world.traces(marks)]
+        problems += [f"reached a server: {knock}" for knock in self.world.knocks[knocks:]]
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
+        if grown > GROWTH:
+            problems.append(f"makes Viva itself grow by {grown // 1024} MiB")
+        problems += _complaints(program, execution, wall, self.world)
+        return Fate(execution, wall, tuple(problems))
+
+    async def _remains(self, marks: Marks) -> list[str]:
+        """Processes of the program that are still there; the kernel is given a second to bury them."""
+        for _ in range(10):
+            left = await asyncio.to_thread(marks.processes)
+            if not left:
+                return []
+            await asyncio.sleep(0.1)
+        return left
+
+
+def _complaints(program: Program, execution: Execution, wall: float, world: World) -> list[str]:
+    """What is wrong with the verdict, the detail and the cost."""
+    problems = []
+    shown = f"{execution.verdict} in {wall:.1f} s: {execution.detail[-1500:]!r}"
+    if execution.verdict not in program.expected:
+        problems.append(f"should be {' or '.join(program.expected)}, was {shown}")
+    if program.says and execution.verdict == "failed" and program.says not in execution.detail:
+        problems.append(f"never said {program.says!r}, so it fails for a reason of its own: {shown}")
+    if world.leaked(execution.detail):
+        problems.append(f"printed a secret: {shown}")
+    if wall > CROWD * program.seconds + MARGIN:
+        problems.append(f"took {wall:.1f} s with a limit of {program.seconds}")
+    allowed = program.seconds + MARGIN
+    if execution.cpu > allowed:
+        problems.append(f"used {execution.cpu:.1f} CPU seconds where {allowed:.1f} can be had")
+    if len(execution.detail) > 100_000:
+        problems.append(f"its detail has {len(execution.detail)} characters")
+    return problems

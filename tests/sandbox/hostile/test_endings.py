@@ -1,0 +1,259 @@
+"""However a run ends (killed, cancelled, closed), its programs end with it; and programs never see one another."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import Struct
+
+from sandbox.hostile import victim
+from sandbox.hostile.arena import Arena
+from sandbox.hostile.programs import PROGRAMS, named
+from sandbox.hostile.world import Marks, World, alive, descendants
+from viva.sandbox import Sandbox
+from viva.types import Execute, Execution
+
+LASTING = {
+    "python": """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    os.execv("/bin/sleep", ["sleep", "50.@NUM@"])
+time.sleep(30)
+""",
+    "javascript": """
+require("child_process").spawn("/bin/sleep", ["50.@NUM@"], { detached: true, stdio: "ignore" });
+const until = Date.now() + 30000;
+while (Date.now() < until);
+""",
+    "cpp": """
+#include <unistd.h>
+int main() {
+    if (fork() == 0) { setsid(); execl("/bin/sleep", "sleep", "50.@NUM@", (char *)0); }
+    sleep(30);
+}
+""",
+}
+"""Programs that start a marked child of their own session and go on for half a minute."""
+
+LEAVING = ("leaves a daemon behind that writes a file later", "kills its parent and everything it may signal")
+
+
+def lasting(language: str, marks: Marks) -> Execute:
+    program = LASTING[language].replace("@NUM@", marks.number)
+    return Execute(question="lasting", sample=0, language=language, program=program, seconds=25.0)
+
+
+def until(holds: Callable[[], object], seconds: float) -> bool:
+    """Whether it holds within so many seconds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize("language", LASTING)
+def test_cancelling_an_execution_ends_its_processes_and_the_sandbox_works_on(
+    arena: Arena, installed: Callable[[str], None], language: str
+) -> None:
+    installed(language)
+    marks = Marks()
+    running = arena.start(arena.sandbox.run(lasting(language, marks)))
+    assert until(marks.processes, 20), "the program never started"
+    running.cancel()
+    assert until(lambda: not marks.processes(), 3), marks.processes()
+    after = Execute(question="after", sample=0, language="python", program="x = 1", test="assert x == 1")
+    assert arena.wait(arena.sandbox.run(after)).verdict == "passed"
+
+
+class Ended(Struct):
+    """What a Viva of its own said at its end."""
+
+    verdicts: list[str | None]
+    left: list[int]
+    lasted: float
+
+
+@contextlib.contextmanager
+def viva(folder: Path, requests: list[Execute], mark: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """A Viva in a process of its own, with TMPDIR in `folder`, that was given some requests; killed at the end."""
+    folder.mkdir(mode=0o755)
+    environment = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, victim.__file__, mark]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as each:
+        try:
+            assert each.stdin is not None
+            each.stdin.write(b"".join(msgspec.json.encode(request) + b"\n" for request in requests))
+            each.stdin.close()
+            yield each
+        finally:
+            each.kill()
+
+
+def ended(process: subprocess.Popen[bytes]) -> Ended:
+    assert process.stdout is not None
+    return msgspec.json.decode(process.stdout.read(), type=Ended)
+
+
+def test_killing_viva_ends_every_program_and_every_process_it_had_started(
+    world: World, installed: Callable[[str], None]
+) -> None:
+    installed("python")
+    installed("cpp")
+    marks = [Marks(), Marks()]
+    requests = [lasting(language, mark) for language, mark in zip(("python", "cpp"), marks, strict=True)]
+    with viva(world.folder / "killed", requests) as process:
+        assert until(lambda: all(mark.processes() for mark in marks), 20), "the programs never started"
+        family = descendants(process.pid)
+        assert family
+        process.send_signal(signal.SIGKILL)
+    assert until(lambda: not any(mark.processes() for mark in marks), 5), [mark.processes() for mark in marks]
+    assert until(lambda: not alive(family), 5), alive(family)
+    assert list((world.folder / "killed").iterdir()) == []
+
+
+def test_closing_the_sandbox_early_ends_what_still_runs(world: World, installed: Callable[[str], None]) -> None:
+    installed("python")
+    marks = Marks()
+    with viva(world.folder / "early", [lasting("python", marks), lasting("python", Marks())], marks.number) as process:
+        said = ended(process)
+    assert said.lasted < 5
+    assert "passed" not in said.verdicts
+    assert said.left == []
+    assert marks.processes() == []
+    assert list((world.folder / "early").iterdir()) == []
+
+
+def test_closing_the_sandbox_leaves_neither_process_nor_file(world: World, installed: Callable[[str], None]) -> None:
+    installed("python")
+    marks = [Marks() for _ in LEAVING]
+    requests = [named("python", name).request(world.places(mark)) for name, mark in zip(LEAVING, marks, strict=True)]
+    with viva(world.folder / "closed", requests) as process:
+        said = ended(process)
+    assert said.left == []
+    assert "passed" not in said.verdicts
+    assert not any(mark.processes() for mark in marks)
+    assert list((world.folder / "closed").iterdir()) == []
+
+
+def pair(name: str, trace: str, wait: float) -> Execute:
+    """One of the two Python programs that look for each other's traces."""
+    program = named("python", name)
+    return program.request({"PAIR": trace, "WAIT": str(wait)})
+
+
+def test_the_program_that_looks_for_traces_finds_its_own(arena: Arena, installed: Callable[[str], None]) -> None:
+    installed("python")
+    leaves, looks = pair("leaves traces", "own", 0), pair("looks for traces", "own", 0)
+    both = msgspec.structs.replace(looks, program=leaves.program + "\n" + looks.program, seconds=5.0)
+    execution = arena.wait(arena.sandbox.run(both))
+    assert execution.verdict == "passed", execution.detail
+    for road in ("patched", "in_environment", "file", "knock", "process"):
+        assert f"found {road}" in execution.detail
+
+
+def test_two_programs_at_once_see_nothing_of_each_other(arena: Arena, installed: Callable[[str], None]) -> None:
+    installed("python")
+
+    async def at_once() -> list[Execution]:
+        requests = [pair("leaves traces", "once", 1.0), pair("looks for traces", "once", 0.8)]
+        return await asyncio.gather(*map(arena.sandbox.run, requests))
+
+    left, looked = arena.wait(at_once())
+    assert left.verdict == "passed", left.detail
+    assert looked.verdict == "failed", looked.detail
+    assert "attempted" in looked.detail
+
+
+def test_a_program_finds_nothing_of_the_one_before_it(installed: Callable[[str], None]) -> None:
+    installed("python")
+
+    async def in_turn() -> list[Execution]:
+        sandbox = Sandbox(jobs=1)
+        names = ("leaves traces", "looks for traces", "leaves traces", "looks for traces")
+        found = [await sandbox.run(pair(name, f"turn{number // 2}", 0)) for number, name in enumerate(names)]
+        await sandbox.close()
+        return found
+
+    found = asyncio.run(in_turn())
+    assert [execution.verdict for execution in found] == ["passed", "failed", "passed", "failed"], found
+
+
+NEIGHBOURS = (
+    "forks four hundred children",
+    "is a fork bomb of nine generations",
+    "starts two thousand threads",
+    "takes two gigabytes",
+    "kills its parent and everything it may signal",
+)
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_a_hostile_program_does_not_harm_an_honest_one_beside_it(
+    world: World, arena: Arena, installed: Callable[[str], None], name: str
+) -> None:
+    installed("python")
+    program = """
+import subprocess, threading, time
+for _ in range(8):
+    thread = threading.Thread(target=time.sleep, args=(0.01,))
+    thread.start()
+    thread.join()
+    subprocess.run(["true"], check=True)
+    time.sleep(0.05)
+"""
+    honest = Execute(question="honest", sample=0, language="python", program=program, test="done = 1")
+
+    async def beside() -> list[Execution]:
+        hostile = named("python", name).request(world.places(Marks()))
+        return await asyncio.gather(*map(arena.sandbox.run, (hostile, honest)))
+
+    hostile, honestly = arena.wait(beside())
+    assert hostile.verdict != "passed"
+    assert honestly.verdict == "passed", honestly.detail
+
+
+COLD = (
+    "reads other processes' memory",
+    "attaches to other processes and takes their descriptors",
+    "hides three gigabytes in files that exist only in memory",
+    "raises an exit when the test calls it",
+    "exits well in hooks for failures",
+    "equals everything",
+    "equals everything in a test by unittest",
+    "lies through a hook of numpy",
+    "patches the built-in functions that the test calls",
+    "shadows the modules that the test imports",
+    "jumps over the test with a trace function",
+    "finds the key of the proof by introspection",
+    "finds the key of the proof in its memory",
+    "replaces the methods of the harness's objects",
+)
+
+
+def test_a_cold_interpreter_judges_as_strictly_as_a_warm_one(world: World, installed: Callable[[str], None]) -> None:
+    """Where no warm interpreter is to be had, or it keeps failing, programs get one of their own."""
+    installed("python")
+    cold = Arena(world)
+    cold.sandbox._broken = 1000  # as if the warm interpreter had failed so often
+    try:
+        programs = [named("python", name) for name in COLD]
+        programs += [program for program in PROGRAMS if program.language == "python" and program.kind == "honest"]
+        for program in programs:
+            cold.begin(program)
+        problems = {str(program): cold.fate(program).problems for program in programs}
+    finally:
+        cold.close()
+    assert {name: found for name, found in problems.items() if found} == {}

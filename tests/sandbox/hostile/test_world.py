@@ -1,0 +1,105 @@
+"""The watchers of the hostile suite notice what they are there to notice: a suite that cannot fail proves nothing."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.hostile.arena import _complaints
+from sandbox.hostile.programs import named
+from sandbox.hostile.world import LOOPBACK, REPOSITORY_SECRET, Marks, World, alive, descendants, exported, furnished
+from viva.types import Execution
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """A world of its own: the sandbox's must not hear calls that no program made."""
+    with furnished() as each:
+        yield each
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_servers_tell_their_secret_and_remember_who_called(world: World, host: str) -> None:
+    before = len(world.knocks)
+    with socket.create_connection((host, world.port), timeout=5) as line:
+        assert world.leaked(line.recv(100).decode())
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        line.settimeout(5)
+        line.sendto(b"hello", (host, world.udp))
+        assert world.leaked(line.recv(100).decode())
+    for address in ("\0" + world.abstract, str(world.socket)):
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(address)
+            assert world.leaked(line.recv(100).decode())
+    assert len(world.knocks) == before + 4
+    del world.knocks[before:]
+
+
+def test_secrets_lie_where_everybody_may_read_them(world: World) -> None:
+    for place in (world.temporary, world.run, REPOSITORY_SECRET):
+        assert place.stat().st_mode & 0o004
+        assert world.leaked(place.read_text())
+    assert world.leaked(world.home.read_text())
+    with exported(world):
+        assert world.leaked(os.environ[world.variable])
+        assert Path(tempfile.gettempdir()) == world.work
+    assert world.leaked(world.token.encode().hex())
+    assert not world.leaked("nothing")
+
+
+def test_marked_processes_are_seen_and_counted_as_descendants(world: World) -> None:
+    marks = Marks()
+    assert marks.processes() == []
+    with subprocess.Popen(["/bin/sleep", f"50.{marks.number}"], start_new_session=True) as child:
+        assert len(marks.processes()) == 1
+        family = descendants(os.getpid())
+        assert child.pid in family
+        assert alive({child.pid: family[child.pid]}) == [child.pid]
+        child.kill()
+    assert marks.processes() == []
+    assert alive({child.pid: family[child.pid]}) == []
+
+
+def test_files_left_outside_and_changed_secrets_are_seen(world: World) -> None:
+    marks = Marks()
+    assert world.traces(marks) == []
+    (world.drop / "anything").write_text("")
+    Path(f"/var/tmp/left-{marks.word}").write_text("")
+    text = world.run.read_text()
+    world.run.write_text("other")
+    try:
+        assert len(world.traces(marks)) == 3
+    finally:
+        (world.drop / "anything").unlink()
+        Path(f"/var/tmp/left-{marks.word}").unlink()
+        world.run.write_text(text)
+    assert world.traces(marks) == []
+
+
+@pytest.mark.parametrize(
+    ("execution", "wall", "word"),
+    [
+        (Execution("passed"), 0.1, "should be failed"),
+        (Execution("toolchain"), 0.1, "should be failed"),
+        (Execution("failed", "SyntaxError"), 0.1, "reason of its own"),
+        (Execution("failed", "attempted"), 60.0, "took 60.0 s"),
+        (Execution("failed", "attempted", cpu=600.0), 1.0, "CPU seconds"),
+        (Execution("failed", "attempted" * 20_000), 1.0, "characters"),
+        (Execution("failed", "attempted canary-in-the-repository"), 1.0, "secret"),
+    ],
+)
+def test_a_wrong_verdict_a_secret_and_a_high_price_are_complaints(
+    world: World, execution: Execution, wall: float, word: str
+) -> None:
+    (complaint,) = _complaints(named("python", "prints that it passed"), execution, wall, world)
+    assert word in complaint
+
+
+def test_a_failure_that_costs_little_and_says_nothing_is_no_complaint(world: World) -> None:
+    assert _complaints(named("python", "prints that it passed"), Execution("failed", "attempted"), 0.1, world) == []

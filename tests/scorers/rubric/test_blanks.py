@@ -1,0 +1,160 @@
+"""Blanks: what was filled in, and whether it is accepted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.scorers.rubric.blanks import BlanksError, blank_starts, fill_in, grade_blanks
+from viva.scorers.rubric.model import Accepted, Blank, Blanks
+from viva.scorers.rubric.patterns import PatternError
+
+TEMPLATE = "Use [blank] to open the file,\nthen [blank] to close it.\n"
+
+
+def blanks(*accepted: str | Blank, template: str = TEMPLATE, **settings: str) -> Blanks:
+    targets = tuple(each if isinstance(each, Blank) else Blank(accepted=(Accepted(each),)) for each in accepted)
+    return Blanks(template=template, targets=targets, **settings)
+
+
+def filled(text: str, template: str = TEMPLATE, **settings: str) -> list[str]:
+    count = template.count(settings.get("marker", "[blank]"))
+    return [each.text for each in fill_in(blanks(*[""] * count, template=template, **settings), text)]
+
+
+def grade(target: Blank, word: str) -> tuple[float, str]:
+    points, details = grade_blanks(
+        blanks(target, template="Please call it [blank] from now on.\n"), f"Please call it {word} from now on.\n"
+    )
+    assert points.details == details
+    return points.points, details[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Use open() to open the file,\nthen close() to close it.\n", ["open()", "close()"]),
+        ("Sure!\n\nUse `open` to open the file,\nthen 'shut' to close it.\n\nGood luck.", ["open", "shut"]),
+        ("Use [open] to open the file,\nthen [blank] to close it.\n", ["[open]", "[blank]"]),
+        ("Use to open the file,\nthen to close it.\n", ["", ""]),
+        ("Use to to open the file,\nthen 关闭 to close it.\n", ["to", "关闭"]),
+        ("Use 😀 to open the file,\nthen x\ny to close it.\n", ["😀", "x\ny"]),
+    ],
+)
+def test_what_was_filled_in_is_found(text: str, found: list[str]):
+    assert filled(text) == found
+
+
+def test_an_answer_that_says_something_else_has_filled_in_nothing():
+    points, details = grade_blanks(blanks("", ""), "I cannot help with that.")
+    assert (points.points, points.total) == (0.0, 2.0)
+    assert all(detail.startswith("unmatched: match rate too low - 0.") for detail in details)
+
+
+def test_the_rate_is_the_part_of_the_template_that_is_repeated():
+    at_least = blanks("x", template="01234567__[blank]\n", strip="\n")
+    assert fill_in(blanks("x", template="012345678[blank]9"), "0123456789")[0].rate == 1.0
+    assert fill_in(at_least, "01234567x")[0].rate == 8 / 11
+    assert fill_in(blanks("x", template="01234567_[blank]\n"), "01234567x")[0].rate == 8 / 10
+    assert fill_in(blanks("x", template="0[blank]1"), "0[blank]1")[0].rate == 4.5  # the marker repeated, too
+
+
+def test_four_fifths_of_the_template_are_enough():
+    rubric = blanks("x", template="01234[blank]56789")
+    assert grade_blanks(rubric, "01234x567")[1] == ("matched: response string: x, ans: x",)
+    assert grade_blanks(rubric, "01234x56")[1] == ("unmatched: match rate too low - 0.7",)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "\ud800"])
+def test_an_empty_answer_is_graded_like_a_blank_one(text: str):
+    points, details = grade_blanks(blanks("x", "y"), text)
+    assert (points.points, len(details)) == (0.0, 2)
+
+
+def test_marker_and_stripping_are_the_questions():
+    assert filled("a = <<x>>;", "a = ___;", marker="___", strip="<>") == ["x"]
+    assert filled('a = "`x`";', "a = [blank];") == ["x"]
+    assert filled('a = "`x`";', "a = [blank];", strip="") == ['"`x`"']
+
+
+def test_the_text_before_a_blank_is_found_as_late_as_possible():
+    assert filled("It is called a b from now on.\n", "It is called [blank] from now on.\n") == ["b"]
+    assert filled("one two three", "[blank] three") == ["ne two"]  # as published: it begins after the marker
+
+
+@pytest.mark.parametrize(
+    ("target", "word", "matched"),
+    [
+        (Blank(accepted=(Accepted("open"),)), "open", True),
+        (Blank(accepted=(Accepted("open"),)), "reopen", False),
+        (Blank(accepted=(Accepted("open"),)), "Open", False),
+        (Blank(accepted=(Accepted("Open"),), ignore_case=True), "oPEN", True),
+        (Blank(accepted=(Accepted("open"),), substring=True), "reopen", True),
+        (Blank(accepted=(Accepted("Open"),), substring=True, ignore_case=True), "reOPEN", True),
+        (Blank(accepted=(Accepted("x"), Accepted("open"))), "open", True),
+        (Blank(accepted=(Accepted("o.*n", regex=True),)), "open", True),
+        (Blank(accepted=(Accepted("o.*n", regex=True),)), "opened", False),
+        (Blank(accepted=(Accepted("o.*n", regex=True),), substring=True), "reopened", True),
+        (Blank(accepted=(Accepted("O.*N", regex=True),)), "open", False),
+        (Blank(accepted=(Accepted("O.*N", regex=True),), ignore_case=True), "open", True),
+        (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True), "Open", True),
+        (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True, fold_pattern=True), "Open", False),
+        (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True, fold_pattern=True), "o\tn", True),
+        (Blank(accepted=()), "open", False),
+    ],
+)
+def test_what_is_accepted(target: Blank, word: str, matched: bool):
+    points, detail = grade(target, word)
+    assert points == float(matched)
+    tried = [each.text for each in target.accepted]
+    assert detail.startswith(("unmatched: ", "matched: ")[matched] + f"response string: {word}, ans: ")
+    assert detail.rpartition(", ans: ")[2] in (tried or [""])
+
+
+def test_the_detail_shows_the_answer_that_matched_or_else_the_last():
+    target = Blank(accepted=(Accepted("One"), Accepted("Two"), Accepted("Three")), ignore_case=True)
+    assert grade(target, "TWO")[1] == "matched: response string: TWO, ans: Two"
+    assert grade(target, "Four")[1] == "unmatched: response string: Four, ans: Three"
+
+
+def test_weights_are_added():
+    targets = [Blank(accepted=(Accepted("x"),), weight=weight) for weight in (0.5, 0.25)]
+    points, _ = grade_blanks(blanks(*targets), "Use x to open the file,\nthen y to close it.\n")
+    assert (points.points, points.total) == (0.5, 0.75)
+
+
+def test_templates_that_cannot_be_graded_with_are_refused():
+    with pytest.raises(BlanksError, match=r"2 blanks .* and 1 accepted"):
+        fill_in(blanks("x"), "text")
+    with pytest.raises(BlanksError, match="no text around"):
+        fill_in(blanks("x", "y", template="[blank][blank]"), "text")
+    with pytest.raises(BlanksError, match="no text around"):
+        fill_in(blanks(template=""), "text")
+    with pytest.raises(BlanksError, match="ends with a blank"):
+        fill_in(blanks("x", template="it is [blank]"), "it is x")
+    with pytest.raises(BlanksError, match="marker of a blank is empty"):
+        blank_starts("text", "")
+    with pytest.raises(PatternError):
+        grade(Blank(accepted=(Accepted("(", regex=True),)), "x")
+
+
+def test_blanks_do_not_overlap():
+    assert blank_starts("aaaaa", "aa") == (0, 2)
+
+
+WORDS = st.text(alphabet="abcxyz().[]' 😀é", max_size=12)
+
+
+@given(st.lists(WORDS, min_size=2, max_size=2), st.text("ab \n[]blnk", max_size=40))
+def test_total_bounded_and_deterministic(words: list[str], text: str):
+    rubric = blanks(*words)
+    points, details = grade_blanks(rubric, text)
+    assert 0 <= points.points <= points.total == 2
+    assert (points, details) == grade_blanks(rubric, text)
+
+
+@given(st.lists(st.text("0123456789", min_size=1, max_size=9), min_size=2, max_size=2))
+def test_a_copy_of_the_template_with_the_gold_answers_scores_full(words: list[str]):
+    text = TEMPLATE.replace("[blank]", words[0], 1).replace("[blank]", words[1], 1)
+    assert grade_blanks(blanks(*words), text)[0].points == 2

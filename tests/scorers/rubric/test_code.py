@@ -1,0 +1,269 @@
+"""Code in answers: what a reader of Markdown takes, and what the authors' grader takes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viva.scorers.rubric.code import assemble, canonical, extract_code, known
+from viva.scorers.rubric.fences import read_blocks
+from viva.scorers.rubric.model import Test as UnitTest
+
+LANGUAGES = ("python", "javascript", "typescript", "java", "cpp", "go", "r", "csharp", "rust", "ruby", "cobol")
+DOCUMENTED = "def f():\n    '''\n    ```\n    f()\n    ```\n    '''"
+ADD = "def add(a, b):\n    return a + b"
+
+
+def fenced(code: str, tag: str = "python") -> str:
+    return f"```{tag}\n{code}\n```"
+
+
+# --- names of languages ---
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical_name"),
+    [
+        ("C++", "cpp"), ("c", "cpp"), ("c/c++", "cpp"), ("c++/c", "cpp"), ("JS", "javascript"), ("ts", "typescript"),
+        ("C#", "csharp"), ("R", "r"), ("golang", "go"), (" python3 ", "python"), ("bash", "bash"), ("Vba", "vba"),
+    ],
+)  # fmt: skip
+def test_a_language_is_known_by_all_its_names(name: str, canonical_name: str) -> None:
+    assert canonical(name) == canonical_name
+
+
+def test_a_language_that_is_no_program_is_not_known() -> None:
+    assert known("C++")
+    assert not known("css")
+
+
+# --- as a reader takes it ---
+
+
+@pytest.mark.parametrize(
+    ("why", "answer"),
+    [
+        ("a fence", fenced(ADD)),
+        ("a fence between sentences", f"Here it is:\n\n{fenced(ADD)}\n\nIt adds (a + b)."),
+        ("no language at the fence", fenced(ADD, "")),
+        ("a language nobody knows", fenced(ADD, "my-tag")),
+        ("attributes behind the language", fenced(ADD, 'python title="add.py"')),
+        ("R Markdown's braces", fenced(ADD, "{python}")),
+        ("four backticks", f"````python\n{ADD}\n````"),
+        ("more backticks at the end", f"```python\n{ADD}\n`````"),
+        ("tildes", f"~~~python\n{ADD}\n~~~"),
+        ("two backticks", f"``python\n{ADD}\n``"),
+        ("a single backtick", f"`\n{ADD}\n`"),
+        ("upper case", fenced(ADD, "Python")),
+        ("a cut-off answer", f"Sure!\n\n```python\n{ADD}"),
+        ("a cut-off answer, the fence half there", f"```python\n{ADD}\n``"),
+        ("a closing fence behind the code", f"```python\n{ADD}```"),
+        ("an opening fence behind words", f"The function: ```python\n{ADD}\n```"),
+        ("a list item", "1. Write this:\n\n   ```python\n   def add(a, b):\n       return a + b\n   ```\n"),
+        ("a fence at a list mark", "- ```python\n  def add(a, b):\n      return a + b\n  ```"),
+        ("a quotation", "> ```python\n> def add(a, b):\n>     return a + b\n> ```"),
+        ("carriage returns", fenced(ADD).replace("\n", "\r\n")),
+        ("thinking before it", f"<think>\n```python\nwrong()\n```\n</think>\n{fenced(ADD)}"),
+        ("a shell command before it", f"```bash\npip install x\n```\n{fenced(ADD)}"),
+        ("its output behind it", f"{fenced(ADD)}\n\n```\n3\n```"),
+        ("a whole answer in a fence of Markdown", f"```markdown\nSo:\n\n{fenced(ADD)}\n\nDone.\n```"),
+        ("LaTeX", f"\\begin{{code}}\n{ADD}\n\\end{{code}}"),
+        ("no fence", ADD),
+        ("no fence, sentences around", f"Sure! This adds:\n\n{ADD}\n\nHope this helps."),
+        ("a byte order mark", f"\ufeff{ADD}"),
+    ],
+)
+def test_a_reader_finds_the_code_behind(why: str, answer: str) -> None:
+    assert extract_code(answer, "python").strip("\n") == ADD
+
+
+@pytest.mark.parametrize(
+    ("why", "answer", "code"),
+    [
+        ("two blocks are one program", f"{fenced('import os')}\nand\n{fenced(ADD)}", f"import os\n\n{ADD}"),
+        ("one line", "Use ```python x = 1``` here.", "x = 1"),
+        ("one line without a language", "Use ```x = 1``` here.", "x = 1"),
+        ("an inline answer", "`x = 1`", "x = 1"),
+        ("a fence inside a docstring", fenced(DOCUMENTED), DOCUMENTED),
+        ("backticks inside tildes", "~~~python\nx = '''\n```\n'''\n~~~", "x = '''\n```\n'''"),
+        ("an indented body", "    return a + b\n", "    return a + b\n"),
+        ("an indented body with a word behind", "    return a + b\n\nThat is all.", "    return a + b\n"),
+        ("other languages only", fenced("ls", "bash"), "ls"),
+        ("an unfinished second block", f"{fenced(ADD)}\n\n```\nThen run it", ADD),
+        ("an unfinished second block that is code", f"{fenced(ADD)}\n\n```python\nadd(1, 2)", f"{ADD}\n\nadd(1, 2)"),
+        ("an empty fence", "```python\n```", ""),
+        ("nothing", "", ""),
+        ("unfinished thinking", "<think>```python\nx\n```", ""),
+        ("python code that is not python, no fence", "x := 1;", "x := 1;"),
+    ],
+)  # fmt: skip
+def test_blocks_are_put_together_and_left_out_where(why: str, answer: str, code: str) -> None:
+    assert extract_code(answer, "python") == code
+
+
+def test_the_longest_block_is_the_one_with_most_lines_and_the_first_of_equals() -> None:
+    answer = "\n".join([fenced("a\nb"), fenced("c\nd\ne"), fenced("f\ng\nh"), fenced("i" * 50)])
+    for published in (False, True):
+        assert extract_code(answer, "python", longest_only=True, published=published) == "c\nd\ne"
+
+
+def test_typescript_may_stand_in_a_block_that_says_javascript() -> None:
+    assert extract_code("```js\nlet x = 1\n```\n```bash\nnpm i\n```", "typescript") == "let x = 1"
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ("  return a;\n}\n\nfunction main() {}", "  return a;\n}"),  # a body: it continues an open function
+        ("const f = x => {\n  return x\n}\nconst g = 1", "const f = x => {\n  return x\n}\nconst g = 1"),
+        ("Use this:\nconst f = 1;\nThat is all.", "const f = 1;"),
+    ],
+)
+def test_unfenced_code_with_braces_ends_where_what_was_open_before_it_is_closed(answer: str, code: str) -> None:
+    assert extract_code(answer, "javascript") == code
+
+
+# --- as published ---
+
+
+@pytest.mark.parametrize(
+    ("why", "language", "answer", "code"),
+    [
+        ("blocks are joined by an empty line", "python", "```\na\n```\nor\n```\nb\n```", "a\n\nb"),
+        ("an unpaired fence is dropped", "python", "```\na\n```\n```\nb", "a"),
+        ("one line: nothing", "python", "Use ```x = 1``` here", ""),
+        ("any line with backticks is a fence", "python", "see ```\na\n# ```\nb\n```\nc", "a"),
+        ("LaTeX counts", "python", "\\begin{code}\na\n\\end{code}", "a"),
+        ("three backticks of four", "python", "````\na\n````", "a"),
+        ("tildes are nothing", "r", "~~~\na\n~~~", "~~~\na\n~~~"),
+        ("an ordinary unfenced answer is lost", "python", "\n" + ADD, ""),
+        ("an unfenced body stays", "python", "\n    return 1\n\nDone", "\n    return 1\n"),
+        ("a body ends at a function", "python", "\n    return 1\ndef f():\n    x", "\n    return 1"),
+        ("a tab is an indent", "python", "\n\treturn 1\n\nx", "\n\treturn 1\n"),
+        ("braces", "javascript", "\nreturn 1;\n}\nlog()", "\nreturn 1;\n}"),
+        ("braces that balance", "javascript", "\nf = () => {}\ng()", "\nf = () => {}"),
+        ("no braces", "cpp", "\nint x;", "\nint x;"),
+        ("go stops", "go", "\nx := 1\n}\n\nfunc main() {", "\nx := 1\n}"),
+        ("go stops in the middle of a line", "go", "\n}\ntype a struct {", "\n}"),
+        ("java closes two", "java", "\nreturn 1; } }\nrest", "\nreturn 1; } }"),
+        ("java loses its main", "java", "\nint f() {}\npublic static void main() { f(); }", "\nint f() {}\n}"),
+        ("java gets a missing brace", "java", "\nclass A { int f() {}\n//", "\nclass A { int f() {}\n}"),
+        ("rust", "rust", "\nfn f() {}\nlet x", "\nfn f() {}"),
+        ("others stay", "typescript", "\nlet x = {}\nrest", "\nlet x = {}\nrest"),
+        ("a language nobody knows", "cobol", "\nMOVE 1 TO X.", "\nMOVE 1 TO X."),
+    ],
+)  # fmt: skip
+def test_the_published_reading(why: str, language: str, answer: str, code: str) -> None:
+    assert extract_code(answer, language, published=True) == code
+
+
+# --- programs ---
+
+
+def test_a_published_program_is_imports_then_the_text_before_then_the_code_then_the_test() -> None:
+    test = UnitTest(code="assert add(1, 2) == 3", before="import os")
+    program, after = assemble(test, fenced(ADD), "python", published=True)
+    assert program.startswith("import math\nimport re\n")
+    assert program.endswith(f"from collections import *\nimport os\n{ADD}")
+    assert after == "assert add(1, 2) == 3"
+
+
+def test_a_published_program_without_imports_keeps_its_blanks() -> None:
+    assert assemble(UnitTest(code="t()"), "```\n  x\n```", "js", published=True) == ("\n  x", "t()")
+
+
+def test_imports_from_the_future_come_first() -> None:
+    for published in (False, True):
+        answer = fenced("from __future__ import annotations\nx: Y = 1")
+        program, _ = assemble(UnitTest(code=""), answer, "python", published=published)
+        assert program.startswith("from __future__ import annotations\n")
+        assert program.count("__future__") == 1
+        compile(program, "program", "exec")
+
+
+def test_a_prefix_is_lost_with_fences_as_published_and_never_otherwise() -> None:
+    test = UnitTest(code="assert xs", prefix="xs = [1]")
+    assert "xs = [1]" not in assemble(test, fenced("ys = 2"), "python", published=True)[0]
+    assert "xs = [1]\nys = 2" in assemble(test, fenced("ys = 2"), "python")[0]
+    assert "xs = [1]\nys = 2" in assemble(test, "ys = 2", "python")[0]
+
+
+def test_an_import_is_left_out_where_nothing_uses_it() -> None:
+    program, _ = assemble(UnitTest(code="assert f(np.ones(3))"), fenced("def f(x): return math.pi"), "python")
+    assert "import math" in program
+    assert "numpy" in program
+    assert "pandas" not in program
+    assert "from typing import *" in program
+
+
+def test_a_package_that_is_missing_fails_no_program_that_can_do_without() -> None:
+    answer = fenced("yolk = 3\nxlsxwriter = None")
+    program, test = assemble(UnitTest(code="assert yolk == 3"), answer, "python")
+    assert "import yolk" in program
+    exec(f"{program}\n{test}", {})
+    program, test = assemble(UnitTest(code=""), "```cpp\nboost::any x;\n```", "c++")
+    assert "#if __has_include(<boost/any.hpp>)\n#include<boost/any.hpp>\n#endif" in program
+    assert "boost" not in assemble(UnitTest(code=""), "```cpp\nint x;\n```", "c++")[0]
+
+
+def test_no_import_is_added_to_a_language_that_needs_none() -> None:
+    assert assemble(UnitTest(code="f()", before="var a;"), "```js\nvar b;\n```", "js") == ("var a;\nvar b;", "f()")
+    assert assemble(UnitTest(code="f()"), "```js\nvar b;\n```", "js") == ("var b;", "f()")
+
+
+# --- whatever comes ---
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["```", "````", "~~~", "``", "`", "python", "\n", " ", "    ", "> ", "- ", "1. ", "{", "}", "def f():", "x = 1",
+         "\\begin{code}", "\\end{code}", "<think>", "</think>", "from __future__ import a", "Sure! ", "\r", "\0"]
+    ),
+    max_size=40,
+).map("".join)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    text=PIECES | st.text(max_size=300),
+    language=st.sampled_from(LANGUAGES),
+    longest=st.booleans(),
+    strict=st.booleans(),
+)
+def test_any_answer_gives_a_program_and_always_the_same(text: str, language: str, longest: bool, strict: bool) -> None:
+    test = UnitTest(code="t", before="b", prefix="p", longest_only=longest)
+    program, after = assemble(test, text, language, published=strict)
+    assert (program, after) == assemble(test, text, language, published=strict)
+    assert after == "t"
+    assert "b" in program
+
+
+@settings(max_examples=100, deadline=None)
+@given(code=st.lists(st.text(st.characters(exclude_characters="`~\r\n", codec="utf-8"), min_size=1), min_size=1))
+def test_what_stands_between_fences_is_the_code(code: list[str]) -> None:
+    body = "\n".join(code)
+    if not body.strip() or "\\" in body or "<" in body or "[" in body or "◁" in body:
+        return
+    assert extract_code(f"Hello\n```python\n{body}\n```\n", "python") == body
+    assert extract_code(f"Hello\n```python\n{body}\n```\n", "python", published=True) == body
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "x\n", "\n", " ",
+     "Aa ", "A" * 50 + ".\n", "\nclass", "\ndef", "\\begin{code}\n", "`\n", "``\n", "-", "<think>", "=", "a ```\n"],
+)  # fmt: skip
+@pytest.mark.parametrize("language", ["python", "java", "go", "r"])
+def test_a_megabyte_takes_no_longer_than_its_length(piece: str, language: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    for published in (False, True):
+        started = time.process_time()
+        assemble(UnitTest(code="t"), text, language, published=published)
+        assert time.process_time() - started < 5
+
+
+def test_blocks_say_what_their_fence_says() -> None:
+    blocks = read_blocks("```js:main.js\na\n```\n~~~ Ruby linenos\nb\n~~~\n```\nc\n```")
+    assert [block.tag for block in blocks] == ["js", "ruby", ""]

@@ -1,0 +1,127 @@
+"""The little language of conditions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.scorers.rubric.conditions import And, Condition, ConditionError, Matched, Not, Or, holds, items, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "matched", "value"),
+    [
+        ("previous matched", [], False),
+        ("not previous matched", [], True),
+        ("previous matched", [True], True),
+        ("previous matched", [True, False], False),
+        ("item 1 matched", [True, False], True),
+        ("item 2 matched", [True, False], False),
+        ("item 3 matched", [True, False], False),  # not judged yet
+        ("item 1 matched and not previous matched", [True, False], True),
+        ("item 1 matched or item 2 matched and item 3 matched", [True, False, False], True),
+        ("(item 1 matched or item 2 matched) and item 3 matched", [True, False, False], False),
+        ("not item 1 matched or item 1 matched", [True], True),
+        ("not (item 1 matched or item 1 matched)", [True], False),
+        ("not not item 1 matched", [True], True),
+        ("(item 1 matched)", [True], True),
+        ("  item\t1\nmatched  ", [True], True),
+        ("not(item 1 matched)and(previous matched)", [True], False),
+        ("item 10 matched", [False] * 9 + [True], True),
+    ],
+)
+def test_conditions_hold(text: str, matched: list[bool], value: bool):
+    assert holds(parse(text), matched) is value
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "said"),
+    [
+        ("", 1, "expected 'previous matched'"),
+        ("previous", 9, "expected 'matched', but it ends"),
+        ("previous match", 10, "expected 'matched', not 'match'"),
+        ("item matched", 6, "a number from 1, not 'matched'"),
+        ("item 0 matched", 6, "a number from 1, not '0'"),
+        ("item 01 matched", 6, "a number from 1"),
+        ("item -1 matched", 6, "a number from 1, not '-'"),
+        ("item １ matched", 6, "a number from 1"),
+        ("item 1234567 matched", 6, "a number from 1"),
+        ("item 1 matched item 2 matched", 16, "expected 'and', 'or' or the end, not 'item'"),
+        ("item 1 matched &", 16, "not '&'"),
+        ("item 1 matched AND item 2 matched", 16, "not 'AND'"),
+        ("(item 1 matched", 16, "expected 'and', 'or' or ')', but it ends"),
+        ("item 1 matched)", 15, "not ')'"),
+        ("item 1 matched or", 18, "but it ends"),
+        ("and item 1 matched", 1, "not 'and'"),
+        ("context[-1].startswith('match')", 1, "not 'context'"),
+        ("__import__('os')", 1, "not '__import__'"),
+        ("(" * 60 + "item 1 matched" + ")" * 60, 52, "at most 50 levels"),
+        ("not " * 60 + "item 1 matched", 205, "at most 50 levels"),
+        ("not " * 5000 + "item 1 matched", 1001, "longer than 1,000 characters"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_column(text: str, column: int, said: str):
+    with pytest.raises(ConditionError) as caught:
+        parse(text)
+    assert caught.value.column == column
+    assert said in str(caught.value)
+
+
+def test_the_items_of_a_condition_are_known():
+    assert items(parse("item 2 matched and not (previous matched or item 7 matched)")) == {0, 2, 7}
+
+
+def written(condition: Condition) -> str:
+    match condition:
+        case Matched(item=0):
+            return "previous matched"
+        case Matched(item=item):
+            return f"item {item} matched"
+        case Not(condition=inner):
+            return f"not ({written(inner)})"
+        case And(conditions=inners):
+            return " and ".join(f"({written(inner)})" for inner in inners)
+        case Or(conditions=inners):
+            return " or ".join(f"({written(inner)})" for inner in inners)
+
+
+def meant(condition: Condition, matched: list[bool]) -> bool:
+    """What a condition means, said with Python's own words."""
+    flags = {f"item {n + 1} matched": flag for n, flag in enumerate(matched)}
+    flags["previous matched"] = matched[-1]
+    text = written(condition)
+    for name, flag in flags.items():
+        text = text.replace(name, str(flag))
+    return bool(eval(text))
+
+
+CONDITIONS = st.recursive(
+    st.builds(Matched, st.integers(0, 3)),
+    lambda inner: st.one_of(
+        st.builds(Not, inner),
+        st.builds(lambda found: And(tuple(found)), st.lists(inner, min_size=2, max_size=3)),
+        st.builds(lambda found: Or(tuple(found)), st.lists(inner, min_size=2, max_size=3)),
+    ),
+    max_leaves=8,
+)
+
+
+@given(CONDITIONS, st.lists(st.booleans(), min_size=3, max_size=3))
+def test_what_is_written_is_read_and_means_what_python_means(condition: Condition, matched: list[bool]):
+    read = parse(written(condition))
+    assert read == condition
+    assert holds(read, matched) is meant(condition, matched)
+
+
+WORDS = ["item ", "1", " matched", "previous", " and ", " or ", "not ", "(", ")", "x"]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=20).map("".join))
+def test_any_text_is_read_or_refused(text: str):
+    columns = [1]
+    try:
+        parse(text)
+    except ConditionError as error:
+        columns.append(error.column)
+    assert all(1 <= column <= len(text) + 1 for column in columns)

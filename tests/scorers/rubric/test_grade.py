@@ -1,0 +1,207 @@
+"""The metrics of a rubric put together."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.scorers.rubric.grade import grade
+from viva.scorers.rubric.model import (
+    Accepted,
+    Blank,
+    Blanks,
+    ChoicePart,
+    JudgePart,
+    Keyword,
+    Literally,
+    Pattern,
+    Points,
+    Rubric,
+    Similarity,
+    TruthPart,
+    UnitTests,
+    When,
+)
+from viva.scorers.rubric.model import Test as UnitTest
+from viva.types import Execution
+
+HIT = Keyword(rule=Literally("yes"))
+MISS = Keyword(rule=Literally("no such text"))
+COST = Keyword(rule=Literally("yes"), negative=True)
+BLANKS = Blanks(template="We say [blank] to it.\n", targets=(Blank(accepted=(Accepted("yes"),)),))
+TESTS = UnitTests(language="python", tests=(UnitTest(code="a", weight=1.0), UnitTest(code="b", weight=2.0)))
+SIMILAR = Similarity(metric="rouge1", references=("We say yes to it",))
+CHOICE = ChoicePart(options=("red", "green"), answer="B", weight=2.0)
+TRUTH = TruthPart(answer=True)
+JUDGE = JudgePart(reference="yes", weight=4.0)
+PASSED, FAILED = Execution("passed"), Execution("failed", "AssertionError:\n  \x1b[31m1 != 2")
+ANSWER = "We say yes to it.\n"
+
+
+@pytest.mark.parametrize(
+    ("rubric", "points", "total"),
+    [
+        (Rubric(keywords=(HIT, MISS)), 1.0, 2.0),
+        (Rubric(keywords=(HIT, MISS), max_score=1.0), 1.0, 1.0),
+        (Rubric(keywords=(HIT, HIT), max_score=1.0), 1.0, 1.0),
+        (Rubric(keywords=(HIT,), max_score=4.0), 1.0, 4.0),
+        (Rubric(keywords=(MISS, COST)), -1.0, 1.0),
+        (Rubric(keywords=(MISS, COST), min_score=0.0), 0.0, 1.0),
+        (Rubric(keywords=(MISS, COST), min_score=-0.5), -0.5, 1.0),
+        (Rubric(keywords=(HIT,), max_score=0.5, min_score=2.0), 2.0, 0.5),  # the minimum has the last word
+        (Rubric(keywords=(COST,), max_score=1.0, min_score=0.0), 0.0, 1.0),
+        (Rubric(blanks=BLANKS), 1.0, 1.0),
+        (Rubric(similarity=(SIMILAR,)), 1.0, 1.0),
+        (Rubric(keywords=(HIT, MISS), blanks=BLANKS, similarity=(SIMILAR,)), 3.0, 4.0),
+    ],
+)
+def test_points_are_added_clipped_and_divided(rubric: Rubric, points: float, total: float):
+    graded = grade(rubric, ANSWER)
+    assert (graded.points, graded.total, graded.share) == (points, total, points / total)
+    assert (graded.pending, graded.unsound) == ("", "")
+
+
+def test_metrics_are_added_in_the_published_order():
+    rubric = Rubric(
+        judge=JUDGE, truth=TRUTH, choice=CHOICE, similarity=(SIMILAR,), tests=TESTS, blanks=BLANKS, keywords=(HIT,)
+    )
+    graded = grade(rubric, ANSWER, executions=[PASSED] * 2, verdicts=["VERDICT: 5"], custom=lambda _: Points(0.5, 1.0))
+    assert list(graded.parts) == [
+        "keywords", "blank_filling", "unit_test", "similarity", "customized", "choice", "truth", "judge",
+    ]  # fmt: skip
+    tenths = Rubric(
+        keywords=(Keyword(rule=Literally("yes"), weight=0.1),),
+        blanks=Blanks(template=BLANKS.template, targets=(Blank(accepted=(Accepted("yes"),), weight=0.2),)),
+        similarity=(Similarity(metric="rouge1", references=SIMILAR.references, weight=0.3),),
+    )
+    assert grade(tenths, ANSWER).points == (0.1 + 0.2) + 0.3 != 0.1 + (0.2 + 0.3)
+
+
+def test_tests_earn_their_weight_when_they_pass():
+    graded = grade(Rubric(tests=TESTS), ANSWER, executions=[FAILED, PASSED])
+    assert (graded.points, graded.total) == (2.0, 3.0)
+    assert graded.parts["unit_test"].details[0].startswith("+0 test 1: failed: AssertionError: ")
+    assert graded.parts["unit_test"].details[1] == "+2 test 2: passed"
+
+
+@pytest.mark.parametrize("verdict", ["failed", "compile", "timeout", "limit"])
+def test_a_test_that_does_not_pass_earns_nothing(verdict: str):
+    graded = grade(Rubric(tests=TESTS), ANSWER, executions=[Execution(verdict)] * 2)  # type: ignore[arg-type]
+    assert graded.share == 0.0
+
+
+@pytest.mark.parametrize(
+    ("executions", "why"),
+    [
+        ([], "test 1 of 2 was not run"),
+        ([PASSED], "test 2 of 2 was not run"),
+        (
+            [PASSED, Execution("toolchain", "python3 is not installed")],
+            "no toolchain for python: python3 is not installed",
+        ),
+        ([Execution("toolchain")], "no toolchain for python"),
+    ],
+)
+def test_a_test_that_was_not_run_leaves_the_answer_pending(executions: list[Execution], why: str):
+    graded = grade(Rubric(keywords=(HIT,), tests=TESTS), ANSWER, executions=executions)
+    assert (graded.share, graded.pending, graded.unsound) == (None, why, "")
+    assert graded.parts["keywords"].points == 1.0
+
+
+def test_choice_and_truth_are_read_from_the_answer():
+    assert grade(Rubric(choice=CHOICE), "The answer is B.").share == 1.0
+    assert grade(Rubric(choice=CHOICE), "The answer is A.").share == 0.0
+    assert grade(Rubric(choice=CHOICE), "I do not know.").share == 0.0
+    assert grade(Rubric(choice=CHOICE), "C").share == 0.0  # no such option
+    assert grade(Rubric(choice=ChoicePart(options=("red", "green"), answer="b")), "green").share == 1.0
+    assert grade(Rubric(truth=TRUTH), "True.").share == 1.0
+    assert grade(Rubric(truth=TRUTH), "错误", language="zh").share == 0.0
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "points"),
+    [(["VERDICT: 10"], 4.0), (["VERDICT: 0"], 0.0), (["VERDICT: 5", "VERDICT: 10"], 3.0), (["?", "VERDICT: 5"], 2.0)],
+)
+def test_the_judges_marks_are_averaged(verdicts: list[str], points: float):
+    graded = grade(Rubric(judge=JUDGE), ANSWER, verdicts=verdicts)
+    assert (graded.points, graded.share) == (points, points / 4)
+
+
+def test_without_a_readable_verdict_the_answer_is_pending():
+    assert grade(Rubric(judge=JUDGE), ANSWER).pending == "no judge was asked"
+    assert grade(Rubric(judge=JUDGE), ANSWER, verdicts=["VERDICT: 11"]).pending == "the judge gave no readable verdict"
+    assert grade(Rubric(judge=JUDGE), ANSWER, verdicts=["", ""]).share is None
+
+
+@pytest.mark.parametrize(
+    ("rubric", "said"),
+    [
+        (Rubric(keywords=(COST,)), "the rubric's total is 0"),
+        (Rubric(keywords=(HIT,), max_score=0.0), "the rubric's total is 0"),
+        (Rubric(), "the rubric is empty"),
+        (Rubric(keywords=(HIT,), handler="0-0-1"), "no grader called '0-0-1'"),
+        (Rubric(keywords=(Keyword(rule=Pattern("(")),)), "'(' is malformed"),
+        (Rubric(keywords=(Keyword(rule=Pattern("(s+)+$")),)), "takes more than"),
+        (Rubric(keywords=(Keyword(rule=When(HIT.rule, "x")),)), "the condition 'x' cannot be read"),
+        (Rubric(blanks=Blanks(template="none", targets=BLANKS.targets)), "0 blanks"),
+        (Rubric(similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
+        (Rubric(keywords=(HIT,), similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
+    ],
+)
+def test_a_rubric_that_cannot_be_applied_gives_no_score_and_says_why(rubric: Rubric, said: str):
+    graded = grade(rubric, "yes " + "s" * 200_000 + "!")
+    assert graded.share is None
+    assert said in graded.unsound == graded.pending
+
+
+def test_a_handler_replaces_what_keywords_or_blanks_gave():
+    seen: list[object] = []
+
+    def handler(points: Points, status: tuple[bool, ...] | tuple[str, ...]) -> Points:
+        seen.append((points.points, points.total, status))
+        return Points(3.0, 4.0, ("handled",))
+
+    graded = grade(Rubric(keywords=(HIT, MISS), handler="x"), ANSWER, post_handler=handler)
+    assert (graded.points, graded.total, graded.share) == (3.0, 4.0, 0.75)
+    assert grade(Rubric(blanks=BLANKS), ANSWER, post_handler=handler).share == 0.75
+    assert grade(Rubric(keywords=(HIT,), blanks=BLANKS), ANSWER, post_handler=handler).total == 5.0
+    line = "matched: response string: yes, ans: yes"
+    assert seen == [(1.0, 2.0, (True, False)), (1.0, 1.0, (line,)), (1.0, 1.0, (True,))]
+
+
+def test_a_grader_of_its_own_gets_the_whole_answer():
+    graded = grade(Rubric(handler="x", max_score=2.0), ANSWER, custom=lambda text: Points(float(len(text)), 99.0))
+    assert (graded.points, graded.share) == (2.0, 1.0)
+
+
+ITEMS = st.builds(
+    Keyword,
+    rule=st.one_of(st.builds(Literally, st.text("ab", max_size=2)), st.sampled_from([Pattern("a+b"), Pattern("(")])),
+    weight=st.sampled_from([0.0, 0.5, 1.0]),
+    negative=st.booleans(),
+)
+RUBRICS = st.builds(
+    Rubric,
+    keywords=st.lists(ITEMS, max_size=3).map(tuple),
+    blanks=st.sampled_from([None, BLANKS]),
+    tests=st.sampled_from([None, TESTS]),
+    similarity=st.sampled_from([(), (SIMILAR,)]),
+    choice=st.sampled_from([None, CHOICE]),
+    truth=st.sampled_from([None, TRUTH]),
+    judge=st.sampled_from([None, JUDGE]),
+    max_score=st.sampled_from([None, 0.0, 1.0]),
+    min_score=st.sampled_from([None, 0.0]),
+)
+EXECUTIONS = st.lists(st.sampled_from([PASSED, FAILED, Execution("toolchain")]), max_size=3)
+VERDICTS = st.lists(st.sampled_from(["VERDICT: 3", "VERDICT: 10", "no"]), max_size=2)
+
+
+@given(RUBRICS, st.text(max_size=30), EXECUTIONS, VERDICTS)
+def test_total_bounded_and_deterministic(rubric: Rubric, text: str, executions: list[Execution], verdicts: list[str]):
+    graded = grade(rubric, text, executions=executions, verdicts=verdicts)
+    assert (graded.share is None) is bool(graded.pending)
+    if graded.share is not None:
+        assert graded.share <= 1.0
+        assert rubric.min_score is None or graded.share >= 0.0
+    assert graded == grade(rubric, text, executions=executions, verdicts=verdicts)

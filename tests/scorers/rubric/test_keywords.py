@@ -1,0 +1,177 @@
+"""Keyword lists: rules, weights, case, and conditions on earlier items."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.scorers.rubric import keywords, patterns
+from viva.scorers.rubric.conditions import ConditionError
+from viva.scorers.rubric.keywords import describe, grade_keywords
+from viva.scorers.rubric.model import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Rule, When
+from viva.scorers.rubric.patterns import PatternError
+
+YES, NO = Literally("a"), Literally("b")
+PREVIOUS = "previous matched"
+
+
+def matches(rule: Rule, text: str, *, ignore_case: bool = False, fold_pattern: bool = False) -> bool:
+    item = Keyword(rule=rule, ignore_case=ignore_case, fold_pattern=fold_pattern)
+    return grade_keywords([item], text)[1] == (True,)
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        (YES, True),
+        (NO, False),
+        (Literally(""), True),
+        (Pattern("^a$"), True),
+        (Pattern("A"), False),
+        (AnyOf((NO, YES)), True),
+        (AnyOf((NO, NO)), False),
+        (AnyOf(()), False),
+        (AllOf((YES, YES)), True),
+        (AllOf((YES, NO)), False),
+        (AllOf(()), True),
+        (NotRule(NO), True),
+        (NotRule(YES), False),
+        (AllOf((AnyOf((NO, YES)), NotRule(AllOf((YES, NO))))), True),
+        (When(YES, PREVIOUS), False),
+        (When(YES, f"not {PREVIOUS}"), True),
+        (When(NO, f"not {PREVIOUS}"), False),
+    ],
+)
+def test_rules_on_a_text_of_one_letter(rule: Rule, value: bool):
+    assert matches(rule, "a") is value
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "plain", "ignoring", "folding"),
+    [
+        (Literally("Vercel.JSON"), "edit vercel.json", False, True, True),
+        (Literally("vercel.json "), "edit vercel.json", False, False, False),
+        (Literally("ß"), "SS", False, False, False),  # lower case, not case folding
+        (Pattern("vercel\\.JSON"), "edit Vercel.json", False, True, True),
+        (Pattern("a\\Sb"), "AXB", False, True, False),  # put in lower case, \S becomes \s: case 0-1-137
+        (Pattern("a\\Sb"), "A B", False, False, True),
+        (Pattern("[A-Z]{3}"), "abc", False, True, True),
+        (Pattern("\\N{DIGIT ONE}"), "1", True, True, None),  # \n{digit one}: the published reading has its price
+    ],
+)
+def test_case_can_be_ignored_in_two_ways(rule: Rule, text: str, plain: bool, ignoring: bool, folding: bool | None):
+    assert matches(rule, text) is plain
+    assert matches(rule, text, ignore_case=True) is ignoring
+    if folding is not None:
+        assert matches(rule, text, ignore_case=True, fold_pattern=True) is folding
+    assert matches(rule, text, fold_pattern=True) is plain
+
+
+def test_weights_are_added_and_negative_items_take_away():
+    items = [
+        Keyword(rule=YES, weight=2.0),
+        Keyword(rule=NO, weight=4.0),
+        Keyword(rule=YES, weight=8.0, negative=True),
+        Keyword(rule=NO, weight=16.0, negative=True),
+    ]
+    points, matched = grade_keywords(items, "a")
+    assert (points.points, points.total) == (-6.0, 6.0)
+    assert matched == (True, False, True, False)
+    assert points.details == ("+2 matched: a", "+0 unmatched: b", "-8 matched: a", "+0 unmatched: b")
+
+
+def test_items_are_added_one_by_one():
+    points, _ = grade_keywords([Keyword(rule=YES, weight=0.1)] * 3 + [Keyword(rule=YES, weight=0.3)], "a")
+    assert points.points == points.total == 0.1 + 0.1 + 0.1 + 0.3 != 0.6
+
+
+def test_a_condition_sees_the_items_before_also_those_whose_own_condition_failed():
+    items = [
+        Keyword(rule=YES),
+        Keyword(rule=When(YES, "not previous matched")),
+        Keyword(rule=When(YES, "item 1 matched and not previous matched")),
+        Keyword(rule=When(YES, "item 5 matched")),
+    ]
+    assert grade_keywords(items, "a")[1] == (True, False, True, False)
+
+
+def test_an_empty_list_gives_nothing():
+    points, matched = grade_keywords([], "a")
+    assert (points.points, points.total, points.details, matched) == (0.0, 0.0, (), ())
+
+
+def test_errors_of_the_question_reach_the_caller():
+    with pytest.raises(PatternError, match="missing"):
+        grade_keywords([Keyword(rule=Pattern("(a"))], "a")
+    with pytest.raises(ConditionError, match="column 1"):
+        grade_keywords([Keyword(rule=When(YES, "nonsense"))], "a")
+
+
+def test_many_slow_patterns_share_one_budget(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(keywords, "SECONDS", 0.2)
+    text = "foo" * 20_000
+    slow = [Keyword(rule=Pattern(f"foo.*bar{n}")) for n in range(1_000)]
+    started = time.process_time()
+    with pytest.raises(PatternError, match="together"):
+        grade_keywords(slow, text)
+    assert time.process_time() - started < 0.3 + patterns.SECONDS
+
+
+def test_rules_may_be_nested_fifty_deep():
+    rule: Rule = YES
+    for depth in range(50):
+        rule = (AnyOf((NO, rule)), AllOf((YES, rule)), NotRule(NotRule(rule)), When(rule, "not previous matched"))[
+            depth % 4
+        ]
+    assert matches(rule, "a")
+    assert len(describe(rule)) <= 60
+
+
+def test_a_rule_is_described_on_one_short_line():
+    assert describe(Literally("two\n  lines")) == "two lines"
+    assert describe(AllOf((Literally("x"), NotRule(Pattern("y+"))))) == "all of x, not /y+/"
+    assert describe(When(AnyOf((YES, NO)), PREVIOUS)) == "any of a, b when previous matched"
+    assert len(describe(Literally("x" * 1_000))) == 60
+
+
+RULES = st.recursive(
+    st.one_of(
+        st.builds(Literally, st.text("aAb", max_size=2)),
+        st.sampled_from([Pattern("a+"), Pattern("[Ab]"), Pattern("^b")]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda found: AnyOf(tuple(found))),
+        st.lists(inner, max_size=3).map(lambda found: AllOf(tuple(found))),
+        inner.map(NotRule),
+        inner.map(lambda rule: When(rule, PREVIOUS)),
+    ),
+    max_leaves=6,
+)
+ITEMS = st.lists(
+    st.builds(
+        Keyword,
+        rule=RULES,
+        weight=st.sampled_from([0.5, 1.0, 2.0]),
+        ignore_case=st.booleans(),
+        negative=st.booleans(),
+        fold_pattern=st.booleans(),
+    ),
+    max_size=5,
+)
+
+
+@given(ITEMS, st.text("aAbB\n", max_size=6))
+def test_total_bounded_and_deterministic(items: list[Keyword], text: str):
+    points, matched = grade_keywords(items, text)
+    assert len(matched) == len(items) == len(points.details)
+    assert points.total == sum(item.weight for item in items if not item.negative)
+    assert -sum(item.weight for item in items if item.negative) <= points.points <= points.total
+    assert (points, matched) == grade_keywords(items, text)
+
+
+@given(RULES, st.text("aAbB\n", max_size=6), st.booleans())
+def test_not_turns_a_rule_round(rule: Rule, text: str, ignore_case: bool):
+    assert matches(rule, text, ignore_case=ignore_case) is not matches(NotRule(rule), text, ignore_case=ignore_case)

@@ -1,0 +1,133 @@
+"""ROUGE against the package whose numbers were published."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from viva.scorers.rubric.model import Overlap, Similarity
+from viva.scorers.rubric.overlap import MAX_WORK, SimilarityError, grade_similarity, rouge
+
+METRICS: tuple[Overlap, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
+ORACLE = RougeScorer(METRICS, use_stemmer=False)
+
+PIECES = [
+    "a",
+    "b",
+    "c",
+    "d1",
+    "E",
+    "é",
+    "x_y",
+    "K",
+    "İ",
+    "ſ",
+    ".",
+    "-",
+    "\n",
+    "\n\n",
+    "\r",
+    "\u2028",
+    "the cat",
+    "sat on",
+]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join)
+
+
+def check(reference: str, text: str) -> None:
+    expected = ORACLE.score(reference, text)
+    assert {metric: rouge(metric, reference, text) for metric in METRICS} == {
+        metric: expected[metric].fmeasure for metric in METRICS
+    }
+
+
+@given(TEXTS, TEXTS)
+def test_bit_for_bit_the_packages_numbers(reference: str, text: str):
+    check(reference, text)
+
+
+@given(st.text("ab \n", max_size=60), st.text("ab \n", max_size=120))
+def test_also_where_many_subsequences_are_longest(reference: str, text: str):
+    check(reference, text)
+
+
+LINES = st.lists(st.lists(st.sampled_from("abc"), max_size=6).map(" ".join), max_size=5).map("\n".join)
+
+
+@settings(max_examples=500)
+@given(LINES, LINES)
+def test_also_on_lines_of_few_words(reference: str, text: str):
+    check(reference, text)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_also_on_any_text(reference: str, text: str):
+    check(reference, text)
+
+
+def test_also_on_an_answer_of_many_lines():
+    lines = [f"step {n % 7}: open the {'door' if n % 3 else 'window'} and count to {n % 11}" for n in range(120)]
+    check("\n".join(lines[::9]), "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("metric", "reference", "text", "value"),
+    [
+        ("rouge1", "the cat sat", "the cat sat", 1.0),
+        ("rouge1", "", "", 0.0),
+        ("rouge1", "...", "the", 0.0),
+        ("rouge1", "the the cat", "the dog", 2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3)),
+        ("rouge2", "one", "one", 0.0),
+        ("rouge2", "one two three", "one two four", 0.5),
+        ("rougeL", "a b c d", "a c b d", 0.75),
+        ("rougeL", "a b", "b a", 0.5),
+        ("rougeLsum", "a b", "b\na", 1.0),
+        ("rougeLsum", "a\nb", "b a", 1.0),
+        ("rougeL", "a\nb", "b a", 0.5),
+    ],
+)
+def test_small_examples_by_hand(metric: Overlap, reference: str, text: str, value: float):
+    assert rouge(metric, reference, text) == value
+
+
+@given(TEXTS)
+def test_the_reference_itself_scores_full(text: str):
+    if any(character.isascii() and character.isalnum() for character in text):
+        item = Similarity(metric="rougeLsum", references=("other", text), high=1.0)
+        assert grade_similarity([item], text).points == 1.0
+
+
+def test_the_best_reference_counts_on_the_items_scale():
+    item = Similarity(metric="rouge1", references=("x y", "a b c d"), low=0.25, high=0.75, weight=3.0)
+    assert grade_similarity([item], "a b e f").points == (0.5 - 0.25) / (0.75 - 0.25) * 3.0
+    assert grade_similarity([item], "none at all of it").points == 0.0
+    assert grade_similarity([item], "a b c d").points == 3.0
+    assert grade_similarity([item, item], "x y").total == 6.0
+
+
+def test_items_that_cannot_be_graded_with_are_refused():
+    with pytest.raises(SimilarityError, match="no references"):
+        grade_similarity([Similarity(metric="rouge1", references=())], "a")
+    with pytest.raises(SimilarityError, match="high must be above low"):
+        grade_similarity([Similarity(metric="rouge1", references=("a",), low=0.5, high=0.5)], "a")
+
+
+def test_a_flood_costs_little_and_earns_nothing():
+    flood = "\n".join(f"the w{n % 1000} x{n}" for n in range(80_000))
+    reference = "the answer\n" * 20 + "is this"
+    started = time.process_time()
+    for metric in METRICS:
+        assert grade_similarity([Similarity(metric=metric, references=(reference,))], flood).points == 0.0
+    assert time.process_time() - started < 5
+
+
+def test_what_would_take_for_ever_is_refused():
+    long = "\n".join(f"a b{n}" for n in range(6_000))
+    assert MAX_WORK < 12_000 * 6_000
+    with pytest.raises(SimilarityError, match="shorten it"):
+        rouge("rougeLsum", long, long)
+    assert rouge("rougeL", long, long) == 1.0

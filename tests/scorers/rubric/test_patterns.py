@@ -1,0 +1,215 @@
+"""Strangers' regular expressions: Python's meaning, bounded time."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.scorers.rubric import patterns
+from viva.scorers.rubric.patterns import MAX_LENGTH, MAX_NESTING, MAX_REPEAT, PatternError, compile_error
+
+ATOMS = [
+    *"abA1é_-. \"#'", r"\.", r"\\", r"\(", r"\n", r"\t", "{", "}", "]", "{a}", "{1,x}",
+    r"\s", r"\S", r"\w", r"\W", r"\d", r"\D", r"\b", "^", "$", r"\A", r"\Z",
+    "[ab]", "[^ab]", "[a-c]", r"[\s\S]", r"[^\w]", "[]a]", "[^]a]", "[a-]", "[-a]", "[[:a]", "[[:alpha:]]",
+    r"[\w-]", "[--a]", "[a||b]", "[a&&b]", "[a-z-9]", r"[\b]", r"\x41", r"\u00e9", r"\07", r"\N{DIGIT ONE}",
+    r"[\N{DIGIT ONE}-9]", "(?=a)", "(?!a)", "(?<=a)", "(?<!b)", "(?i:a)", "(?s:.)", "(?>a+)", "(?#c)", "a{e<=1}",
+]  # fmt: skip
+QUANTIFIERS = ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{,2}", "{2,}", "{1,2}?", "*+"]
+TEXTS = st.text(alphabet='aabbAé1_-. \n\t\\({}]:"#²́\x1c\x85&|<=e', max_size=12)
+
+
+def grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    groups = st.sampled_from(["(", "(?:", "(?=", "(?!"])
+    return st.one_of(
+        st.builds(lambda opening, body: f"{opening}{body})", groups, inner),
+        st.builds(lambda opening, body, mark: f"{opening}{body}){mark}", groups, inner, st.sampled_from(QUANTIFIERS)),
+        st.builds(lambda body, mark: body + mark, inner, st.sampled_from(QUANTIFIERS)),
+        st.lists(inner, min_size=1, max_size=4).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map("|".join),
+    )
+
+
+PATTERNS = st.recursive(st.sampled_from(ATOMS), grow, max_leaves=8)
+
+
+def python(pattern: str, flags: int = 0) -> re.Pattern[str] | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            return re.compile(pattern, flags)
+        except re.error:
+            return None
+
+
+@given(PATTERNS, TEXTS)
+def test_ordinary_patterns_mean_what_they_mean_in_python(pattern: str, text: str):
+    own = python(pattern)
+    if own is None:
+        return
+    assert compile_error(pattern) == ""
+    assert patterns.search(pattern, text) == bool(own.search(text))
+    assert patterns.fullmatch(pattern, text) == bool(own.fullmatch(text))
+    regardless = python(pattern, re.IGNORECASE)
+    assert regardless
+    assert patterns.search(pattern, text, ignore_case=True) == bool(regardless.search(text))
+
+
+@given(PATTERNS)
+def test_what_python_refuses_is_refused(pattern: str):
+    if python(pattern) is None:
+        # a repeated comment repeats what is before it, which may be nothing
+        assert compile_error(pattern) or "(?#c)" in pattern
+
+
+@given(st.text(alphabet="()[]{}?*+|\\^$.a-bP<>=!:#0129,wsxi", max_size=30), TEXTS)
+def test_any_pattern_either_compiles_or_says_what_is_wrong(pattern: str, text: str):
+    wrong = compile_error(pattern)
+    if wrong:
+        assert "pattern" in wrong
+        with pytest.raises(PatternError):
+            patterns.search(pattern, text)
+    else:
+        patterns.search(pattern, text)
+        patterns.fullmatch(pattern, text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("a.b", "a\nb", False),
+        ("a.b", "a\rb", True),
+        (r"a[\s\S]b", "a\nb", True),
+        ("b$", "ab\n", True),
+        ("consumer[2-6]", "a consumer4", True),
+        ("Consumer[2-6]", "a consumer4", False),
+        ("[[:alpha:]]", "x", False),
+        ("[[:alpha:]]", "a]", True),
+        ("cat{e<=1}", "cut", False),
+        ("cat{e<=1}", "cat{e<=1}", True),
+        (r"x\w", "x²", True),
+        (r"x\w", "x\u0301", False),
+        (r"x\s", "x\x1f", True),
+        (r"²\b", "² ", True),
+        ("(?a)\\w", "é", False),
+        ("(?a)\\s", "\x1c", False),
+        ("(?i)STRASSE", "straße", False),
+        ("(?P<q>['\"]).*(?P=q)", "say 'x'", True),
+        ("", "", True),
+        ("a{,2}b", "b", True),
+    ],
+)
+def test_near_misses(pattern: str, text: str, found: bool):
+    assert patterns.search(pattern, text) is found
+
+
+def test_the_whole_text_must_match_where_that_is_asked():
+    assert patterns.fullmatch("a|ab", "ab")
+    assert not patterns.fullmatch("a", "ab")
+    assert not patterns.fullmatch("a", "a\n")
+    assert patterns.fullmatch("AB", "ab", ignore_case=True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("(a", "missing )"),
+        ("a)", "unbalanced parenthesis, at character 2"),
+        ("ab[c", "unterminated character set, at character 3"),
+        ("a\\", "bad escape (end of pattern), at character 2"),
+        ("*a", "nothing to repeat"),
+        ("x^*", "nothing to repeat, at character 3"),
+        ("a**", "multiple repeat"),
+        (r"\p{L}", r"bad escape \p, at character 1"),
+        (r"a\X", r"bad escape \X, at character 2"),
+        (r"[\R]", r"bad escape \R"),
+        (r"[\w-z]", "bad character range"),
+        (r"[a-\d]", "bad character range"),
+        ("[z-a]", "range"),
+        ("a(?i)b", "global flags not at the start"),
+        ("(?x) a", "'(?x)' is not supported"),
+        ("(?L)a", "'(?L)' is not supported"),
+        ("(?R)", "'(?R)' is not supported"),
+        ("(?|a)", "not supported"),
+        ("(?<name>a)", "not supported"),
+        ("(?&name)", "not supported"),
+        ("(?P>name)", "not supported"),
+        ("(?V1)a", "not supported"),
+        ("(*FAIL)", "nothing to repeat"),
+        (r"(a)\2", "group"),
+        ("(?P=n)", "group"),
+        (r"\w\w\w(?P=n)", "at character 7"),
+        (r"\N{NO SUCH NAME}", "\\N"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(pattern: str, said: str):
+    assert said in compile_error(pattern)
+
+
+HUGE = [
+    "a" * (MAX_LENGTH + 1),
+    "(" * (MAX_NESTING + 1) + "a" + ")" * (MAX_NESTING + 1),
+    "(" * 4_000,
+    f"a{{{MAX_REPEAT + 1}}}",
+    "a{1000000000}",
+    "a{99999999999999999999999}",
+    "(a{1,1000}){1000}",
+    "(?:(?:(?:a{0,99}){0,99}){0,99}){0,99}",
+    "(?:a{100}|b)*(?:(?:a{101}){,100})",
+    r"\b" * 2_000,
+]
+
+
+@pytest.mark.parametrize("pattern", HUGE, ids=lambda pattern: pattern[:30])
+def test_patterns_that_are_too_large_are_refused_at_once(pattern: str):
+    started = time.process_time()
+    assert compile_error(pattern)
+    assert time.process_time() - started < 0.5
+
+
+LARGEST = [
+    "|".join(f"w{n}" for n in range(900)),
+    "(" * MAX_NESTING + "a" + ")" * MAX_NESTING,
+    "(?:" * MAX_NESTING + "a*" + ")*" * MAX_NESTING,
+    f"a{{{MAX_REPEAT}}}",
+    "(?:a{100}){100}",
+    "(?i)" + "[\x00-\U0010ffff]" * 300,
+    "(?i)" + "é|" * 2_400,
+]
+
+
+@pytest.mark.parametrize("pattern", LARGEST, ids=lambda pattern: pattern[:30])
+def test_the_largest_patterns_compile_in_bounded_time(pattern: str):
+    started = time.process_time()
+    assert compile_error(pattern) == ""
+    assert time.process_time() - started < 2
+
+
+SLOW = [
+    ("(a+)+$", "a" * 100_000 + "b"),
+    ("(a|b|ab)*[cd]", "ab" * 200_000),
+    (r"\s+$", " " * 300_000 + "x"),
+    ("(?=(a+))\\1*[bc]", "a" * 100_000),
+    (r"^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 1_000),
+    (".*foo.*bar", "foo" * 300_000),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text"), SLOW, ids=[pattern for pattern, _ in SLOW])
+def test_a_catastrophic_search_ends_in_an_error(pattern: str, text: str):
+    started = time.process_time()
+    with pytest.raises(PatternError, match=r"takes more than 0\.5 s"):
+        patterns.search(pattern, text)
+    assert time.process_time() - started < 5
+
+
+def test_a_pattern_is_compiled_once():
+    patterns.search("once (and) for all", "")
+    before = patterns._compile.cache_info().hits
+    patterns.search("once (and) for all", "")
+    assert patterns._compile.cache_info().hits == before + 1
