@@ -42,6 +42,9 @@ DENIED = frozenset(
     )
 )
 FUNCTIONS_OWN = frozenset(("__code__", "__defaults__", "__kwdefaults__"))
+JUDGED = ("unittest", "numpy", "numpy.testing", "pandas", "pandas.testing")
+"""Where a test's comparisons come from: imported before the program, that it cannot be there first."""
+PR_SET_DUMPABLE = 4
 PIECES = 8
 """The key is kept as this many numbers: it never lies in memory as the text that Viva sent."""
 
@@ -182,9 +185,18 @@ def main():
         sys.path[0] = ""
         stand_in(names)
         as_published()
-    import judging  # noqa: F401  from beside this file
+    import ctypes
+
+    import judging  # from beside this file
 
     sys.path[0] = ""
+    for name in JUDGED:
+        try:
+            __import__(name)
+        except Exception:
+            continue
+    judging.warm_up()
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     stand_in(names)
     sys.modules["__main__"] = types.ModuleType("__main__")
     examine(3, 4)
