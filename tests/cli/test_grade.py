@@ -208,7 +208,7 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
     ("csbench", "damaged.jsonl.gz"): ("damaged.jsonl.gz",),
     ("csbench", "plain.jsonl.gz"): ("plain.jsonl.gz",),
     ("csbench", "nowhere.jsonl"): ("nowhere.jsonl",),
-    ("csbench", "."): ("irectory",),
+    ("csbench", "."): ("folder", "holds no answers"),
     ("csbench",): ("ANSWERS",),
     ("mmlu", "good.jsonl"): ("'mmlu'", "csbench, cmmlu"),
     ("csbench", "good.jsonl", "--nonsense"): ("--nonsense",),

@@ -175,7 +175,7 @@ WRONG: dict[tuple[str, ...], tuple[str, ...]] = {
     ("cmmlu", "--model", "openai/m@http://127.0.0.1:9/v1?key=hidden"): ("environment",),
     ("cmmlu", "--model", "openai/m"): ("OPENAI_API_KEY", "--base-url"),
     ("cmmlu", "--model", "replay/nowhere.jsonl"): ("nowhere.jsonl",),
-    ("cmmlu", "--model", "replay/."): ("directory",),
+    ("cmmlu", "--model", "replay/."): ("folder", "holds no answers"),
     ("csbench", *BASELINE, "--language", "es"): ("'es'", "en, zh, de, fr"),
     ("csbench", "cmmlu", *BASELINE, "--language", "es"): ("'es'", "en, zh, de, fr"),
     ("csbench", *BASELINE, "--language", "de"): ("'de'", "--data"),
