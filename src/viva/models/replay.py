@@ -41,7 +41,9 @@ class Replay:
             self.question_column = rows[0][0] if rows else "question"
             self.answers = {key: answer for _, key, answer in rows if answer is not None}
         if not self.answers and path.is_dir():
-            raise DataError(f"the folder {path} holds no answers: expected files such as QUESTION/0.txt or QUESTION_0.txt")
+            raise DataError(
+                f"the folder {path} holds no answers: expected files such as QUESTION/0.txt or QUESTION_0.txt"
+            )
         if not self.answers:
             raise DataError(f"the answer file {path} holds no answers")
         self.identity: Mapping[str, str] = {
