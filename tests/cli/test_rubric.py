@@ -138,6 +138,14 @@ def test_without_a_sandbox_programs_wait_and_are_run_on_resume(viva: Viva, quest
     assert resumed.overall["mean"] == 1.0
 
 
+def test_the_only_way_round_the_sandbox_says_so_every_time(viva: Viva, questions: Path) -> None:
+    ended = examine(viva, questions, "baseline/first", "--unsafe-host-execution")
+    assert ended.code == 0, ended.err
+    assert "WITHOUT a sandbox" in ended.err
+    assert ended.overall["mean"] == 1.0
+    assert "WITHOUT" not in examine(viva, questions, "baseline/silent", "--run", "silent").err
+
+
 def test_a_run_killed_while_programs_run_goes_on_where_it_was(viva: Viva, questions: Path, sandbox: None) -> None:
     slow = {"double": "```python\nimport time\ndef double(x):\n    time.sleep(SECONDS)\n    return 2 * x\n```"}
     rows = [

@@ -180,6 +180,8 @@ def _programs(examination: Examination, answers: Journal, earlier: list[RunFolde
     except VivaError as problem:  # the answers are kept, and can be graded where there is a sandbox
         print(f"viva: {wanted:,} programs were not run: {problem}", file=sys.stderr)
         return EXIT_INCOMPLETE
+    if examination.limits.unsafe_host_execution:
+        print("viva: --unsafe-host-execution: programs that a model wrote run WITHOUT a sandbox", file=sys.stderr)
     journal = examination.folder.journal("executions")
     stack.callback(journal.close)
 
