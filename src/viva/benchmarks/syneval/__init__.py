@@ -1,0 +1,1 @@
+"""SynEval: the syntax of a sentence, in examinations generated from a treebank."""
