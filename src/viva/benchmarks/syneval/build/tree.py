@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from viva.benchmarks.syneval.build.detokenise import Layout, lay_out
+from viva.benchmarks.syneval.build.detokenise import EMPTY, Layout, lay_out
 
 MAX_DEPTH = 500
 """Deeper trees are refused: no sentence is, and every later walk may recurse."""
@@ -116,6 +116,7 @@ class Tree(NamedTuple):
     sentence: str
     nodes: list[Node]
     leaves: list[Node]
+    layout: Layout
 
 
 def parse(text: str, published: bool = False) -> Tree:
@@ -127,15 +128,76 @@ def parse(text: str, published: bool = False) -> Tree:
     root, leaves = _read(text)
     layout = lay_out([leaf.word or "" for leaf in leaves], [leaf.tag for leaf in leaves], published)
     nodes = list(root.walk())
+    cut = layout.cut
     for node in reversed(nodes):
         if node.children:
             node.start, node.end = node.children[0].start, node.children[-1].end
-        node.text = layout.cut(node.start, node.end)
-    return Tree(root, root.text, nodes, leaves)
+        node.text = cut(node.start, node.end)
+    return Tree(root, root.text, nodes, leaves, layout)
 
 
 def _read(text: str) -> tuple[Node, list[Node]]:
-    raise NotImplementedError
+    """Nodes and leaves of the first child of the outer bracket; the whole text is checked all the same."""
+    top: Node | None = None
+    here: Node | None = None
+    leaves: list[Node] = []
+    root: Node | None = None
+    depth = 0
+    matches = list(_TOKEN.finditer(text))
+    position, count = 0, len(matches)
+    while position < count:
+        token = matches[position].group()
+        if token == "(":
+            if top is not None and here is None:
+                raise TreeError("a second tree begins where one was expected to end", matches[position].start())
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise TreeError(f"brackets are nested more than {MAX_DEPTH} deep", matches[position].start())
+            label = ""
+            if position + 1 < count and (following := matches[position + 1].group()) not in "()":
+                label = following
+                position += 1
+            node = Node(read_label(label), here, len(here.children) if here is not None else 0)
+            if here is None:
+                top = node
+            else:
+                if here.word is not None:
+                    raise TreeError(f"the word {here.word!r} has a phrase beside it", matches[position].start())
+                here.children.append(node)
+            here = node
+        elif token == ")":
+            if here is None:
+                raise TreeError("a closing bracket without an opening one", matches[position].start())
+            if not here.children and here.word is None:
+                raise TreeError("an empty bracket", matches[position].start())
+            here = here.parent
+            depth -= 1
+        else:
+            if here is None or here.children or here.word is not None:
+                raise TreeError(f"the word {token!r} stands outside a bracket of its own", matches[position].start())
+            _fill(here, token)
+        position += 1
+    if top is None:
+        raise TreeError("no bracket")
+    if here is not None:
+        raise TreeError(f"{depth} closing bracket{'s are' if depth > 1 else ' is'} missing", len(text))
+    root = top.children[0] if top.tag == "" and top.children else top
+    if root is top and top.word is not None:
+        raise TreeError(f"a single word, {top.word!r}, is no sentence")
+    root.parent = None
+    root.position = 0
+    for node in root.walk():
+        if node.word is not None:
+            node.start, node.end = len(leaves), len(leaves) + 1
+            leaves.append(node)
+    return root, leaves
 
 
-__all__ = ["MAX_DEPTH", "NO_FUNCTIONS", "Label", "Layout", "Node", "Tree", "TreeError", "parse", "read_label"]
+def _fill(node: Node, word: str) -> None:
+    """Give a leaf its word; an empty element is taken apart: *T*-1 is a *T* that refers to 1."""
+    if node.tag == EMPTY:
+        kind, _, index = word.rpartition("-")
+        if kind and index.isdigit():
+            node.word, node.index = kind, index
+            return
+    node.word = word
