@@ -14,8 +14,9 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-Kind = Literal["choice", "truth", "blank", "open", "free"]
-"""How a question wants to be answered: a letter, a truth value, a phrase, an essay, or freely (graded by a rubric)."""
+Kind = Literal["choice", "truth", "blank", "open", "free", "span"]
+"""How a question wants to be answered: a letter, a truth value, a phrase that a judge compares, an essay, freely
+(graded by a rubric), or by a phrase of a given text (graded by rule)."""
 
 Language = Literal["en", "zh", "de", "fr"]
 
@@ -56,6 +57,8 @@ class Question(Struct, frozen=True, kw_only=True):
     answer: str | None = None
     explanation: str = ""
     tags: dict[str, str] = {}
+    weight: int = 1
+    """How often the set lists it. It is asked once, and counts so often."""
 
 
 class Message(Struct, frozen=True):
@@ -83,14 +86,15 @@ class Generate(Struct, frozen=True, kw_only=True):
     """A request for one completion: of the examinee, or of a judge (a judge is just another model).
 
     `question` and `sample` say whose answer it is. `legal` lists well-formed answers ("A".."D", "True"/"False", the
-    example answers of a question's author) and `options` their texts; no model sees them, baselines draw from them.
+    example answers of a question's author, the spans of a text) and `options` their texts; no model sees them,
+    baselines draw from them.
     """
 
     question: str
     sample: int
     prompt: Prompt
     sampling: Sampling
-    legal: tuple[str, ...] = ()
+    legal: Sequence[str] = ()
     options: tuple[str, ...] = ()
 
 
@@ -175,8 +179,11 @@ class Score(Struct, frozen=True, kw_only=True):
     parts: dict[str, float] = {}
 
 
-class ScoreRow(Struct, frozen=True, kw_only=True):
-    """One answer's score as scores.jsonl holds it and analysis reads it: a row of a plain data frame."""
+class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answer's score as scores.jsonl holds it and analysis reads it: a row of a plain data frame.
+
+    `parts` are those of the score that a table of the exam shows, `weight` is the question's.
+    """
 
     benchmark: str
     exam: str
@@ -190,6 +197,8 @@ class ScoreRow(Struct, frozen=True, kw_only=True):
     answer: str
     explanation: str
     tags: dict[str, str]
+    parts: dict[str, float] = {}
+    weight: int = 1
 
 
 class Draws(Struct, frozen=True, kw_only=True):
@@ -238,16 +247,22 @@ class Line(Struct, frozen=True):
     attempts: str = ""
     """What a question's several answers count as: "mean"; "best" of each repeat; "best@5" or "pass@5", the best score
     and the share of full scores to expect of 5 drawn from all of them; "" as the exam's headline."""
+    part: str = ""
+    """Which part of each score (`Score.parts`) is averaged in place of its value; a score without it counts whole."""
 
 
 class Layout(Struct, frozen=True):
-    """The shape of a published table: rows by columns. A `detail` is long, and shown in the terminal on request."""
+    """The shape of a published table: rows by columns. A `detail` is long, and shown in the terminal on request.
+
+    A table `across` models has one row, and is printed with a row a model where several sat the exam.
+    """
 
     name: str
     title: str
     rows: tuple[Line, ...]
     columns: tuple[Line, ...]
     detail: bool = False
+    across: bool = False
 
 
 class About(Struct, frozen=True, kw_only=True):
@@ -268,6 +283,8 @@ class About(Struct, frozen=True, kw_only=True):
     """The largest number of exemplars that may be shown."""
     draws: Draws = Draws()
     """How the paper draws answers; what the user does not say otherwise."""
+    few_shot: Draws | None = None
+    """The same where exemplars are shown, if that differs."""
 
 
 class Exam(Protocol):

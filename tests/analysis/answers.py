@@ -19,6 +19,8 @@ def row(
     sample: int = 0,
     repeat: int = 0,
     tags: Mapping[str, str] | None = None,
+    parts: Mapping[str, float] | None = None,
+    weight: int = 1,
 ) -> ScoreRow:
     """One answer's score; the value follows from the outcome unless given."""
     return ScoreRow(
@@ -33,6 +35,8 @@ def row(
         answer="",
         explanation="",
         tags=dict(tags or {}),
+        parts=dict(parts or {}),
+        weight=weight,
     )
 
 

@@ -5,7 +5,9 @@ denominator, as in the papers; what is not the model's doing (no reply, not grad
 mean, marks the cell as incomplete, and is never a zero. The bounds take the full set as denominator: what the mean
 would be if everything unscored were wrong, and if it were right.
 
-Several answers to a question count as their mean, or as the best of each repeat, as a line says (`Line.attempts`).
+Several answers to a question count as their mean, or as the best of each repeat, as a line says (`Line.attempts`). A
+question that the set lists several times counts so often (`ScoreRow.weight`), and is one question to the intervals. A
+line may average a part of the scores in place of their values (`Line.part`).
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     """One number with all that belongs to it. Shares are in 0..1; `mean` is None where nothing could be scored."""
 
     n: int
-    """Answers in all: the full denominator."""
+    """Answers in all, each as often as its question is listed: the full denominator."""
     mean: float | None
     low: float | None = None
     high: float | None = None
@@ -58,14 +60,15 @@ class Table(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     detail: bool
     cells: tuple[tuple[Cell, ...], ...]
+    across: bool = False
 
 
 _CHUNK = 4096
-_FIELDS = ("question", "repeat", "value", "outcome")
+_FIELDS = ("question", "repeat", "value", "outcome", "weight")
 
 
 def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
-    """Rows of one model's scores on one exam as a data frame, a column a tag (null where a row has no such tag).
+    """Rows of one model's scores on one exam as a data frame, a column a tag or part (null where a row has none).
 
     Built in chunks: as columns of a frame, rows take a tenth of the memory that they take as objects.
     """
@@ -76,11 +79,15 @@ def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
         tags = dict.fromkeys(tag for row in taken for tag in row.tags)
         for tag in tags:
             columns[f"tag:{tag}"] = [row.tags.get(tag) for row in taken]
+        parts = {f"part:{part}": part for part in dict.fromkeys(part for row in taken for part in row.parts)}
+        for name, part in parts.items():
+            columns[name] = [row.parts.get(part) for row in taken]
+        numbers = {**dict.fromkeys(("value", *parts), pl.Float64), "repeat": pl.Int32, "weight": pl.Int32}
         text = dict.fromkeys(("outcome", *(f"tag:{tag}" for tag in tags)), pl.Categorical)
-        chunks.append(pl.DataFrame(columns, schema_overrides={**text, "value": pl.Float64, "repeat": pl.Int32}))
+        chunks.append(pl.DataFrame(columns, schema_overrides={**text, **numbers}))
     if not chunks:
-        types = {"question": pl.String, "repeat": pl.Int32, "value": pl.Float64, "outcome": pl.Categorical}
-        return pl.DataFrame(schema=types)
+        types = {"question": pl.String, "value": pl.Float64, "outcome": pl.Categorical}
+        return pl.DataFrame(schema={**types, "repeat": pl.Int32, "weight": pl.Int32})
     return pl.concat(chunks, how="diagonal")
 
 
@@ -98,30 +105,36 @@ class Breakdown:
     """
 
     def __init__(self, scores: pl.DataFrame, attempts: str = "") -> None:
-        self._tags = [name for name in scores.columns if name.startswith("tag:")]
+        self._scores = scores
+        self._known = [*(name for name in scores.columns if name.startswith("tag:")), "weight"]
+        """What is the same for all answers to a question."""
         self._repeats = scores["repeat"].n_unique()
         self._attempts = attempts or "mean"
-        self._marked = _marked(scores)
         self._several = scores.height > scores.select("question", "repeat").n_unique()
-        self._views: dict[str, _View] = {}
+        self._marked: dict[str, pl.DataFrame] = {}
+        self._views: dict[tuple[str, str], _View] = {}
 
-    def _view(self, attempts: str) -> _View:
+    def _view(self, attempts: str, part: str) -> _View:
         """Made when first asked for: most tables need one only."""
         if attempts in ("mean", "best") and not self._several:
             attempts = "mean"
-        if attempts not in self._views:
-            answers = self._marked
+        if (attempts, part) not in self._views:
+            answers = self._marked.get(part)
+            if answers is None:
+                answers = self._marked[part] = _marked(self._scores, part)
             if attempts == "best":
-                answers = best_of_repeats(answers, self._tags)
+                answers = best_of_repeats(answers, self._known)
             elif attempts != "mean":
-                answers = drawn(answers, self._tags, attempts)
-            questions = answers.group_by(["question", *self._tags], maintain_order=True).agg(
+                answers = drawn(answers, self._known, attempts)
+            weight = pl.col("weight")
+            questions = answers.group_by(["question", *self._known], maintain_order=True).agg(
                 pl.len().cast(pl.Int32).alias("n"),
                 pl.col("points", "answered", "floor", "ceiling", "fraction").sum(),
                 *((pl.col("outcome") == name).sum().cast(pl.Int32).alias(f"outcome:{name}") for name in OUTCOMES),
             )
-            self._views[attempts] = _View(answers, questions)
-        return self._views[attempts]
+            counts = ("n", "points", "answered", "floor", "ceiling", *(f"outcome:{name}" for name in OUTCOMES))
+            self._views[attempts, part] = _View(answers, questions.with_columns(pl.col(*counts) * weight))
+        return self._views[attempts, part]
 
     def table(self, layout: Layout, exam: str, model: str) -> Table:
         """A layout's cells."""
@@ -133,6 +146,7 @@ class Breakdown:
             rows=tuple(row.label for row in layout.rows),
             columns=tuple(column.label for column in layout.columns),
             detail=layout.detail,
+            across=layout.across,
             cells=tuple(tuple(self.cell(row, column) for column in layout.columns) for row in layout.rows),
         )
 
@@ -140,7 +154,7 @@ class Breakdown:
         """The answers that all `lines` share, averaged as they say."""
         over = next((line.over for line in lines if line.over), "")
         attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
-        view = self._view(attempts)
+        view = self._view(attempts, next((line.part for line in lines if line.part), ""))
         part = self._part(view.questions, lines)
         summed = part.select(
             pl.len().alias("clusters"),
@@ -172,17 +186,19 @@ class Breakdown:
     def _deviation(self, answers: pl.DataFrame, lines: Sequence[Line], over: str) -> float | None:
         part = self._part(answers, lines).filter(pl.col("answered") == 1)
         groups = ["repeat", f"tag:{over}"] if over else ["repeat"]
-        means = part.group_by(groups, maintain_order=True).agg(pl.col("points").mean())
+        weighted = (pl.col("points") * pl.col("weight")).sum() / pl.col("weight").sum()
+        means = part.group_by(groups, maintain_order=True).agg(weighted.alias("points"))
         if over:
             means = means.group_by("repeat", maintain_order=True).agg(pl.col("points").mean())
         return standard_deviation(means["points"].to_list())
 
 
-def _marked(scores: pl.DataFrame) -> pl.DataFrame:
-    """Every answer with what it counts for."""
+def _marked(scores: pl.DataFrame, part: str = "") -> pl.DataFrame:
+    """Every answer with what it counts for: the part of its score, where it has such a part, else its value."""
+    value = pl.coalesce(f"part:{part}", "value") if f"part:{part}" in scores.columns else pl.col("value")
     outcome = pl.col("outcome").cast(pl.String)
     unanswered = outcome.is_in(sorted(UNANSWERED))
-    points = pl.when(unanswered).then(0.0).otherwise(pl.col("value").fill_null(0.0))
+    points = pl.when(unanswered).then(0.0).otherwise(value.fill_null(0.0))
     unscored = ~outcome.is_in(sorted(SCORED))
     return scores.with_columns(
         points=points,

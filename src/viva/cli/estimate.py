@@ -9,7 +9,7 @@ from viva.engine.budget import worst_case
 from viva.prompting import estimate_tokens, prompt_text
 from viva.types import Usage
 
-SHORT_REPLY = {"choice": 8, "truth": 8, "blank": 24, "open": 300, "free": 300}
+SHORT_REPLY = {"choice": 8, "truth": 8, "blank": 24, "open": 300, "free": 300, "span": 16}
 """Tokens of a typical reply without chain of thought: an assumption, said as such."""
 THOUGHT = 400
 """Tokens of a typical chain of thought."""

@@ -67,7 +67,7 @@ from viva.types import Exam
 )
 @report_options
 def run_command(**given: Any) -> int:
-    """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, or a question file of your own: NAME.yaml),
+    """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, syneval, or a question file: NAME.yaml),
     grade the answers, print the tables.
 
     Everything asked and answered is kept in a run folder; `viva resume` goes on with it after any interruption.
@@ -138,7 +138,8 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
 
 def drawn(exam: ExamRecord, draw: Draw, seed: int | None) -> ExamRecord:
     """The exam with its paper's way of drawing answers, where the user did not say another and it is not the usual."""
-    paper = find_benchmark(exam.spec.benchmark).about.draws
+    about = find_benchmark(exam.spec.benchmark).about
+    paper = (about.few_shot if exam.spec.shots else None) or about.draws
     own = sampling(draw, seed, paper.sampling)
     return msgspec.structs.replace(
         exam,

@@ -194,6 +194,7 @@ class Evidence(Struct):
 def scores(sitting: Sitting, answers: Journal, evidence: Evidence) -> Iterator[ScoreRow]:
     """The score of every answer of a sitting, from the journals alone. An answer that is not there is an error."""
     exam = sitting.exam
+    shown = parts_shown(exam)
     for question, sample, entry in sitting.answers(answers):
         score = evidence.score(sitting, question, entry.response() if entry else NOT_ASKED)
         yield ScoreRow(
@@ -208,4 +209,12 @@ def scores(sitting: Sitting, answers: Journal, evidence: Evidence) -> Iterator[S
             answer=score.answer[:_SHOWN],
             explanation=score.explanation[:_SHOWN],
             tags=question.tags,
+            parts={name: part for name, part in score.parts.items() if name in shown},
+            weight=question.weight,
         )
+
+
+def parts_shown(exam: Exam) -> frozenset[str]:
+    """The parts of scores that the exam's tables have a column or row for; others stay out of scores.jsonl."""
+    lines = [line for layout in exam.layouts() for line in (*layout.rows, *layout.columns)]
+    return frozenset(line.part for line in (*lines, exam.headline()) if line.part)

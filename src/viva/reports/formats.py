@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import Grid, Report, footnotes, grid, side_by_side, summary
+from viva.reports.result import Grid, Report, across_models, footnotes, grid, side_by_side, summary
 from viva.reports.text import harmless
 from viva.types import OUTCOMES
 
@@ -22,7 +22,9 @@ LEGEND = (
 def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids: list[Grid] = []
     for result in report.results:
-        grids.extend(grid(table) for table in result.tables if details or not table.detail)
+        shown = (table for table in result.tables if not table.across and (details or not table.detail))
+        grids.extend(grid(table) for table in shown)
+    grids.extend(across_models(report.results, details=details))
     grids.extend(side_by_side(report.results))
     if len(report.results) > 1:
         grids.append(summary(report.results))

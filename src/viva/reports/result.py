@@ -152,7 +152,7 @@ def side_by_side(results: Sequence[Result]) -> list[Grid]:
         if len({result.language for result in sat}) < 2:
             continue
         for index, table in enumerate(sat[0].tables):
-            if table.detail or any(len(result.tables) <= index for result in sat):
+            if table.detail or table.across or any(len(result.tables) <= index for result in sat):
                 continue
             columns = [dict(zip(r.tables[index].rows, r.tables[index].cells, strict=True)) for r in sat]
             labels = dict.fromkeys(label for result in sat for label in result.tables[index].rows)
@@ -162,6 +162,20 @@ def side_by_side(results: Sequence[Result]) -> list[Grid]:
             )
             title = f"{table.title}, languages side by side · {benchmark} · {model}"
             grids.append(Grid(title, ("", *(result.language for result in sat)), rows))
+    return grids
+
+
+def across_models(results: Sequence[Result], *, details: bool = True) -> list[Grid]:
+    """The tables that have a row a model, of every exam that several models sat: the paper's main tables."""
+    grids: list[Grid] = []
+    for exam in dict.fromkeys(result.exam for result in results):
+        sat = [result for result in results if result.exam == exam]
+        if len(sat) < 2:
+            continue
+        for index, table in enumerate(sat[0].tables):
+            if table.across and (details or not table.detail):
+                rows = tuple((result.model, *map(cell_text, result.tables[index].cells[0])) for result in sat)
+                grids.append(Grid(f"{table.title} · {exam}", ("model", *table.columns), rows))
     return grids
 
 

@@ -12,6 +12,7 @@ _CHOICE: dict[Language, tuple[str, ...]] = {
     "de": ("Antwort: {0}", "Die richtige Antwort ist {0}.", "({0}) {1}"),
     "fr": ("Réponse : {0}", "La bonne réponse est {0}.", "({0}) {1}"),
 }
+_SPAN = ("{0}", "“{0}”", "Answer: {0}", "The answer is “{0}”.", "**{0}**")
 _ANYWHERE = ("{0}", "{0}.", "**{0}**", "\\boxed{{{0}}}")
 _TRUTH: dict[Language, dict[str, tuple[str, ...]]] = {
     "en": {"true": ("True", "Answer: True", "The statement is true."), "false": ("False.", "The statement is false.")},
@@ -28,7 +29,9 @@ _TRUTH: dict[Language, dict[str, tuple[str, ...]]] = {
 
 
 def phrasings(question: Question, answer: str) -> Sequence[str]:
-    """Replies that give `answer` to a choice or truth question, in the question's language."""
+    """Replies that give `answer` to a choice, truth or span question, in the question's language."""
+    if question.kind == "span":
+        return [template.format(answer) for template in _SPAN]
     if question.kind == "truth":
         return _TRUTH[question.language][answer]
     text = question.options["ABCDEFGHIJ".index(answer)]
@@ -37,6 +40,8 @@ def phrasings(question: Question, answer: str) -> Sequence[str]:
 
 def wrong_answer(question: Question) -> str:
     """An answer other than the gold one."""
+    if question.kind == "span":
+        return "xyzzy"  # shares no word with any phrase
     if question.kind == "truth":
         return "false" if question.answer == "true" else "true"
     letters = "ABCDEFGHIJ"[: len(question.options)]
