@@ -1,0 +1,215 @@
+"""Files, folders, archives and compressed files as streams of bytes. Nothing is ever unpacked to disk.
+
+Archives are hostile: a member's name is only shown, never used as a path; what expands without end (a zip bomb) is cut
+off; archives inside archives are left alone.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast
+
+Kind = Literal["file", "zip", "tar"]
+Stream: TypeAlias = "io.BufferedReader[Any]"
+EXPANSION = 200
+"""Treebanks shrink to a fifth or a tenth; what grows by more than this..."""
+EXPANSION_FROM = 1 << 30
+"""... and to more than this many bytes is no treebank."""
+UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, RuntimeError,
+              NotImplementedError, ValueError, KeyError, IndexError, MemoryError)  # fmt: skip
+"""What the standard library raises over damaged, encrypted or unknown archives."""
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+    (b"\x1f\x8b", "gz"),
+    (b"BZh", "bz2"),
+    (b"\xfd7zXZ\x00", "xz"),
+)
+
+
+class ExpansionError(OSError):
+    """A zip bomb, or what looks like one."""
+
+
+class Member(NamedTuple):
+    """One file that may be read: on disk, or in an archive. `place` is where in the archive; -1 is the file itself."""
+
+    path: Path
+    kind: Kind
+    place: int
+    name: str
+    """Below what the user named, with forward slashes: "combined/wsj_0001.mrg". For showing and matching only."""
+    size: int
+    """In bytes, as far as it is known beforehand."""
+
+
+class _Limited(io.RawIOBase):
+    """A stream that ends in an error once it gave more than `budget` bytes."""
+
+    def __init__(self, source: BinaryIO, budget: list[int]) -> None:
+        self._source = source
+        self._budget = budget
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        content = self._source.read(len(view))
+        view[: len(content)] = content
+        self._budget[0] -= len(content)
+        if self._budget[0] < 0:
+            raise ExpansionError(
+                f"it expands to more than {EXPANSION} times its size (a zip bomb?); unpack it first if that is meant"
+            )
+        return len(content)
+
+
+def allowance(path: Path) -> list[int]:
+    """How many bytes a file on disk may expand to, all its members together; counted down by those who read."""
+    return [max(EXPANSION_FROM, EXPANSION * path.stat().st_size)]
+
+
+def _compression(head: bytes) -> str:
+    return next((name for magic, name in _MAGIC if head.startswith(magic)), "")
+
+
+def expand(stream: Stream, budget: list[int]) -> Stream:
+    """The stream itself, or what it holds compressed."""
+    opened: BinaryIO
+    match _compression(stream.peek(8)):
+        case "gz":
+            opened = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+        case "bz2":
+            opened = cast("BinaryIO", bz2.BZ2File(stream))
+        case "xz":
+            opened = cast("BinaryIO", lzma.LZMAFile(stream))  # noqa: SIM115: closed with what wraps it
+        case _:
+            return stream
+    return io.BufferedReader(_Limited(opened, budget), 1 << 16)
+
+
+def kind_of(path: Path) -> Kind:
+    """What a file on disk is, by its first bytes. Raises what UNREADABLE lists."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        return "file"  # a pipe can be read once only, so nothing is tried out on it
+    with path.open("rb") as stream:
+        if _compression(stream.peek(8)) == "zip":
+            return "zip"
+        head = expand(stream, allowance(path)).peek(512)
+        named = path.name.lower().endswith((".tar", ".tgz", ".tbz2", ".txz"))
+        return "tar" if head[257:262] == b"ustar" or named else "file"
+
+
+def entries(path: Path, prefix: str) -> tuple[Kind, list[Member]]:
+    """What a file on disk holds, in reading order: itself; a zip's files sorted; a tar's files in their order there.
+
+    A tar may be compressed as a whole, so its files can only be read in their order.
+    """
+    kind = kind_of(path)
+    if kind == "file":
+        return kind, [Member(path, kind, -1, prefix or path.name, path.stat().st_size)]
+    below = f"{prefix}/" if prefix else ""
+    found: list[Member] = []
+    if kind == "zip":
+        with zipfile.ZipFile(path) as archive:
+            for index, info in enumerate(archive.infolist()):
+                if not info.is_dir():
+                    found.append(Member(path, kind, index, below + info.filename, info.file_size))
+        return kind, sorted(found, key=lambda member: (member.name.split("/"), member.place))
+    with _tar(path) as tape:
+        for index, header in enumerate(_each(tape)):
+            if header.isfile():
+                found.append(Member(path, kind, index, below + header.name, header.size))
+    return kind, found
+
+
+@contextmanager
+def _tar(path: Path) -> Iterator[tarfile.TarFile]:
+    with (
+        path.open("rb") as raw,
+        expand(raw, allowance(path)) as stream,
+        tarfile.open(fileobj=stream, mode="r|") as archive,
+    ):
+        yield archive
+
+
+def _each(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Its entries, one at a time; the archive's own list of them would grow with it."""
+    while (info := archive.next()) is not None:
+        archive.members = []  # type: ignore[attr-defined]
+        yield info
+
+
+def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | None, str]]:
+    """The content of members of one file on disk, in their order; instead of a stream, why there is none.
+
+    A stream must be read before the next is asked for.
+    """
+    path, kind = members[0].path, members[0].kind
+    if kind == "tar":
+        yield from _tar_streams(path, members)
+        return
+    budget = allowance(path)
+    if kind == "file":
+        with path.open("rb") as raw:
+            yield members[0], expand(raw, budget), ""
+        return
+    with zipfile.ZipFile(path) as archive:
+        infos = archive.infolist()
+        for member in members:
+            try:
+                source = archive.open(infos[member.place])
+            except UNREADABLE as problem:
+                yield member, None, reason(problem)
+                continue
+            with source:
+                stream = io.BufferedReader(_Limited(cast("BinaryIO", source), budget), 1 << 16)
+                yield member, expand(stream, budget), ""
+
+
+def _tar_streams(path: Path, members: list[Member]) -> Iterator[tuple[Member, Stream | None, str]]:
+    budget = allowance(path)
+    wanted = {member.place: member for member in members}
+    with _tar(path) as archive:
+        for index, info in enumerate(_each(archive)):
+            if index in wanted:
+                source = archive.extractfile(info)
+                if source is None:
+                    yield wanted[index], None, "it has no content"
+                    continue
+                stream = io.BufferedReader(_Limited(cast("BinaryIO", source), budget), 1 << 16)
+                yield wanted[index], expand(stream, budget), ""
+
+
+def walk(folder: Path) -> Iterator[tuple[Path, str]]:
+    """All files of a folder with their names below it, sorted. Links are followed, but no folder twice."""
+    seen: set[tuple[int, int]] = set()
+    found: list[tuple[Path, str]] = []
+    for here, below, files in os.walk(folder, followlinks=True):
+        status = Path(here).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            below.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        below.sort()
+        found.extend((path := Path(here, name), path.relative_to(folder).as_posix()) for name in files)
+    yield from sorted(found, key=lambda pair: pair[1].split("/"))
+
+
+def reason(problem: BaseException) -> str:
+    """In words for the user."""
+    if isinstance(problem, ExpansionError) or not isinstance(problem, OSError):
+        return str(problem) or type(problem).__name__
+    return problem.strerror or str(problem)

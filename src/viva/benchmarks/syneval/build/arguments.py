@@ -1,0 +1,229 @@
+"""Arguments of a verb phrase: which they are (subject, complement, objects) and how they read as an answer.
+
+Specification, "Argument text", "Argument filters" and "SC/DO/IO share one scan".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_empty, is_possessive
+from viva.benchmarks.syneval.build.detokenise import EMPTY
+from viva.benchmarks.syneval.build.sentence import Sentence
+from viva.benchmarks.syneval.build.tree import Node
+from viva.benchmarks.syneval.build.verbs import BE, VerbSequence
+
+Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
+OMITTED = "omitted"
+"""The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
+_RELATIVE_WORDS = frozenset(("that", "which", "who", "whom", "whose"))
+_ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
+_MODIFIER_TAGS = frozenset(("ADVP", "PP", "RB", "PRT"))
+_PUNCTUATION = frozenset((",", "CC", "CONJP", "PRN", "``", "''", ".", "-LRB-", "-RRB-"))
+_CLAUSES = frozenset(("S", "SBAR", "SQ"))
+
+
+class ArgumentText(NamedTuple):
+    """An argument as an answer (original case); `kinds` are its categories, or how it was found (moved, omitted)."""
+
+    text: str
+    kinds: tuple[str, ...]
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Argument:
+    """One argument of one verb sequence in a clause."""
+
+    role: Role
+    clause: Node
+    node: Node
+    verb: VerbSequence
+    category: str
+    answer: ArgumentText
+    cut: bool
+    """Whether the text ends at the phrase's first comma."""
+
+
+def is_verb_modifier(node: Node) -> bool:
+    """Whether a sister of a verb modifies it: an adverbial function tag, or an ADVP, PP, RB or particle."""
+    if "PRD" in node.functions:
+        return False
+    if node.tag in _MODIFIER_TAGS:
+        return True
+    found = node.functions & _ADVERBIAL
+    return bool(found) and not (node.tag == "NP" and found == {"BNF"})
+
+
+def has_conjunction(clause: Node) -> bool:
+    """Whether a clause has a direct CC or CONJP child: But, And, Or at its beginning, or coordination."""
+    return any(child.tag in CONJUNCTIONS for child in clause.children)
+
+
+def arguments(sentence: Sentence, for_slot: bool = False) -> list[Argument]:
+    """Subjects, complements and objects of every clause that may be asked about.
+
+    An answer's verb phrase is shown, so it must occur once; `for_slot` takes existential `there` as well, which may be
+    shown (MVP) but not asked for.
+    """
+    found: list[Argument] = []
+    for clause, verbs in sentence.clauses.items():
+        if clause.tag != "S" or has_conjunction(clause):
+            continue
+        for verb in verbs:
+            if sentence.plain_counts[verb.lower] > 1:
+                continue
+            for role, node in (*_subjects(clause, verb), *_complements(verb)):
+                kind = sentence.category(node)
+                if kind == "cleft" or kind.startswith("unrecognized") or (kind == "existential_there" and not for_slot):
+                    continue
+                answer = argument_text(sentence, node, kind)
+                if answer is not None:
+                    found.append(Argument(role, clause, node, verb, kind, answer, _is_cut(node)))
+    return found
+
+
+def _subjects(clause: Node, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
+    for child in clause.children[: verb.top.position]:
+        if "SBJ" in child.functions:
+            yield "subject", child
+
+
+def _complements(verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
+    if verb.voice == "passive":
+        return
+    rest = _rest(verb)
+    for node in rest:
+        if "PRD" in node.functions:
+            yield "subject_complement", node
+            return
+    if len(rest) == 1:
+        (node,) = rest
+        if node.tag in _CLAUSES:
+            if not _is_future_or_habit(verb, node):
+                yield "direct_object", node
+        elif node.tag in ("NP", "UCP") and not node.functions:
+            yield "direct_object", node
+    elif len(rest) == 2:
+        first, second = rest
+        if second.tag == "NP" and first.tag == "NP":
+            yield "indirect_object", first
+            yield "direct_object", second
+        elif second.tag in ("S", "SBAR"):
+            yield "direct_object", first
+
+
+def _rest(verb: VerbSequence) -> list[Node]:
+    """What stands right of the last verb, up to a colon, and is neither modifier nor punctuation."""
+    last = verb.last
+    assert last.parent is not None
+    rest: list[Node] = []
+    for node in last.parent.children[last.position + 1 :]:
+        if node.tag == ":":
+            break
+        if node.tag not in _PUNCTUATION and not node.tag.startswith("VB") and not is_verb_modifier(node):
+            rest.append(node)
+    return rest
+
+
+def _is_future_or_habit(verb: VerbSequence, node: Node) -> bool:
+    """"is going to ...", "used to ...": the infinitive is no object."""
+    words = [v.word for v in verb.verbs]
+    if node.tag != "S":
+        return False
+    if words == ["used"]:
+        return True
+    return words[-1] == "going" and len(words) > 1 and words[-2] in BE
+
+
+def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | None:
+    """How an argument reads; None where it cannot be told."""
+    if node.tag == "NP" and kind == "empty":
+        return _moved(sentence, node)
+    text = node.text or _with_antecedents(sentence, node)
+    if _is_cut(node):
+        text = text.partition(",")[0]
+    return ArgumentText(text, (kind,)) if text else None
+
+
+def has_noun_complement(sentence: Sentence, node: Node) -> bool:
+    """Whether a flat noun phrase holds a clause of its own: "the fact that he left"."""
+    if node.tag != "NP" or any(child.tag == "NP" and not is_possessive(child) for child in node.children):
+        return False
+    return any(
+        child.tag in ("S", "SBAR") and not sentence.category(child).startswith("unrecognized")
+        for child in node.children
+    )
+
+
+def _is_cut(node: Node) -> bool:
+    """Whether a noun phrase goes on after a comma (an apposition, a relative clause): its text ends before that."""
+    return node.tag == "NP" and any(child.tag == "," for child in node.children) and not has_conjunction(node)
+
+
+def _with_antecedents(sentence: Sentence, node: Node) -> str:
+    """The text of a phrase without visible words, its traces replaced by what they refer to."""
+    parts: list[str] = []
+    for leaf in sentence.tree.leaves[node.start : node.end]:
+        if leaf.index and (antecedent := sentence.antecedents.get(leaf.index)) is not None and antecedent.text:
+            parts.append(antecedent.text)
+    return " ".join(parts)
+
+
+def empty_leaf(node: Node) -> Node:
+    """The empty element that a phrase consists of."""
+    while node.children:
+        node = node.children[0]
+    return node
+
+
+def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
+    leaf = empty_leaf(node)
+    assert leaf.tag == EMPTY
+    if not leaf.index:
+        return ArgumentText(OMITTED, (OMITTED,)) if leaf.word == "*" else None
+    antecedent = sentence.antecedents.get(leaf.index)
+    if antecedent is None:
+        return None
+    head = relative_head(antecedent)
+    if head is not None:
+        text = with_head(sentence, antecedent, head)
+        return ArgumentText(text, ("moved", "complementizer")) if text else None
+    return ArgumentText(antecedent.text, ("moved",)) if antecedent.text else None
+
+
+def relative_head(wh: Node) -> Node | None:
+    """The noun phrase that a relative clause modifies, given the clause's WH-phrase; None for any other phrase."""
+    clause = wh.parent
+    if clause is None or clause.tag != "SBAR" or not wh.tag.startswith("WH"):
+        return None
+    while clause.parent is not None and clause.parent.tag == "SBAR":
+        clause = clause.parent  # one of several coordinated relative clauses
+    host = clause.parent
+    if host is None or host.tag != "NP":
+        return None
+    for child in host.children[: clause.position]:
+        if child.tag == "NP":
+            return child
+    return None
+
+
+def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
+    """A WH-phrase with its relative word replaced by the head noun phrase: "whose stock", "companies" → both."""
+    parts: list[str] = []
+    run: list[int] = []
+    for leaf in sentence.tree.leaves[wh.start : wh.end]:
+        if (leaf.word or "").lower() in _RELATIVE_WORDS or (leaf.tag == EMPTY and leaf.word == "0"):
+            if run:
+                parts.append(sentence.tree.layout.join(run))
+                run = []
+            parts.append(head.text)
+        else:
+            run.append(leaf.start)
+    if run:
+        parts.append(sentence.tree.layout.join(run))
+    return " ".join(part for part in parts if part)
+
+
+__all__ = ["OMITTED", "Argument", "ArgumentText", "argument_text", "arguments", "is_empty", "is_verb_modifier"]

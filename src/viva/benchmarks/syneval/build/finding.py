@@ -1,0 +1,42 @@
+"""What a knowledge point finds in a sentence: one fact, with the nodes that the questions about it are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viva.benchmarks.syneval.build.tree import Node
+from viva.benchmarks.syneval.build.verbs import VerbSequence
+from viva.benchmarks.syneval.items import KnowledgePoint, SlotKind
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Finding:
+    """A slot and its answer. Multiple-choice and true/false questions ask for every finding; `blank` says whether the
+    slot has this answer alone, so that a blank can be filled in."""
+
+    knowledge_point: KnowledgePoint
+    slot_kind: SlotKind
+    slot: str
+    answer: str
+    category: str
+    tags: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    """Where it was found: the slot's node and the answer's."""
+    rule: str
+    answer_node: Node
+    slot_verb: VerbSequence | None = None
+    answer_verb: VerbSequence | None = None
+    blank: bool = True
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Existence:
+    """A slot that has a modifier, or has none: a statement to judge true or false (ADJ and ADV)."""
+
+    knowledge_point: KnowledgePoint
+    slot_kind: SlotKind
+    slot: str
+    exists: bool
+    tags: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    rule: str

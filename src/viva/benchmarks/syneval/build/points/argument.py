@@ -1,0 +1,27 @@
+"""What GS, SC, DO and IO share: the slot is a verb phrase, the answer one of its arguments."""
+
+from __future__ import annotations
+
+from viva.benchmarks.syneval.build.arguments import Argument
+from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.sentence import Sentence
+from viva.benchmarks.syneval.items import KnowledgePoint
+
+
+def finding(
+    sentence: Sentence, argument: Argument, point: KnowledgePoint, name: str, more: tuple[str, ...] = ()
+) -> Finding:
+    """The question "what is the NAME of this verb phrase". Answers are lower-cased, as published."""
+    kinds = argument.answer.kinds
+    return Finding(
+        knowledge_point=point,
+        slot_kind="verb_phrase",
+        slot=argument.verb.plain,
+        answer=argument.answer.text.lower(),
+        category=kinds[0],
+        tags=(f"subtype:{sentence.category(argument.clause)}", *(f"{name}:{kind}" for kind in kinds), *more),
+        nodes=(argument.clause, argument.node),
+        rule=argument.role,
+        answer_node=argument.node,
+        slot_verb=argument.verb,
+    )

@@ -1,0 +1,25 @@
+"""DO, the direct object: what stands right of an active verb once modifiers and punctuation are set aside.
+
+    will join   → the board                one NP without function tags
+    declines    → to comment               one S, SBAR or SQ: infinitives and complement clauses are objects
+    gave        → access                   the second of two NPs (the first is the indirect object)
+    told        → reporters                the first, where the second is a clause ("told reporters that ...")
+
+arXiv 2311.08287, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viva.benchmarks.syneval.build.arguments import arguments
+from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.points.argument import finding
+from viva.benchmarks.syneval.build.sentence import Sentence
+
+
+def find(sentence: Sentence) -> Iterator[Finding]:
+    """One finding a verb phrase with a direct object."""
+    for argument in arguments(sentence):
+        if argument.role == "direct_object":
+            yield finding(sentence, argument, "DO", "direct_object")

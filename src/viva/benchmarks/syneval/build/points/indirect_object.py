@@ -1,0 +1,23 @@
+"""IO, the indirect object: the first of two bare NPs right of an active verb.
+
+    gave     → mitsui             (VP gave (NP Mitsui) (NP access))
+    to give  → federal judges
+
+Datives with to or for are not asked about. arXiv 2311.08287, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viva.benchmarks.syneval.build.arguments import arguments
+from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.points.argument import finding
+from viva.benchmarks.syneval.build.sentence import Sentence
+
+
+def find(sentence: Sentence) -> Iterator[Finding]:
+    """One finding a verb phrase with an indirect object."""
+    for argument in arguments(sentence):
+        if argument.role == "indirect_object":
+            yield finding(sentence, argument, "IO", "indirect_object")

@@ -1,0 +1,74 @@
+"""MVP, the main verb phrase: the inverse of GS, SC, DO and IO. An argument is shown, its verb phrase asked for.
+
+    Factory payrolls → fell
+    censorship       → was
+    Mitsui           → gave
+
+The argument must say clearly which verb phrase is meant: it does not occur twice, its clause has one verb phrase
+(subjects), and it is neither a trace nor cut at a comma. arXiv 2311.08287, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viva.benchmarks.syneval.build.arguments import Argument, Role, arguments, has_conjunction, has_noun_complement
+from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.sentence import Sentence
+from viva.benchmarks.syneval.build.tree import Node
+from viva.benchmarks.syneval.build.verbs import verb_paths
+from viva.benchmarks.syneval.items import SlotKind
+
+_NAMES: dict[Role, str] = {"subject": "surface_subject"}
+_SLOTS: dict[Role, SlotKind] = {
+    "subject": "grammatical_subject",
+    "subject_complement": "subject_complement",
+    "direct_object": "direct_object",
+    "indirect_object": "indirect_object",
+}
+
+
+def find(sentence: Sentence) -> Iterator[Finding]:
+    """One finding an argument that points at one verb phrase."""
+    whole = sentence.tree.sentence.lower()
+    for argument in arguments(sentence, for_slot=True):
+        if not _is_clear(sentence, argument, whole):
+            continue
+        verb = argument.verb
+        name = _NAMES.get(argument.role, argument.role)
+        yield Finding(
+            knowledge_point="MVP",
+            slot_kind=_SLOTS[argument.role],
+            slot=argument.answer.text,
+            answer=verb.lower,
+            category=verb.form,
+            tags=(
+                f"main_verb_phrase:{name}",
+                f"subtype:{sentence.category(argument.clause)}",
+                f"main_verb_phrase:voice:{verb.voice}",
+                f"main_verb_phrase:tense:{verb.tense}",
+                f"main_verb_phrase:subtype:{verb.form}",
+            ),
+            nodes=(argument.clause, argument.node),
+            rule=argument.role,
+            answer_node=verb.last,
+            answer_verb=verb,
+        )
+
+
+def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
+    node = argument.node
+    if argument.category == "empty" or _has_comma(node) or not node.text or has_noun_complement(sentence, node):
+        return False
+    if argument.role == "subject":
+        if not argument.verb.voice or len(verb_paths(argument.verb.top)) != 1:
+            return False
+    elif argument.verb.voice == "passive":
+        return False
+    text = argument.answer.text.lower()
+    return text not in whole.replace(text, "", 1)
+
+
+def _has_comma(node: Node) -> bool:
+    """Whether the slot would be a phrase with an afterthought: a noun phrase or clause with a comma, not coordinated."""
+    return node.tag in ("NP", "SBAR") and any(child.tag == "," for child in node.children) and not has_conjunction(node)

@@ -1,0 +1,25 @@
+"""GS, the grammatical (surface) subject: a child of S with -SBJ and a VP to its right.
+
+    will join → pierre vinken        (S (NP-SBJ Pierre Vinken, ...) (VP will (VP join ...)))
+    to trade  → cray computer        through the trace of a raised or controlled subject
+    Forget    → omitted              imperatives, as published
+
+Passives are asked as well; logical subjects (by-phrases) are not. arXiv 2311.08287, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viva.benchmarks.syneval.build.arguments import arguments
+from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.points.argument import finding
+from viva.benchmarks.syneval.build.sentence import Sentence
+
+
+def find(sentence: Sentence) -> Iterator[Finding]:
+    """One finding a verb phrase of known voice that has a subject."""
+    for argument in arguments(sentence):
+        if argument.role == "subject" and argument.verb.voice:
+            voice = f"surface_subject:voice:{argument.verb.voice}"
+            yield finding(sentence, argument, "GS", "surface_subject", (voice,))

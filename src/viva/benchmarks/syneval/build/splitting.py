@@ -1,0 +1,150 @@
+"""From the bytes of a treebank file to its trees, one at a time, however large the file or the line.
+
+A line that starts with `(` begins a new tree, as in the published generator; so does an opening bracket after a tree
+that is whole (several on a line, or indented). Lines between trees that start with `*` (the Penn Treebank's notices) or
+`<` (the mark-up of other treebanks) are remarks. Everything else is told, once, as a flaw; reading goes on with the next
+line that starts with `(`, or after a blank one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MAX_TREE = 1_000_000
+"""Bytes. The longest tree of the Wall Street Journal takes some 20,000."""
+_BRACKET = re.compile(rb"[()]")
+_VISIBLE = re.compile(rb"\S")
+
+
+class Span(NamedTuple):
+    """The bytes of one bracketed tree. `line` is its first one, from 1; `number` counts trees begun, from 0."""
+
+    content: bytes
+    line: int
+    number: int
+
+
+class Flaw(NamedTuple):
+    """What is no tree. `number` is the place that it takes among the trees; None for text outside of them."""
+
+    line: int
+    number: int | None
+    kind: str
+    message: str
+
+
+class Splitter:
+    """Feed it a file piece by piece: a line, or any part of one. No piece may go on behind a line's end."""
+
+    def __init__(self) -> None:
+        self._line = 1
+        self._number = -1
+        self._depth = 0
+        self._begun = 0
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._whole: Span | None = None
+        """A tree whose brackets are closed: given once it is known that no closing bracket follows."""
+        self._lost = False
+        """Until the next line that can begin a tree."""
+        self._remark = False
+        self._start = True
+        self._blank = True
+
+    def feed(self, piece: bytes) -> Iterator[Span | Flaw]:
+        """The trees and flaws that end in this piece."""
+        if self._start:
+            self._blank = True
+            if piece[:1] == b"(":
+                yield from self._cut_short()
+            self._remark = self._depth == 0 and piece[:1] in (b"*", b"<")
+        if not self._lost and not self._remark:
+            if self._depth > (closing := piece.count(b")")):
+                self._depth += piece.count(b"(") - closing
+                yield from self._keep(piece)
+            else:
+                yield from self._scan(piece)
+        self._blank = self._blank and not piece.strip()
+        self._start = piece.endswith(b"\n")
+        if self._start:
+            self._line += 1
+            if self._blank:
+                self._lost = False
+
+    def end(self) -> Iterator[Span | Flaw]:
+        """What the end of the file leaves."""
+        yield from self._cut_short()
+
+    @property
+    def begun(self) -> int:
+        """How many trees began so far."""
+        return self._number + 1
+
+    def _cut_short(self) -> Iterator[Span | Flaw]:
+        """A tree begins, or the file ends: what came before is over."""
+        self._lost = False
+        if self._whole is not None:
+            yield self._whole
+            self._whole = None
+        elif self._depth:
+            brackets = "1 bracket is" if self._depth == 1 else f"{self._depth} brackets are"
+            yield Flaw(self._begun, self._number, "unbalanced", f"{brackets} not closed before the tree ends")
+            self._drop()
+
+    def _drop(self) -> None:
+        self._parts, self._size, self._depth = [], 0, 0
+
+    def _keep(self, part: bytes) -> Iterator[Flaw]:
+        """A part of the present tree."""
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > MAX_TREE:
+            yield Flaw(self._begun, self._number, "too long", f"longer than {MAX_TREE:,} bytes: no sentence is")
+            self._drop()
+            self._lost = True
+
+    def _scan(self, piece: bytes) -> Iterator[Span | Flaw]:
+        """A piece in which a tree may end, and others begin."""
+        at = 0
+        while at < len(piece) and not self._lost:
+            if self._depth == 0:
+                found = _VISIBLE.search(piece, at)
+                if found is None:
+                    return
+                at = found.start()
+                if piece[at : at + 1] != b"(":
+                    yield from self._stray(piece[at:])
+                    return
+                yield from self._cut_short()
+                self._number += 1
+                self._begun = self._line
+            after = self._through(piece, at)
+            yield from self._keep(piece[at:after])
+            at = after
+            if self._depth == 0 and not self._lost:
+                self._whole = Span(b"".join(self._parts), self._begun, self._number)
+                self._drop()
+
+    def _through(self, piece: bytes, at: int) -> int:
+        """Where the present tree ends in this piece; its length if it goes on. Counts the brackets on the way."""
+        depth = self._depth
+        for bracket in _BRACKET.finditer(piece, at):
+            depth += 1 if bracket[0] == b"(" else -1
+            if depth == 0:
+                self._depth = 0
+                return bracket.end()
+        self._depth = depth
+        return len(piece)
+
+    def _stray(self, text: bytes) -> Iterator[Span | Flaw]:
+        """Something that is neither a tree nor a remark."""
+        if text[:1] == b")" and self._whole is not None:
+            yield Flaw(self._whole.line, self._whole.number, "unbalanced", "a closing bracket too many")
+            self._whole = None
+        else:
+            yield from self._cut_short()
+            shown = text[:40].decode("ascii", "backslashreplace").strip()
+            yield Flaw(self._line, None, "outside", f"text outside of any tree: {shown!r}")
+        self._lost = True

@@ -1,0 +1,187 @@
+"""Verb sequences: what SynEval calls a verb phrase ("will have been joined"), one a conjunct.
+
+Found from the topmost VPs downwards: the verbs, auxiliaries, modals and `to` of each level, and of coordinated VPs one
+sequence a conjunct with the shared auxiliaries distributed ("will provide ... and spur": `will provide`, `will spur`).
+arXiv 2311.08287, section 3.2 and appendix; specification of Viva, "Verb sequences" and "Form / voice".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from viva.benchmarks.syneval.build.detokenise import Layout
+from viva.benchmarks.syneval.build.tree import Node, Tree
+
+VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
+_FINITE = frozenset(("VBD", "VBZ", "VBP"))
+BE = frozenset(("be", "is", "are", "am", "was", "were", "'s", "'re", "'m", "been", "being"))
+_HAVE = frozenset(("have", "has", "had", "'ve", "'d", "having"))
+_NOT = frozenset(("not", "n't"))
+_FUTURE = frozenset(("will", "'ll", "wo", "shall"))
+_FUTURE_IN_PAST = frozenset(("would", "'d"))
+
+Voice = Literal["active", "passive", ""]
+"""Empty where the form is not recognised."""
+
+
+class VerbForm(NamedTuple):
+    """Form, voice and tense of a verb sequence."""
+
+    form: str
+    voice: Voice
+    tense: str
+    """ "past:perfect", "None:None", ..."""
+
+
+_UNRECOGNIZED = VerbForm("unrecognized", "", "None:None")
+
+
+class VerbPath(NamedTuple):
+    """A way down from a topmost VP: the VPs, the verbs, and whether the last VP has a verb of its own."""
+
+    levels: tuple[Node, ...]
+    verbs: tuple[Node, ...]
+    whole: bool
+
+
+@dataclass(slots=True, eq=False)
+class VerbSequence:
+    """A verb phrase in SynEval's sense. `top` is the topmost VP, `levels` the VPs on the way down to the last verb."""
+
+    top: Node
+    levels: tuple[Node, ...]
+    verbs: tuple[Node, ...]
+    plain: str
+    """With the adverb phrase right of each verb; as published without `not`, by default with it."""
+    text: str
+    """With `not`, without adverbs."""
+    form: str = ""
+    voice: Voice = ""
+    tense: str = ""
+    """ "past:perfect", "None:None", ..."""
+    lower: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self.lower = self.plain.lower()
+
+    @property
+    def last(self) -> Node:
+        """The last verb: what identifies the sequence."""
+        return self.verbs[-1]
+
+
+def sequences(tree: Tree, published: bool) -> list[VerbSequence]:
+    """All verb sequences of a sentence, from left to right by topmost VP."""
+    found: list[VerbSequence] = []
+    for node in tree.nodes:
+        if node.tag == "VP" and (node.parent is None or node.parent.tag != "VP"):
+            for path in verb_paths(node):
+                if path.whole:
+                    found.append(_sequence(tree.layout, node, path, published))
+    return found
+
+
+def verb_paths(vp: Node, levels: tuple[Node, ...] = (), verbs: tuple[Node, ...] = ()) -> list[VerbPath]:
+    """Every way down from a VP to a last verb; one without a verb of its own (gapping, mislabelling) ends in None."""
+    levels = (*levels, vp)
+    own = [child for child in vp.children if child.tag in VERB_TAGS and child.word is not None]
+    below = [child for child in vp.children if child.tag == "VP"]
+    if not below:
+        return [VerbPath(levels, (*verbs, verb), True) for verb in own] or [VerbPath(levels, verbs, False)]
+    starts = [(*verbs, verb) for verb in own] or [verbs]
+    return [path for start in starts for child in below for path in verb_paths(child, levels, start)]
+
+
+def _sequence(
+    layout: Layout, top: Node, path: VerbPath, published: bool
+) -> VerbSequence:
+    verbs = path.verbs
+    plain: list[int] = []
+    text: list[int] = []
+    for verb in verbs:
+        assert verb.parent is not None
+        siblings = verb.parent.children
+        text.append(verb.start)
+        plain.append(verb.start)
+        after = verb.position + 1
+        if after < len(siblings):
+            following = siblings[after]
+            if following.word is not None and following.tag == "RB" and following.word in _NOT:
+                text.append(following.start)
+                if not published:
+                    plain.append(following.start)
+            elif following.tag == "ADVP" and published:
+                plain.extend(range(following.start, following.end))
+    return VerbSequence(top, path.levels, verbs, layout.join(plain), layout.join(text), *verb_form(verbs))
+
+
+def verb_form(verbs: tuple[Node, ...]) -> VerbForm:
+    """Form, voice and tense of a sequence; word tests are case-sensitive, as published."""
+    words = [verb.word or "" for verb in verbs]
+    tags = [verb.tag for verb in verbs]
+    modal = ""
+    start = 0
+    if tags[0] == "MD":
+        modal = words[0]
+        start = 1
+    to = start < len(tags) and tags[start] == "TO"
+    if to:
+        start += 1
+    words, tags = words[start:], tags[start:]
+    if not 1 <= len(words) <= 3:
+        return _UNRECOGNIZED
+    form = _form_of(tags, words, modal, to)
+    if not form:
+        return _UNRECOGNIZED
+    return VerbForm(form, _voice(words, tags), _tense(words, tags, modal))
+
+
+def _form_of(tags: list[str], words: list[str], modal: str, to: bool) -> str:
+    first = tags[0]
+    if first in _FINITE:
+        return "normal"
+    if first == "VB":
+        if to:
+            return "infinitive"
+        if modal in _FUTURE or modal in _FUTURE_IN_PAST:
+            return "normal"
+        return "modal" if modal else "bare_infinitive"
+    if first == "VBG":
+        return "perfect_participle" if words[0] == "having" and "VBN" in tags[1:] else "present_participle"
+    return "past_participle" if first == "VBN" else ""
+
+
+def _voice(words: list[str], tags: list[str]) -> Voice:
+    if tags[0] == "VBN":
+        return "passive"
+    if len(words) == 2:
+        return "passive" if words[0] in BE and tags[1] == "VBN" else "active"
+    if len(words) == 3 and tags[2] == "VBN":
+        if words[0] in BE and tags[1] == "VBG":
+            return "passive"
+        if words[0] in _HAVE and words[1] == "been":
+            return "passive"
+    return "active"
+
+
+def _tense(words: list[str], tags: list[str], modal: str) -> str:
+    if modal in _FUTURE:
+        when = "future"
+    elif modal in _FUTURE_IN_PAST:
+        when = "future_in_past"
+    elif tags[0] == "VBD":
+        when = "past"
+    elif tags[0] in ("VBZ", "VBP"):
+        when = "present"
+    else:
+        when = "None"
+    aspect = "None"
+    if words[0] in _HAVE and len(words) > 1:
+        if len(words) == 3 and words[1] == "been" and tags[2] == "VBG":
+            aspect = "perfect_continuous"
+        elif tags[1] == "VBN":
+            aspect = "perfect"
+    elif words[0] in BE and len(words) > 1 and tags[1] == "VBG":
+        aspect = "continuous"
+    return f"{when}:{aspect}"
