@@ -94,7 +94,7 @@ def expand(stream: Stream, budget: list[int]) -> Stream:
         case "bz2":
             opened = cast("BinaryIO", bz2.BZ2File(stream))
         case "xz":
-            opened = cast("BinaryIO", lzma.LZMAFile(stream))  # noqa: SIM115: closed with what wraps it
+            opened = cast("BinaryIO", lzma.LZMAFile(stream))  # noqa: SIM115
         case _:
             return stream
     return io.BufferedReader(_Limited(opened, budget), 1 << 16)

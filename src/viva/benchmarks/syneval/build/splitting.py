@@ -2,8 +2,8 @@
 
 A line that starts with `(` begins a new tree, as in the published generator; so does an opening bracket after a tree
 that is whole (several on a line, or indented). Lines between trees that start with `*` (the Penn Treebank's notices) or
-`<` (the mark-up of other treebanks) are remarks. Everything else is told, once, as a flaw; reading goes on with the next
-line that starts with `(`, or after a blank one.
+`<` (the mark-up of other treebanks) are remarks. Everything else is told, once, as a flaw; reading goes on with the
+next line that starts with `(`, or after a blank one.
 """
 
 from __future__ import annotations
