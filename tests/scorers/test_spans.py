@@ -1,0 +1,147 @@
+"""The fill-in-the-blank score: tokens as NLTK splits them, common subsequences as the textbook computes them."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.scorers.spans import common_length, score_span, tokens
+
+PHRASES = st.text(alphabet="abt he0.,:;'\"`-$%/\\()“”’n&\n\u00e9", max_size=40)
+LISTS = st.lists(st.sampled_from("abcde"), max_size=30)
+
+# fmt: off
+TOKENS = [
+    ("the Board", "the board"),
+    ("5%", "5"),                                  # a sign alone is no token
+    ("$5 million", "5 million"),
+    ("$ 5 million", "5 million"),
+    ("7\\/8", "7/8"),                             # the treebank's escaped slash
+    ("doesn't have", "does n't have"),
+    ("does n't have", "does n't have"),
+    ("Mr. Vinken's", "mr. vinken 's"),
+    ("the companies' plans", "the companies plans"),
+    ("the U.S.", "the u.s"),                      # a stop at the very end is split off
+    ("the U.S. plan.", "the u.s. plan"),
+    ("a plan -- the second --", "a plan -- the second --"),   # two characters: a token
+    ("and so on ...", "and so on ..."),
+    ("“the ‘big’ board”", "the big board"),
+    ("''the board''", "the board"),
+    ("``the board''", "the board"),
+    ("the board, too", "the board too"),
+    ("1,000 at 10:30", "1,000 at 10:30"),
+    ("(the board) [sic]", "the board sic"),
+    ("top-yielding fund", "top-yielding fund"),
+    ("I cannot, and he's gonna", "i can not and he 's gon na"),
+    ("cannot", "can not"),                        # also on the quick way, which looks at no marks
+    ("AT&T", "at t"),
+    ("%", ""), ("...", "..."), ("", ""), ("   ", ""),
+]
+SCORES = [
+    # answer, gold, f1, precision, recall
+    ("the board", "the board", 1, 1, 1),
+    ("The board.", "the board", 1, 1, 1),
+    ("board", "the board", 2 / 3, 1, 1 / 2),
+    ("the big board", "the board", 4 / 5, 2 / 3, 1),
+    ("board the", "the board", 1 / 2, 1 / 2, 1 / 2),       # in order
+    ("the the board", "the board", 4 / 5, 2 / 3, 1),       # a word twice earns once
+    ("doesn't have", "does have", 4 / 5, 2 / 3, 1),
+    ("a director", "the board", 0, 0, 0),
+    ("", "the board", 0, 0, 0),
+    ("%", "%", 0, 0, 0),                                   # nothing to compare
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("text", "expected"), TOKENS)
+def test_tokens(text: str, expected: str):
+    assert tokens(text) == tuple(expected.split())
+
+
+@pytest.mark.parametrize(("answer", "gold", "f1", "precision", "recall"), SCORES)
+def test_scores(answer: str, gold: str, f1: float, precision: float, recall: float):
+    score = score_span((answer,), (gold,))
+    assert (score.f1, score.precision, score.recall) == pytest.approx((f1, precision, recall))
+    assert score.exact == (f1 == 1)
+
+
+def test_the_best_of_candidates_and_accepted_answers_counts():
+    score = score_span(("a director", "board", "the board of trustees"), ("he", "the board"))
+    assert (score.candidate, score.accepted) == ("board", "the board")
+    assert score.f1 == pytest.approx(2 / 3)
+
+
+def test_of_equals_the_first_counts():
+    assert score_span(("the", "board"), ("the board",)).candidate == "the"
+
+
+def test_exact_is_never_said_of_a_near_miss():
+    assert not score_span(("the board",), ("the board of directors",)).exact
+    assert not score_span(("the board of directors",), ("the board",)).exact
+
+
+def test_without_candidates_or_gold_answers_nothing_is_earned():
+    assert score_span((), ("the board",)).f1 == 0
+    assert score_span(("the board",), ()).f1 == 0
+
+
+@given(LISTS, LISTS)
+def test_common_length_is_that_of_the_plain_dynamic_programme(first: list[str], second: list[str]):
+    row = [0] * (len(second) + 1)
+    for one in first:
+        before = row[:]
+        for at, other in enumerate(second, 1):
+            row[at] = before[at - 1] + 1 if one == other else max(before[at], row[at - 1])
+    assert common_length(first, second) == row[-1]
+
+
+@given(PHRASES, PHRASES)
+def test_scores_are_bounded_and_swapping_swaps_precision_and_recall(answer: str, gold: str):
+    score, turned = score_span((answer,), (gold,)), score_span((gold,), (answer,))
+    assert 0 <= score.f1 <= 1
+    assert 0 <= score.precision <= 1
+    assert score.exact == (score.f1 == 1)
+    assert (score.f1, score.precision, score.recall) == (turned.f1, turned.recall, turned.precision)
+
+
+@given(PHRASES)
+def test_the_gold_answer_is_exact_unless_it_has_no_token(gold: str):
+    assert score_span((gold,), (gold,)).exact == bool(tokens(gold))
+
+
+@given(st.text())
+def test_any_text_has_tokens_and_always_the_same(text: str):
+    assert tokens(text) == tokens(text)
+    assert score_span((text,), (text, "the board")).f1 in (0.0, 1.0)
+
+
+@given(PHRASES)
+def test_words_are_split_as_nltk_splits_them(text: str):
+    from nltk.tokenize import word_tokenize
+
+    kept = [
+        token
+        for token in word_tokenize(text.lower().replace("\\/", "/"), preserve_line=True)
+        if token not in {*"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’", "``", "''"}
+    ]
+    assert tokens(text) == tuple(kept)
+
+
+def test_two_long_answers_with_every_pair_swapped_take_no_time():
+    words = [f"word{index}" for index in range(200)]
+    swapped = [words[index ^ 1] for index in range(200)]
+    start = time.perf_counter()
+    assert score_span((" ".join(swapped),), (" ".join(words),)).f1 == pytest.approx(0.5)
+    assert time.perf_counter() - start < 1  # the published script enumerates 2**100 alignments
+
+
+def test_importing_does_not_import_nltk_and_splitting_not_all_of_it():
+    program = (
+        "import sys, viva.scorers.spans as spans; assert 'nltk' not in sys.modules; spans.tokens('the board\\'s'); "
+        "assert not {'nltk', 'scipy', 'numpy'} & set(sys.modules); import nltk; assert nltk.word_tokenize; "
+        "from nltk.tokenize.destructive import NLTKWordTokenizer"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
