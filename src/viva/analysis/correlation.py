@@ -1,0 +1,159 @@
+"""How two columns of figures go together over the same rows: Kendall, Pearson, Spearman.
+
+The columns are, for instance, the accuracies of models on two formats (SynEval, arXiv 2311.08287, Table 7) or on two
+benchmarks. Table 7 is over all 24 rows of the paper's main table, the random baseline included, and its Kendall is
+tau-b; without the baseline TF against MC has 0.552 in place of 0.560, FITB accuracy 0.456 in place of 0.480.
+
+95 % intervals are Fisher's z, tanh(artanh(c) ± 1.96 s), with s² = 1/(n-3) for Pearson, (1 + c²/2)/(n-3) for Spearman
+and 0.437/(n-4) for Kendall (Bonett and Wright 2000, Psychometrika 65:23-28). p-values are two-sided against no
+association: Student's t for Pearson and Spearman, for Kendall exact where nothing is tied and n is small, else normal.
+Both take rows as drawn independently, which models of one family are not: read them as the least uncertainty there is.
+What one row makes of a coefficient, `Leaning` shows.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from viva.analysis.uncertainty import Z
+
+Kind = Literal["kendall", "pearson", "spearman"]
+KINDS: tuple[Kind, ...] = ("kendall", "pearson", "spearman")
+FEWEST = 3
+"""Rows without which there is no coefficient: two points always lie on a line."""
+MOST = 300
+"""Rows up to which each is left out in turn: it takes as many coefficients."""
+_CERTAIN = 1 - 1e-12
+
+Column = Sequence[float | None]
+"""A figure a row; None where there is none."""
+
+
+class Leaning(Struct, frozen=True, kw_only=True):
+    """How far a coefficient leans on single rows: the lowest and the highest that leaving one out gives."""
+
+    low: float
+    low_without: str
+    """The row that is left out for it."""
+    high: float
+    high_without: str
+
+
+class Coefficient(Struct, frozen=True, kw_only=True):
+    """One coefficient, from -1 to 1. `value` is None where it is not defined: too few rows, a constant column."""
+
+    kind: Kind
+    value: float | None
+    p: float | None = None
+    """Two-sided, against no association."""
+    low: float | None = None
+    high: float | None = None
+    """Fisher's 95 % interval; None for fewer than 4 rows (Kendall 5), and at exactly -1 or 1, where it has no width."""
+    leaning: Leaning | None = None
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """Two columns against each other, over the rows that have both."""
+
+    first: str
+    second: str
+    n: int
+    left_out: int
+    """Rows that lack one of the two."""
+    coefficients: tuple[Coefficient, ...]
+
+    def of(self, kind: Kind) -> Coefficient:
+        """The coefficient of a kind."""
+        return next(one for one in self.coefficients if one.kind == kind)
+
+
+def correlate(rows: Sequence[str], columns: Mapping[str, Column], first: str, second: str) -> Pair:
+    """All coefficients of two columns. `rows` names the rows; figures must be finite, missing ones None."""
+    triples = zip(rows, columns[first], columns[second], strict=True)
+    whole = [(name, a, b) for name, a, b in triples if a is not None and b is not None]
+    names = [name for name, _, _ in whole]
+    xs, ys = [a for _, a, _ in whole], [b for _, _, b in whole]
+    return Pair(
+        first=first,
+        second=second,
+        n=len(whole),
+        left_out=len(rows) - len(whole),
+        coefficients=tuple(_coefficient(kind, names, xs, ys) for kind in KINDS),
+    )
+
+
+def coefficient(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float] | None:
+    """The coefficient and its p-value; None where it is not defined."""
+    if len(xs) < FEWEST or len(set(xs)) < 2 or len(set(ys)) < 2:
+        return None
+    from scipy import stats  # half a second that other commands do without
+
+    with warnings.catch_warnings():  # a column that is constant but for its last bits; what comes out is looked at
+        warnings.simplefilter("ignore")
+        if kind == "kendall":
+            tau = stats.kendalltau(xs, ys, variant="b")
+            value, p = float(tau.statistic), float(tau.pvalue)
+        elif kind == "pearson":
+            # Scaled to 1 first: the squares of figures beyond 1e154 would overflow.
+            r = stats.pearsonr(_scaled(xs), _scaled(ys))
+            value, p = float(r.statistic), float(r.pvalue)
+        else:
+            rho = stats.spearmanr(xs, ys)
+            value, p = float(rho.statistic), float(rho.pvalue)
+    if not math.isfinite(value):
+        return None
+    return max(-1.0, min(1.0, value)), p if math.isfinite(p) else 1.0
+
+
+def interval(kind: Kind, value: float, n: int) -> tuple[float, float] | None:
+    """Fisher's 95 % interval around a coefficient over n rows; None where there is none."""
+    spare = n - (4 if kind == "kendall" else 3)
+    if spare < 1 or abs(value) > _CERTAIN:
+        return None
+    scale = {"kendall": 0.437, "pearson": 1.0, "spearman": 1 + value * value / 2}[kind]
+    half = Z * math.sqrt(scale / spare)
+    return math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half)
+
+
+def pairs(columns: Sequence[str], *, every: bool = False) -> list[tuple[str, str]]:
+    """The first column against each of the others, as in Table 7; or every column against every later one."""
+    firsts = columns if every else columns[:1]
+    return [(first, second) for index, first in enumerate(firsts) for second in columns[index + 1 :]]
+
+
+def _coefficient(kind: Kind, names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> Coefficient:
+    found = coefficient(kind, xs, ys)
+    if found is None:
+        return Coefficient(kind=kind, value=None)
+    value, p = found
+    low, high = interval(kind, value, len(xs)) or (None, None)
+    return Coefficient(kind=kind, value=value, p=p, low=low, high=high, leaning=_leaning(kind, names, xs, ys))
+
+
+def _leaning(kind: Kind, names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> Leaning | None:
+    """None where a row cannot be spared, or where there are too many rows to leave each out."""
+    if not FEWEST < len(xs) <= MOST:
+        return None
+    without: list[tuple[float, str]] = []
+    for index, name in enumerate(names):
+        found = coefficient(kind, [*xs[:index], *xs[index + 1 :]], [*ys[:index], *ys[index + 1 :]])
+        if found is not None:
+            without.append((found[0], name))
+    if not without:
+        return None
+    (low, low_without), (high, high_without) = min(without, key=_value), max(without, key=_value)
+    return Leaning(low=low, low_without=low_without, high=high, high_without=high_without)
+
+
+def _value(found: tuple[float, str]) -> float:
+    return found[0]
+
+
+def _scaled(values: Sequence[float]) -> list[float]:
+    largest = max(map(abs, values))
+    return [value / largest for value in values]

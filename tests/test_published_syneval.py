@@ -1,0 +1,183 @@
+"""SynEval's figures: as published, consistent with each other, and giving the paper's own statistics."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from benchmarks.published import figures
+from viva.analysis.correlation import correlate
+from viva.published import syneval
+
+__all__ = ["figures"]
+
+FEW_SHOT = {"mc_accuracy": (0.674, 0.810), "fitb_accuracy": (0.490, 0.534), "fitb_f1": (0.471, 0.548)}
+"""As computed from the paper's table; the paper prints Table 7 for zero-shot only."""
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as table:
+        return [{key: value.replace("\u2009", " ") for key, value in row.items()} for row in csv.DictReader(table)]
+
+
+def test_the_figures_are_the_published_ones(figures: Path) -> None:
+    given = {row["model"]: row for row in rows_of(figures / "syneval_main.csv")}
+    for shots in syneval.SHOTS:
+        mine = syneval.main(shots)
+        assert list(mine) == list(given)
+        for model, row in mine.items():
+            assert len(row) == 5
+            assert row == {name: float(given[model][f"{shots}_shot_{name}"]) for name in row}
+        points = {row.pop("model"): row for row in rows_of(figures / f"syneval_{shots}_shot_by_knowledge_point.csv")}
+        assert syneval.points(shots) == {
+            model: {name: float(value) for name, value in row.items()} for model, row in points.items()
+        }
+
+
+@pytest.mark.parametrize("shots", syneval.SHOTS)
+def test_the_overall_score_is_what_its_formula_gives(shots: syneval.Shots) -> None:
+    rows = syneval.main(shots)
+    assert len(rows) == 24
+    for model, row in rows.items():
+        assert syneval.overall(row) == pytest.approx(row["overall"], abs=0.01), model
+
+
+@pytest.mark.parametrize(
+    ("measure", "wrong"),
+    [("fitb_f1", lambda row: (row["tf_accuracy"] + row["mc_accuracy"] + row["fitb_f1"]) / 3),
+     ("fitb_accuracy", lambda row: (row["tf_accuracy"] + row["mc_accuracy"] + row["fitb_accuracy"]) / 3)],
+)  # fmt: skip
+def test_no_simpler_formula_would_do(measure: str, wrong: object) -> None:
+    assert callable(wrong)
+    row = syneval.main("zero")["GPT4"]
+    assert abs(wrong(row) - row["overall"]) > 1, measure
+
+
+def coefficients(shots: syneval.Shots, without: str = "") -> dict[str, tuple[float, float]]:
+    rows = {model: row for model, row in syneval.main(shots).items() if model != without}
+    columns = {name: [row[name] for row in rows.values()] for name in syneval.MEASURES}
+    found: dict[str, tuple[float, float]] = {}
+    for name in syneval.MEASURES[1:]:
+        pair = correlate(list(rows), columns, "tf_accuracy", name)
+        kendall, pearson = pair.of("kendall").value, pair.of("pearson").value
+        assert kendall is not None
+        assert pearson is not None
+        found[name] = (round(kendall, 3), round(pearson, 3))
+    return found
+
+
+def test_the_table_gives_table_7_to_three_decimals() -> None:
+    expected = {"mc_accuracy": (0.560, 0.798), "fitb_accuracy": (0.480, 0.698), "fitb_f1": (0.516, 0.671)}
+    assert coefficients("zero") == expected == syneval.TABLE_7
+    assert coefficients("few") == FEW_SHOT
+
+
+def test_only_with_the_baseline_among_the_rows() -> None:
+    without = coefficients("zero", without=syneval.BASELINE)
+    assert all(without[name] != syneval.TABLE_7[name] for name in without)
+    assert without["mc_accuracy"] == (0.552, 0.798)
+
+
+def test_table_1_adds_up() -> None:
+    counts = syneval.questions()
+    asked = {name: sum(row[name] for point, row in counts.items() if (point, name) != ("MVP", "TF"))
+             for name in ("TF", "MC", "FITB")}  # fmt: skip
+    assert asked == {"TF": 1065, "MC": 1075, "FITB": 1030}
+    assert sum(asked.values()) == 634 * 5, "five a stratum"
+    assert counts["MVP"]["TF"] == 440 == sum(counts[point]["TF"] for point in syneval.POOLED)
+
+
+def test_the_main_verb_phrases_truth_score_is_pooled_over_questions_not_averaged() -> None:
+    counts = {point: row["TF"] for point, row in syneval.questions().items()}
+    means = {"GS": 100.0, "SC": 100.0, "DO": 0.0, "IO": 0.0}
+    assert syneval.pooled(means, counts) == pytest.approx(100 * 260 / 440)
+    assert syneval.pooled({"IO": 37.0}, counts) == pytest.approx(37.0)
+
+
+@pytest.mark.parametrize("shots", syneval.SHOTS)
+def test_knowledge_points_weighted_by_their_questions_give_the_main_table(shots: syneval.Shots) -> None:
+    """Only nearly: Tables 8 and 9 give OA, whose three formats have weights of their own (see the next test)."""
+    points = {model: row for model, row in syneval.points(shots).items() if model != syneval.AVERAGE}
+    assert len(points) == 23
+    weights = _weights()
+    assert sum(weights.values()) == pytest.approx(1)
+    distances: list[float] = []
+    for model, row in points.items():
+        weighted = sum(weights[point] * row[point] for point in weights)
+        plain = sum(row.values()) / len(row)
+        overall = syneval.main(shots)[model]["overall"]
+        assert weighted == pytest.approx(overall, abs=0.5), model
+        distances.append(abs(plain - overall) - abs(weighted - overall))
+    assert sum(distances) / len(distances) > 0.3, "the weights matter: a plain mean is further off"
+
+
+def _weights() -> dict[str, float]:
+    """A point's share of each format, averaged over the formats as OA averages them."""
+    counts = {point: dict(row) for point, row in syneval.questions().items()}
+    counts["MVP"]["TF"] = 0  # they are the others' questions
+    totals = {name: sum(row[name] for row in counts.values()) for name in ("TF", "MC", "FITB")}
+    return {point: sum(row[name] / totals[name] for name in totals) / 3 for point, row in counts.items()}
+
+
+@pytest.mark.parametrize("shots", syneval.SHOTS)
+def test_the_formats_of_the_main_table_are_possible_by_knowledge_point(shots: syneval.Shots) -> None:
+    """There are scores by knowledge point and format that give both tables at once, MVP's TF being the pooled one.
+
+    Tables 10 to 13, which have them, are not among the published figures; a figure that were copied wrongly, or a
+    count, would leave no such scores.
+    """
+    for model, row in syneval.points(shots).items():
+        if model != syneval.AVERAGE:
+            assert _possible(row, syneval.main(shots)[model]), model
+    main = dict(syneval.main(shots)["GPT4"])
+    assert not _possible(syneval.points(shots)["GPT4"], {**main, "mc_accuracy": main["mc_accuracy"] - 25})
+
+
+def _possible(points: dict[str, float], main: dict[str, float]) -> bool:
+    """Whether some TF, MC, FITB by point, each in 0..100, have these OAs (± 0.01) and means (± 0.02): a linear program."""
+    from scipy.optimize import linprog
+
+    counts = syneval.questions()
+    names = [(point, form) for point in points for form in ("TF", "MC", "FITB") if (point, form) != ("MVP", "TF")]
+    at = {name: index for index, name in enumerate(names)}
+    above: list[list[float]] = []
+    limits: list[float] = []
+
+    def within(weights: dict[tuple[str, str], float], value: float, slack: float) -> None:
+        line = [weights.get(name, 0.0) for name in at]
+        above.extend([line, [-weight for weight in line]])
+        limits.extend([value + slack, slack - value])
+
+    pooled = {(point, "TF"): counts[point]["TF"] / 440 for point in syneval.POOLED}
+    for point, overall in points.items():
+        truth = pooled if point == "MVP" else {(point, "TF"): 1.0}
+        thirds = {**truth, (point, "MC"): 1.0, (point, "FITB"): 1.0}
+        within({name: weight / 3 for name, weight in thirds.items()}, overall, 0.01)
+    blanks = (main["fitb_accuracy"] + main["fitb_f1"]) / 2
+    for form, mean in (("TF", main["tf_accuracy"]), ("MC", main["mc_accuracy"]), ("FITB", blanks)):
+        mine = [name for name in at if name[1] == form]
+        total = sum(counts[point][form] for point, _ in mine)
+        within({(point, form): counts[point][form] / total for point, _ in mine}, mean, 0.02)
+    found = linprog([0.0] * len(at), A_ub=above, b_ub=limits, bounds=(0, 100))
+    return bool(found.status == 0)
+
+
+@pytest.mark.parametrize("shots", syneval.SHOTS)
+def test_the_average_row_has_the_unprinted_baseline_in_it(shots: syneval.Shots) -> None:
+    """24 times the average less the 23 printed rows is a row that scores as the baseline does."""
+    points = syneval.points(shots)
+    average = points.pop(syneval.AVERAGE)
+    weights = _weights()
+    left = {point: 24 * average[point] - sum(row[point] for row in points.values()) for point in weights}
+    assert all(20 < value < 35 for value in left.values())
+    baseline = syneval.main(shots)[syneval.BASELINE]["overall"]
+    assert sum(weights[point] * left[point] for point in weights) == pytest.approx(baseline, abs=0.5)
+
+
+def test_sizes_are_of_models_in_the_table() -> None:
+    sizes = syneval.sizes()
+    assert len(sizes) == 13
+    assert set(sizes) <= set(syneval.main("zero"))
+    assert (sizes["Falcon 40B"], sizes["Llama 65B"]) == (41.30, 65.29)
