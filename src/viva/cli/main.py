@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("viva.cli.listing", "List benchmarks: formats, languages, counts, licences."),
     "toolchains": ("viva.cli.toolchains", "Say which programming languages the sandbox can run here."),
     "fetch": ("viva.cli.fetch", "Download a benchmark's published files."),
+    "build": ("viva.cli.build", "Make an examination of your own data: SynEval's from a treebank."),
 }
 
 
