@@ -136,7 +136,7 @@ def test_the_formats_of_the_main_table_are_possible_by_knowledge_point(shots: sy
 
 
 def _possible(points: dict[str, float], main: dict[str, float]) -> bool:
-    """Whether some TF, MC, FITB by point, each in 0..100, have these OAs (± 0.01) and means (± 0.02): a linear program."""
+    """Whether some TF, MC, FITB by point, in 0..100, have these OAs (± 0.01) and means (± 0.02): a linear program."""
     from scipy.optimize import linprog
 
     counts = syneval.questions()

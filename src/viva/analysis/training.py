@@ -1,0 +1,96 @@
+"""A model's scores over its training: one point a checkpoint, one curve a format, as in SynEval's Figure 5.
+
+A curve is a column of the exam's own table of models (SynEval: TF, MC, FITB accuracy, FITB F1, OA), or the mean over
+the answers that share one value of a tag. Every mean is the one of the run's own tables, interval and bounds included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from msgspec import Struct
+
+from viva.analysis.breakdown import Breakdown, Cell
+from viva.analysis.correlation import coefficient
+from viva.types import Layout, Line
+
+Lines = dict[str, tuple[Line, ...]]
+"""Curve → the lines whose answers it averages."""
+
+
+class Point(Struct, frozen=True, kw_only=True):
+    """One checkpoint: what it is called, how far training was, and its scores by curve."""
+
+    checkpoint: str
+    at: float
+    """Training tokens (or steps, as the axis says); 0 is before training."""
+    cells: dict[str, Cell]
+
+
+class Curve(Struct, frozen=True, kw_only=True):
+    """A curve as a whole. Shares of 1; None where there is nothing to say."""
+
+    name: str
+    first: float | None
+    last: float | None
+    best: float | None
+    best_at: float | None
+    tau: float | None
+    """Kendall's tau-b of score against training: 1 where it never falls."""
+    p: float | None
+
+
+class Training(Struct, frozen=True, kw_only=True):
+    """All checkpoints on one exam, in the order of training."""
+
+    exam: str
+    axis: str
+    """What `Point.at` counts: "training tokens"."""
+    points: tuple[Point, ...]
+    curves: tuple[Curve, ...]
+
+
+def parts_of(scores: pl.DataFrame, tag: str) -> list[str]:
+    """The values that a tag has, in the order of their first answer; empty for a tag that nothing has."""
+    if f"tag:{tag}" not in scores.columns:
+        return []
+    return [str(value) for value in scores[f"tag:{tag}"].cast(pl.String).drop_nulls().unique(maintain_order=True)]
+
+
+def by_tag(scores: pl.DataFrame, tag: str, headline: Line) -> Lines:
+    """A curve for each value of a tag, and the headline's."""
+    lines: Lines = {value: (Line(value, where={tag: (value,)}),) for value in parts_of(scores, tag)}
+    name = headline.label if headline.label not in lines else f"{headline.label} (overall)"
+    return {**lines, name: (headline,)}
+
+
+def by_table(layout: Layout) -> Lines:
+    """A curve for each column of a table that has a row a model."""
+    (row,) = layout.rows
+    return {column.label: (row, column) for column in layout.columns}
+
+
+def measured(scores: pl.DataFrame, lines: Lines, attempts: str) -> dict[str, Cell]:
+    """One model's scores on one exam by curve. `attempts`: what several answers count as in the exam's headline."""
+    breakdown = Breakdown(scores, attempts)
+    return {name: breakdown.cell(*shared) for name, shared in lines.items()}
+
+
+def training(exam: str, axis: str, points: Sequence[Point]) -> Training:
+    """Sort checkpoints by training (equal ones as they came) and sum up their curves."""
+    ordered = sorted(points, key=lambda point: point.at)
+    names = dict.fromkeys(name for point in ordered for name in point.cells)
+    curves = tuple(_curve(name, ordered) for name in names)
+    return Training(exam=exam, axis=axis, points=tuple(ordered), curves=curves)
+
+
+def _curve(name: str, points: Sequence[Point]) -> Curve:
+    known = [
+        (point.at, mean) for point in points if name in point.cells and (mean := point.cells[name].mean) is not None
+    ]
+    if not known:
+        return Curve(name=name, first=None, last=None, best=None, best_at=None, tau=None, p=None)
+    best_at, best = max(known, key=lambda pair: pair[1])  # the earliest of equals
+    tau, p = coefficient("kendall", [at for at, _ in known], [mean for _, mean in known]) or (None, None)
+    return Curve(name=name, first=known[0][1], last=known[-1][1], best=best, best_at=best_at, tau=tau, p=p)

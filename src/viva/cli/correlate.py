@@ -1,0 +1,194 @@
+"""`viva correlate`: do models that are good at one thing have a good score in another?"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec import Struct
+
+from viva.cli.options import pick
+from viva.cli.reporting import check_writable, emit
+from viva.cli.scored import EXAM, scored
+from viva.cli.scoretable import QUESTION, SAMPLE, SCORE
+from viva.cli.widetable import WideTable, header_of, read_wide
+from viva.errors import DataError, VivaError
+from viva.reports.text import one_line
+
+if TYPE_CHECKING:
+    from viva.reports.correlation import Correlations
+
+PUBLISHED = ("syneval",)
+"""Benchmarks whose published table can be named in place of a file."""
+
+
+class Wanted(Struct, kw_only=True):
+    """What is to be told, and how."""
+
+    columns: tuple[str, ...] = ()
+    every: bool = False
+    without: tuple[str, ...] = ()
+    by: str | None = None
+    format: str = "terminal"
+    out: Path | None = None
+
+
+@click.command(name="correlate", short_help="How scores in formats or exams go together over models.")
+@click.argument("sources", nargs=-1, required=True, metavar="TABLE.csv|RUN...")
+@click.option(
+    "--columns", multiple=True, metavar="A,B,...", help="Which columns: the first against each of the others."
+)
+@click.option("--every", is_flag=True, help="Every column against every other.")
+@click.option("--without", multiple=True, metavar="ROW", help="Leave this row out; repeatable.")
+@click.option(
+    "--by",
+    metavar="TABLE|TAG",
+    help="Of runs and item scores: a column for each column of this table of models, or value of this tag; "
+    f"`{EXAM}`: the headline of each exam.  [default: the exam's first such table; format]",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
+    default="terminal",
+    show_default=True,
+    help="How the tables are printed.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Write the tables to a file instead.")
+def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
+    """Kendall's, Pearson's and Spearman's coefficients between columns of figures, with intervals, p-values, and how
+    far they lean on single rows.
+
+    A source is a CSV table (a row a model, a column a measure), run folders or tables of item scores (a row a model,
+    a column a format, or whatever --by says), or `syneval`: the paper's own table, so that its Table 7 comes out.
+
+    \b
+    viva correlate syneval
+    viva correlate leaderboard.csv --columns humaneval,score
+    viva correlate runs/a runs/b --columns TF,MC,FITB
+    """
+    wanted = pick(Wanted, given)
+    check_writable(wanted.out)
+    tables = _published(sources[0]) if sources[0] in PUBLISHED and len(sources) == 1 else [_table(sources, wanted)]
+    found = [_correlated(title, table, wanted) for title, table in tables]
+    emit(_printed(found, wanted), wanted.out)
+    return 0
+
+
+def _published(name: str) -> list[tuple[str, WideTable]]:
+    """The paper's main table, zero- and few-shot."""
+    from viva.published.syneval import MEASURES, SHOTS, main
+
+    tables: list[tuple[str, WideTable]] = []
+    for shots in SHOTS:
+        rows = main(shots)
+        columns: dict[str, tuple[float | None, ...]] = {
+            measure: tuple(row[measure] for row in rows.values()) for measure in MEASURES
+        }
+        tables.append((f"{name}, published, {shots}-shot", WideTable(rows=tuple(rows), columns=columns, words={})))
+    return tables
+
+
+def _table(sources: Sequence[str], wanted: Wanted) -> tuple[str, WideTable]:
+    paths = [Path(source) for source in sources]
+    for path in paths:
+        if not path.exists():
+            known = ", ".join(PUBLISHED)
+            raise DataError(f"there is no table or run {path} (published tables that can be named: {known})")
+    if len(paths) == 1 and _is_wide(paths[0]):
+        return paths[0].name, read_wide(paths[0])
+    wide = next((path for path in paths if _is_wide(path)), None)
+    if wide is not None:
+        raise VivaError(f"{wide} is a table of a row a model: name it alone, or only runs and tables of item scores")
+    return "item scores", _of_items(paths, wanted)
+
+
+def _is_wide(path: Path) -> bool:
+    """A CSV that is no table of item scores: those have a question, a sample and a score a row."""
+    if path.is_dir() or not path.name.removesuffix(".gz").endswith(".csv"):
+        return False
+    header = header_of(path)
+    return not all(any(name in header for name in names) for names in (QUESTION, SAMPLE, SCORE))
+
+
+def _of_items(paths: Sequence[Path], wanted: Wanted) -> WideTable:
+    """Models by the columns of --by, from item scores. Of several exams, columns are called by exam and column."""
+    from viva.analysis.training import measured
+
+    figures: dict[str, dict[tuple[str, str], float | None]] = {}
+    origin: dict[tuple[str, str], Path] = {}
+    for one in scored(paths, wanted.by):
+        if earlier := origin.get((one.exam, one.model)):
+            raise DataError(
+                f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
+            )
+        origin[one.exam, one.model] = one.source
+        # The headline has the other columns in it: how it goes together with them is no finding.
+        lines = one.lines if wanted.by == EXAM else {
+            name: shared for name, shared in one.lines.items() if one.headline not in shared
+        }  # fmt: skip
+        cells = measured(one.scores, lines, one.headline.attempts)
+        row = figures.setdefault(one.model, {})
+        row.update({(one.exam, name): cell.mean for name, cell in cells.items()})
+    columns = list(dict.fromkeys(column for row in figures.values() for column in row))
+    several = len({exam for exam, _ in columns}) > 1
+    return WideTable(
+        rows=tuple(figures),
+        columns={
+            f"{exam} {name}" if several else name: tuple(row.get((exam, name)) for row in figures.values())
+            for exam, name in columns
+        },
+        words={},
+    )
+
+
+def _correlated(title: str, table: WideTable, wanted: Wanted) -> Correlations:
+    from viva.analysis.correlation import correlate, pairs
+    from viva.reports.correlation import Correlations
+
+    columns = _chosen(title, table, wanted)
+    unknown = [row for row in wanted.without if row not in table.rows]
+    if unknown:
+        raise VivaError(f"--without {unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}")
+    kept = [index for index, row in enumerate(table.rows) if row not in wanted.without]
+    rows = [table.rows[index] for index in kept]
+    figures = {name: [table.columns[name][index] for index in kept] for name in columns}
+    return Correlations(
+        title=title + (f", without {', '.join(wanted.without)}" if wanted.without else ""),
+        pairs=tuple(correlate(rows, figures, first, second) for first, second in pairs(columns, every=wanted.every)),
+    )
+
+
+def _chosen(title: str, table: WideTable, wanted: Wanted) -> list[str]:
+    """The columns asked for, else all that are figures. A name that holds a comma is taken whole where it fits."""
+    asked: list[str] = []
+    for given in wanted.columns:
+        asked += [given] if given in table.columns else [part.strip() for part in given.split(",") if part.strip()]
+    for name in asked:
+        if name in table.words:
+            raise DataError(f"{title}: column {name!r} is no column of figures ({table.words[name]})")
+        if name not in table.columns:
+            raise VivaError(f"--columns {name!r}: {title} has no such column; it has: {_listed(table.columns)}")
+    columns = list(dict.fromkeys(asked)) or list(table.columns)
+    if len(columns) < 2:
+        raise VivaError(f"{title}: a correlation takes two columns of figures; here is {_listed(columns) or 'none'}")
+    return columns
+
+
+def _printed(found: Sequence[Correlations], wanted: Wanted) -> str:
+    from viva.reports import correlation as report
+
+    notes = report.notes_on(found)
+    if wanted.format != "terminal":
+        return report.FORMATS[wanted.format](found, notes)
+    terminal = wanted.out is None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal else None
+    return report.as_terminal(found, notes, width=width, colour=terminal)
+
+
+def _listed(names: Sequence[str] | Any) -> str:
+    found = [repr(one_line(str(name), 60)) for name in names]
+    return ", ".join(found[:20]) + (" …" if len(found) > 20 else "")

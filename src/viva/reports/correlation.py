@@ -1,0 +1,127 @@
+"""How columns go together, as tables and as data."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
+from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.result import Grid
+from viva.reports.text import harmless
+
+NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
+LEGEND = (
+    "[…]: Fisher's 95 % interval; p: two-sided, against no association. Both take the rows as drawn independently, "
+    "which models of one family are not. Without one row: the lowest and the highest that it gives to leave one out."
+)
+_WORDS = {*WORDS, "and", "lowest without", "highest without"}
+
+
+class Correlations(Struct, frozen=True, kw_only=True):
+    """The pairs of one table."""
+
+    title: str
+    pairs: tuple[Pair, ...]
+
+
+def correlation_grids(found: Correlations) -> list[Grid]:
+    """The coefficients with intervals and p, then what single rows make of them."""
+    header = ["", "and", "n"]
+    for kind in KINDS:
+        header += [NAMES[kind], "p"]
+    rows = tuple(
+        (pair.first, pair.second, f"{pair.n:,}", *(text for kind in KINDS for text in _texts(pair.of(kind))))
+        for pair in found.pairs
+    )
+    grids = [Grid(f"Correlation · {found.title}", tuple(header), rows)]
+    leaning = tuple(
+        (pair.first, pair.second, NAMES[one.kind], *_leaning(one.leaning))
+        for pair in found.pairs
+        for one in pair.coefficients
+        if one.leaning is not None
+    )
+    if leaning:
+        names = ("", "and", "coefficient", "lowest", "lowest without", "highest", "highest without")
+        grids.append(Grid(f"Without one row · {found.title}", names, leaning))
+    return grids
+
+
+def notes_on(found: Sequence[Correlations]) -> list[str]:
+    """Rows that were left out, and coefficients that there are none of."""
+    notes: list[str] = []
+    for one in found:
+        for pair in one.pairs:
+            where = f"{pair.first} and {pair.second} ({one.title})"
+            if pair.left_out:
+                notes.append(f"{where}: {pair.left_out:,} rows lack one of the two and are left out.")
+            if pair.of("kendall").value is None:
+                notes.append(f"{where}: no coefficient; it takes three rows, and figures that differ, in each column.")
+    return notes
+
+
+def _texts(one: Coefficient) -> tuple[str, str]:
+    if one.value is None:
+        return "–", "–"
+    between = "" if one.low is None else f" [{one.low:.2f}, {one.high:.2f}]"
+    return f"{one.value:.3f}{between}", p_text(one.p)
+
+
+def p_text(p: float | None) -> str:
+    """`0.031`, `< 0.001`, and a dash for none."""
+    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _leaning(one: Leaning) -> tuple[str, str, str, str]:
+    return f"{one.low:.3f}", one.low_without, f"{one.high:.3f}", one.high_without
+
+
+def as_terminal(
+    found: Sequence[Correlations], notes: Sequence[str], *, width: int | None = None, colour: bool = False
+) -> str:
+    """Tables for a terminal."""
+    grids = [grid for one in found for grid in correlation_grids(one)]
+    return grids_terminal(grids, [LEGEND, *notes], width=width, colour=colour, words=_WORDS | {"coefficient"})
+
+
+def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[..., str]:
+    def render(found: Sequence[Correlations], notes: Sequence[str]) -> str:
+        return form([grid for one in found for grid in correlation_grids(one)], [LEGEND, *notes])
+
+    return render
+
+
+def as_csv(found: Sequence[Correlations], notes: Sequence[str]) -> str:
+    """A row a pair and coefficient, unrounded."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    leaning = ("lowest", "lowest_without", "highest", "highest_without")
+    table.writerow(["table", "first", "second", "n", "left_out", "kind", "value", "p", "low", "high", *leaning])
+    for one in found:
+        for pair in one.pairs:
+            where = [harmless(one.title), harmless(pair.first), harmless(pair.second), pair.n, pair.left_out]
+            for each in pair.coefficients:
+                lean = each.leaning
+                last = ["", "", "", ""] if lean is None else [
+                    lean.low, harmless(lean.low_without), lean.high, harmless(lean.high_without),
+                ]  # fmt: skip
+                table.writerow([*where, each.kind, each.value, each.p, each.low, each.high, *last])
+    return out.getvalue()
+
+
+def as_json(found: Sequence[Correlations], notes: Sequence[str]) -> str:
+    """Everything, as plain data."""
+    content = {"tables": list(found), "notes": list(notes)}
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+FORMATS: dict[str, Callable[..., str]] = {
+    "json": as_json,
+    "csv": as_csv,
+    "markdown": _tables(grids_markdown),
+    "latex": _tables(grids_latex),
+}

@@ -1,0 +1,143 @@
+"""Scores over training: a table of checkpoints, curves as characters, as data, and as SVG."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Collection, Sequence
+
+import msgspec
+
+from viva.analysis.training import Curve, Training
+from viva.reports.chart import Dot, Series, short_number, sparkline, svg_chart, text_chart
+from viva.reports.correlation import p_text
+from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.result import UNSURE, Grid, cell_text, percent
+from viva.reports.text import harmless
+
+_WORDS = {*WORDS, "checkpoint", "curve", "over training"}
+
+
+def training_grids(found: Training) -> list[Grid]:
+    """A row a checkpoint, then a row a curve."""
+    unit = found.axis.removeprefix("training ")
+    checkpoints = Grid(
+        f"Checkpoints · {found.exam}",
+        ("checkpoint", unit, "n", *(curve.name for curve in found.curves)),
+        tuple(
+            (
+                point.checkpoint,
+                short_number(point.at),
+                f"{max((cell.n for cell in point.cells.values()), default=0):,}",
+                *(cell_text(point.cells[c.name]) if c.name in point.cells else "–" for c in found.curves),
+            )
+            for point in found.points
+        ),
+    )
+    means = [cell.mean for point in found.points for cell in point.cells.values() if cell.mean is not None]
+    low, high = (min(means), max(means)) if means else (0.0, 1.0)
+    header = ("curve", "over training", "first", "last", "change", "best", "best at", "Kendall's tau", "p")
+    curves = Grid(
+        f"Over training · {found.exam}",
+        header,
+        tuple(_curve_row(curve, found, low, high) for curve in found.curves),
+    )
+    return [checkpoints, curves]
+
+
+def _curve_row(curve: Curve, found: Training, low: float, high: float) -> tuple[str, ...]:
+    values = [point.cells[curve.name].mean if curve.name in point.cells else None for point in found.points]
+    change = None if curve.last is None or curve.first is None else curve.last - curve.first
+    return (
+        curve.name,
+        sparkline(values, low, high),
+        percent(curve.first),
+        percent(curve.last),
+        "–" if change is None else f"{100 * change:+.2f}",
+        percent(curve.best),
+        "–" if curve.best_at is None else short_number(curve.best_at),
+        "–" if curve.tau is None else f"{curve.tau:.3f}",
+        p_text(curve.p),
+    )
+
+
+def legend(found: Training) -> list[str]:
+    """How to read it, and what it leaves out."""
+    lines = ["Per cent with 95 % intervals over questions, as in the run's own tables. "
+             f"Kendall's tau is the score's with {found.axis}."]  # fmt: skip
+    for point in found.points:
+        partial = [name for name, cell in point.cells.items() if not cell.complete]
+        if partial:
+            lines.append(
+                f"{UNSURE} {point.checkpoint} on {found.exam}: some answers are missing or not graded "
+                f"({', '.join(partial[:4])}{', …' if len(partial) > 4 else ''}); its means leave them out."
+            )
+    if any(point.at == 0 for point in found.points) and any(point.at > 0 for point in found.points):
+        lines.append(f"A logarithmic axis has no 0: the checkpoint at 0 {found.axis} is in the tables only.")
+    return lines
+
+
+def series(found: Training) -> list[Series]:
+    """The curves as a chart takes them."""
+    curves: list[Series] = []
+    for curve in found.curves:
+        cells = [(point.at, point.cells[curve.name]) for point in found.points if curve.name in point.cells]
+        dots = tuple(Dot(at, cell.mean, cell.low, cell.high) for at, cell in cells if cell.mean is not None)
+        curves.append(Series(curve.name, dots))
+    return curves
+
+
+def as_terminal(
+    found: Sequence[Training], notes: Sequence[str], *, width: int | None = None, colour: bool = False
+) -> str:
+    """Tables and charts, exam after exam."""
+    text = ""
+    for one in found:
+        text += grids_terminal(training_grids(one), [], width=width, colour=colour, words=_WORDS)
+        chart = text_chart(series(one), one.axis)
+        text += f"\n{chart}\n" if chart else "\n"
+    closing = list(dict.fromkeys(line for one in found for line in legend(one)))
+    return text + grids_terminal([], [*closing, *notes], width=width, colour=colour).lstrip("\n")
+
+
+def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Training], Sequence[str]], str]:
+    def render(found: Sequence[Training], notes: Sequence[str]) -> str:
+        closing = list(dict.fromkeys(line for one in found for line in legend(one)))
+        return form([grid for one in found for grid in training_grids(one)], [*closing, *notes])
+
+    return render
+
+
+def as_csv(found: Sequence[Training], notes: Collection[str]) -> str:
+    """A row a checkpoint and curve: shares of 1."""
+    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "unanswered")
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["exam", "checkpoint", "axis", "at", "curve", *measures])
+    for one in found:
+        for point in one.points:
+            for name, cell in point.cells.items():
+                where = [harmless(one.exam), harmless(point.checkpoint), one.axis, f"{point.at:.12g}", harmless(name)]
+                table.writerow([*where, *(getattr(cell, measure) for measure in measures)])
+    return out.getvalue()
+
+
+def as_json(found: Sequence[Training], notes: Sequence[str]) -> str:
+    """Everything, as plain data."""
+    content = {"exams": list(found), "notes": list(notes)}
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+def as_svg(found: Sequence[Training], notes: Sequence[str]) -> str:
+    """The chart of the only exam."""
+    (one,) = found
+    return svg_chart(series(one), f"Score over training · {one.exam}", one.axis)
+
+
+FORMATS: dict[str, Callable[[Sequence[Training], Sequence[str]], str]] = {
+    "json": as_json,
+    "csv": as_csv,
+    "markdown": _tables(grids_markdown),
+    "latex": _tables(grids_latex),
+    "svg": as_svg,
+}

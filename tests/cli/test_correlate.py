@@ -1,0 +1,205 @@
+"""`viva correlate`: the published table, anybody's table, runs, and tables that nobody can use."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.published import figures
+from cli.collected import answers, write_jsonl, wrong
+from cli.told import told
+from servers.fixtures import QUIET, Viva
+from viva.cli.correlate import correlate_command
+from viva.errors import VivaError
+
+__all__ = ["figures"]
+
+TABLE = "model,a,b,c,note\nm1,1,1,5,x\nm2,2,3,4,x\nm3,3,2,,x\nm4,4,4,2,x\n"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def correlate(*arguments: object) -> str:
+    return told(correlate_command, *arguments)
+
+
+def values(*arguments: object) -> dict[tuple[str, str, str], Any]:
+    """(first, second, kind) → coefficient, over all tables."""
+    content = json.loads(correlate(*arguments, "--format", "json"))
+    return {
+        (pair["first"], pair["second"], one["kind"]): one["value"]
+        for table in content["tables"]
+        for pair in table["pairs"]
+        for one in pair["coefficients"]
+    }
+
+
+def written(content: str | bytes, name: str = "t.csv") -> Path:
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return Path(name)
+
+
+def test_the_papers_table_7_in_one_command() -> None:
+    zero, few = correlate("syneval").split("Correlation · syneval, published, few-shot")
+    for line, expected in (
+        ("mc_accuracy ", ("0.560", "0.798")),
+        ("fitb_accuracy ", ("0.480", "0.698")),
+        ("fitb_f1 ", ("0.516", "0.671")),
+    ):
+        (row,) = (row for row in zero.splitlines() if f" {line}" in row and "│ 24 │" in row)
+        cells = [cell.strip() for cell in row.strip("│").split("│")]
+        assert (cells[3][:5], cells[5][:5]) == expected
+    assert "0.674" in few
+    assert "Fisher" in few
+
+
+def test_the_published_file_itself_gives_it_too(figures: Path) -> None:
+    columns = "zero_shot_tf_accuracy,zero_shot_mc_accuracy,zero_shot_fitb_accuracy,zero_shot_fitb_f1"
+    found = values(figures / "syneval_main.csv", "--columns", columns)
+    assert [
+        f"{found['zero_shot_tf_accuracy', f'zero_shot_{name}', kind]:.3f}"
+        for kind in ("kendall", "pearson")
+        for name in ("mc_accuracy", "fitb_accuracy", "fitb_f1")
+    ] == ["0.560", "0.480", "0.516", "0.798", "0.698", "0.671"]
+    without = values(figures / "syneval_main.csv", "--columns", columns, "--without", "Random")
+    assert f"{without['zero_shot_tf_accuracy', 'zero_shot_mc_accuracy', 'kendall']:.3f}" == "0.552"
+
+
+def test_anybodys_table_by_hand() -> None:
+    found = values(written(TABLE))
+    assert {pair[:2] for pair in found} == {("a", "b"), ("a", "c")}, "the first against each; words are no figures"
+    assert found["a", "b", "kendall"] == pytest.approx(4 / 6)
+    assert found["a", "c", "kendall"] == pytest.approx(-1), "m3 has no c"
+    assert "a and c (t.csv): 1 rows lack one of the two" in correlate("t.csv")
+    assert ("b", "c", "pearson") in values("t.csv", "--every")
+    assert set(values("t.csv", "--columns", "c", "--columns", "b")) == {
+        ("c", "b", kind) for kind in ("kendall", "pearson", "spearman")
+    }
+
+
+def test_other_forms_of_the_table_are_the_same() -> None:
+    expected = values(written(TABLE))
+    assert (
+        values(written(gzip.compress(b"\xef\xbb\xbf" + TABLE.replace("\n", "\r\n").encode()), "t.csv.gz")) == expected
+    )
+    swapped = "\n".join(
+        ",".join([row[1], row[0], *row[2:]]) for row in (line.split(",") for line in TABLE.splitlines())
+    )
+    assert values(written(swapped, "s.csv")) == expected, "the column `model` names the rows wherever it stands"
+    assert values(written(TABLE.replace("model", "name"), "n.csv")) == expected, "else the first one does"
+    quoted = written('m,"x, y",z\na,1,2\nb,2,3\nc,3,1\n', "q.csv")
+    assert ("x, y", "z", "kendall") in values(quoted, "--columns", "x, y", "--columns", "z")
+
+
+def test_every_format_says_the_same() -> None:
+    written(TABLE)
+    rows = list(csv.DictReader(io.StringIO(correlate("t.csv", "--format", "csv"))))
+    assert {(row["first"], row["second"], row["kind"]): float(row["value"]) for row in rows} == pytest.approx(
+        values("t.csv")
+    )
+    for form in ("markdown", "latex", "terminal"):
+        assert "0.667" in correlate("t.csv", "--format", form)
+    correlate("t.csv", "--out", "o.txt")
+    assert Path("o.txt").read_text(encoding="utf-8") == correlate("t.csv")
+
+
+def test_models_of_runs_by_format_and_by_exam(viva: Viva) -> None:
+    names = ("random", "first", "last", "longest")
+    models = [part for name in names for part in ("--model", f"baseline/{name}")]
+    for run, benchmark in (("one", "csbench"), ("two", "cmmlu")):
+        ended = viva("run", benchmark, *models, "--run", run, *QUIET)
+        assert ended.code == 0, ended.err
+    one, two = viva.folder / "one", viva.folder / "two"
+    found = values(one, "--columns", "Multiple-choice,Assertion")
+    means = {
+        (name, form): [row["value"] for row in viva.scores("one")
+                       if row["model"] == f"baseline/{name}" and row["tags"]["format"] == form]
+        for name in names for form in ("Multiple-choice", "Assertion")
+    }  # fmt: skip
+    xs, ys = (
+        [sum(means[name, form]) / len(means[name, form]) for name in names] for form in ("Multiple-choice", "Assertion")
+    )
+    from scipy import stats
+
+    assert found["Multiple-choice", "Assertion", "pearson"] == pytest.approx(stats.pearsonr(xs, ys).statistic)
+    headlines = correlate(one, two, "--by", "exam")
+    assert "csbench-en Overall" in headlines
+    assert "cmmlu-zh Average" in headlines
+    assert correlate(viva.folder, "--by", "exam") == headlines, "a folder of runs is all of them"
+    with pytest.raises(VivaError, match=r"'format'.*it has: subject, "):
+        correlate(two)
+    with pytest.raises(VivaError, match=r"took csbench-en both in .*one and in .*one"):
+        correlate(one, one)
+
+
+def test_tables_of_item_scores_are_summed_up_first() -> None:
+    rows = [
+        f"{model},{form}{number},0,{int(number < right)},{form}"
+        for model, tf, mc in (("m1", 1, 1), ("m2", 2, 2), ("m3", 3, 4))
+        for form, right in (("TF", tf), ("MC", mc))
+        for number in range(4)
+    ]
+    written("model,case,sample,score,format\n" + "\n".join(rows) + "\n")
+    assert values("t.csv")["TF", "MC", "kendall"] == 1
+    with pytest.raises(VivaError, match="here is 'mean'"):
+        correlate("t.csv", "--by", "exam")
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "said"),
+    [
+        ("", (), "line 1: needs a column of names and two of figures; it has 0 columns"),
+        ("m,a\nx,1\n", (), "it has 2 columns"),
+        ("m,a,b\n", (), "holds no rows below its header"),
+        ("m,a,b\nx,1\n", (), "line 2: 2 columns, where the header names 3"),
+        ("m,a,a\nx,1,2\n", (), "column 'a' is there twice"),
+        ("m,a,b\nx,1,2\nx,3,4\n", (), "line 3: 'x' is there twice, first in line 2"),
+        ("m,a,b\nx,1,two\n", (), "two columns of figures; here is 'a'"),
+        ("m,a,b\nx,1,two\n", ("--columns", "a,b"), "'b' is no column of figures (line 2: 'two')"),
+        ("m,a,b\nx,1,nan\n", ("--columns", "a,b"), "(line 2: 'nan')"),
+        ("m,a,b\nx,1,1_0\n", ("--columns", "a,b"), "(line 2: '1_0')"),
+        (TABLE, ("--columns", "a,d"), "--columns 'd': t.csv has no such column; it has: 'a', 'b', 'c'"),
+        (TABLE, ("--columns", "a"), "two columns of figures; here is 'a'"),
+        (TABLE, ("--without", "m9"), "--without 'm9': t.csv has no such row; it has: 'm1'"),
+        ('m,a,b\n"x,1,2\n', (), "is no CSV"),
+        (b"m,a,b\n\xff\xfe,1,2\n", (), "cannot read the table"),
+        (TABLE, ("t.csv",), "name it alone"),
+        (TABLE, ("nowhere",), "there is no table or run nowhere"),
+        (TABLE, ("--out", "no/where.csv"), "--out"),
+    ],
+)
+def test_what_cannot_be_used_is_said(content: str | bytes, arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(VivaError) as problem:
+        correlate(written(content), *arguments)
+    assert said in str(problem.value)
+
+
+def test_constant_columns_have_no_coefficient_and_no_traceback() -> None:
+    text = correlate(written("m,a,b\nx,1,5\ny,2,5\nz,3,5\n"))
+    assert "no coefficient; it takes three rows" in text
+    assert all(value is None for value in values("t.csv").values())
+
+
+def test_names_cannot_drive_a_terminal_or_a_spreadsheet() -> None:
+    written('m,a,"=b\x1b[31m"\n"=x\x1b[2J",1,2\ny,2,1\nz,3,3\nw,4,4\n')
+    for form in ("terminal", "markdown", "latex", "csv"):
+        correlate("t.csv", "--format", form)  # `told` looks
+    assert "'=b" in correlate("t.csv", "--format", "csv")
+
+
+def test_answers_of_files_are_models_among_others(viva: Viva) -> None:
+    write_jsonl(viva.folder / "gold.jsonl", answers("csbench", "en"))
+    write_jsonl(viva.folder / "wrong.jsonl", answers("csbench", "en", wrong))
+    models = ("--model", "replay/gold.jsonl", "--model", "replay/wrong.jsonl", "--model", "baseline/random")
+    assert viva("run", "csbench", "--only", "comprehension", *models, "--run", "run", *QUIET).code == 0
+    found = values(viva.folder / "run")
+    assert found["Multiple-choice", "Assertion", "kendall"] == 1

@@ -1,0 +1,313 @@
+"""`viva training` and its file of checkpoints: real runs in the order of training, and every wrong file said."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cli.collected import answers, gold, write_jsonl, wrong
+from cli.told import told
+from servers.fixtures import QUIET, LocalServer, Viva
+from viva.cli.checkpoints import amount, model_names, read_checkpoints
+from viva.cli.training import training_command
+from viva.errors import DataError, VivaError
+from viva.types import Question
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def training(*arguments: object) -> str:
+    return told(training_command, *arguments)
+
+
+def curves(*arguments: object) -> dict[str, list[tuple[float, float | None]]]:
+    """Curve → (tokens, mean) of the only exam."""
+    (exam,) = json.loads(training(*arguments, "--format", "json"))["exams"]
+    names = [curve["name"] for curve in exam["curves"]]
+    return {name: [(p["at"], p["cells"][name]["mean"]) for p in exam["points"]] for name in names}
+
+
+def written(content: str, name: str = "c.csv") -> Path:
+    Path(name).write_text(content, encoding="utf-8")
+    return Path(name)
+
+
+def learning(share: float) -> Callable[[Question], str]:
+    """Replies as of a model that has learnt the first questions of each format."""
+    seen: dict[str, int] = {}
+
+    def reply(question: Question) -> str:
+        form = question.tags["format"]
+        seen[form] = seen.get(form, 0) + 1
+        return gold(question) if seen[form] <= share * 16 else wrong(question)
+
+    return reply
+
+
+# Real runs
+
+
+def test_checkpoints_of_one_run_in_the_order_of_training(viva: Viva) -> None:
+    models: list[str] = []
+    for name, share in (("late", 1.0), ("early", 0.25), ("middle", 0.5)):
+        write_jsonl(viva.folder / f"{name}.jsonl", answers("csbench", "en", learning(share)))
+        models += ["--model", f"replay/{name}.jsonl"]
+    ended = viva("run", "csbench", "--only", "comprehension", *models, "--run", "run", "--format", "json", *QUIET)
+    assert ended.code == 0, ended.err
+    run = viva.folder / "run"
+    checkpoints = written(
+        "model,revision,tokens\nreplay/late.jsonl,step300,300B\nreplay/early.jsonl,step2,2.1B\n"
+        "replay/middle.jsonl,step20,2e10\n"
+    )
+    found = curves(run, "--checkpoints", checkpoints)
+    assert list(found) == ["Multiple-choice", "Assertion", "Overall"]
+    assert found["Assertion"] == [(2.1e9, 0.25), (2e10, 0.5), (3e11, 1.0)]
+    # The same figures and intervals as the run's own report.
+    reported = {result["model"]: result["overall"] for result in ended.report["results"]}
+    (exam,) = json.loads(training(run, "--checkpoints", checkpoints, "--format", "json"))["exams"]
+    mine = {point["checkpoint"]: point["cells"]["Overall"] for point in exam["points"]}
+    assert mine == {
+        "step2": reported["replay/early.jsonl"],
+        "step20": reported["replay/middle.jsonl"],
+        "step300": reported["replay/late.jsonl"],
+    }
+    text = training(run, "--checkpoints", checkpoints)
+    assert text.index("step2 ") < text.index("step20 ") < text.index("step300 ")
+    # From 10 % (early, multiple-choice) to 100 %: 25, 50 and 100 are blocks 1, 3 and the last of eight.
+    assert "▂▄█" in text
+    assert "training tokens, log scale" in text
+    assert "│ Assertion       │" in text.replace("┃", "│")
+
+    training(run, "--checkpoints", checkpoints, "--out", "figure.svg")
+    svg = ET.parse("figure.svg").getroot()
+    assert len(svg.findall("{http://www.w3.org/2000/svg}polyline")) == 3
+    training(run, "--checkpoints", checkpoints, "--out", "figure.csv")
+    rows = list(csv.DictReader(io.StringIO(Path("figure.csv").read_text(encoding="utf-8"))))
+    assert len(rows) == 9
+    assert {row["axis"] for row in rows} == {"training tokens"}
+    for form in ("markdown", "latex"):
+        assert "step300" in training(run, "--checkpoints", checkpoints, "--format", form)
+
+
+def test_one_server_that_served_one_checkpoint_after_the_other(viva: Viva, server: LocalServer) -> None:
+    for run, text in (("runs/a", "A"), ("runs/b", "B")):
+        server.control(texts=[f"Answer: {text}"])
+        assert viva.examine(server, "--limit", 24, run=run).code == 0
+    checkpoints = written("run,tokens\nb,1k\na,10\n")
+    found = curves(viva.folder / "runs", "--checkpoints", checkpoints, "--by", "subject")
+    assert [at for at, _ in found["Average"]] == [10, 1000]
+    full = written(f"run,tokens\n{viva.folder / 'runs' / 'b'},1k\n{viva.folder / 'runs' / 'a'}/,10\n", "full.csv")
+    assert curves(viva.folder / "runs", "--checkpoints", full, "--by", "subject") == found
+    with pytest.raises(VivaError, match=r"line 2 is openai/m of both .*a and .*b"):
+        curves(viva.folder / "runs", "--checkpoints", written("model,tokens\nm,5\n"), "--by", "subject")
+
+
+def test_a_server_for_each_checkpoint(viva: Viva, serve: Callable[..., LocalServer]) -> None:
+    servers = [serve(texts=[f"Answer: {letter}"]) for letter in "AB"]
+    models = [part for one in servers for part in ("--model", f"openai/m@{one.url}")]
+    assert viva("run", "cmmlu", "--limit", 24, *models, "--run", "run", *QUIET).code == 0
+    rows = "".join(f"m,{one.url}/,{tokens}\n" for one, tokens in zip(servers, ("2M", "1M"), strict=True))
+    checkpoints = written(f"model,base_url,tokens\n{rows}")
+    assert model_names(read_checkpoints(checkpoints)) == models[1::2]
+    found = curves(viva.folder / "run", "--checkpoints", checkpoints, "--by", "subject")
+    assert [at for at, _ in found["Average"]] == [1e6, 2e6]
+    with pytest.raises(VivaError, match="lines 2 and 3: both are openai/m@http"):
+        curves(viva.folder / "run", "--checkpoints", written("model,tokens\nm,1\nopenai/m,2\n"), "--by", "subject")
+
+
+def test_what_has_no_row_or_no_scores_is_named(viva: Viva) -> None:
+    models = ("--model", "baseline/first", "--model", "baseline/last")
+    assert viva("run", "csbench", *models, "--run", "run", *QUIET).code == 0
+    run = viva.folder / "run"
+    checkpoints = written("model,tokens\nbaseline/first,0\nbaseline/longest,5\n")
+    text = training(run, "--checkpoints", checkpoints)
+    assert "Left out, since c.csv has no row for them: baseline/last of " in text
+    assert "no scores of baseline/longest (1 of 2)" in text
+    assert "† baseline/first on csbench-en: some answers are missing or not graded" in text
+    with pytest.raises(VivaError, match=r"d\.csv has no row for what the runs hold: baseline/first of "):
+        training(run, "--checkpoints", written("model,tokens\nother,5\n", "d.csv"))
+    with pytest.raises(VivaError, match="how far was baseline/first trained"):
+        training(run, "--checkpoints", written("model,tokens\nbaseline/first,\n", "d.csv"))
+    with pytest.raises(VivaError, match=r"--by 'nonsense'.*it has: domain, "):
+        training(run, "--checkpoints", checkpoints, "--by", "nonsense")
+    with pytest.raises(VivaError, match="--over 'nonsense'"):
+        training(run, "--checkpoints", checkpoints, "--over", "nonsense")
+    over = curves(run, "--checkpoints", checkpoints, "--over", "format")
+    parts = [over[name][0][1] for name in ("Multiple-choice", "Assertion")]
+    assert over["mean"][0][1] == pytest.approx(sum(part for part in parts if part is not None) / 2)
+
+
+def test_a_run_that_is_damaged_or_not_graded(viva: Viva) -> None:
+    assert viva("run", "csbench", "--model", "baseline/first", "--run", "run", *QUIET).code == 0
+    run, checkpoints = viva.folder / "run", written("model,tokens\nbaseline/first,1\n")
+    scores = run / "scores.jsonl"
+    whole = scores.read_bytes()
+    for content, said in (
+        (whole[:-20], "line 76 is damaged"),
+        (b"", "lacks some of the 1 models; `viva score"),
+        (whole.replace(b'"csbench-en"', b'"other"'), "is damaged; `viva score"),
+        (None, "is not graded yet"),
+    ):
+        scores.unlink() if content is None else scores.write_bytes(content)
+        with pytest.raises(VivaError) as problem:
+            training(run, "--checkpoints", checkpoints)
+        assert said in str(problem.value)
+    (run.parent / "nothing").mkdir()
+    with pytest.raises(VivaError, match="is no run folder and holds none"):
+        training(run.parent / "nothing", "--checkpoints", checkpoints)
+
+
+def test_an_svg_is_of_one_exam(viva: Viva) -> None:
+    ended = viva("run", "csbench", "--language", "en,zh", "--model", "baseline/first", "--run", "run", *QUIET)
+    assert ended.code == 0
+    checkpoints = written("model,steps\nbaseline/first,1\n")
+    assert "Checkpoints · csbench-zh" in training(viva.folder / "run", "--checkpoints", checkpoints)
+    with pytest.raises(VivaError, match="an SVG file shows one exam, and here are csbench-en, csbench-zh"):
+        training(viva.folder / "run", "--checkpoints", checkpoints, "--out", "x.svg")
+    assert not Path("x.svg").exists()
+
+
+# Tables made by hand
+
+
+def test_a_table_of_item_scores_by_hand() -> None:
+    rows = [
+        f"{model},{form}{number},0,{score},{form}"
+        for model, scores in (("s1", {"TF": (0, 1), "FITB": (0.5, 0)}), ("s2", {"TF": (1, 1), "FITB": (0.5, "")}))
+        for form, given in scores.items()
+        for number, score in enumerate(given)
+    ]
+    table = written("model,case,sample,score,format\n" + "\n".join(rows) + "\n", "t.csv")
+    checkpoints = written("model,steps\nopenai/s1,1\nother,1000\n")
+    with pytest.raises(VivaError, match="no row for what the runs hold"):
+        curves(table, "--checkpoints", checkpoints)
+    checkpoints = written("model,steps\ns1,1\ns2,1000\n")
+    found = curves(table, "--checkpoints", checkpoints)
+    assert found == {
+        "TF": [(1, 0.5), (1000, 1.0)],
+        "FITB": [(1, 0.25), (1000, 0.5)],
+        "mean": [(1, 0.375), (1000, pytest.approx(2.5 / 3))],
+    }
+    over = curves(table, "--checkpoints", checkpoints, "--over", "format")
+    assert over["mean"] == [(1, pytest.approx(0.375)), (1000, pytest.approx(0.75))]
+    assert "training steps" in training(table, "--checkpoints", checkpoints)
+
+
+# The file of checkpoints
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0), ("7", 7), ("300B", 3e11), ("2.1b", 2.1e9), ("1.4 T", 1.4e12), ("20k", 20000), ("5M", 5e6),
+        ("1e9", 1e9), ("1.5e+3", 1500), ("5.", 5), ("1e3k", 1e6), (" 12 ", 12),
+    ],
+)  # fmt: skip
+def test_amounts(text: str, value: float) -> None:
+    assert amount(text) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "-1", "B", "1,000", "1_000", "1 000", "nan", "inf", "1e999", "300 billion", "3x", "٣", "1e", "0x10", ".5"],
+)
+def test_what_is_no_amount(text: str) -> None:
+    assert amount(text) is None
+
+
+@given(st.text(max_size=12))
+def test_any_text_is_an_amount_or_none(text: str) -> None:
+    found = amount(text)
+    assert found is None or 0 <= found < float("inf")
+
+
+def test_how_models_are_named() -> None:
+    rows = read_checkpoints(written(
+        "model,base_url,tokens\nm,,1\norg/m,http://h:1/v1/,2\nanthropic/x,,3\nopenai/m,http://h:2/v1,\n"
+        "m@http://h:3/v1,,5\n\nreplay/a/b.jsonl,,6\n"
+    ))  # fmt: skip
+    assert model_names(rows) == [
+        "openai/m",
+        "openai/org/m@http://h:1/v1",
+        "anthropic/x",
+        "openai/m@http://h:2/v1",
+        "openai/m@http://h:3/v1",
+        "replay/a/b.jsonl",
+    ]
+    assert [row.at for row in rows.rows] == [1, 2, 3, None, 5, 6]
+    run = Path("runs/x")
+    assert rows.rows[5].is_of(run, "replay/b.jsonl"), "runs call a file by its last name"
+    assert rows.rows[0].is_of(run, "openai/m@http://anywhere/v1")
+    assert not rows.rows[3].is_of(run, "openai/m"), "an address that is given is meant"
+    assert not rows.rows[1].is_of(run, "openai/m@http://h:1/v1")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "line 1: no column `model` or `run`; it has: nothing"),
+        ("name,tokens\nm,1\n", "it has: 'name', 'tokens'"),
+        ("model,tokens,colour\nm,1,red\n", "unknown column 'colour'; there are: model, base_url, run"),
+        ("model,tokens,tokens\nm,1,1\n", "column 'tokens' is there twice"),
+        ("model,tokens\n", "names no checkpoint"),
+        ("model,tokens\nm\n", "line 2: 1 columns, where the header names 2"),
+        ("model,tokens\n,1\n", "line 2: neither a model nor a run"),
+        ("model,tokens\nm,many\n", "line 2: tokens 'many' is no number from 0 on; write 300000000000, 3e11 or 300B"),
+        ("model,steps\nm,-1\n", "line 2: steps '-1' is no number"),
+        ("model,base_url,tokens\nm,h:1/v1,1\n", "line 2: base_url 'h:1/v1' is no address"),
+        ("model,base_url,tokens\nm@http://a/v1,http://b/v1,1\n", "an address of its own, 'm@http://a/v1', beside"),
+        ('model,tokens\n"m,1\n', "is no CSV"),
+    ],
+)
+def test_a_wrong_file_of_checkpoints_is_said(content: str, said: str) -> None:
+    with pytest.raises(DataError) as problem:
+        read_checkpoints(written(content))
+    assert said in str(problem.value)
+
+
+def test_files_that_are_none() -> None:
+    Path("bytes.csv").write_bytes(b"model,tokens\n\xff,1\n")
+    for name, said in (
+        ("nowhere.csv", "there is no file of checkpoints"),
+        ("bytes.csv", "cannot read"),
+        (".", "cannot"),
+    ):
+        with pytest.raises(DataError, match=said):
+            read_checkpoints(Path(name))
+    written("model\nm\n")
+    with pytest.raises(VivaError, match="no column `tokens`"):
+        training("run", "--checkpoints", "c.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("model,tokens\nm,1\nopenai/m,2\n", "lines 2 and 3: both are openai/m; serve each checkpoint under a name"),
+        ("run,tokens\nr,1\n", "line 2: no model to ask"),
+    ],
+)
+def test_who_cannot_be_asked(content: str, said: str) -> None:
+    with pytest.raises(DataError) as problem:
+        model_names(read_checkpoints(written(content)))
+    assert said in str(problem.value)
+
+
+def test_names_from_files_cannot_drive_a_terminal(viva: Viva) -> None:
+    assert viva("run", "csbench", "--model", "baseline/first", "--run", "run", *QUIET).code == 0
+    checkpoints = written('model,revision,tokens\nbaseline/first,"=1\x1b[2J\u202e",1\n')
+    arguments: tuple[Any, ...] = (viva.folder / "run", "--checkpoints", checkpoints)
+    for form in ("terminal", "csv", "markdown", "latex", "svg"):
+        training(*arguments, "--format", form)  # `told` looks
+    assert "'=1" in training(*arguments, "--format", "csv")

@@ -1,0 +1,19 @@
+"""A command in this process: what it prints, or the error that it raises."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import click
+
+from cli.collected import dangerous
+
+
+def told(command: click.Command, *arguments: object) -> str:
+    """What the command prints. Errors come out as they are raised: viva.cli.main turns them into sentences."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert command.main(list(map(str, arguments)), standalone_mode=False) == 0
+    assert not dangerous(out.getvalue())
+    return out.getvalue()
