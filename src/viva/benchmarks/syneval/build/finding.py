@@ -40,3 +40,18 @@ class Existence:
     tags: tuple[str, ...]
     nodes: tuple[Node, ...]
     rule: str
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Unpaired:
+    """A slot to be paired with a phrase that it is not coordinated with (CO)."""
+
+    knowledge_point: KnowledgePoint
+    slot_kind: SlotKind
+    slot: str
+    category: str
+    tags: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    rule: str
+    conjuncts: tuple[str, ...]
+    conjunct_nodes: tuple[Node, ...]

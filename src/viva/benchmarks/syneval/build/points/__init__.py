@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterator
 
 from viva.benchmarks.syneval.build.finding import Finding
 from viva.benchmarks.syneval.build.points import (
+    adjective_modifier,
+    adverbial_modifier,
+    coordinated_phrase,
     direct_object,
     indirect_object,
     main_verb_phrase,
+    prepositional_phrase_attachment,
     subject_complement,
     surface_subject,
 )
@@ -20,4 +24,8 @@ POINTS: tuple[Callable[[Sentence], Iterator[Finding]], ...] = (
     direct_object.find,
     indirect_object.find,
     main_verb_phrase.find,
+    adjective_modifier.find,
+    adverbial_modifier.find,
+    coordinated_phrase.find,
+    prepositional_phrase_attachment.find,
 )

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.benchmarks.syneval.build.arguments import Argument, Role, arguments, has_conjunction, has_noun_complement
+from viva.benchmarks.syneval.build.arguments import Argument, Role, arguments, has_noun_complement
 from viva.benchmarks.syneval.build.finding import Finding
 from viva.benchmarks.syneval.build.sentence import Sentence
-from viva.benchmarks.syneval.build.tree import Node
 from viva.benchmarks.syneval.build.verbs import verb_paths
 from viva.benchmarks.syneval.items import SlotKind
 
@@ -26,6 +25,7 @@ _SLOTS: dict[Role, SlotKind] = {
     "direct_object": "direct_object",
     "indirect_object": "indirect_object",
 }
+_UNCLEAR = frozenset(("empty", "coordinated_subordinate_clause"))
 
 
 def find(sentence: Sentence) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def find(sentence: Sentence) -> Iterator[Finding]:
 
 def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
     node = argument.node
-    if argument.category == "empty" or _has_comma(node) or not node.text or has_noun_complement(sentence, node):
+    if argument.category in _UNCLEAR or argument.cut or not node.text or has_noun_complement(sentence, node):
         return False
     if argument.role == "subject":
         if not argument.verb.voice or len(verb_paths(argument.verb.top)) != 1:
@@ -67,8 +67,3 @@ def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
         return False
     text = argument.answer.text.lower()
     return text not in whole.replace(text, "", 1)
-
-
-def _has_comma(node: Node) -> bool:
-    """Whether the slot would be a phrase with an afterthought: a noun phrase or clause with a comma, not coordinated."""
-    return node.tag in ("NP", "SBAR") and any(child.tag == "," for child in node.children) and not has_conjunction(node)

@@ -1,0 +1,84 @@
+"""ADJ, the modifier of a noun phrase that follows it: a prepositional phrase, a relative clause, a participle.
+
+    roughly 80 %     → of the units outstanding
+    THREE COMPUTERS  → THAT CHANGED the face of personal computing
+    the house        → built by John
+
+The slot is the inner noun phrase; it must occur once in the sentence, without comma and conjunction. A blank is asked
+for only where the noun phrase has one modifier. arXiv 2311.08287, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viva.benchmarks.syneval.build.finding import Existence, Finding
+from viva.benchmarks.syneval.build.modifiers import NounHost, noun_hosts
+from viva.benchmarks.syneval.build.sentence import Sentence
+from viva.benchmarks.syneval.build.tree import Node
+
+
+def find(sentence: Sentence) -> Iterator[Finding]:
+    """One finding a modifier."""
+    for host in noun_hosts(sentence):
+        if not is_plain(host.head) or sentence.noun_counts[host.head.text] > 1:
+            continue
+        blank = len(host.modifiers) + host.others == 1
+        for modifier in host.modifiers:
+            if modifier.category:
+                yield Finding(
+                    knowledge_point="ADJ",
+                    slot_kind="noun_phrase",
+                    slot=host.head.text,
+                    answer=modifier.text,
+                    category=modifier.category,
+                    tags=(
+                        f"subtype:{subtype(sentence, host)}",
+                        modifier.category,
+                        f"adjective_modifier:{modifier.category}",
+                    ),
+                    nodes=(host.head, modifier.node),
+                    rule=modifier.node.tag,
+                    answer_node=modifier.node,
+                    blank=blank,
+                )
+
+
+def find_existence(sentence: Sentence) -> Iterator[Existence]:
+    """Noun phrases that have a modifier, and noun phrases that clearly have none (pronouns included)."""
+    for host in noun_hosts(sentence):
+        if is_plain(host.head) and sentence.noun_counts[host.head.text] == 1:
+            first = next((modifier for modifier in host.modifiers if modifier.category), None)
+            if first is not None:
+                yield _existence(sentence, host.head, True, (host.head, first.node))
+    for node in sentence.tree.nodes:
+        if node.tag != "NP" or (node.parent is not None and node.parent.tag == "NP"):
+            continue
+        if any(child.tag in ("NP", "S", "SBAR") for child in node.children):
+            continue
+        if sentence.category(node) == "existential_there":
+            continue
+        if is_plain(node) and sentence.noun_counts[node.text] == 1:
+            yield _existence(sentence, node, False, (node,))
+
+
+def _existence(sentence: Sentence, node: Node, exists: bool, nodes: tuple[Node, ...]) -> Existence:
+    return Existence(
+        knowledge_point="ADJ",
+        slot_kind="noun_phrase",
+        slot=node.text,
+        exists=exists,
+        tags=(f"subtype:{sentence.category(node).partition('(')[0]}", "existent" if exists else "not-existent"),
+        nodes=nodes,
+        rule="existence",
+    )
+
+
+def is_plain(node: Node) -> bool:
+    """Whether a noun phrase holds neither a comma nor a conjunction of its own."""
+    return bool(node.text) and not any(child.tag in (",", "CC", "CONJP") for child in node.children)
+
+
+def subtype(sentence: Sentence, host: NounHost) -> str:
+    """The category of a host's inner noun phrase, as tags name it."""
+    return sentence.category(host.head).partition("(")[0]
