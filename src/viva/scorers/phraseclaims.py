@@ -1,0 +1,167 @@
+"""Where a reply states the phrase that it was asked for: "The direct object of “will join” is “the board”."
+
+Each sentence of the masked reply (`phrasemask.py`) gives at most one claim. A sentence that names several phrases in
+the same breath claims none of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from viva.scorers.phrasemarks import LONGEST, clean, squeeze
+from viva.scorers.phrasemask import Masked, Q, S, pattern
+
+_DENIED = re.compile(r"(?:\bnot|n't|\brather than|\binstead of|\bunlike|\bexcept)\s(?:\w+\s){0,3}$", re.IGNORECASE)
+_ROLE_OF = r"<ROLE>\s(?:of|for|to|in|with|governed by)\s<CALLED><P>[^\x02\x04\n]{0,60}?<LINK><CALLED><P>"
+_IS_ROLE = (
+    r"<P>\s?,?\s?<serves>\s(?!not\b)(?:the|an?|its)\s[^\x02\x04\n]{0,40}?<ROLE>\s[^\x02\x04\n]{0,40}?"
+    r"\b(?:of|for|to|in|with)\s<CALLED><P>"
+)
+_STATED = (
+    r"<LINK><CALLED>(<Q>)",
+    r"(<Q>)\s?,?\s?<serves>\s(?!not\b)(?:the|an?|its|what|attached|modified|coordinated)\b",
+)
+_UNQUOTED = (
+    r"(?:(?:the|its|an?)\s)?<ROLE>\s(?:of|for|to|in|that|which|whose)\s<CALLED>(<S>)[\"']?\s<LINK><TERMED>",
+    r"(?:(?:the|its|an?)\s)?<ROLE>\s(?:of|for|to|in|that|which|whose)\s([^\n\x02]{1,120}?)\s<LINK><TERMED>",
+    r"(?:(?:the|its|an?)\s)?<ROLE>()\s{0,2}<LINK><TERMED>",
+    r"()(?:it|this|that|they|these)(?:'s\b|\s(?:is|was|are|were|would be|must be|should be)\b)()\s<TERMED>",
+    r"()(<S>)(?:\s<tie>\s|\s{0,2}(?:[-=]>|:)\s{0,2})<TERMED>",
+)
+"""A role ("" where none is named), the phrase that it is a role of, and behind the match what is claimed."""
+_UNQUOTED_BEFORE = r"([^\n\x02\x04]{1,300}?)\s(?:<serves>\s(?:the|an?|its)\s<ROLE>|<tie>\s(?:the\s)?<S>())"
+_SHOWN_BEFORE = r"<S>\s<serves>\s(?:the|an?|its)\s<ROLE>\s(?:of|for|to|in)\s<TERMED>"
+
+
+class Claim(Struct, frozen=True):
+    """One statement, in the sentence that begins at `at`. `span` is its phrase, None where it names several.
+
+    `weak` claims are no statements: a sentence has just one phrase in quotes, or several.
+    """
+
+    span: tuple[int, int] | None
+    at: int
+    rule: str
+    role: str = ""
+    final: bool = False
+    weak: bool = False
+
+
+def claims(masked: Masked) -> list[Claim]:
+    """All statements, in order."""
+    found = []
+    for start, end in masked.sentences():
+        claim = _labelled(masked, start, end) or _in_quotes(masked, start, end) or _unquoted(masked, start, end)
+        if claim:
+            found.append(claim)
+    return found
+
+
+def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str, role: str = "") -> Claim:
+    final = pattern(r"<EDGE>{0,4}<final>\b").match(masked.masked, at) is not None
+    return Claim(span, at, rule, " ".join(role.lower().split()), final)
+
+
+def _labelled(masked: Masked, start: int, end: int) -> Claim | None:
+    """ "Answer: the board", "the answer is “the board”"; behind an empty label, the next line."""
+    text = masked.masked
+    if alone := pattern(r"<EDGE>{0,8}<answer>[ *_:]{0,8}").fullmatch(text, start, end):
+        at = alone.end()
+    else:
+        rule = r"(?<![\w\x03])<answer>(?:\s(?:to|for)\s[^\n.:]{1,80}?)?\s{0,3}<LINK>|^[\s*_#>]{0,4}A:\s"
+        labels = list(pattern(rule).finditer(text, start, end))
+        if not labels or text.startswith("not ", labels[-1].end()):
+            return None
+        at = labels[-1].end()
+    end = masked.line_end(at)
+    if not text[at:end].strip(" *_:"):
+        at = len(text) - len(text[end:].lstrip(" \n*_>#"))
+        end = masked.line_end(at)
+    if at >= end:
+        return None
+    inner = _in_quotes(masked, at, end) or _unquoted(masked, at, end)
+    if inner and not inner.weak:
+        return Claim(inner.span, start, inner.rule, inner.role, final=True)
+    return Claim(masked.whole(at, end), start, "behind “answer”", final=True)
+
+
+def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
+    text = masked.masked
+    if text.find(Q, start, end) < 0:
+        return None
+    if claim := _role_of(masked, start, end):
+        return claim
+    named = _named(masked, start, end)
+    distinct = {squeeze(clean(masked.text[slice(*masked.inside(at))])) for at in named}
+    found = pattern("<ROLE>").search(text, start, end)
+    role = found[1] if found else ""
+    if len(distinct) == 1 and (text.find(S, start, end) >= 0 or _says_so(masked, start, end)):
+        return _claim(masked, masked.inside(named[0]), start, "the one phrase named", role)
+    for rule in _STATED:
+        for match in pattern(rule).finditer(text, start, end):
+            if match.start(1) in named:
+                several = masked.goes_on(match.end(1), end)
+                span = None if several else masked.inside(match.start(1))
+                return _claim(masked, span, start, "stated in quotes", role)
+    if not named:
+        return None
+    if len(distinct) == 1:
+        return Claim(masked.inside(named[0]), start, "the only quoted phrase", weak=True)
+    return Claim(None, start, "several phrases", weak=True)
+
+
+def _role_of(masked: Masked, start: int, end: int) -> Claim | None:
+    """ "The direct object of P is P", "P is the direct object of P"; of several the one about the role asked for."""
+    found: list[Claim] = []
+    for rule, (role, of, it) in ((_ROLE_OF, (1, 2, 3)), (_IS_ROLE, (2, 3, 1))):
+        for match in pattern(rule).finditer(masked.masked, start, end):
+            shown = [masked.masked[match.start(group)] == S for group in (of, it)]
+            if all(shown):
+                continue
+            turned = shown[1] or (masked.asked.inverse and not shown[0])
+            group = of if turned else it
+            span = None if masked.goes_on(match.end(group), end) else masked.inside(match.start(group))
+            name = "" if turned else match[role]
+            found.append(_claim(masked, span, start, "the role of one phrase is another", name))
+    fitting = [claim for claim in found if masked.asked.fits(claim.role)]
+    return next(iter(fitting or found), None)
+
+
+def _named(masked: Masked, start: int, end: int) -> list[int]:
+    """Where phrases are named, without those that are only turned down."""
+    found = [match.start() for match in pattern("<Q>").finditer(masked.masked, start, end)]
+    return [at for at in found if not _DENIED.search(masked.masked, max(start, at - 40), at)]
+
+
+def _says_so(masked: Masked, start: int, end: int) -> bool:
+    stated = r"<LINK><CALLED><Q>|<Q>\s?,?\s?<serves>\s(?:the|an?|its|what)\b|<ROLE>|<tie>\s<CALLED><Q>"
+    return pattern(stated).search(masked.masked, start, end) is not None
+
+
+def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
+    """The same without quotes; what stands in the sentence as it is is not taken for a statement."""
+    text, asked = masked.text, masked.asked
+    if end - start > 2 * LONGEST or asked.stands(text[start:end]):
+        return None
+    opening = (
+        r"<EDGE>{0,6}(?:\d\.\s)?(?:(?:<final>|<opener>|in (?:the|this) (?:above |given )?sentence)\b[,!.:]?\s?){0,2}"
+    )
+    begun = pattern(opening).match(masked.wholly, start, end)
+    at, line = (begun.end() if begun else start), masked.line_end(start)
+    for rule in _UNQUOTED:
+        match = pattern(rule).match(masked.wholly, at, end)
+        if match is None or text.startswith("not ", match.end()):
+            continue
+        span = masked.whole(match.end(), line)
+        if span and asked.shows(text[slice(*span)]):
+            span = match.span(2) if match[2] and match[2][0] != S else None
+        if span:
+            return _claim(masked, span, start, "stated without quotes", match[1])
+    if shown := pattern(_SHOWN_BEFORE).match(masked.wholly, at, end):
+        return _claim(masked, masked.whole(shown.end(), line), start, "stated without quotes")
+    before = pattern(_UNQUOTED_BEFORE).match(masked.wholly, at, end)
+    if before and not asked.shows(before[1]):
+        return _claim(masked, before.span(1), start, "stated without quotes", before[2] or "")
+    return None

@@ -1,0 +1,128 @@
+"""Quotes, emphasis and other dressing of a phrase in a reply: where it stands, and what is left without it."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+LONGEST = 600
+"""Characters that a quoted phrase may have; the longest phrase of the Penn Treebank's sample that is asked for has 340."""
+
+
+class Quoted(Struct, frozen=True):
+    """A quoted or emphasised phrase: `start` to `end` with its marks, `left` to `right` without."""
+
+    start: int
+    end: int
+    left: int
+    right: int
+    quotes: bool
+    """Quotation marks rather than bold, italics or backticks."""
+
+
+_INSIDE = rf"{{1,{LONGEST}}}"
+_QUOTES = re.compile(
+    rf"“[^“”\n]{_INSIDE}”|„[^„“”\n]{_INSIDE}[“”]|«[^«»\n]{_INSIDE}»|‹[^‹›\n]{_INSIDE}›|「[^「」\n]{_INSIDE}」|『[^『』\n]{_INSIDE}』"
+    rf"|\\?\"(?=[^\s\"])[^\"\n]{_INSIDE}\"|”[^“”\n]{_INSIDE}”|``[^`'\n]{_INSIDE}''"
+    rf"|(?<![\w'’])[‘‚](?=[^\s])[^‘“”\"\n]{_INSIDE}?[’‘](?!\w)|(?<![\w'])'(?=[^\s'])[^“”\"\n]{_INSIDE}?(?<=\S)'(?!\w)"
+    rf"|\*\*\*?(?=[^\s*])[^*\"“”«»‘\n]{_INSIDE}\*\*\*?|(?<![\w_])__?(?=[^\s_])[^_\"“”\n]{_INSIDE}__?(?![\w_])"
+    rf"|(?<![\w*])\*(?=[^\s*])[^*\"“”«»‘\n]{_INSIDE}(?<=\S)\*(?![\w*])|`[^`\"“”\n]{_INSIDE}`"
+    rf"|<(b|i|em|strong|u|mark|q|code)>[^<>\"“”\n]{_INSIDE}</\1>",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(r"\\\"|<\w+>|\*{1,3}|_{1,2}|``|['‘‚\"“”„«‹「『`]")
+_CLOSING = re.compile(r"(?:\\\"|</\w+>|\*{1,3}|_{1,2}|''|['’‘\"“”»›」』`])$")
+
+_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f\x7f]")
+_ENTITIES = {"&quot;": '"', "&amp;": "&", "&apos;": "'", "&#39;": "'", "&lt;": "<", "&gt;": ">", "&nbsp;": " "}
+_ENTITY = re.compile("|".join(map(re.escape, _ENTITIES)))
+_MARKUP = re.compile(
+    r"\*{2,}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|`+|(?<!\w)\*(?=\w)|(?<=[\w.,'\"])\*(?!\w)"
+    r"|\\(?:text|textbf|textit|emph|mathrm|boxed)\{|</?(?:b|i|em|strong|u|mark|q|code|span|p|br|answer)\s{0,2}/?>",
+    re.IGNORECASE,
+)
+_ESCAPED = re.compile(r"\\([$%&#_*\"'{}\[\]()])")
+_BULLET = re.compile(r"\s*(?:(?:[-•>·–]|#{1,6}|\*(?!\w)|\(?\d{1,2}[.)](?!\d))\s+)+")
+_EDGE = ' \t\r\n\x0b\x0c"“”„«»‹›「」『』'
+_STOPS = ".,;:!?。，"
+_TYPOGRAPHY = str.maketrans({"\u00a0": " ", "\u2009": " ", "\u202f": " ", "`": "'", "´": "'", "″": '"'})
+
+
+def quoted(text: str) -> list[Quoted]:
+    """The quoted and emphasised phrases, outermost and leftmost first; they do not overlap."""
+    found: list[Quoted] = []
+    for match in _QUOTES.finditer(text):
+        opening, closing = _OPENING.match(text, match.start()), _CLOSING.search(match.group())
+        if opening is None or closing is None:
+            continue
+        left, right = opening.end(), match.start() + closing.start()
+        if right > left and any(char.isalnum() or char in "$%" for char in text[left:right]):
+            found.append(Quoted(match.start(), match.end(), left, right, opening.group()[0] not in "*_`<"))
+    return found
+
+
+def clean(text: str) -> str:
+    """A phrase without its dressing: markup, quotes and stops around it, typography that treebanks do not have.
+
+    Words are never touched, an article or auxiliary neither: they are part of the answer.
+    """
+    text = _ENTITY.sub(lambda match: _ENTITIES[match.group()], _INVISIBLE.sub("", text))
+    text = _ESCAPED.sub(r"\1", _MARKUP.sub("", text)).translate(_TYPOGRAPHY)
+    text = re.sub(r"\s*(?:[—―]|(?<=\s)–(?=\s))\s*", " -- ", text).replace("…", "...").replace("–", "-")
+    text = re.sub("[’‘‛ʼ](?=\\w)|(?<=\\w)[’‛ʼ]", "'", text)
+    if bullet := _BULLET.match(text):
+        text = text[bullet.end() :]
+    return _without_edges(" ".join(text.split()))
+
+
+def _without_edges(text: str) -> str:
+    before = None
+    while text != before:
+        before = text
+        text = text.strip(_EDGE)
+        text = text.removeprefix("''")
+        if text[:1] in {"'", "‘", "‚"} and not re.match(
+            r"'(?:\d\ds|s|re|ve|ll|d|m|t|n|em|tis|twas)\b", text, re.IGNORECASE
+        ):
+            text = text[1:].rstrip("'’")
+        if text[-1:] in _STOPS and not text.endswith("..."):
+            text = text[:-1]
+        for opening, closing in ("()", "[]", "{}"):
+            if text.startswith(opening) and text.endswith(closing) and opening not in text[1:]:
+                text = text[1:-1]
+            elif text.endswith(closing) and opening not in text:
+                text = text[:-1]
+    return text
+
+
+def squeeze(text: str) -> str:
+    """Letters, digits, $ and % only, in lower case: two spellings of one phrase are the same."""
+    return "".join(char for char in text.casefold() if char.isalnum() or char in "$%")
+
+
+class Passage:
+    """A text to find phrases in, whatever their quotes, blanks and case."""
+
+    def __init__(self, text: str) -> None:
+        self.squeezed = squeeze(text)
+        self._edges = {0, len(self.squeezed)}
+        at = 0
+        for word in re.findall(r"\w+|[^\w\s]", text):
+            self._edges.add(at)
+            at += len(squeeze(word))
+            self._edges.add(at)
+
+    def holds(self, phrase: str) -> bool:
+        """Whether the phrase is in it, whole words only."""
+        wanted = squeeze(phrase)
+        at = self.squeezed.find(wanted) if wanted else -1
+        while at >= 0:
+            if at in self._edges and at + len(wanted) in self._edges:
+                return True
+            at = self.squeezed.find(wanted, at + 1)
+        return False
+
+    def is_whole(self, phrase: str) -> bool:
+        """Whether the phrase is all of it."""
+        return bool(self.squeezed) and squeeze(phrase) == self.squeezed
