@@ -18,6 +18,7 @@ from cli.collected import answers, gold, write_jsonl, wrong
 from cli.told import told
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.cli.checkpoints import amount, model_names, read_checkpoints
+from viva.cli.correlate import correlate_command
 from viva.cli.training import training_command
 from viva.errors import DataError, VivaError
 from viva.types import Question
@@ -311,3 +312,57 @@ def test_names_from_files_cannot_drive_a_terminal(viva: Viva) -> None:
     for form in ("terminal", "csv", "markdown", "latex", "svg"):
         training(*arguments, "--format", form)  # `told` looks
     assert "'=1" in training(*arguments, "--format", "csv")
+
+
+# An exam with a table of models
+
+
+def _set(folder: Path) -> Path:
+    """A SynEval set of two questions a format."""
+    common = {"knowledge_point": "GS", "sentence": "The dog barks.", "category": "noun_phrase", "file": "f", "tree": 0}
+    items = [
+        {"id": f"f-0-GS-{form}-{number}", "format": form, "question": "Which?", "answer": answer, **rest, **common}
+        for form, answer, rest in (
+            ("TF", "true", {}),
+            ("MC", "A", {"options": ["the dog", "barks", "a cat", "it"]}),
+            ("FITB", "the dog", {}),
+        )
+        for number in range(2)
+    ]
+    folder.mkdir()
+    write_jsonl(folder / "test.jsonl", items)
+    return folder
+
+
+def test_synevals_curves_are_its_table_by_format(viva: Viva) -> None:
+    data = _set(viva.folder / "set")
+    replies = {"TF": ("true", "false"), "MC": ("A", "A"), "FITB": ("the dog", "dog")}
+    rows = [
+        {"question": f"f-0-GS-{form}-{number}", "text": text}
+        for form, given in replies.items()
+        for number, text in enumerate(given)
+    ]
+    write_jsonl(viva.folder / "good.jsonl", rows)
+    write_jsonl(viva.folder / "none.jsonl", ({**row, "text": "no idea"} for row in rows))
+    write_jsonl(viva.folder / "part.jsonl", ({**row, "text": "dog"} for row in rows))
+    models = [part for name in ("good", "none", "part") for part in ("--model", f"replay/{name}.jsonl")]
+    ended = viva("run", "syneval", "--data", data, *models, "--run", "run", *QUIET)
+    assert ended.code == 0, ended.err
+    checkpoints = written("model,tokens\nreplay/good.jsonl,1B\nreplay/none.jsonl,1M\n")
+    found = curves(viva.folder / "run", "--checkpoints", checkpoints)
+    assert {name: points[-1][1] for name, points in found.items()} == {
+        "TF": 0.5,
+        "MC": 1.0,
+        "FITB accuracy": 0.5,
+        "FITB F1": pytest.approx((1 + 2 / 3) / 2),
+        "OA": pytest.approx((0.5 + 1 + (0.5 + 5 / 6) / 2) / 3),
+    }
+    assert all(points[0] == (1e6, 0) for points in found.values())
+    points = curves(viva.folder / "run", "--checkpoints", checkpoints, "--by", "oa")
+    assert {"GS", "MVP", "PPA", "All"} <= set(points)
+    assert points["GS"][-1] == pytest.approx(found["OA"][-1])
+    assert points["PPA"][-1] == (1e9, None)
+    table = json.loads(told(correlate_command, viva.folder / "run", "--format", "json"))["tables"][0]
+    assert [pair["second"] for pair in table["pairs"]] == ["MC", "FITB accuracy", "FITB F1"], (
+        "as in Table 7, without OA"
+    )
