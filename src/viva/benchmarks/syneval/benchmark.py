@@ -1,0 +1,228 @@
+"""SynEval: does a model understand the syntax of a sentence?
+
+Zhou et al., "How Well Do Large Language Models Understand Syntax? An Evaluation by Asking Natural Language Questions",
+arXiv 2311.08287. Nine knowledge points, three formats (true or false, multiple choice, fill in the blank), generated
+from a treebank. No set was published: `viva build syneval` makes one from any treebank in PTB brackets.
+
+    viva run syneval --model openai/gpt-4o                              the bundled set, zero-shot
+    viva run syneval --data DIR --shots 5 --model openai/gpt-4o         five exemplars, drawn anew by three seeds
+    viva run syneval --data DIR --form base --model openai/NAME --base-url http://127.0.0.1:8000/v1
+
+What the bundled set holds, and how Viva differs from the authors' scripts: README.md beside this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from viva.benchmarks.sets import fingerprint, read_bytes, spread
+from viva.benchmarks.syneval import grading, loading, prompting, tables
+from viva.benchmarks.syneval.items import FORMATS, Format, Item
+from viva.errors import DataError
+from viva.prompting import Templates, estimate_tokens, prompt_text, read_templates
+from viva.types import (
+    About,
+    Draws,
+    ExamSpec,
+    Execute,
+    Execution,
+    Generate,
+    Kind,
+    Layout,
+    Line,
+    Prompt,
+    Question,
+    Response,
+    Sampling,
+    Score,
+)
+
+HERE = Path(__file__).parent
+MAX_SHOTS = 5
+SEEDS = 3
+"""Runs that the paper averages where exemplars are shown; zero-shot, all would ask the same."""
+PAPER = Sampling(temperature=0.0, max_tokens=256)
+SHORT = 10
+"""New tokens for a truth value or a letter."""
+KINDS: dict[Format, Kind] = {"TF": "truth", "MC": "choice", "FITB": "span"}
+_LEGAL: dict[Format, tuple[str, ...]] = {"TF": ("True", "False"), "MC": tuple(loading.LETTERS)}
+
+
+class SynEvalExam:
+    """A set with its exemplars. The number of a sample is the number of the seed that its exemplars are drawn by."""
+
+    def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
+        self.spec = spec
+        self._texts = Templates(read_templates(HERE / "prompts.toml"), templates)
+        folder = loading.find_set(data)
+        contents = [read_bytes(folder / loading.TEST)]
+        listed = loading.read_test(folder / loading.TEST, contents[0])
+        self.defects = list(loading.alike(listed))
+        self._pools: loading.Pools = {}
+        if spec.shots:
+            contents.append(_exemplars(folder))
+            self._pools = loading.read_exemplars(folder / loading.EXEMPLARS, contents[1])
+            self.defects += prompting.too_few(listed, self._pools, spec.shots, same_sentence=spec.as_published)
+            self.defects += prompting.in_the_test(listed, self._pools)
+        self.fingerprint = fingerprint(contents)
+        self._listed = [listed[index] for index in spread(len(listed), spec.limit)]
+        self._items = {one.item.id: one.item for one in self._listed}
+        self.defects += tables.incomplete(self._items.values())
+        self._tags: dict[tuple[str, ...], dict[str, str]] = {}
+        self._dropped: dict[tuple[str, int], int] = {}
+
+    @property
+    def dropped_exemplars(self) -> int:
+        """How many exemplars did not fit, each prompt counted once however often it is rendered."""
+        return sum(self._dropped.values())
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """The templates in use."""
+        return self._texts.data
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def questions(self) -> Iterator[Question]:
+        """The questions in the order of the set; with a limit, evenly spread over it."""
+        for one in self._listed:
+            yield self._question(one.item, one.times)
+
+    def _question(self, item: Item, times: int) -> Question:
+        # Questions of one kind share one dictionary of tags: a set can hold very many.
+        tags = self._tags.setdefault((item.knowledge_point, item.format, item.category), tables.tags(item))
+        return Question(
+            id=item.id,
+            kind=KINDS[item.format],
+            text=f"{item.sentence}\n{item.question}",
+            language="en",
+            options=item.options,
+            answer=item.answer,
+            explanation=f"{item.file}, tree {item.tree}",
+            tags=tags,
+            weight=times,
+        )
+
+    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+        """The prompt of one question; exemplars that would not fit the context go, the longest first."""
+        item = self._items[question.id]
+        prompt = self._prompt(item, sample, sampling)
+        base = self.spec.form == "base"
+        return Generate(
+            question=question.id,
+            sample=sample,
+            prompt=prompt,
+            sampling=msgspec.structs.replace(
+                sampling, max_tokens=_longest_reply(item.format, sampling), stop=("\n",) if base else sampling.stop
+            ),
+            legal=_LEGAL.get(item.format) or prompting.Spans(item.sentence),
+            options=item.options,
+        )
+
+    def _prompt(self, item: Item, sample: int, sampling: Sampling) -> Prompt:
+        base = self.spec.form == "base"
+        pool = self._pools.get((item.knowledge_point, item.format), ())
+        seed = self.spec.seed + sample
+        shots = everything = prompting.draw(pool, item, self.spec.shots, seed, same_sentence=self.spec.as_published)
+        prompt = prompting.render(self._texts, item, shots, base=base)
+        room = (self.spec.context or 0) - (_longest_reply(item.format, sampling) or 0)
+        while shots and self.spec.context and estimate_tokens(prompt_text(prompt)) > room:
+            longest = max(shots, key=lambda shot: len(shot.sentence) + sum(map(len, shot.options)))
+            shots = [shot for shot in shots if shot is not longest]
+            prompt = prompting.render(self._texts, item, shots, base=base)
+        if len(shots) < len(everything):
+            self._dropped[item.id, sample] = len(everything) - len(shots)
+        return prompt
+
+    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
+        """None: every answer is graded by rule."""
+        return ()
+
+    def readable(self, question: Question, verdict: str) -> bool:
+        """No judge is asked."""
+        return True
+
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """Nothing is run: no answer is a program."""
+        return ()
+
+    def score(
+        self,
+        question: Question,
+        response: Response,
+        verdicts: Sequence[str],
+        executions: Sequence[Execution | None] = (),
+    ) -> Score:
+        """The truth value or letter against the gold one; a phrase by its words. Pure."""
+        if response.error:
+            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+        item, base = self._items[question.id], self.spec.form == "base"
+        if self.spec.as_published:
+            return grading.as_published(item, response, self._texts.text("lead") if base else "")
+        return grading.grade(item, response, base=base)
+
+    def layouts(self) -> tuple[Layout, ...]:
+        """The tables of the paper."""
+        present = dict.fromkeys(tables.tags(one.item)["category"] for one in self._listed)
+        return tables.layouts(list(present), self.spec.shots)
+
+    def headline(self) -> Line:
+        """The paper's overall score."""
+        return tables.OA
+
+
+def _longest_reply(form: Format, sampling: Sampling) -> int | None:
+    """The paper's limits are 256 and 10. A higher one is for models that think aloud first, whatever the format."""
+    asked = sampling.max_tokens
+    if form == "FITB" or asked is None or asked > (PAPER.max_tokens or 0):
+        return asked
+    return min(asked, SHORT)
+
+
+def _exemplars(folder: Path) -> bytes:
+    path = folder / loading.EXEMPLARS
+    if not path.exists():
+        raise DataError(
+            f"{folder} has no {loading.EXEMPLARS}: `viva build syneval` writes it beside {loading.TEST}; without it, "
+            "ask with --shots 0"
+        )
+    return read_bytes(path)
+
+
+class SynEval:
+    """The room's front door."""
+
+    about = About(
+        name="syneval",
+        title="SynEval",
+        paper="arXiv 2311.08287",
+        licence="that of the treebank; the bundled sample is Viva's own, Apache-2.0",
+        languages=("en",),
+        formats=FORMATS,
+        size="generated from any treebank: viva build syneval (the paper drew 3,170 from the Penn Treebank)",
+        version="1",
+        source="arXiv 2311.08287",
+        shots=MAX_SHOTS,
+        draws=Draws(sampling=PAPER),
+        few_shot=Draws(samples=SEEDS, sampling=PAPER),
+    )
+    sample = HERE / "sample"
+
+    def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> SynEvalExam:
+        """SynEval with these settings; the bundled sample when `data` is None."""
+        if spec.language != "en":
+            raise DataError(f"SynEval has no language {spec.language!r}; its questions are English")
+        if spec.shots > MAX_SHOTS:
+            raise DataError(f"SynEval shows at most {MAX_SHOTS} exemplars; --shots {spec.shots} is more")
+        if spec.chain_of_thought:
+            raise DataError("SynEval asks for the answer alone: leave --cot out")
+        if spec.only:
+            raise DataError(f"SynEval has no part called {spec.only!r}: leave --only out (no question needs a judge)")
+        return SynEvalExam(spec, data or self.sample, templates)
+
+
+BENCHMARK = SynEval()
