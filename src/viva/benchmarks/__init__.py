@@ -13,6 +13,7 @@ BENCHMARKS: dict[str, str] = {
     "csbench": "viva.benchmarks.csbench.benchmark",
     "cmmlu": "viva.benchmarks.cmmlu.benchmark",
     "infibench": "viva.benchmarks.infibench.benchmark",
+    "syneval": "viva.benchmarks.syneval.benchmark",
 }
 """Name → module that holds a `BENCHMARK`."""
 OWN = "questions"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from viva.benchmarks import BENCHMARKS
 from viva.benchmarks.sources import Source, cache_folder, intact, sources
 from viva.errors import DataError, StorageError, VivaError
 
@@ -18,7 +19,10 @@ from viva.errors import DataError, StorageError, VivaError
 def fetch_command(benchmark: str, to: Path | None, url: str | None) -> int:
     """Download BENCHMARK's published files, verify each by SHA-256, and use them from then on."""
     if benchmark not in sources():
-        raise VivaError(f"nothing to fetch for {benchmark!r}; there are: {', '.join(sources())}")
+        known = ", ".join(sources())
+        if benchmark in BENCHMARKS:
+            raise VivaError(f"no set of {benchmark} was published, `viva build {benchmark}` makes one; there are: {known}")
+        raise VivaError(f"nothing to fetch for {benchmark!r}; there are: {known}")
     source = sources()[benchmark]
     folder = to or cache_folder(benchmark)
     click.echo(f"{benchmark}: {len(source.files)} files, licence {source.licence}", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from viva.benchmarks import BENCHMARKS, find_benchmark
-from viva.benchmarks.sources import fetched_folder
+from viva.benchmarks.sources import fetched_folder, sources
 from viva.types import ExamSpec
 
 
@@ -35,9 +35,10 @@ def list_command(form: str) -> int:
         click.echo(f"  questions  {row['size']}")
         bundled = ", ".join(f"{count} {language}" for language, count in row["sample"].items())  # type: ignore[attr-defined]
         click.echo(f"  sample     {bundled} (bundled, Viva's own)")
-        click.echo(
-            f"  published  {row['fetched'] or 'not fetched: viva fetch ' + str(row['name']) + ', or --data DIR'}"
-        )
+        missing = f"not fetched: viva fetch {row['name']}, or --data DIR"
+        if row["name"] not in sources():
+            missing = f"no set was published: viva build {row['name']}, then --data DIR"
+        click.echo(f"  published  {row['fetched'] or missing}")
         click.echo(f"  licence    {row['licence']}")
         click.echo(f"  source     {row['source']}")
     return 0

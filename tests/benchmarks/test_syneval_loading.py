@@ -1,0 +1,271 @@
+"""SynEval sets: where they are found, what is refused with file and line, and what is asked once but counted twice."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.handmade import counted, opened
+from benchmarks.handmade_syneval import changed, exam, exemplars, one, rows, write
+from viva.benchmarks import find_benchmark
+from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
+from viva.benchmarks.syneval.loading import MAX_LINE, read_items
+from viva.errors import DataError, MissingDataError
+from viva.types import ExamSpec
+
+DEEP = b'{"id":' + b"[" * 200_000
+
+
+def refusal(folder: Path, *test: Any, **settings: Any) -> str:
+    with pytest.raises(DataError) as found:
+        exam(write(folder, [*rows()[:2], *test]), **settings)
+    return str(found.value)
+
+
+# Finding
+
+
+def test_a_set_is_a_folder_or_lies_in_a_folder_of_sets(tmp_path: Path) -> None:
+    write(tmp_path / "sets" / "syneval")
+    whole, inner = exam(tmp_path / "sets"), exam(tmp_path / "sets" / "syneval")
+    assert len(whole) == len(rows()) == 68
+    assert whole.fingerprint == inner.fingerprint
+
+
+def test_where_there_is_no_set_it_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match=r"viva build syneval .*makes one"):
+        exam(tmp_path)
+    with pytest.raises(DataError, match="no data folder"):
+        exam(tmp_path / "nowhere")
+    (tmp_path / "test.jsonl").write_text("{}", encoding="utf-8")
+    with pytest.raises(DataError, match="takes the folder of a set"):
+        exam(tmp_path / "test.jsonl")
+
+
+def test_exemplars_are_needed_only_where_they_are_shown(tmp_path: Path) -> None:
+    folder = write(tmp_path, shown=[])
+    assert len(exam(folder)) == 68
+    with pytest.raises(DataError, match=r"exemplars\.jsonl.*--shots 0"):
+        exam(folder, shots=1)
+
+
+def test_the_bundled_sample_is_a_set_of_every_knowledge_point_and_format() -> None:
+    for shots in (0, 5):
+        sample = opened("syneval", shots=shots)
+        tags = [question.tags for question in sample.questions()]
+        assert {tag["knowledge_point"] for tag in tags} == set(KNOWLEDGE_POINTS)
+        assert {tag["format"] for tag in tags} == set(FORMATS)
+
+
+# Fingerprint
+
+
+def test_the_fingerprint_covers_what_is_asked_and_what_is_shown(tmp_path: Path) -> None:
+    asked = exam(write(tmp_path / "a"))
+    assert asked.fingerprint != exam(write(tmp_path / "b", rows()[1:])).fingerprint
+    other = write(tmp_path / "c", shown=exemplars()[1:])
+    assert asked.fingerprint == exam(other).fingerprint, "nothing is shown"
+    assert exam(tmp_path / "a", shots=2).fingerprint != exam(other, shots=2).fingerprint
+
+
+# Rows that cannot be asked
+
+
+WRONG_ROWS: list[tuple[Any, str]] = [
+    (one("MC", knowledge_point="XX"), r"knowledge_point.*known: GS, SC, DO, IO, MVP, ADJ, ADV, CO, PPA"),
+    (one("MC", format="ESSAY"), r"known: TF, MC, FITB"),
+    (one("MC", options=["a", "b", "c"]), "four options, and here are 3"),
+    (one("MC", options=["a", "b", "c", "d", "e"]), "four options, and here are 5"),
+    (one("MC", options=["a", "b", " ", "d"]), "four options, and here are 3"),
+    (one("MC", options=...), "four options, and here are 0"),
+    (one("MC", answer="E"), r"letter A to D, not 'E'"),
+    (one("MC", answer="a"), r"letter A to D, not 'a'"),
+    (one("MC", answer="AB"), r"letter A to D, not 'AB'"),
+    (one("TF", answer="True"), r'"true" or "false", not \'True\''),
+    (one("TF", answer="yes"), r'"true" or "false", not \'yes\''),
+    (one("TF", answer=True), "Expected `str`, got `bool`"),
+    (one("TF", options=["a", "b"]), "a TF question has no options, and here are 2"),
+    (one("FITB", answer=" "), "answer is empty"),
+    (one("FITB", sentence=""), "sentence is empty"),
+    (one("FITB", sentence=...), "missing required field `sentence`"),
+    (one("FITB", question="\t"), "question is empty"),
+    (one("FITB", id=""), "id is empty"),
+    (one("FITB", tree="one"), "Expected `int`"),
+    ("[]", "Expected `object`, got `array`"),
+    ("{", "truncated"),
+    ("no JSON", "malformed"),
+    (b'{"id": "\xff"}', "utf-8"),
+    (DEEP[:500_000], "no question of SynEval"),
+    (b'{"id": "' + b"x" * MAX_LINE + b'"}', "more than a question can have"),
+]
+
+
+@pytest.mark.parametrize(("row", "why"), WRONG_ROWS, ids=[why[:30] for _, why in WRONG_ROWS])
+def test_a_row_that_cannot_be_asked_is_refused_with_file_and_line(tmp_path: Path, row: Any, why: str) -> None:
+    said = refusal(tmp_path, row)
+    assert said.startswith(f"{tmp_path / 'test.jsonl'}, line 3")
+    assert re.search(why, said), said
+    assert len(said) < 600
+    assert said.isprintable()
+
+
+def test_exemplars_are_held_to_the_same(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"exemplars\.jsonl, line 2.*letter A to D"):
+        exam(write(tmp_path, shown=[exemplars()[0], one("MC", answer="?")]), shots=1)
+
+
+def test_an_empty_file_and_one_of_blank_lines_are_no_sets(tmp_path: Path) -> None:
+    for content in (b"", b"\n \n"):
+        (tmp_path / "test.jsonl").write_bytes(content)
+        with pytest.raises(DataError, match="is empty"):
+            exam(tmp_path)
+
+
+def test_blank_lines_a_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    plain = exam(folder)
+    content = (folder / "test.jsonl").read_bytes()
+    (folder / "test.jsonl").write_bytes(b"\xef\xbb\xbf\r\n" + content.replace(b"\n", b"\r\n"))
+    assert list(exam(folder).questions()) == list(plain.questions())
+
+
+def test_keys_that_a_later_version_adds_are_left_alone(tmp_path: Path) -> None:
+    assert len(exam(write(tmp_path, [one("TF", added_later=1)]))) == 1
+
+
+# One question, several strata
+
+
+def test_a_question_of_two_strata_is_asked_once_and_counts_twice(tmp_path: Path) -> None:
+    drawn_again = changed(rows()[0], stratum="another")
+    sat = exam(write(tmp_path, [*rows(), drawn_again]))
+    questions = list(sat.questions())
+    assert len(sat) == len(questions) == len({question.id for question in questions}) == 68
+    assert [question.weight for question in questions] == [2] + 67 * [1]
+
+
+@pytest.mark.parametrize(
+    ("over", "why"),
+    [
+        ({}, "there twice in stratum 'TF', first in line 1"),
+        ({"stratum": "s", "answer": "false"}, r"another question in line 1 \(answer differs\)"),
+        ({"stratum": "s", "sentence": "Rain fell."}, r"another question in line 1 \(sentence differs\)"),
+        ({"stratum": "s", "tags": []}, r"another question in line 1 \(tags differs\)"),
+    ],
+)
+def test_an_id_is_one_question(tmp_path: Path, over: dict[str, Any], why: str) -> None:
+    said = refusal(tmp_path, changed(rows()[0], **over))
+    assert re.search(rf"line 3: id 'handmade-0-GS-TF-0' is .*{why}|line 3: id .* is {why}", said), said
+
+
+def test_without_strata_an_id_stands_once(tmp_path: Path) -> None:
+    row = one("TF", stratum=...)
+    assert "twice in no stratum" in refusal(tmp_path, changed(row, id="x"), changed(row, id="x"))
+
+
+def test_an_exemplar_of_two_strata_is_one_exemplar(tmp_path: Path) -> None:
+    again = [changed(row, stratum="another") for row in exemplars()]
+    folder = write(tmp_path, shown=[*exemplars(), *again, *exemplars()])
+    plain = write(tmp_path / "plain")
+    for one_exam in (exam(folder, shots=5), exam(plain, shots=5)):
+        assert counted(one_exam) == counted(exam(plain, shots=5))
+    with pytest.raises(DataError, match=r"exemplars\.jsonl, line \d+: id .* is another question"):
+        exam(write(tmp_path, shown=[*exemplars(), changed(exemplars()[0], answer="false", stratum="s")]), shots=1)
+
+
+# What should be known
+
+
+def test_options_that_read_alike_are_noted(tmp_path: Path) -> None:
+    alike = one("MC", id="x", options=["a lamp", "The gardener", "the  gardener", "a dog"], answer="B")
+    assert counted(exam(write(tmp_path, [*rows(), alike]))) == {("equal options", "noted"): 1}
+
+
+def test_missing_formats_are_noted_since_oa_is_over_all_three(tmp_path: Path) -> None:
+    sat = exam(write(tmp_path, [row for row in rows() if row["format"] != "MC" or row["knowledge_point"] != "IO"]))
+    assert [(defect.question, defect.detail[:14]) for defect in sat.defects] == [("IO", "no MC question")]
+    subjects = exam(write(tmp_path, [row for row in rows() if row["knowledge_point"] == "GS"]))
+    assert [(defect.question, defect.detail[:19]) for defect in subjects.defects] == [("MVP", "no MC and no FITB q")]
+    assert ("missing format", "noted") in counted(exam(tmp_path, limit=2))
+
+
+def test_too_few_exemplars_and_exemplars_that_are_asked_are_noted(tmp_path: Path) -> None:
+    folder = write(tmp_path, shown=[*exemplars(), rows()[0]])
+    found = {defect.question: defect.detail for defect in exam(folder, shots=3).defects if "few" in defect.kind}
+    assert found["SC FITB"] == "1 of 3 for some or all of its questions"
+    assert "GS FITB" not in found
+    assert counted(exam(folder, shots=3))["exemplar is asked", "noted"] == 1
+    assert counted(exam(folder)) == {}, "nothing is shown"
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"language": "zh"}, "English"),
+        ({"shots": 6}, "at most 5 exemplars"),
+        ({"chain_of_thought": True}, "leave --cot out"),
+        ({"only": "comprehension"}, "leave --only out"),
+    ],
+)
+def test_settings_that_it_does_not_have_are_refused(tmp_path: Path, settings: dict[str, Any], why: str) -> None:
+    spec = ExamSpec(benchmark="syneval", **settings)
+    with pytest.raises(DataError, match=why):
+        find_benchmark("syneval").open(spec, write(tmp_path), None)
+
+
+def test_a_limit_spreads_over_the_set(tmp_path: Path) -> None:
+    sat = exam(write(tmp_path), limit=17)
+    ids = [question.id for question in sat.questions()]
+    assert len(sat) == 17
+    assert ids == [row["id"] for row in rows()][::4]
+
+
+# Properties
+
+
+ITEMS = st.builds(
+    Item,
+    id=st.text(min_size=1),
+    knowledge_point=st.sampled_from(KNOWLEDGE_POINTS),
+    format=st.sampled_from(FORMATS),
+    sentence=st.text(),
+    question=st.text(),
+    options=st.lists(st.text(), max_size=5).map(tuple),
+    answer=st.one_of(st.text(), st.sampled_from(["true", "false", "A", "D"])),
+    category=st.text(),
+    file=st.text(),
+    tree=st.integers(0, 9),
+    stratum=st.text(max_size=2),
+)
+
+
+@given(st.lists(ITEMS, max_size=4))
+def test_what_is_written_is_read_back_or_refused_in_words(items: list[Item]) -> None:
+    content = b"\n".join(map(msgspec.json.encode, items))
+    read: list[tuple[int, Item]] = []
+    with contextlib.suppress(DataError):
+        read.extend(read_items(Path("test.jsonl"), content))
+    assert read == list(enumerate(items, 1))[: len(read)]
+    assert all(len(item.options) == (4 if item.format == "MC" else 0) for _, item in read)
+    if len(read) < len(items):
+        with pytest.raises(DataError, match=rf"test\.jsonl, line {len(read) + 1}"):
+            list(read_items(Path("test.jsonl"), content))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_set_or_a_sentence_about_them(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "test.jsonl").write_bytes(content)
+        with pytest.raises(DataError, match=r"test\.jsonl"):
+            exam(Path(folder))

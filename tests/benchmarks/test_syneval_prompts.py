@@ -1,0 +1,273 @@
+"""What SynEval shows a model: wordings, exemplars by seed, limits; and what a model that knows nothing draws from."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.handmade_syneval import SENTENCES, changed, exam, exemplars, rows, write
+from viva.benchmarks.syneval.prompting import Spans, _shuffled
+from viva.cli.options import Draw
+from viva.cli.run import drawn
+from viva.engine.folder import ExamRecord
+from viva.errors import DataError
+from viva.prompting import estimate_tokens, prompt_text
+from viva.types import Exam, ExamSpec, Generate, Message, Question, Sampling
+
+PAPER = Sampling(max_tokens=256)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write(tmp_path)
+
+
+def named(sat: Exam, part: str) -> Question:
+    return next(question for question in sat.questions() if part in question.id)
+
+
+def text(sat: Exam, part: str, sample: int = 0, sampling: Sampling = PAPER) -> str:
+    return prompt_text(sat.request(named(sat, part), sample, sampling).prompt)
+
+
+def shown(prompt: str) -> list[str]:
+    """The sentences of a prompt; the last is the question's own."""
+    return [line.removeprefix("Sentence: ") for line in prompt.splitlines() if line.startswith("Sentence: ")]
+
+
+# Zero-shot
+
+
+def test_a_chat_model_is_told_the_form_of_the_answer(folder: Path) -> None:
+    system, user = exam(folder).request(named(exam(folder), "0-GS-MC"), 0, PAPER).prompt
+    assert isinstance(system, Message)
+    assert isinstance(user, Message)
+    assert (system.role, user.role) == ("system", "user")
+    assert "grammar" in system.content
+    task, block = user.content.split("\n\n")
+    assert task.endswith("Reply with the letter A, B, C or D, and nothing else.")
+    assert block == (
+        f"Sentence: {SENTENCES[0]}\nQuestion: Which phrase is the grammatical subject of “gave”?\n"
+        "A. The gardener\nB. A lantern\nC. Seven hills\nD. Under glass\nAnswer:"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "asked"), [("0-GS-TF", "True or False"), ("0-GS-MC", "the letter"), ("0-GS-FITB", "missing phrase")]
+)
+def test_every_format_has_its_own_task(folder: Path, part: str, asked: str) -> None:
+    assert asked in text(exam(folder), part)
+    assert "Reply with" not in text(exam(folder, form="base"), part)
+
+
+def test_a_base_model_goes_on_inside_the_quotation_mark_and_stops_at_the_line(folder: Path) -> None:
+    sat = exam(folder, form="base")
+    asked = sat.request(named(sat, "0-GS-FITB"), 0, PAPER)
+    assert isinstance(asked.prompt, str)
+    assert asked.prompt.endswith("Question: ____ is the grammatical subject of “gave”.\nAnswer: The answer is “")
+    assert asked.sampling.stop == ("\n",)
+    assert exam(folder).request(named(sat, "0-GS-FITB"), 0, PAPER).sampling.stop == ()
+
+
+# Few-shot
+
+
+@pytest.mark.parametrize("form", ["chat", "base"])
+def test_exemplars_are_of_the_same_knowledge_point_and_format_with_their_answers(folder: Path, form: str) -> None:
+    sat = exam(folder, shots=3, form=form)
+    kinds = {row["sentence"] + row["question"]: (row["knowledge_point"], row["format"]) for row in exemplars()}
+    for question in sat.questions():
+        for sample in range(3):
+            prompt = prompt_text(sat.request(question, sample, PAPER).prompt)
+            *before, _ = prompt.split("Sentence: ")[1:]
+            for block in before:
+                sentence, asked = block.splitlines()[:2]
+                own = (question.tags["knowledge_point"], question.tags["format"])
+                assert kinds[sentence + asked.removeprefix("Question: ")] == own
+                assert "Answer: The answer is “" in block
+            assert "Reply with" not in prompt
+
+
+def test_the_answer_of_an_exemplar_is_in_the_form_of_the_paper(folder: Path) -> None:
+    for part, answers in (
+        ("0-GS-TF", ("“True”", "“False”")),
+        ("0-GS-MC", ("“A.”", "“B.”", "“C.”", "“D.”")),
+        ("2-CO-FITB", ("“Sang”", "“Snow”")),
+    ):
+        prompt = text(exam(folder, shots=2), part)
+        lines = [line for line in prompt.splitlines() if line.startswith("Answer: ")]
+        assert len(lines) == 2
+        assert all(line.removeprefix("Answer: The answer is ") in answers for line in lines)
+        assert prompt.endswith("\nAnswer:")
+
+
+def test_each_seed_draws_its_own_exemplars_and_always_the_same(folder: Path) -> None:
+    one, other = exam(folder, shots=2), exam(folder, shots=2)
+    drawn_by_seed = [[text(one, question.id, sample) for question in one.questions()] for sample in range(3)]
+    assert drawn_by_seed == [[text(other, question.id, sample) for question in one.questions()] for sample in range(3)]
+    assert len({tuple(prompts) for prompts in drawn_by_seed}) == 3
+    later = exam(folder, shots=2, seed=1)
+    assert drawn_by_seed[1:] == [[text(later, q.id, sample) for q in one.questions()] for sample in range(2)]
+
+
+def test_questions_draw_apart(folder: Path) -> None:
+    sat = exam(folder, shots=2)
+    subjects = [q.id for q in sat.questions() if "-GS-TF-" in q.id]
+    assert len({tuple(shown(text(sat, identity))[:-1]) for identity in subjects}) > 1
+
+
+def test_an_exemplar_never_shares_the_sentence_unless_as_published(tmp_path: Path) -> None:
+    own = [changed(row, id=f"x{number}", stratum="s") for number, row in enumerate(rows()) if row["tree"] == 0]
+    folder = write(tmp_path, shown=[*own, *exemplars()])
+    sat, published = exam(folder, shots=5), exam(folder, shots=5, as_published=True)
+    ids = [question.id for question in sat.questions() if question.id.startswith("handmade-0-")]
+    for identity in ids:
+        for sample in range(3):
+            *before, asked = shown(text(sat, identity, sample))
+            assert asked == SENTENCES[0]
+            assert asked not in before
+    assert any(SENTENCES[0] in shown(text(published, identity))[:-1] for identity in ids)
+
+
+def test_a_sentence_is_the_same_by_its_tree_too(tmp_path: Path) -> None:
+    """Another detokenisation of the tree is the same sentence; another tree with the same words is, too."""
+    target = rows([0])[0]
+    same_tree = changed(target, id="tree", sentence="The gardener gave the children pears .")
+    same_words = changed(target, id="words", file="elsewhere", tree=7)
+    folder = write(
+        tmp_path, [target], [same_tree, same_words, changed(target, id="other", file="e", sentence="I ran.")]
+    )
+    assert shown(text(exam(folder, shots=3), target["id"])) == ["I ran.", SENTENCES[0]]
+    assert len(shown(text(exam(folder, shots=3, as_published=True), target["id"]))) == 4
+
+
+def test_a_question_is_never_its_own_exemplar(tmp_path: Path) -> None:
+    folder = write(tmp_path, shown=rows())
+    sat = exam(folder, shots=5, as_published=True)
+    for question in sat.questions():
+        prompt = prompt_text(sat.request(question, 0, PAPER).prompt)
+        assert (
+            prompt.count(
+                f"Sentence: {question.text.partition(chr(10))[0]}\nQuestion: {question.text.partition(chr(10))[2]}\n"
+            )
+            == 1
+        )
+
+
+def test_exemplars_that_do_not_fit_go_the_longest_first_and_are_counted(folder: Path) -> None:
+    whole = exam(folder, shots=3)
+    room = estimate_tokens(text(whole, "0-GS-MC")) + 10
+    tight = exam(folder, shots=3, context=room - 1)
+    kept, all_of_them = shown(text(tight, "0-GS-MC")), shown(text(whole, "0-GS-MC"))
+    assert len(kept) == len(all_of_them) - 1
+    assert set(all_of_them[:-1]) - set(kept) == {max(all_of_them[:-1], key=len)}
+    text(tight, "0-GS-MC")
+    assert tight.dropped_exemplars == 1
+    assert whole.dropped_exemplars == 0
+    assert text(exam(folder, shots=3, context=room), "0-GS-MC") == text(whole, "0-GS-MC")
+
+
+@given(st.integers(0, 60), st.integers(0, 2**32))
+def test_a_shuffle_is_a_permutation(length: int, seed: int) -> None:
+    import random
+
+    assert sorted(_shuffled(random.Random(seed), length)) == list(range(length))
+
+
+def test_every_exemplar_of_a_pool_is_as_likely() -> None:
+    import random
+
+    firsts = Counter(next(_shuffled(random.Random(f"q{n} 0"), 5)) for n in range(5000))
+    assert all(850 < count < 1150 for count in firsts.values())
+
+
+# How answers are drawn
+
+
+@pytest.mark.parametrize(
+    ("asked", "limits"),
+    [
+        (256, (256, 10, 10)),
+        (100, (100, 10, 10)),
+        (5, (5, 5, 5)),
+        (2048, (2048, 2048, 2048)),
+        (None, (None, None, None)),
+    ],
+)
+def test_the_limits_are_the_papers_unless_the_user_asks_for_more(
+    folder: Path, asked: int | None, limits: tuple[int | None, ...]
+) -> None:
+    sat = exam(folder)
+    found = tuple(
+        sat.request(named(sat, part), 0, Sampling(max_tokens=asked)).sampling.max_tokens
+        for part in ("FITB", "TF", "MC")
+    )
+    assert found == limits
+
+
+def test_three_seeds_are_three_samples_where_exemplars_are_shown() -> None:
+    def recorded(shots: int, draw: Draw) -> ExamRecord:
+        spec = ExamSpec(benchmark="syneval", shots=shots)
+        record = ExamRecord(spec=spec, data=None, fingerprint="", questions=1, version="1", templates={})
+        return drawn(record, draw, None)
+
+    assert recorded(5, Draw()).samples == 3
+    assert recorded(0, Draw()).samples is None
+    assert recorded(5, Draw(samples=1)).samples is None, "what the user says goes"
+    for shots in (0, 5):
+        assert recorded(shots, Draw()).sampling == PAPER
+
+
+# Baselines
+
+
+def test_legal_answers_are_truth_values_letters_and_spans_of_the_sentence(folder: Path) -> None:
+    sat = exam(folder)
+
+    def legal(part: str) -> Generate:
+        return sat.request(named(sat, part), 0, PAPER)
+
+    assert legal("0-GS-TF").legal == ("True", "False")
+    assert legal("0-GS-MC").legal == ("A", "B", "C", "D")
+    assert legal("0-GS-MC").options[0] == "the gardener"
+    spans = legal("5-ADV-FITB").legal
+    words = SENTENCES[5].split()
+    assert list(spans) == [" ".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, len(words) + 1)]
+
+
+@given(st.lists(st.text(alphabet="ab.", min_size=1, max_size=3), max_size=12))
+def test_spans_are_all_runs_of_words_each_once(words: list[str]) -> None:
+    spans = Spans(" ".join(words))
+    wanted = [" ".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, len(words) + 1)]
+    assert len(spans) == len(wanted)
+    assert [spans[index] for index in range(len(spans))] == wanted
+    assert [spans[-1 - index] for index in range(len(spans))] == wanted[::-1]
+    for beyond in (len(spans), -len(spans) - 1):
+        with pytest.raises(IndexError):
+            spans[beyond]
+
+
+def test_a_gigantic_sentence_costs_nothing() -> None:
+    spans = Spans("word " * 100_000)
+    assert len(spans) == 100_000 * 100_001 // 2
+    assert spans[-1] == "word"
+
+
+# Templates
+
+
+def test_own_wordings_replace_the_bundled_ones_and_must_hold_what_is_asked(folder: Path) -> None:
+    from viva.benchmarks import find_benchmark
+
+    def opened(templates: dict[str, object]) -> Exam:
+        return find_benchmark("syneval").open(ExamSpec(benchmark="syneval"), folder, templates)
+
+    assert text(opened({"TF": {"task": "Mine."}}), "0-GS-TF").splitlines()[4] == "Mine."
+    with pytest.raises(DataError, match=r"lacks \{sentence\}"):
+        opened({"FITB": {"block": "{question}"}})
+    assert json.dumps(dict(exam(folder).templates))

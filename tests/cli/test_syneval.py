@@ -1,0 +1,141 @@
+"""`viva run syneval` and the commands that look at it, from the command line, on a handmade set."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scipy.stats import binomtest
+
+from benchmarks.handmade_syneval import changed, rows, write
+from cli.collected import refused
+from servers.fixtures import QUIET, LocalServer, Viva
+
+ALPHA = 1e-6
+
+
+@pytest.fixture
+def data(viva: Viva) -> Path:
+    """Where the set lies; a question of it is listed for two strata."""
+    return write(viva.folder / "set", [*rows(), changed(rows()[0], stratum="another")])
+
+
+def column(report: dict[str, object], name: str, row: str = "Overall") -> dict[str, object]:
+    """A cell of the table by knowledge point."""
+    table = next(table for table in report["results"][0]["tables"] if table["name"] == "points")  # type: ignore[index]
+    return table["cells"][table["rows"].index(row)][table["columns"].index(name)]  # type: ignore[no-any-return]
+
+
+def test_chance_is_what_it_must_be(viva: Viva, data: Path) -> None:
+    asking = ("run", "syneval", "--data", data, "--model", "baseline/random", "--samples", 60, "--run", "run")
+    ended = viva(*asking, "--format", "json", *QUIET)
+    assert ended.code == 0, ended.err
+    assert ended.overall["n"] == 69 * 60
+    rows_of = Counter((row["tags"]["format"], row["value"] == 1.0) for row in viva.scores())
+    for form, chance in (("TF", 1 / 2), ("MC", 1 / 4)):
+        right, wrong = rows_of[form, True], rows_of[form, False]
+        assert binomtest(right, right + wrong, chance).pvalue > ALPHA, form
+    exact, f1 = (column(ended.report, f"FITB {name}")["mean"] for name in ("accuracy", "F1"))
+    # In sentences of six to ten words a phrase is hit more often than in the paper's (0.42 and 22.20 per cent).
+    assert 0.01 < exact < 0.1  # type: ignore[operator]
+    assert 0.15 < f1 < 0.45  # type: ignore[operator]
+    assert column(ended.report, "OA")["mean"] == ended.overall["mean"]
+
+
+def test_two_models_share_the_papers_tables(viva: Viva, data: Path) -> None:
+    models = ("--model", "baseline/random", "--model", "baseline/first")
+    ended = viva("run", "syneval", "--data", data, *models, "--run", "run", "--all", *QUIET)
+    assert ended.code == 0, ended.err
+    for title in ("By format, zero-shot", "OA by knowledge point, zero-shot", "FITB F1 by knowledge point, zero-shot"):
+        assert ended.out.count(title) == 1
+    assert ended.out.count("By knowledge point, zero-shot") == 2
+    assert viva("score", "run", "--all").out == ended.out
+    shown = viva("show", "run", "--question", "handmade-0-GS-FITB-0")
+    assert "gold: the gardener" in shown.out
+    assert "“gave”" in shown.out
+
+
+def test_three_seeds_draw_three_prompts_where_exemplars_are_shown(
+    viva: Viva, data: Path, serve: Callable[..., LocalServer]
+) -> None:
+    server = serve(texts=["The answer is “True”"])
+    ended = viva(
+        *("run", "syneval", "--data", data, "--shots", 2, "--limit", 6, "--model", "openai/m"),
+        *("--base-url", server.url, "--run", "run", "--format", "json", *QUIET),
+    )
+    assert ended.code == 0, ended.err
+    assert server.asked == 18
+    assert len(server.counts()) > 6, "most questions are asked with other exemplars each time"
+    assert "samples:3x1" in ended.report["results"][0]["signature"]
+    assert "max_tokens:256" in ended.report["results"][0]["signature"]
+
+
+def test_a_question_of_two_strata_is_asked_once(viva: Viva, data: Path) -> None:
+    ended = viva(
+        "run", "syneval", "--data", data, "--model", "baseline/first", "--run", "run", "--format", "json", *QUIET
+    )
+    assert ended.code == 0, ended.err
+    assert (len(viva.answered()), ended.overall["n"]) == (68, 69)
+    assert Counter(row.get("weight", 1) for row in viva.scores()) == {1: 67, 2: 1}
+
+
+def test_a_limit_an_interruption_and_resume(viva: Viva, data: Path) -> None:
+    asking = ("run", "syneval", "--data", data, "--model", "baseline/random", "--run", "run", "--limit", 20)
+    ended = viva(*asking, "--max-requests", 5, "--format", "json", *QUIET)
+    assert ended.code == 3
+    assert len(viva.answered()) == 5
+    resumed = viva.resume()
+    assert resumed.code == 0, resumed.err
+    assert len(viva.answered()) == 20
+
+
+def test_answers_collected_elsewhere_are_graded(viva: Viva, data: Path) -> None:
+    lines = [{"question": row["id"], "text": row["answer"]} for row in rows()]
+    (viva.folder / "gold.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    ended = viva("grade", "syneval", "gold.jsonl", "--data", data, "--out", "scores.csv", "--format", "json", *QUIET)
+    assert ended.code == 0, ended.err
+    assert ended.overall["mean"] == 1.0
+    table = (viva.folder / "scores.csv").read_text(encoding="utf-8").splitlines()
+    assert len(table) == 69
+
+
+def test_check_says_that_gold_scores_1_and_wrong_0(viva: Viva, data: Path) -> None:
+    for form in ("chat", "base"):
+        ended = viva("check", "syneval", "--data", data, "--form", form)
+        assert ended.code == 0, ended.out
+        assert "68 questions (32 truth, 18 choice, 18 span)" in ended.out
+        assert "gold scores 1, wrong scores 0, empty is empty" in ended.out
+
+
+def test_the_bundled_sample_is_what_is_asked_without_data(viva: Viva) -> None:
+    ended = viva("run", "syneval", "--model", "baseline/first", "--run", "run", *QUIET)
+    assert ended.code == 0, ended.err
+    assert "bundled sample" in ended.out
+    assert viva("check", "syneval").code == 0
+    listed = viva("list").out
+    assert "viva build syneval" in listed
+    assert "viva fetch syneval" not in listed, "there is nothing to fetch"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--shots", 6), "at most 5 exemplars"),
+        (("--cot",), "leave --cot out"),
+        (("--language", "zh"), "no language 'zh'"),
+        (("--data", "nowhere"), "no data folder"),
+    ],
+)
+def test_wrong_use_is_said_in_a_sentence(viva: Viva, arguments: tuple[object, ...], why: str) -> None:
+    ended = viva("run", "syneval", "--model", "baseline/first", *arguments)
+    refused(ended, why)
+
+
+def test_a_spoilt_row_is_named_by_file_and_line(viva: Viva, data: Path) -> None:
+    with (data / "test.jsonl").open("ab") as file:
+        file.write(b'{"id": "x"}\n')
+    ended = viva("check", "syneval", "--data", data)
+    refused(ended, "test.jsonl, line 70 is no question of SynEval")
