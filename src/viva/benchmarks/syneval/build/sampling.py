@@ -62,6 +62,9 @@ class Place(NamedTuple):
     length: int
 
 
+_NOWHERE = Place(0, 0, 0)
+
+
 class Drawn(NamedTuple):
     """A set: questions with the stratum that each was drawn for, in the order of the file."""
 
@@ -220,32 +223,39 @@ def _stratum_order(name: tuple[str, str, str]) -> tuple[int, int, str]:
 
 
 class _Pool:
-    """A knowledge point and format of the clean scheme: its sentences, and the questions that may show them."""
+    """A knowledge point and format of the clean scheme: its sentences, and the questions that may show them.
 
-    __slots__ = ("questions", "sentences")
+    All pools order sentences alike, so that the first few of one are often the first few of others.
+    """
+
+    __slots__ = ("first", "questions", "sentences")
 
     def __init__(self) -> None:
-        self.sentences = Smallest(RESERVE)
-        """By sentence; all pools order sentences alike, so that the sentences set aside are soon enough for many."""
+        self.sentences = Smallest(4 * RESERVE)
+        """So many that a quarter of them tells how many may be set aside."""
+        self.first = Smallest(RESERVE)
+        """Those that may be."""
         self.questions: dict[object, Smallest] = {}
-        """Of these sentences, EACH of every one."""
+        """Of the first ones, EACH of every one."""
 
     def offer(self, sentence: int, number: int, answer: str, identity: str, place: Place) -> None:
         if sentence >= self.sentences.limit:
             return
-        self.sentences.offer(sentence, sentence, Place(0, 0, 0))
-        self._of(sentence).offer(number, (identity, answer), place)
+        self.sentences.offer(sentence, sentence, _NOWHERE)
+        if sentence < self.first.limit:
+            self.first.offer(sentence, sentence, _NOWHERE)
+            self._of(sentence).offer(number, (identity, answer), place)
 
     def _of(self, sentence: object) -> Smallest:
         if len(self.questions) > 4 * RESERVE:
-            self.questions = {kept: self.questions[kept] for kept in self.sentences.entries if kept in self.questions}
+            self.questions = {kept: self.questions[kept] for kept in self.first.entries if kept in self.questions}
         return self.questions.setdefault(sentence, Smallest(EACH))
 
     def merge(self, other: _Pool) -> None:
         self.sentences.merge(other.sentences)
-        for sentence in other.sentences.entries:
-            if sentence in other.questions:
-                self._of(sentence).merge(other.questions[sentence])
+        self.first.merge(other.first)
+        for sentence in other.first.entries:
+            self._of(sentence).merge(other.questions[sentence])
 
 
 class CleanSampler(Sampler):
@@ -343,7 +353,7 @@ class CleanSampler(Sampler):
     def _exemplars(self, pool: _Pool, reserved: set[object]) -> list[Place]:
         """Of the sentences set aside: first one question of each, then second ones; answers as even as may be."""
         rounds: list[list[tuple[str, Place]]] = [[] for _ in range(EACH)]
-        for _, sentence, _ in pool.sentences.ranked():
+        for _, sentence, _ in pool.first.ranked():
             if sentence in reserved:
                 for rank, (_, label, place) in enumerate(pool.questions[sentence].ranked()):
                     assert isinstance(label, tuple)
