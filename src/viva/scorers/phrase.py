@@ -33,7 +33,7 @@ _JSON = re.compile(r"\s*(?:```\w{0,8}\s*)?([{\[].*[}\]])\s*(?:```)?\s*", re.DOTA
 _CLOSED = re.compile(r"\s{0,4}([^“”\n]{1,600}?)”")
 """The prompt of a base model may end in an opening quote."""
 _EXPLANATION = re.compile(
-    r"(?<=\w)\W{0,6}\n[\W_]{0,6}(?:explanation|reasoning|reason|rationale|justification|note)\b[^\n:]{0,20}:",
+    r"(?<=\S)\s{0,6}\n[\W_]{0,6}(?:explanation|reasoning|reason|rationale|justification|note)\b[^\n:]{0,20}:",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^[ \t]*```\w{0,12}[ \t]*$", re.MULTILINE)
@@ -101,9 +101,9 @@ def _read(text: str, asked: Asked) -> PhraseReading:
         return _made(text, (0, len(text)), "stands in the sentence")
     if closed := _CLOSED.match(text):
         return _made(text, closed.span(1), "up to the closing quote")
-    if refused := _declines(text):
+    if refused := _declines(text, asked):
         return refused
-    if explained := _EXPLANATION.search(text):
+    if (explained := _EXPLANATION.search(text)) and squeeze(text[: explained.start()]):
         text = text[: explained.start()]
     masked = Masked(text, asked)
     found_claims = claims(masked)
@@ -153,7 +153,7 @@ def _marked_out(text: str, asked: Asked) -> PhraseReading | None:
     return PhraseReading(clean(value), "", match.span(1), "value in JSON")
 
 
-def _declines(text: str) -> PhraseReading | None:
+def _declines(text: str, asked: Asked) -> PhraseReading | None:
     """A refusal (read_visible names it), or a reply that says that it does not know, or that there is none."""
     if _FIRST_PERSON.match(text) and refusal(text):
         return _NOTHING
@@ -162,6 +162,8 @@ def _declines(text: str) -> PhraseReading | None:
     none = pattern(r"[\W_]{0,4}(?:<answer>\s?:\s?)?(?:in (?:the|this) (?:above |given )?sentence,?\s)?<none>\b").match(
         text
     )
+    if none and asked.stands(none[0].split(":")[-1]):
+        return None
     if none and (none[0][-2:].lower() == "no" or not text[none.end() :].strip(' .*_"\n”')):
         return PhraseReading("", "", none.span(), "says that there is none")
     return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from msgspec import Struct
 
 LONGEST = 600
-"""Characters that a quoted phrase may have; the longest phrase of the Penn Treebank's sample that is asked for has 340."""
+"""Characters that a quoted phrase may have."""
 
 
 class Quoted(Struct, frozen=True):
@@ -45,7 +46,8 @@ _MARKUP = re.compile(
 _ESCAPED = re.compile(r"\\([$%&#_*\"'{}\[\]()])")
 _BULLET = re.compile(r"\s*(?:(?:[-•>·–]|#{1,6}|\*(?!\w)|\(?\d{1,2}[.)](?!\d))\s+)+")
 _EDGE = ' \t\r\n\x0b\x0c"“”„«»‹›「」『』'
-_STOPS = ".,;:!?。，"
+_STOP = re.compile(r"(?<![.,;:!?])[.,;:!?。，]$")
+"""A stop of the reply's; where two stand together one is the phrase's own ("near Rockford, Ill.,")."""
 _TYPOGRAPHY = str.maketrans({"\u00a0": " ", "\u2009": " ", "\u202f": " ", "`": "'", "´": "'", "″": '"'})
 
 
@@ -86,14 +88,33 @@ def _without_edges(text: str) -> str:
             r"'(?:\d\ds|s|re|ve|ll|d|m|t|n|em|tis|twas)\b", text, re.IGNORECASE
         ):
             text = text[1:].rstrip("'’")
-        if text[-1:] in _STOPS and not text.endswith("..."):
-            text = text[:-1]
+        text = text[:-1] if text.endswith("..") and not text.endswith("...") else _STOP.sub("", text)
         for opening, closing in ("()", "[]", "{}"):
             if text.startswith(opening) and text.endswith(closing) and opening not in text[1:]:
                 text = text[1:-1]
             elif text.endswith(closing) and opening not in text:
                 text = text[:-1]
     return text
+
+
+@lru_cache(maxsize=256)
+def _own_quotes(sentence: str) -> re.Pattern[str] | None:
+    """The double quotes of a sentence, told by the two words behind an opening and before a closing one."""
+    found = []
+    for match in re.finditer(r"[\"“”]|``|''", sentence):
+        after = re.match(r"\s?(\w+)(?:\W{1,3}(\w+))?", sentence[match.end() : match.end() + 60])
+        before = re.search(r"(\w+)\W{1,3}(\w+)([.,]?)$", sentence[max(0, match.start() - 60) : match.start()])
+        if before:
+            found.append(rf"(?<=\b{re.escape(before[1] + ' ' + before[2] + before[3])})\"")
+        elif after:
+            found.append(r"\"(?=" + r"\W{1,3}".join(map(re.escape, filter(None, after.groups()))) + r"\b)")
+    return re.compile("|".join(found), re.IGNORECASE) if found else None
+
+
+def without_own_quotes(text: str, sentence: str) -> str:
+    """A reply with blanks for the straight quotes that it only repeats from the sentence; the same length."""
+    own = _own_quotes(sentence)
+    return own.sub(lambda match: " " * len(match.group()), text) if own else text
 
 
 def squeeze(text: str) -> str:
@@ -105,6 +126,7 @@ class Passage:
     """A text to find phrases in, whatever their quotes, blanks and case."""
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self.squeezed = squeeze(text)
         self._edges = {0, len(self.squeezed)}
         at = 0

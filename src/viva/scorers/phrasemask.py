@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.scorers.fold import plain
-from viva.scorers.phrasemarks import Passage, Quoted, clean, quoted, squeeze
+from viva.scorers.phrasemarks import Passage, Quoted, clean, quoted, squeeze, without_own_quotes
 
 Q, S, FILL = "\x02", "\x04", "\x03"
 ABBREVIATION = (
@@ -29,6 +29,7 @@ _NO_ANSWER_BEHIND = re.compile(
     r"(?:sentence|question|asks?|asking|answers|labell?ed|means?|meaning)[\s,:(*]{0,4}$", re.IGNORECASE
 )
 _GENERIC = frozenset({"phrase", "word", "blank", "constituent", "complete phrase", "correct phrase", "missing phrase"})
+_MARKS = ('"', "'", "“", "”", "*", "`")
 _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 
 
@@ -54,10 +55,11 @@ class Asked(Struct, frozen=True):
         return any(named[-len(each) :] == each or each[-len(named) :] == named for each in wanted)
 
     def stands(self, text: str) -> bool:
-        """Whether a text is a piece of the sentence, given back as it is: without one phrase of it in bold."""
+        """Whether a text is a piece of the sentence, given back as it is: with no phrase of it marked out."""
         if self.sentence is None or not self.sentence.holds(clean(text)) or re.search(r"→|⇒|[-=]>", text):
             return False
-        bold = [text[each.left : each.right] for each in quoted(text)[:40] if not each.quotes]
+        own = '"' in self.sentence.text
+        bold = [text[each.left : each.right] for each in quoted(text)[:40] if not (each.quotes and own)]
         return all(self.shows(each) or squeeze(each) == squeeze(text) for each in bold)
 
 
@@ -81,7 +83,9 @@ def pattern(text: str) -> re.Pattern[str]:
     """
     text = text.replace("<EDGE>", rf"[^\w{Q}{S}{FILL}]")
     text = text.replace("<Q>", f"{Q}{FILL}*").replace("<P>", f"([{Q}{S}]{FILL}*)").replace("<S>", f"{S}{FILL}*")
-    text = text.replace("<LINK>", r"(?:\b<link>\b|[:=]|[-=]>)(?:\s{1,4}<link_adverb>\b){0,3}\s{0,4}[:,]?\s{0,4}")
+    text = text.replace(
+        "<LINK>", r"(?:\b<link>\b|[:=]|[-=]>)(?:\s{1,4}<link_adverb>\b(?=[\s:,]{1,3}[^\s.!?])){0,3}\s{0,4}[:,]?\s{0,4}"
+    )
     text = text.replace("<ROLE>", r"\b((?:<role_adjective>[\s-]{1,2}){0,4}<role>)\b")
     text = text.replace("<CALLED>", r"(?:<called>\b\s{0,3}){0,6}[:,]?\s{0,3}")
     text = text.replace(
@@ -93,7 +97,7 @@ def pattern(text: str) -> re.Pattern[str]:
 @lru_cache(maxsize=256)
 def _shown_pattern(shown: str) -> re.Pattern[str] | None:
     """The shown phrase without quotes, where a reply names it: behind "of" and the like, or in front of a line."""
-    words = r"\W{1,3}".join(map(re.escape, re.findall(r"\w+", shown)))
+    words = r"\W{1,6}".join(map(re.escape, re.findall(r"\w+", shown)))
     if not words:
         return None
     before = r"\b(?:of|for|to|in|that|phrase|verb|predicate|with|modif(?:y|ies)|describes)\s{1,2}(?:the\s)?"
@@ -108,7 +112,7 @@ class Masked:
         self.phrases: dict[int, Quoted] = {}
         self.plain = plain(text)
         pieces, at = [], 0
-        for phrase in quoted(text):
+        for phrase in quoted(self._foreign()):
             if self._no_phrase(phrase):
                 continue
             self.phrases[phrase.start] = phrase
@@ -119,6 +123,18 @@ class Masked:
         shown = _shown_pattern(asked.shown)
         self.wholly = shown.sub(_mark_shown, self.masked) if shown else self.masked
         """As `masked`, with the shown phrase masked where it has no quotes too."""
+
+    def _foreign(self) -> str:
+        """The text, with blanks for the sentence repeated in it and for quotes that are the sentence's own."""
+        if self.asked.sentence is None:
+            return self.text
+        whole, text = self.asked.sentence.text.strip(), self.text
+        at = text.find(whole) if whole and len(whole) < len(text.strip()) - 2 else -1
+        if at >= 0:
+            end = at + len(whole)
+            start, end = at - (text[at - 1 : at] in _MARKS), end + (text[end : end + 1] in _MARKS)
+            text = text[:start] + " " * (end - start) + text[end:]
+        return without_own_quotes(text, whole)
 
     def _no_phrase(self, phrase: Quoted) -> bool:
         """A label, the whole sentence, a question, a term: quoted or emphasised, and yet no answer."""
@@ -168,7 +184,7 @@ class Masked:
         """
         text, sentence = self.text, self.asked.sentence
         if sentence is not None:
-            breaks = pattern(r"\s{0,2}(?:[,;:]\s|\s\(|\s[–-]{1,2}\s|[.!?]\s|\s<explains>\b|\"\s|[-=]>|\*\*)")
+            breaks = pattern(r"(?=[,;:]\s|\s\(|\s[–-]{1,2}\s|[.!?]\s|\s<explains>\b|\"\s|\s?[-=]>|\*\*)")
             ends = {end, *(match.start() for match in breaks.finditer(self.masked, start, min(end, start + 2_000)))}
             for at in sorted(ends, reverse=True):
                 if sentence.holds(clean(text[start:at])):
