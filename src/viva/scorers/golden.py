@@ -12,7 +12,7 @@ _CHOICE: dict[Language, tuple[str, ...]] = {
     "de": ("Antwort: {0}", "Die richtige Antwort ist {0}.", "({0}) {1}"),
     "fr": ("Réponse : {0}", "La bonne réponse est {0}.", "({0}) {1}"),
 }
-_SPAN = ("{0}", "“{0}”", "Answer: {0}", "The answer is “{0}”.", "**{0}**")
+_SPAN = ("{0}", "“{0}”", "The answer is “{0}”.", "**{0}**")  # "Answer: none" may mean that there is none
 _ANYWHERE = ("{0}", "{0}.", "**{0}**", "\\boxed{{{0}}}")
 _TRUTH: dict[Language, dict[str, tuple[str, ...]]] = {
     "en": {"true": ("True", "Answer: True", "The statement is true."), "false": ("False.", "The statement is false.")},

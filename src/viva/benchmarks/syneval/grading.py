@@ -14,6 +14,7 @@ from viva.benchmarks.syneval.loading import LETTERS
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.scorers.phrase import read_phrase
+from viva.scorers.phrasemarks import clean
 from viva.scorers.reading import Reading
 from viva.scorers.spans import SpanScore, score_span
 from viva.scorers.truth import read_truth
@@ -52,7 +53,10 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
     if reading.unread:
         return grade_reading(Reading(reading.unread, reading.span, reading.rule), item.answer, response)
     where = f" at {reading.span[0]}-{reading.span[1]}" if reading.span else ""
-    return phrase_score(score_span([reading.phrase], (item.answer, *item.accepted)), f"{reading.rule}{where}")
+    golds = (item.answer, *item.accepted)
+    # What the reader takes off a reply (marks around it, the stop of "Co." before a comma) may be part of the gold.
+    accepted = dict.fromkeys((*golds, *map(clean, golds)))
+    return phrase_score(score_span([reading.phrase], accepted), f"{reading.rule}{where}")
 
 
 def shown_phrase(question: str) -> str:
