@@ -61,11 +61,11 @@ def has_conjunction(clause: Node) -> bool:
     return any(child.tag in CONJUNCTIONS for child in clause.children)
 
 
-def arguments(sentence: Sentence, for_slot: bool = False) -> list[Argument]:
+def arguments(sentence: Sentence) -> list[Argument]:
     """Subjects, complements and objects of every clause that may be asked about.
 
-    An answer's verb phrase is shown, so it must occur once; `for_slot` takes existential `there` as well, which may be
-    shown (MVP) but not asked for.
+    An answer's verb phrase is shown, so it must occur once. Existential `there` is among them: it may be shown (MVP) but
+    not asked for.
     """
     found: list[Argument] = []
     for clause, verbs in sentence.clauses.items():
@@ -76,7 +76,7 @@ def arguments(sentence: Sentence, for_slot: bool = False) -> list[Argument]:
                 continue
             for role, node in (*_subjects(clause, verb), *_complements(verb)):
                 kind = sentence.category(node)
-                if kind == "cleft" or kind.startswith("unrecognized") or (kind == "existential_there" and not for_slot):
+                if kind == "cleft" or kind.startswith("unrecognized"):
                     continue
                 answer = argument_text(sentence, node, kind)
                 if answer is not None:

@@ -27,6 +27,8 @@ class Finding:
     slot_verb: VerbSequence | None = None
     answer_verb: VerbSequence | None = None
     blank: bool = True
+    accepted: tuple[str, ...] = ()
+    """Other answers that are as right."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -40,6 +42,7 @@ class Existence:
     tags: tuple[str, ...]
     nodes: tuple[Node, ...]
     rule: str
+    category: str
 
 
 @dataclass(slots=True, frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.finding import Existence, Finding, Unpaired
 from viva.benchmarks.syneval.build.points import (
     adjective_modifier,
     adverbial_modifier,
@@ -16,9 +16,9 @@ from viva.benchmarks.syneval.build.points import (
     subject_complement,
     surface_subject,
 )
-from viva.benchmarks.syneval.build.sentence import Sentence
+from viva.benchmarks.syneval.build.reading import Reading
 
-POINTS: tuple[Callable[[Sentence], Iterator[Finding]], ...] = (
+POINTS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     surface_subject.find,
     subject_complement.find,
     direct_object.find,
@@ -29,3 +29,8 @@ POINTS: tuple[Callable[[Sentence], Iterator[Finding]], ...] = (
     coordinated_phrase.find,
     prepositional_phrase_attachment.find,
 )
+EXISTENCES: tuple[Callable[[Reading], Iterator[Existence]], ...] = (
+    adjective_modifier.find_existence,
+    adverbial_modifier.find_existence,
+)
+UNPAIRED: Callable[[Reading], Iterator[Unpaired]] = coordinated_phrase.find_unpaired

@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.finding import Existence, Finding
-from viva.benchmarks.syneval.build.modifiers import NounHost, noun_hosts
+from viva.benchmarks.syneval.build.modifiers import NounHost
+from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Node
 
 
-def find(sentence: Sentence) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Finding]:
     """One finding a modifier."""
-    for host in noun_hosts(sentence):
+    sentence = reading.sentence
+    for host in reading.noun_hosts:
         if not is_plain(host.head) or sentence.noun_counts[host.head.text] > 1:
             continue
         blank = len(host.modifiers) + host.others == 1
@@ -44,9 +46,10 @@ def find(sentence: Sentence) -> Iterator[Finding]:
                 )
 
 
-def find_existence(sentence: Sentence) -> Iterator[Existence]:
+def find_existence(reading: Reading) -> Iterator[Existence]:
     """Noun phrases that have a modifier, and noun phrases that clearly have none (pronouns included)."""
-    for host in noun_hosts(sentence):
+    sentence = reading.sentence
+    for host in reading.noun_hosts:
         if is_plain(host.head) and sentence.noun_counts[host.head.text] == 1:
             first = next((modifier for modifier in host.modifiers if modifier.category), None)
             if first is not None:
@@ -71,6 +74,7 @@ def _existence(sentence: Sentence, node: Node, exists: bool, nodes: tuple[Node, 
         tags=(f"subtype:{sentence.category(node).partition('(')[0]}", "existent" if exists else "not-existent"),
         nodes=nodes,
         rule="existence",
+        category="existent" if exists else "not-existent",
     )
 
 

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.finding import Existence, Finding
-from viva.benchmarks.syneval.build.modifiers import verb_modifiers
+from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.verbs import VerbSequence
 
 
-def find(sentence: Sentence) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Finding]:
     """One finding a modifier of a verb phrase that occurs once."""
-    for verb in _shown(sentence):
-        modifiers = [modifier for modifier in verb_modifiers(sentence, verb) if modifier.category]
+    for verb in _shown(reading.sentence):
+        modifiers = [modifier for modifier in reading.verb_modifiers[verb] if modifier.category]
         for modifier in modifiers:
             yield Finding(
                 knowledge_point="ADV",
@@ -43,10 +43,10 @@ def find(sentence: Sentence) -> Iterator[Finding]:
             )
 
 
-def find_existence(sentence: Sentence) -> Iterator[Existence]:
+def find_existence(reading: Reading) -> Iterator[Existence]:
     """Verb phrases that have a modifier, and verb phrases that have none: not even a particle or `not`."""
-    for verb in _shown(sentence):
-        modifiers = verb_modifiers(sentence, verb)
+    for verb in _shown(reading.sentence):
+        modifiers = reading.verb_modifiers[verb]
         exists = any(modifier.category for modifier in modifiers)
         # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
         inverted = verb.top.parent is not None and verb.top.parent.tag == "SINV"
@@ -59,6 +59,7 @@ def find_existence(sentence: Sentence) -> Iterator[Existence]:
                 tags=(f"subtype:{verb.form}", "existent" if exists else "not-existent"),
                 nodes=(verb.last,),
                 rule="existence",
+                category="existent" if exists else "not-existent",
             )
 
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from viva.benchmarks.syneval.build.categories import CONJUNCTIONS
 from viva.benchmarks.syneval.build.finding import Finding, Unpaired
-from viva.benchmarks.syneval.build.modifiers import REDUCED_RELATIVE, Modifier, noun_hosts, verb_modifiers
+from viva.benchmarks.syneval.build.modifiers import REDUCED_RELATIVE, Modifier
+from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Node
 from viva.benchmarks.syneval.build.verbs import BE, VerbSequence, verb_paths
@@ -40,13 +41,13 @@ class Conjunct(NamedTuple):
     modifiers: tuple[Modifier, ...] | None
 
 
-def find(sentence: Sentence) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Finding]:
     """One finding an ordered pair of conjuncts."""
-    for kind, parent, conjuncts in _coordinations(sentence):
+    for kind, parent, conjuncts in _coordinations(reading):
         if len(conjuncts) < 2:
             continue
         for slot, answer in permutations(conjuncts, 2):
-            if _is_clear(sentence, kind, slot):
+            if _is_clear(reading.sentence, kind, slot):
                 yield Finding(
                     knowledge_point="CO",
                     slot_kind=kind,
@@ -63,11 +64,11 @@ def find(sentence: Sentence) -> Iterator[Finding]:
                 )
 
 
-def find_unpaired(sentence: Sentence) -> Iterator[Unpaired]:
+def find_unpaired(reading: Reading) -> Iterator[Unpaired]:
     """Slots to pair with a phrase that they are not coordinated with, single verb phrases included."""
-    for kind, parent, conjuncts in _coordinations(sentence):
+    for kind, parent, conjuncts in _coordinations(reading):
         for slot in conjuncts:
-            if _is_clear(sentence, kind, slot):
+            if _is_clear(reading.sentence, kind, slot):
                 yield Unpaired(
                     knowledge_point="CO",
                     slot_kind=kind,
@@ -81,9 +82,10 @@ def find_unpaired(sentence: Sentence) -> Iterator[Unpaired]:
                 )
 
 
-def _coordinations(sentence: Sentence) -> Iterator[tuple[SlotKind, Node, list[Conjunct]]]:
+def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conjunct]]]:
     """Noun phrases, then the verb phrases of each clause (one alone is no coordination, but may be asked about)."""
-    hosts = {host.head: host for host in noun_hosts(sentence)}
+    sentence = reading.sentence
+    hosts = {host.head: host for host in reading.noun_hosts}
     for node in sentence.tree.nodes:
         if node.tag == "NP" and _coordinates_nouns(node):
             members: list[Conjunct] = []
@@ -100,7 +102,7 @@ def _coordinations(sentence: Sentence) -> Iterator[tuple[SlotKind, Node, list[Co
         if paths != len(verbs):
             continue  # a gapped conjunct: who shares what cannot be told
         members = [
-            Conjunct(verb.text.lower(), verb.last, verb, tuple(verb_modifiers(sentence, verb))) for verb in verbs
+            Conjunct(verb.text.lower(), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs
         ]
         if _distinct(members):
             yield "verb_phrase", clause, members

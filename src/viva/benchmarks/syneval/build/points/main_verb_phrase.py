@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.benchmarks.syneval.build.arguments import Argument, Role, arguments, has_noun_complement
+from viva.benchmarks.syneval.build.arguments import Argument, Role, has_noun_complement
 from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.verbs import verb_paths
 from viva.benchmarks.syneval.items import SlotKind
@@ -28,10 +29,11 @@ _SLOTS: dict[Role, SlotKind] = {
 _UNCLEAR = frozenset(("empty", "coordinated_subordinate_clause"))
 
 
-def find(sentence: Sentence) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Finding]:
     """One finding an argument that points at one verb phrase."""
+    sentence = reading.sentence
     whole = sentence.tree.sentence.lower()
-    for argument in arguments(sentence, for_slot=True):
+    for argument in reading.arguments:
         if not _is_clear(sentence, argument, whole):
             continue
         verb = argument.verb

@@ -12,17 +12,17 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.finding import Finding
-from viva.benchmarks.syneval.build.modifiers import noun_hosts, verb_modifiers
 from viva.benchmarks.syneval.build.points.adjective_modifier import is_plain, subtype
-from viva.benchmarks.syneval.build.sentence import Sentence
+from viva.benchmarks.syneval.build.reading import Reading
 
 _PP = "prepositional_phrase"
 
 
-def find(sentence: Sentence) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Finding]:
     """One finding a prepositional phrase and its host, where both occur once."""
-    verbs = [(verb, verb_modifiers(sentence, verb)) for verb in sentence.verbs]
-    nouns = noun_hosts(sentence)
+    sentence = reading.sentence
+    verbs = list(reading.verb_modifiers.items())
+    nouns = reading.noun_hosts
     hosts = sentence.host_counts
     modifiers = Counter(modifier.text for _, found in verbs for modifier in found)
     modifiers.update(modifier.text for host in nouns for modifier in host.modifiers)

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.benchmarks.syneval.build.arguments import arguments
 from viva.benchmarks.syneval.build.finding import Finding
 from viva.benchmarks.syneval.build.points.argument import finding
-from viva.benchmarks.syneval.build.sentence import Sentence
+from viva.benchmarks.syneval.build.reading import Reading
 
 
-def find(sentence: Sentence) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Finding]:
     """One finding a verb phrase with a subject complement."""
-    for argument in arguments(sentence):
-        if argument.role == "subject_complement":
-            yield finding(sentence, argument, "SC", "subject_complement")
+    for argument in reading.arguments:
+        if argument.category != "existential_there" and argument.role == "subject_complement":
+            yield finding(reading.sentence, argument, "SC", "subject_complement")

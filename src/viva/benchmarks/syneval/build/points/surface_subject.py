@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.benchmarks.syneval.build.arguments import arguments
 from viva.benchmarks.syneval.build.finding import Finding
 from viva.benchmarks.syneval.build.points.argument import finding
-from viva.benchmarks.syneval.build.sentence import Sentence
+from viva.benchmarks.syneval.build.reading import Reading
 
 
-def find(sentence: Sentence) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Finding]:
     """One finding a verb phrase of known voice that has a subject."""
-    for argument in arguments(sentence):
-        if argument.role == "subject" and argument.verb.voice:
+    for argument in reading.arguments:
+        if argument.category != "existential_there" and argument.role == "subject" and argument.verb.voice:
             voice = f"surface_subject:voice:{argument.verb.voice}"
-            yield finding(sentence, argument, "GS", "surface_subject", (voice,))
+            yield finding(reading.sentence, argument, "GS", "surface_subject", (voice,))

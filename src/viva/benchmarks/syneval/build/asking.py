@@ -1,0 +1,124 @@
+"""From what was found in a sentence to questions: true or false, multiple choice, fill in the blank.
+
+Specification, section 3. Every choice is drawn from the question's own name, so neither order nor processes matter.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from viva.benchmarks.syneval.build.dice import Dice
+from viva.benchmarks.syneval.build.distractors import WANTED, Pools, wrong_answers, wrong_partner
+from viva.benchmarks.syneval.build.finding import Existence, Finding, Unpaired
+from viva.benchmarks.syneval.build.reading import Reading
+from viva.benchmarks.syneval.build.wordings import Wording, wordings
+from viva.benchmarks.syneval.items import Format, Item
+
+LETTERS = "ABCD"
+_NONE_IN = 25
+"""As published, one multiple-choice question in 25 ends in "none of the above"."""
+_PLAIN_STATEMENTS = frozenset(("ADJ", "ADV"))
+"""Knowledge points whose statements are never negated."""
+
+
+class Asker:
+    """Makes the questions of one sentence. `right` maps a slot to all its right answers."""
+
+    def __init__(self, reading: Reading, file: str, tree: int) -> None:
+        self._published = reading.published
+        self._sentence = reading.sentence.tree.sentence
+        self._file, self._tree = file, tree
+        self._pools = Pools(reading)
+        self._words = wordings()
+        self._numbers: dict[str, int] = defaultdict(int)
+        self._right: dict[tuple[str, str], list[str]] = defaultdict(list)
+
+    def learn(self, finding: Finding) -> None:
+        """Remember a right answer before any question is made: it is not to be offered as a wrong one elsewhere."""
+        self._right[finding.knowledge_point, finding.slot].append(finding.answer)
+
+    def ask(self, finding: Finding) -> Iterator[Item]:
+        """All questions about a finding."""
+        point = finding.knowledge_point
+        nodes = tuple(node.path for node in finding.nodes)
+        dice = Dice(f"{point} {self._file} {self._tree} {' '.join(nodes)} {finding.slot}")
+        others = [text for text in self._right[point, finding.slot] if text != finding.answer]
+        wrong = wrong_answers(self._pools, finding, dice, others)
+        role = self._words.roles.get(finding.slot_kind, "") if point == "MVP" else ""
+        if finding.blank:
+            yield self._item(finding, "FITB", "blank", dice, nodes, finding.answer, role=role)
+        if len(wrong) == WANTED:
+            options, letter = self._options(finding.answer, wrong, dice)
+            yield self._item(finding, "MC", "choice", dice, nodes, letter, options=options, role=role)
+        if point == "MVP":
+            return
+        # A pair's wrong partner is a statement of its own (`pair`), as a verb phrase may have no right one.
+        stated = [(finding.answer, True)] if point == "CO" or not wrong else [(finding.answer, True), (wrong[0], False)]
+        for answer, truth in stated:
+            yield self._item(finding, "TF", "is", dice, nodes, _truth(truth), stated=answer)
+            if point not in _PLAIN_STATEMENTS:
+                yield self._item(finding, "TF", "is_not", dice, nodes, _truth(not truth), stated=answer)
+
+    def pair(self, slot: Unpaired) -> Iterator[Item]:
+        """Two statements that pair a slot with a phrase that it is not coordinated with."""
+        nodes = tuple(node.path for node in slot.nodes)
+        dice = Dice(f"CO-unpaired {self._file} {self._tree} {' '.join(nodes)} {slot.slot}")
+        partner = wrong_partner(self._pools, slot, dice)
+        if partner is not None:
+            yield self._item(slot, "TF", "is", dice, nodes, "false", stated=partner)
+            yield self._item(slot, "TF", "is_not", dice, nodes, "true", stated=partner)
+
+    def exist(self, found: Existence) -> Iterator[Item]:
+        """Two statements on whether a slot has a modifier."""
+        nodes = tuple(node.path for node in found.nodes)
+        dice = Dice(f"{found.knowledge_point}-exists {self._file} {self._tree} {' '.join(nodes)}")
+        yield self._item(found, "TF", "exists", dice, nodes, _truth(found.exists))
+        yield self._item(found, "TF", "exists_not", dice, nodes, _truth(not found.exists))
+
+    def _options(self, gold: str, wrong: list[str], dice: Dice) -> tuple[tuple[str, ...], str]:
+        options = dice.shuffled([gold, *wrong])
+        letter = LETTERS[options.index(gold)]
+        if self._published and dice.below(_NONE_IN) == 0:
+            options[-1] = self._words.none_of_the_above
+        return tuple(options), letter
+
+    def _item(
+        self,
+        found: Finding | Unpaired | Existence,
+        form: Format,
+        use: str,
+        dice: Dice,
+        nodes: tuple[str, ...],
+        answer: str,
+        *,
+        stated: str = "",
+        options: tuple[str, ...] = (),
+        role: str = "",
+    ) -> Item:
+        point = found.knowledge_point
+        choices = self._words.of(point, found.slot_kind, use)
+        wording: Wording = choices[0] if self._published or len(choices) == 1 else choices[dice.below(len(choices))]
+        kind = f"{point}-{form}"
+        self._numbers[kind] += 1
+        return Item(
+            id=f"{self._file}-{self._tree}-{kind}-{self._numbers[kind]}",
+            knowledge_point=point,
+            format=form,
+            sentence=self._sentence,
+            question=wording.fill(found.slot, stated, role),
+            options=options,
+            answer=answer,
+            accepted=found.accepted if form == "FITB" and isinstance(found, Finding) else (),
+            category=found.category,
+            tags=found.tags,
+            file=self._file,
+            tree=self._tree,
+            nodes=nodes,
+            rule=found.rule,
+            wording=wording.name,
+        )
+
+
+def _truth(value: bool) -> str:
+    return "true" if value else "false"

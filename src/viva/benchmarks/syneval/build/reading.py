@@ -1,0 +1,25 @@
+"""What the nine knowledge points read in a sentence: its arguments and modifiers, each found once."""
+
+from __future__ import annotations
+
+from viva.benchmarks.syneval.build.arguments import Argument, arguments
+from viva.benchmarks.syneval.build.modifiers import Modifier, NounHost, noun_hosts, verb_modifiers
+from viva.benchmarks.syneval.build.sentence import Sentence
+from viva.benchmarks.syneval.build.tree import Tree
+from viva.benchmarks.syneval.build.verbs import VerbSequence
+
+
+class Reading:
+    """A sentence with everything that facts are made of."""
+
+    __slots__ = ("arguments", "noun_hosts", "published", "sentence", "verb_modifiers")
+
+    def __init__(self, tree: Tree, published: bool) -> None:
+        self.published = published
+        self.sentence = Sentence(tree, published)
+        self.arguments: list[Argument] = arguments(self.sentence)
+        """Existential `there` included, which may be shown but not asked for."""
+        self.noun_hosts: list[NounHost] = noun_hosts(self.sentence)
+        self.verb_modifiers: dict[VerbSequence, tuple[Modifier, ...]] = {
+            verb: tuple(verb_modifiers(self.sentence, verb)) for verb in self.sentence.verbs
+        }
