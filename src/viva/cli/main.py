@@ -18,6 +18,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("viva.cli.score", "Grade a run again from its files, asking nobody."),
     "grade": ("viva.cli.grade", "Grade answers collected elsewhere."),
     "reduce": ("viva.cli.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
+    "training": ("viva.cli.training", "Scores over training: many checkpoints of one model."),
+    "correlate": ("viva.cli.correlate", "How scores in formats or exams go together over models."),
     "show": ("viva.cli.show", "Show prompt, reply, what was read in it, and the verdict."),
     "prompt": ("viva.cli.prompt", "Show the exact text that a model would be sent."),
     "check": ("viva.cli.check", "Test a data set and its grading with its own gold answers."),

@@ -12,6 +12,7 @@ import msgspec
 
 from viva import __version__
 from viva.benchmarks import find_benchmark
+from viva.cli.checkpoints import model_names, read_checkpoints
 from viva.cli.examine import Examination, earlier_runs, examine, prepare
 from viva.cli.exams import open_exams, remember
 from viva.cli.options import (
@@ -40,9 +41,14 @@ from viva.types import Exam
     "--model",
     "models",
     multiple=True,
-    required=True,
     metavar="PROVIDER/NAME[@URL]",
     help="Repeat for several: openai/..., anthropic/..., google/..., baseline/..., replay/FILE.",
+)
+@click.option(
+    "--checkpoints",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also every model of this CSV (model, base_url, tokens), for `viva training`.",
 )
 @click.option("--base-url", metavar="URL", help="OpenAI-compatible server of the openai/ models, ending in /v1.")
 @click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]")
@@ -79,7 +85,8 @@ def run_command(**given: Any) -> int:
     """
     choice, draw, limits = pick(Choice, given), pick(Draw, given), pick(Limits, given)
     judging, output = pick(Grading, given), pick(Output, given)
-    _check_addresses(given["models"], judging, given["base_url"], given["api_key_env"])
+    models = _models(given["models"], given["checkpoints"])
+    _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     check_writable(output.out)
     opened = open_exams(given["benchmarks"], choice)
     exams = [exam for exam, _ in opened]
@@ -88,8 +95,8 @@ def run_command(**given: Any) -> int:
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in opened],
-        models=[model_record(name, given["base_url"], given["api_key_env"]) for name in dict.fromkeys(given["models"])],
-        judge=judge_record(judging, given["base_url"], given["api_key_env"], given["models"]),
+        models=[model_record(name, given["base_url"], given["api_key_env"]) for name in models],
+        judge=judge_record(judging, given["base_url"], given["api_key_env"], models),
         judge_samples=judging.judge_samples,
         samples=draw.samples or 1,
         repeats=draw.repeats,
@@ -134,6 +141,15 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     earlier = earlier_runs(reuse)
     folder.lock()
     return _finish(examination, earlier, output)
+
+
+def _models(named: tuple[str, ...], checkpoints: Path | None) -> tuple[str, ...]:
+    """Every model to ask, once: those of --model, then those of the file of checkpoints."""
+    listed = model_names(read_checkpoints(checkpoints)) if checkpoints else []
+    models = tuple(dict.fromkeys((*named, *listed)))
+    if not models:
+        raise VivaError("whom to ask? --model PROVIDER/NAME (repeat for several), or --checkpoints FILE")
+    return models
 
 
 def drawn(exam: ExamRecord, draw: Draw, seed: int | None) -> ExamRecord:

@@ -1,0 +1,41 @@
+"""`viva run --checkpoints`: one command for many checkpoints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from cli.collected import refused
+from servers.fixtures import QUIET, LocalServer, Viva
+
+
+def test_every_checkpoint_of_the_file_is_asked_at_its_own_address(
+    viva: Viva, serve: Callable[..., LocalServer]
+) -> None:
+    servers = [serve(texts=[f"Answer: {letter}"]) for letter in "AB"]
+    rows = "".join(f"m,{one.url},step{index},{10**index}M\n" for index, one in enumerate(servers))
+    (viva.folder / "c.csv").write_text(f"model,base_url,revision,tokens\n{rows}", encoding="utf-8")
+    named = ("--model", "baseline/first", "--checkpoints", "c.csv")
+    ended = viva("run", "cmmlu", "--limit", 24, *named, "--run", "run", *QUIET)
+    assert ended.code == 0, ended.err
+    assert [one.asked for one in servers] == [24, 24]
+    models = [model["name"] for model in json.loads((viva.folder / "run" / "run.json").read_text("utf-8"))["models"]]
+    assert models == ["baseline/first", *(f"openai/m@{one.url}" for one in servers)]
+    curve = viva("training", "run", "--checkpoints", "c.csv", "--by", "subject", "--format", "json")
+    assert curve.code == 0, curve.err
+    (exam,) = json.loads(curve.out)["exams"]
+    assert [point["checkpoint"] for point in exam["points"]] == ["step0", "step1"]
+    again = viva("correlate", "run", "--by", "subject", "--format", "csv")
+    assert again.code == 0, again.err
+
+
+def test_nobody_to_ask_and_files_that_cannot_be_asked(viva: Viva) -> None:
+    refused(viva("run", "cmmlu"), "whom to ask? --model PROVIDER/NAME", "--checkpoints FILE")
+    (viva.folder / "c.csv").write_text("run,tokens\nr,1\n", encoding="utf-8")
+    refused(viva("run", "cmmlu", "--checkpoints", "c.csv"), "c.csv, line 2: no model to ask")
+    refused(viva("run", "cmmlu", "--checkpoints", "nowhere.csv"), "there is no file of checkpoints nowhere.csv")
+    refused(viva("training", "run", "--checkpoints", "nowhere.csv"), "there is no file of checkpoints")
+    refused(
+        viva("correlate", "nowhere"), "there is no table or run nowhere (published tables that can be named: syneval)"
+    )
+    assert sorted(path.name for path in viva.folder.iterdir() if path.suffix not in (".stdout", ".stderr")) == ["c.csv"]
