@@ -224,6 +224,14 @@ def test_without_combined_files_whatever_begins_with_a_bracket_is_read(tmp_path:
     assert reader.sources[0].left_out == 3
 
 
+@pytest.mark.parametrize("kind", ["zip", "tgz"])
+def test_hidden_files_are_left_out_but_not_what_lies_in_the_present_folder(tmp_path: Path, kind: str) -> None:
+    files = {"./w.mrg": ONE, "./._w.mrg": "\0", "__MACOSX/._w.mrg": "\0", ".trash/w.mrg": TWO, "../v.mrg": THREE}
+    trees, problems, _ = read(packed(tmp_path, kind, files))
+    assert sorted(tree.text for tree in trees) == sorted([ONE.strip(), THREE.strip()])
+    assert problems == []
+
+
 def test_files_of_one_name_stay_apart(tmp_path: Path) -> None:
     trees, _, _ = read(packed(tmp_path, "zip", {"a/w.mrg": ONE, "b/w.mrg": TWO, "c/w x.mrg": THREE}))
     assert [tree.file for tree in trees] == ["w", "w~2", "w_x"]

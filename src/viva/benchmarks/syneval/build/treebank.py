@@ -31,6 +31,8 @@ PIECE = 1 << 16
 _MRG = re.compile(r"\.mrg(\.(gz|bz2|xz))?$", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,8}$")
 _COMPRESSED = re.compile(r"\.(gz|bz2|xz)$", re.IGNORECASE)
+_HIDDEN = re.compile(r"(^|/)\.(?!\.?/)")
+"""What editors, file systems and archivers leave behind (.DS_Store, ._wsj_0001.mrg), but not "./" and "../"."""
 _UNFIT = re.compile(r"[^\w.+-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _BOMS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
@@ -162,7 +164,7 @@ def _choose(found: list[Member], glob: str) -> tuple[str, list[Member]]:
             for member in found
             if any(fnmatch.fnmatchcase(name.lower(), pattern) for name in (member.name, member.name.split("/")[-1]))
         ]
-    visible = [member for member in found if not any(part.startswith(".") for part in member.name.split("/"))]
+    visible = [member for member in found if not _HIDDEN.search(member.name)]
     combined = [member for member in visible if _MRG.search(member.name)]
     if combined:
         return "*.mrg", combined

@@ -1,0 +1,195 @@
+"""`viva build syneval`: what it says, what it leaves, and the code it ends with."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+import signal
+import stat
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.collected import dangerous, refused
+from servers.fixtures import Ended, Viva, wait_until
+
+SAMPLE = Path(str(importlib.resources.files("viva") / "benchmarks/syneval/sample/treebank"))
+GOOD = "( (S (NP-SBJ (NNP Ann)) (VP (VBD gave) (NP (NNP Bob)) (NP (DT a) (NN book))) (. .)) )\n"
+SET = {"build.json", "facts.jsonl", "questions.jsonl", "test.jsonl", "exemplars.jsonl"}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write(viva: Viva, content: str | bytes, name: str = "own.mrg") -> Path:
+    path = viva.folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def build(viva: Viva, *arguments: object, out: str = "set") -> Ended:
+    return viva("build", "syneval", *arguments, "--out", out, "--jobs", 1)
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_the_bundled_treebank_becomes_a_set(viva: Viva, published: bool) -> None:
+    ended = viva("build", "syneval", SAMPLE, "--out", "set", *["--as-published"] * published, timeout=120)
+    assert ended.code == 0, ended.err
+    assert names(viva.folder / "set") == SET
+    manifest = json.loads((viva.folder / "set/build.json").read_text())
+    questions, test = rows(viva.folder / "set/questions.jsonl"), rows(viva.folder / "set/test.jsonl")
+    assert sum(sum(counts.values()) for counts in manifest["questions"].values()) == len(questions)
+    assert len({row["id"] for row in questions}) == len(questions)
+    assert f"{len(questions):,}" in ended.out
+    assert manifest["fingerprint"] in ended.out
+    assert [manifest["sampling"][key] for key in ("scheme", "per_stratum", "min_stratum", "seed")] == (
+        ["published", 5, 50, 42] if published else ["clean", 20, 20, 42]
+    )
+    exemplars = rows(viva.folder / "set/exemplars.jsonl")
+    assert test
+    assert exemplars
+    if not published:
+        assert len({row["id"] for row in test}) == len(test)
+        assert not {row["sentence"] for row in test} & {row["sentence"] for row in exemplars}
+        truths = Counter(row["answer"] for row in test if row["format"] == "TF")
+        assert truths["true"] == truths["false"]
+
+
+def test_the_table_is_the_papers(viva: Viva) -> None:
+    write(viva, GOOD * 3)
+    said = build(viva, "own.mrg").out
+    header = next(line for line in said.splitlines() if "knowledge point" in line)
+    assert [cell.strip() for cell in header.strip("┃").split("┃")] == [
+        *("knowledge point", "TF", "MC", "FITB", "total", "share")
+    ]
+    points = [line.split()[1] for line in said.splitlines() if line.startswith("│")]
+    assert points == ["GS", "SC", "DO", "IO", "MVP", "ADJ", "ADV", "CO", "PPA", "all"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line", "said"),
+    [
+        ("unbalanced", "( (S (NN a)\n", 2, "not closed"),
+        ("empty", "( )\n", 2, ""),
+        ("two thousand deep", "(" + "(S " * 2000 + "(NN a)" + ")" * 2001 + "\n", 2, "deep"),
+        ("encoding", b"( (S (NN caf\xe9)) )\n", 2, "0xE9"),
+        ("gigantic", b"( (S (NN " + b"x" * 5_000_000 + b")) )\n", 2, "bytes"),
+        ("many words", b"( (S" + b" (NN x)" * 1_000_000 + b") )\n", 2, "bytes"),
+        ("NUL", b"( (S (NN a\0)) )\n", 2, "U+0000"),
+        ("no tree", "Words, words.\n", 2, "outside of any tree"),
+        ("controls", "\x1b[31m\u202e\n", 2, "outside of any tree"),
+    ],
+)
+def test_malformed_trees_are_skipped_or_refused_as_the_user_chooses(
+    viva: Viva, name: str, content: str | bytes, line: int, said: str
+) -> None:
+    bad = content.encode() if isinstance(content, str) else content
+    write(viva, GOOD.encode() + bad + GOOD.encode())
+    skipped = build(viva, "own.mrg")
+    assert skipped.code == 3, skipped.err
+    assert f"own.mrg:{line}: " in skipped.err
+    assert said in skipped.err
+    assert "Traceback" not in skipped.err
+    assert not dangerous(skipped.err)
+    manifest = json.loads((viva.folder / "set/build.json").read_text())
+    assert (manifest["trees"], sum(manifest["malformed"].values())) == (2, 1)
+    (row,) = rows(viva.folder / "set/malformed.jsonl")
+    assert (row["source"], row["line"]) == ("own.mrg", line)
+    ended = build(viva, "own.mrg", "--malformed", "refuse", out="other")
+    refused(ended, f"own.mrg:{line}: ", said, "--malformed skip")
+    assert not (viva.folder / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing.mrg"], "there is no treebank missing.mrg"),
+        (["own.mrg", "own.mrg"], "same treebank"),
+        (["words.txt"], "no tree could be read in words.txt"),
+        (["own.mrg", "--encoding", "utf-16"], "utf-16"),
+        (["own.mrg", "--encoding", "rot13"], "rot13"),
+        (["own.mrg", "--encoding", "klingon"], "klingon"),
+        (["folder"], "no tree could be read in folder"),
+        (["own.mrg", "--per-stratum", "0"], "per-stratum"),
+        ([], "TREEBANK"),
+    ],
+)
+def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva, arguments: list[str], said: str) -> None:
+    write(viva, GOOD)
+    write(viva, "Only words here.\n", "words.txt")
+    (viva.folder / "folder").mkdir()
+    ended = build(viva, *arguments)
+    refused(ended, said)
+    assert not (viva.folder / "set").exists()
+
+
+def test_an_unknown_generator_is_told(viva: Viva) -> None:
+    ended = viva("build", "csbench", "x", "--out", "set")
+    assert ended.code == 2
+    assert "csbench" in ended.err
+
+
+def test_an_existing_set_is_replaced_only_with_force(viva: Viva) -> None:
+    write(viva, GOOD)
+    assert build(viva, "own.mrg").code == 0
+    before = (viva.folder / "set/questions.jsonl").read_bytes()
+    refused(build(viva, "own.mrg"), "holds a set already", "--force")
+    write(viva, GOOD * 2)
+    assert (viva.folder / "set/questions.jsonl").read_bytes() == before
+    assert build(viva, "own.mrg", "--force").code == 0
+    assert (viva.folder / "set/questions.jsonl").read_bytes() != before
+
+
+def test_published_sampling_of_too_small_a_treebank_says_so(viva: Viva) -> None:
+    write(viva, GOOD)
+    ended = build(viva, "own.mrg", "--as-published")
+    assert ended.code == 3
+    assert "--min-stratum" in ended.err
+    assert rows(viva.folder / "set/facts.jsonl")
+    assert build(viva, "own.mrg", "--sampling", "published", "--min-stratum", 1, "--force").code == 0
+
+
+def test_what_is_read_of_an_archive_and_what_is_left_out_is_said(viva: Viva) -> None:
+    with zipfile.ZipFile(viva.folder / "tb.zip", "w") as archive:
+        archive.writestr("../combined/w.mrg", GOOD)
+        archive.writestr("raw/w", "Ann gave Bob a book.")
+    ended = build(viva, "tb.zip")
+    assert ended.code == 0, ended.err
+    assert "tb.zip: 1 file (*.mrg), 1 left out (raw/w, ...)" in ended.err
+    assert names(viva.folder) >= {"set", "tb.zip"}
+    assert not (viva.folder.parent / "combined").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(viva: Viva) -> None:
+    write(viva, GOOD)
+    ended = viva("build", "syneval", "own.mrg", "--out", "own.mrg/below", "--jobs", 1)
+    refused(ended, "own.mrg/below", code=5)
+
+
+def test_ctrl_c_is_130_and_leaves_nothing(viva: Viva) -> None:
+    write(viva, GOOD * 200_000)
+    going = viva.start("build", "syneval", "own.mrg", "--out", "set", "--jobs", 2)
+    wait_until((viva.folder / "set/.partial/questions.jsonl").exists, "the first questions")
+    going.signal(signal.SIGINT)
+    ended = going.ended(30)
+    assert (ended.code, ended.out) == (130, "")
+    assert "interrupted" in ended.err
+    assert "Traceback" not in ended.err
+    assert not (viva.folder / "set").exists()
+
+
+def test_a_set_can_be_read_by_others(viva: Viva) -> None:
+    write(viva, GOOD)
+    assert build(viva, "own.mrg", "--gzip").code == 0
+    assert names(viva.folder / "set") == (SET - {"facts.jsonl", "questions.jsonl"}) | {
+        *("facts.jsonl.gz", "questions.jsonl.gz")
+    }
+    assert all(stat.S_IMODE(path.stat().st_mode) & stat.S_IRUSR for path in (viva.folder / "set").iterdir())
