@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_empty, is_possessive
+from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_possessive
 from viva.benchmarks.syneval.build.detokenise import EMPTY
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Node
@@ -30,6 +30,8 @@ class ArgumentText(NamedTuple):
 
     text: str
     kinds: tuple[str, ...]
+    accepted: tuple[str, ...] = ()
+    """Other texts that are as right: the whole phrase where it was cut, the relative pronoun where one stands for it."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -61,6 +63,15 @@ def has_conjunction(clause: Node) -> bool:
     return any(child.tag in CONJUNCTIONS for child in clause.children)
 
 
+def is_coordinated(clause: Node, published: bool) -> bool:
+    """Whether a clause coordinates. As published a clause that only begins with But, And or Or counts as such (quirk 4)."""
+    children = clause.children
+    if not published:
+        while children and children[0].tag in ("CC", "``"):
+            children = children[1:]
+    return any(child.tag in CONJUNCTIONS for child in children)
+
+
 def arguments(sentence: Sentence) -> list[Argument]:
     """Subjects, complements and objects of every clause that may be asked about.
 
@@ -69,15 +80,15 @@ def arguments(sentence: Sentence) -> list[Argument]:
     """
     found: list[Argument] = []
     for clause, verbs in sentence.clauses.items():
-        if clause.tag != "S" or has_conjunction(clause):
+        if clause.tag != "S" or is_coordinated(clause, sentence.published):
             continue
         for verb in verbs:
             if sentence.plain_counts[verb.lower] > 1:
                 continue
             for role, node in (*_subjects(clause, verb), *_complements(verb)):
                 kind = sentence.category(node)
-                if kind == "cleft" or kind.startswith("unrecognized"):
-                    continue
+                if kind.startswith("unrecognized") or (role == "subject" and "CLF" in clause.functions):
+                    continue  # of a cleft ("it was Mary who ..."), the subject stands for nothing
                 answer = argument_text(sentence, node, kind)
                 if answer is not None:
                     found.append(Argument(role, clause, node, verb, kind, answer, _is_cut(node)))
@@ -142,9 +153,10 @@ def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | N
     if node.tag == "NP" and kind == "empty":
         return _moved(sentence, node)
     text = node.text or _with_antecedents(sentence, node)
-    if _is_cut(node):
-        text = text.partition(",")[0]
-    return ArgumentText(text, (kind,)) if text else None
+    if not _is_cut(node):
+        return ArgumentText(text, (kind,)) if text else None
+    cut = text.partition(",")[0]
+    return ArgumentText(cut, (kind,), () if sentence.published else (text,)) if cut else None
 
 
 def has_noun_complement(sentence: Sentence, node: Node) -> bool:
@@ -182,14 +194,16 @@ def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
     leaf = empty_leaf(node)
     assert leaf.tag == EMPTY
     if not leaf.index:
-        return ArgumentText(OMITTED, (OMITTED,)) if leaf.word == "*" else None
+        # Quirk 2: nothing in the sentence answers the question, so by default it is not asked.
+        return ArgumentText(OMITTED, (OMITTED,)) if leaf.word == "*" and sentence.published else None
     antecedent = sentence.antecedents.get(leaf.index)
     if antecedent is None:
         return None
     head = relative_head(antecedent)
     if head is not None:
         text = with_head(sentence, antecedent, head)
-        return ArgumentText(text, ("moved", "complementizer")) if text else None
+        accepted = () if sentence.published or not antecedent.text else (antecedent.text,)
+        return ArgumentText(text, ("moved", "complementizer"), accepted) if text else None
     return ArgumentText(antecedent.text, ("moved",)) if antecedent.text else None
 
 
@@ -211,6 +225,7 @@ def relative_head(wh: Node) -> Node | None:
 
 def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
     """A WH-phrase with its relative word replaced by the head noun phrase: "whose stock", "companies" → both."""
+    natural = not sentence.published  # as published, the possessive of "whose" is lost
     parts: list[str] = []
     run: list[int] = []
     for leaf in sentence.tree.leaves[wh.start : wh.end]:
@@ -218,7 +233,7 @@ def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
             if run:
                 parts.append(sentence.tree.layout.join(run))
                 run = []
-            parts.append(head.text)
+            parts.append(_possessive(head.text) if (leaf.word or "").lower() == "whose" and natural else head.text)
         else:
             run.append(leaf.start)
     if run:
@@ -226,4 +241,5 @@ def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
     return " ".join(part for part in parts if part)
 
 
-__all__ = ["OMITTED", "Argument", "ArgumentText", "argument_text", "arguments", "is_empty", "is_verb_modifier"]
+def _possessive(text: str) -> str:
+    return text + ("'" if text.endswith("s") else "'s")

@@ -81,7 +81,7 @@ def _noun_phrase(node: Node) -> str:
 def _clause(node: Node) -> str:
     children = node.children
     if "CLF" in node.functions:
-        return "cleft"
+        return "normal_clause"
     if len(children) == 1 and children[0].tag == EMPTY:
         return "empty_clause"
     if len(children) != 2:

@@ -19,6 +19,7 @@ from viva.benchmarks.syneval.build.tree import Node
 from viva.benchmarks.syneval.build.verbs import BE
 from viva.benchmarks.syneval.build.wordings import wordings
 
+_MODIFYING = frozenset(("PP", "ADVP", "SBAR"))
 _PHRASES = frozenset(("NP", "ADJP", "ADVP"))
 WANTED = 3
 
@@ -46,9 +47,13 @@ class Pools:
         self.text_verbs = [Phrase(verb.text, verb.last, True) for verb in verbs]
         found = [m for host in reading.noun_hosts for m in host.modifiers]
         found += [m for modifiers in reading.verb_modifiers.values() for m in modifiers]
-        self.modifiers = [
-            Phrase(m.text, m.node) for m in found if m.text and m.node.tag != "RB" and (reading.published or m.category)
-        ]
+        self.modifiers = [Phrase(m.text, m.node) for m in found if m.text and m.node.tag != "RB"]
+        if not reading.published:
+            # Any phrase that could modify something: a sentence seldom holds three modifiers of other phrases.
+            known = {phrase.node for phrase in self.modifiers}
+            self.modifiers += [
+                Phrase(n.text, n) for n in nodes if n.tag in _MODIFYING and n.text and n.text.count(" ") and n not in known
+            ]
 
 
 def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[str] = ()) -> list[str]:

@@ -6,6 +6,7 @@ from viva.benchmarks.syneval.build.asking import Asker
 from viva.benchmarks.syneval.build.finding import Finding
 from viva.benchmarks.syneval.build.points import EXISTENCES, POINTS, UNPAIRED
 from viva.benchmarks.syneval.build.reading import Reading
+from viva.benchmarks.syneval.build.tidying import tidy
 from viva.benchmarks.syneval.build.tree import parse
 from viva.benchmarks.syneval.items import Fact, Item
 
@@ -21,6 +22,8 @@ def generate(text: str, file: str, tree: int, *, published: bool) -> tuple[list[
         return [], []
     reading = Reading(parsed, published)
     findings = [finding for find in POINTS for finding in find(reading)]
+    if not published:
+        findings = tidy(findings)
     facts = [_fact(finding, parsed.sentence, file, tree) for finding in findings if finding.blank]
     asker = Asker(reading, file, tree)
     for finding in findings:

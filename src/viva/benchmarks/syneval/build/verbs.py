@@ -60,6 +60,8 @@ class VerbSequence:
     voice: Voice = ""
     tense: str = ""
     """ "past:perfect", "None:None", ..."""
+    with_adverbs: str = ""
+    """By default, the plain rendering with its adverb phrases: as right an answer."""
     lower: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -93,27 +95,33 @@ def verb_paths(vp: Node, levels: tuple[Node, ...] = (), verbs: tuple[Node, ...] 
     return [path for start in starts for child in below for path in verb_paths(child, levels, start)]
 
 
-def _sequence(
-    layout: Layout, top: Node, path: VerbPath, published: bool
-) -> VerbSequence:
-    verbs = path.verbs
-    plain: list[int] = []
-    text: list[int] = []
-    for verb in verbs:
+def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:
+    bare: list[int] = []
+    negated: list[int] = []
+    adverbs: list[int] = []
+    both: list[int] = []
+    for verb in path.verbs:
         assert verb.parent is not None
+        for rendering in (bare, negated, adverbs, both):
+            rendering.append(verb.start)
         siblings = verb.parent.children
-        text.append(verb.start)
-        plain.append(verb.start)
         after = verb.position + 1
-        if after < len(siblings):
-            following = siblings[after]
-            if following.word is not None and following.tag == "RB" and following.word in _NOT:
-                text.append(following.start)
-                if not published:
-                    plain.append(following.start)
-            elif following.tag == "ADVP" and published:
-                plain.extend(range(following.start, following.end))
-    return VerbSequence(top, path.levels, verbs, layout.join(plain), layout.join(text), *verb_form(verbs))
+        following = siblings[after] if after < len(siblings) else None
+        if following is not None and following.tag == "RB" and following.word in _NOT:
+            negated.append(following.start)
+            both.append(following.start)
+            following = siblings[after + 1] if after + 1 < len(siblings) else None
+            if following is not None and following.tag == "ADVP":
+                both.extend(range(following.start, following.end))
+        elif following is not None and following.tag == "ADVP":
+            adverbs.extend(range(following.start, following.end))
+            both.extend(range(following.start, following.end))
+    text = layout.join(negated) if len(negated) > len(bare) else layout.join(bare)
+    form = verb_form(path.verbs)
+    if published:
+        plain = layout.join(adverbs) if len(adverbs) > len(bare) else layout.join(bare)
+        return VerbSequence(top, path.levels, path.verbs, plain, text, *form)
+    return VerbSequence(top, path.levels, path.verbs, text, text, *form, layout.join(both))
 
 
 def verb_form(verbs: tuple[Node, ...]) -> VerbForm:

@@ -18,6 +18,9 @@ from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Node
 
+_CLAUSES = frozenset(("NP", "S", "SBAR"))
+_HOLDERS = _CLAUSES | frozenset(("ADJP", "ADVP", "PP", "VP", "RRC"))
+
 
 def find(reading: Reading) -> Iterator[Finding]:
     """One finding a modifier."""
@@ -54,10 +57,12 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
             first = next((modifier for modifier in host.modifiers if modifier.category), None)
             if first is not None:
                 yield _existence(sentence, host.head, True, (host.head, first.node))
+    # As published, a phrase that holds an adjective, adverb or prepositional phrase is said to have no modifier (quirk 12).
+    holders = _CLAUSES if reading.published else _HOLDERS
     for node in sentence.tree.nodes:
         if node.tag != "NP" or (node.parent is not None and node.parent.tag == "NP"):
             continue
-        if any(child.tag in ("NP", "S", "SBAR") for child in node.children):
+        if any(child.tag in holders for child in node.children):
             continue
         if sentence.category(node) == "existential_there":
             continue

@@ -21,7 +21,10 @@ from viva.benchmarks.syneval.build.verbs import VerbSequence
 def find(reading: Reading) -> Iterator[Finding]:
     """One finding a modifier of a verb phrase that occurs once."""
     for verb in _shown(reading.sentence):
-        modifiers = [modifier for modifier in reading.verb_modifiers[verb] if modifier.category]
+        every = reading.verb_modifiers[verb]
+        modifiers = [modifier for modifier in every if modifier.category]
+        # As published, what has no category (particles, some clauses) is not counted (quirk 12).
+        blank = len(modifiers if reading.published else every) == 1
         for modifier in modifiers:
             yield Finding(
                 knowledge_point="ADV",
@@ -39,7 +42,7 @@ def find(reading: Reading) -> Iterator[Finding]:
                 rule=modifier.node.tag,
                 answer_node=modifier.node,
                 slot_verb=verb,
-                blank=len(modifiers) == 1,
+                blank=blank,
             )
 
 

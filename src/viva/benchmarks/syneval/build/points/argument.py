@@ -24,4 +24,5 @@ def finding(
         rule=argument.role,
         answer_node=argument.node,
         slot_verb=argument.verb,
+        accepted=tuple(text.lower() for text in argument.answer.accepted),
     )

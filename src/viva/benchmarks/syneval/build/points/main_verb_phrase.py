@@ -55,6 +55,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             rule=argument.role,
             answer_node=verb.last,
             answer_verb=verb,
+            accepted=(verb.with_adverbs.lower(),) if verb.with_adverbs not in ("", verb.plain) else (),
         )
 
 
