@@ -125,6 +125,8 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         *(f"benchmarks/csbench/{name}" for name in ("prompts.toml", "judge.toml", "README.md")),
         *(f"benchmarks/cmmlu/{name}" for name in ("prompts.toml", "negation.toml", "subjects.csv", "README.md")),
         *(f"benchmarks/infibench/{name}" for name in ("prompts.toml", "areas.toml", "README.md")),
+        *(f"benchmarks/syneval/{name}" for name in ("prompts.toml", "README.md")),
+        *(f"benchmarks/syneval/sample/{name}.jsonl" for name in ("test", "exemplars")),
         *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),
         *("benchmarks/questions/keys.toml", "benchmarks/questions/prompts.toml", "published/infibench.csv"),
         *("scorers/rubric/code_languages.toml", "sandbox/languages.toml", "sandbox/seccomp.toml"),

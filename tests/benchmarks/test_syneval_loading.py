@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from benchmarks.handmade import counted, opened
 from benchmarks.handmade_syneval import changed, exam, exemplars, one, rows, write
 from viva.benchmarks import find_benchmark
+from viva.benchmarks.sets import fingerprint
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
 from viva.benchmarks.syneval.loading import MAX_LINE, read_items
 from viva.errors import DataError, MissingDataError
@@ -52,9 +54,12 @@ def test_where_there_is_no_set_it_says_how_to_make_one(tmp_path: Path) -> None:
 
 def test_exemplars_are_needed_only_where_they_are_shown(tmp_path: Path) -> None:
     folder = write(tmp_path, shown=[])
-    assert len(exam(folder)) == 68
-    with pytest.raises(DataError, match=r"exemplars\.jsonl.*--shots 0"):
-        exam(folder, shots=1)
+    for content in (None, b"", b"\n"):
+        if content is not None:
+            (folder / "exemplars.jsonl").write_bytes(content)
+        assert len(exam(folder)) == 68
+        with pytest.raises(DataError, match=r"exemplars\.jsonl.*--shots 0"):
+            exam(folder, shots=1)
 
 
 def test_the_bundled_sample_is_a_set_of_every_knowledge_point_and_format() -> None:
@@ -68,12 +73,27 @@ def test_the_bundled_sample_is_a_set_of_every_knowledge_point_and_format() -> No
 # Fingerprint
 
 
-def test_the_fingerprint_covers_what_is_asked_and_what_is_shown(tmp_path: Path) -> None:
-    asked = exam(write(tmp_path / "a"))
-    assert asked.fingerprint != exam(write(tmp_path / "b", rows()[1:])).fingerprint
-    other = write(tmp_path / "c", shown=exemplars()[1:])
-    assert asked.fingerprint == exam(other).fingerprint, "nothing is shown"
-    assert exam(tmp_path / "a", shots=2).fingerprint != exam(other, shots=2).fingerprint
+def test_a_set_has_one_fingerprint_that_of_its_build_file(tmp_path: Path) -> None:
+    folder = write(tmp_path / "a")
+    files = [(folder / f"{name}.jsonl").read_bytes() for name in ("test", "exemplars")]
+    assert exam(folder).fingerprint == exam(folder, shots=2).fingerprint == fingerprint(files)
+    for test, shown in ((rows()[1:], exemplars()), (rows(), exemplars()[1:]), (rows(), [])):
+        assert exam(write(tmp_path / str(len(test) + len(shown)), test, shown)).fingerprint != fingerprint(files)
+
+
+def test_files_that_are_not_as_they_were_built_are_noted(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    (folder / "build.json").write_text(
+        json.dumps({"fingerprint": exam(folder).fingerprint, "more": 1}), encoding="utf-8"
+    )
+    assert counted(exam(folder)) == {}
+    write(folder, rows()[1:])
+    assert counted(exam(folder)) == {("changed since it was built", "noted"): 1}
+    (folder / "build.json").write_text("{}", encoding="utf-8")
+    assert counted(exam(folder)) == {}
+    (folder / "build.json").write_bytes(b"{")
+    with pytest.raises(DataError, match=r"build\.json is damaged"):
+        exam(folder)
 
 
 # Rows that cannot be asked

@@ -58,16 +58,21 @@ class SynEvalExam:
         self.spec = spec
         self._texts = Templates(read_templates(HERE / "prompts.toml"), templates)
         folder = loading.find_set(data)
-        contents = [read_bytes(folder / loading.TEST)]
-        listed = loading.read_test(folder / loading.TEST, contents[0])
-        self.defects = list(loading.alike(listed))
+        test, exemplars = read_bytes(folder / loading.TEST), loading.read_if_there(folder / loading.EXEMPLARS)
+        listed = loading.read_test(folder / loading.TEST, test)
+        # Exemplars count even where none is shown, so that a set has one fingerprint: that of its build.json.
+        self.fingerprint = fingerprint([test] if exemplars is None else [test, exemplars])
+        self.defects = [*loading.changed(folder, self.fingerprint), *loading.alike(listed)]
         self._pools: loading.Pools = {}
         if spec.shots:
-            contents.append(_exemplars(folder))
-            self._pools = loading.read_exemplars(folder / loading.EXEMPLARS, contents[1])
+            if not exemplars or not exemplars.strip():
+                raise DataError(
+                    f"{folder} has no exemplars to show ({loading.EXEMPLARS} is missing or empty): "
+                    f"`viva build syneval` writes them beside {loading.TEST}; without them, ask with --shots 0"
+                )
+            self._pools = loading.read_exemplars(folder / loading.EXEMPLARS, exemplars)
             self.defects += prompting.too_few(listed, self._pools, spec.shots, same_sentence=spec.as_published)
             self.defects += prompting.in_the_test(listed, self._pools)
-        self.fingerprint = fingerprint(contents)
         self._listed = [listed[index] for index in spread(len(listed), spec.limit)]
         self._items = {one.item.id: one.item for one in self._listed}
         self.defects += tables.incomplete(self._items.values())
@@ -181,16 +186,6 @@ def _longest_reply(form: Format, sampling: Sampling) -> int | None:
     if form == "FITB" or asked is None or asked > (PAPER.max_tokens or 0):
         return asked
     return min(asked, SHORT)
-
-
-def _exemplars(folder: Path) -> bytes:
-    path = folder / loading.EXEMPLARS
-    if not path.exists():
-        raise DataError(
-            f"{folder} has no {loading.EXEMPLARS}: `viva build syneval` writes it beside {loading.TEST}; without it, "
-            "ask with --shots 0"
-        )
-    return read_bytes(path)
 
 
 class SynEval:

@@ -20,6 +20,7 @@ from viva.types import Defect
 
 TEST = "test.jsonl"
 EXEMPLARS = "exemplars.jsonl"
+BUILD = "build.json"
 LETTERS = "ABCD"
 MAX_LINE = 1_000_000
 """Bytes of one row: no sentence with its question comes near."""
@@ -27,6 +28,12 @@ _SHOWN = 60
 _decode = msgspec.json.Decoder(Item).decode
 
 Pools = dict[tuple[KnowledgePoint, Format], list[Item]]
+
+
+class Built(Struct, frozen=True):
+    """What is read of build.json; `viva build syneval` writes more."""
+
+    fingerprint: str = ""
 
 
 class Listed(Struct, frozen=True):
@@ -98,6 +105,29 @@ def read_items(path: Path, content: bytes) -> Iterator[tuple[int, Item]]:
         if wrong:
             raise DataError(f"{where}, id {_short(item.id)}: {wrong}")
         yield line, item
+
+
+def read_if_there(path: Path) -> bytes | None:
+    """A file's bytes, which may be none; None where there is no such file. Raises DataError."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise DataError(f"cannot read the data file {path}: {problem.strerror or problem}") from None
+
+
+def changed(folder: Path, found: str) -> Iterator[Defect]:
+    """Whether the files have another fingerprint than build.json says they had. Raises DataError if it is damaged."""
+    content = read_if_there(folder / BUILD)
+    if content is None:
+        return
+    try:
+        built = msgspec.json.decode(content, type=Built).fingerprint
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise DataError(f"{folder / BUILD} is damaged: {_explained(problem)}") from None
+    if built and built != found:
+        yield Defect("set", "changed since it was built", f"build.json has {_short(built)}, the files {found}", "noted")
 
 
 def alike(listed: Sequence[Listed]) -> Iterator[Defect]:
