@@ -142,12 +142,14 @@ def _really_wrong(pool: Iterable[Phrase], finding: Finding, others: Iterable[str
     right = [finding.answer.lower(), *(text.lower() for text in (*finding.accepted, *others))]
     slot = finding.slot.lower()
     found: list[str] = []
+    taken: list[str] = []
     for phrase in pool:
         text = phrase.text.lower()
-        if any(_overlap(text, other) for other in (*right, *found)) or _overlap(text, slot):
+        if any(_overlap(text, other) for other in (*right, *taken)) or _overlap(text, slot):
             continue
         if phrase.verbal and text in BE and finding.knowledge_point == "PPA":
             continue
+        taken.append(text)
         found.append(phrase.text)
         if len(found) == WANTED:
             break
