@@ -136,6 +136,7 @@ def test_what_stands_behind_the_quote_is_part_of_one_line(text: str) -> None:
     [
         ("____ is the grammatical subject of “gave”.", "gave"),
         ("What does “near the mill” modify?", "near the mill"),
+        ("In this sentence, the prepositional phrase “on nectar” modifies “____”.", "on nectar"),
         ("“a” goes with “b”: ____", ""),
         ("Which is the verb?", ""),
     ],

@@ -60,8 +60,8 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
 
 
 def shown_phrase(question: str) -> str:
-    """The phrase that a question shows in quotation marks; empty where there is none, or several."""
-    quoted = _QUOTED.findall(question)
+    """The phrase that a question shows in quotation marks, as the blank may be too; empty for none, or several."""
+    quoted = [phrase for phrase in _QUOTED.findall(question) if phrase.strip(" _.…")]
     return quoted[0] if len(quoted) == 1 else ""
 
 
