@@ -1,6 +1,7 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """What the authors' script reads and scores: their own examples where they are at hand, and each rule by itself."""
 
+import gzip
 import json
 import time
 from pathlib import Path
@@ -18,6 +19,8 @@ from viva.benchmarks.syneval.published import (
     score_phrase,
     truth_is_right,
 )
+from viva.scorers.phrase import read_phrase
+from viva.scorers.spans import score_span
 
 POINTS: dict[str, KnowledgePoint] = {
     "surface_subject": "GS", "subject_complement": "SC", "direct_object": "DO", "indirect_object": "IO",
@@ -44,6 +47,24 @@ def test_the_authors_examples_are_read_and_scored_as_they_do(published: Path):
             assert word == (row["parsed"] or [None])[0], reply
             for gold in ("true", "false"):
                 assert truth_is_right(word, gold) == row[f"correct_if_gold_{gold}"], reply
+
+
+def test_the_authors_gold_answers_are_read_in_every_dress(published: Path):
+    """The default reading (viva.scorers.phrase), on the facts that the authors' generator makes."""
+    forms = (
+        "{0}", "{0}.", "“{0}”", '"{0}"', "**{0}**", "Answer: {0}", "Answer: The answer is “{0}”", "The answer is “{0}”.",
+        "It is “{0}”.", "“{0}”, because it is so.", "{0}”.", "“{0}” is the answer for “{1}”.", "<answer>{0}</answer>",
+    )  # fmt: skip
+    with gzip.open(published / "treebank" / "facts_wsj_0001-0040.jsonl.gz", "rt", encoding="utf-8") as file:
+        facts = [json.loads(line) for line in file][::11]
+    missed = []
+    for fact in facts:
+        for form in forms:
+            reply = form.format(fact["answer"], fact["slot"])
+            reading = read_phrase(reply, shown=fact["slot"], sentence=fact["sentence"])
+            if not score_span((reading.phrase,), (fact["answer"],)).exact:
+                missed.append((reply, reading))
+    assert len(missed) <= 0.005 * len(facts) * len(forms), missed[:20]
 
 
 # fmt: off

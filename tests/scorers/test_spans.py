@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from viva.scorers.spans import common_length, score_span, tokens
 
 PHRASES = st.text(alphabet="abt he0.,:;'\"`-$%/\\()“”’n&\n\u00e9", max_size=40)
+MIXED = """the Mr. U.S. company's workers' 5 $5 3.5% % $ & -- 1,000 7/8 10:30 can't cannot gonna wanna o'neill, n't
+    d'ye a,b more'n 'n 'tis 's etc... x; y: plan. and/or it's, well-known i.e., wan na u.s.: 'big' "x" (y) é c++ ."""
+WORDS = st.lists(st.sampled_from(MIXED.split()), max_size=8).map(" ".join)
 LISTS = st.lists(st.sampled_from("abcde"), max_size=30)
 
 # fmt: off
@@ -118,7 +121,7 @@ def test_any_text_has_tokens_and_always_the_same(text: str):
     assert score_span((text,), (text, "the board")).f1 in (0.0, 1.0)
 
 
-@given(PHRASES)
+@given(st.one_of(PHRASES, WORDS))
 def test_words_are_split_as_nltk_splits_them(text: str):
     from nltk.tokenize import word_tokenize
 

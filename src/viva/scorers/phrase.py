@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from viva.scorers.fold import HEAD_WINDOW, TAIL_WINDOW
 from viva.scorers.phraseclaims import Claim, claims
-from viva.scorers.phrasemarks import Passage, clean, squeeze
+from viva.scorers.phrasemarks import clean, passage, squeeze
 from viva.scorers.phrasemask import Asked, Masked, pattern
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.refusal import refusal
@@ -66,7 +66,7 @@ def read_phrase(
     "the subject of “P” is “Q”" P is the answer. `roles` name what is asked for ("direct object"): of several
     statements those about it count. `sentence` is the sentence asked about: what stands in it needs no reading.
     """
-    asked = Asked(shown, inverse, tuple(roles), Passage(sentence) if sentence else None)
+    asked = Asked(shown, inverse, tuple(roles), passage(sentence) if sentence else None)
     found: dict[tuple[int, int], str] = {}
 
     def read_part(start: int, end: int) -> Reading:
@@ -94,15 +94,9 @@ _NOTHING = PhraseReading("", "unparsed")
 def _read(text: str, asked: Asked) -> PhraseReading:
     if len(text) > HEAD_WINDOW + TAIL_WINDOW:
         return _read_long(text, asked)
-    if found := _marked_out(text, asked):
+    if found := _marked_out(text, asked) or _at_a_glance(text, asked):
         return found
     text = _FENCE.sub(lambda match: " " * len(match.group()), text)
-    if asked.stands(text):
-        return _made(text, (0, len(text)), "stands in the sentence")
-    if closed := _CLOSED.match(text):
-        return _made(text, closed.span(1), "up to the closing quote")
-    if refused := _declines(text, asked):
-        return refused
     if (explained := _EXPLANATION.search(text)) and squeeze(text[: explained.start()]):
         text = text[: explained.start()]
     masked = Masked(text, asked)
@@ -151,6 +145,16 @@ def _marked_out(text: str, asked: Asked) -> PhraseReading | None:
     if not isinstance(value, str) or not squeeze(clean(value)):
         return PhraseReading("", "unparsed", None, "no single phrase in JSON")
     return PhraseReading(clean(value), "", match.span(1), "value in JSON")
+
+
+def _at_a_glance(text: str, asked: Asked) -> PhraseReading | None:
+    """A reply that says nothing but a piece of the sentence, or closes a quote, or declines."""
+    bare = _FENCE.sub(lambda match: " " * len(match.group()), text)
+    if asked.stands(bare):
+        return _made(bare, (0, len(bare)), "stands in the sentence")
+    if closed := _CLOSED.match(bare):
+        return _made(bare, closed.span(1), "up to the closing quote")
+    return _declines(bare, asked)
 
 
 def _declines(text: str, asked: Asked) -> PhraseReading | None:

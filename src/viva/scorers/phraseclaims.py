@@ -51,11 +51,10 @@ class Claim(Struct, frozen=True):
 
 def claims(masked: Masked) -> list[Claim]:
     """All statements, in order."""
-    found = []
+    found: list[Claim] = []
     for start, end in masked.sentences():
-        claim = _labelled(masked, start, end) or _in_quotes(masked, start, end) or _unquoted(masked, start, end)
-        if claim:
-            found.append(claim)
+        readers = (_labelled, _role_of, _in_quotes, _unquoted)
+        found += [claim for claim in (read(masked, start, end) for read in readers) if claim][:1]
     return found
 
 
@@ -81,7 +80,7 @@ def _labelled(masked: Masked, start: int, end: int) -> Claim | None:
         end = masked.line_end(at)
     if at >= end:
         return None
-    inner = _in_quotes(masked, at, end) or _unquoted(masked, at, end)
+    inner = _role_of(masked, at, end) or _in_quotes(masked, at, end) or _unquoted(masked, at, end)
     if inner and not inner.weak:
         return Claim(inner.span, start, inner.rule, inner.role, final=True)
     return Claim(masked.whole(at, end), start, "behind “answer”", final=True)
@@ -91,25 +90,29 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
     text = masked.masked
     if text.find(Q, start, end) < 0:
         return None
-    if claim := _role_of(masked, start, end):
-        return claim
     named = _named(masked, start, end)
     distinct = {squeeze(clean(masked.text[slice(*masked.inside(at))])) for at in named}
     found = pattern("<ROLE>").search(text, start, end)
     role = found[1] if found else ""
     if len(distinct) == 1 and (text.find(S, start, end) >= 0 or _says_so(masked, start, end)):
         return _claim(masked, masked.inside(named[0]), start, "the one phrase named", role)
-    for rule in _STATED:
-        for match in pattern(rule).finditer(text, start, end):
-            if match.start(1) in named:
-                several = masked.goes_on(match.end(1), end)
-                span = None if several else masked.inside(match.start(1))
-                return _claim(masked, span, start, "stated in quotes", role)
+    if claim := _stated(masked, start, end, named):
+        return Claim(claim.span, claim.at, claim.rule, " ".join(role.lower().split()), claim.final)
     if not named:
         return None
     if len(distinct) == 1:
         return Claim(masked.inside(named[0]), start, "the only quoted phrase", weak=True)
     return Claim(None, start, "several phrases", weak=True)
+
+
+def _stated(masked: Masked, start: int, end: int, named: list[int]) -> Claim | None:
+    """ "… is Q", or else "Q is the …"."""
+    matches = (match for rule in _STATED for match in pattern(rule).finditer(masked.masked, start, end))
+    for match in matches:
+        if match.start(1) in named:
+            span = None if masked.goes_on(match.end(1), end) else masked.inside(match.start(1))
+            return _claim(masked, span, start, "stated in quotes")
+    return None
 
 
 def _role_of(masked: Masked, start: int, end: int) -> Claim | None:
@@ -147,6 +150,7 @@ def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
         return None
     opening = (
         r"<EDGE>{0,6}(?:\d\.\s)?(?:(?:<final>|<opener>|in (?:the|this) (?:above |given )?sentence)\b[,!.:]?\s?){0,2}"
+        r"(?:(?:for|in|with) [^\n,]{1,80}, (?=(?:the|its) ))?"
     )
     begun = pattern(opening).match(masked.wholly, start, end)
     at, line = (begun.end() if begun else start), masked.line_end(start)

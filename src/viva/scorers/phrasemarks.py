@@ -48,6 +48,9 @@ _BULLET = re.compile(r"\s*(?:(?:[-•>·–]|#{1,6}|\*(?!\w)|\(?\d{1,2}[.)](?!\d
 _EDGE = ' \t\r\n\x0b\x0c"“”„«»‹›「」『』'
 _STOP = re.compile(r"(?<![.,;:!?])[.,;:!?。，]$")
 """A stop of the reply's; where two stand together one is the phrase's own ("near Rockford, Ill.,")."""
+_OTHER = re.compile(r"[^\w$%]+|_+")
+_SIMPLE = re.compile(r"[A-Za-z0-9]+(?:[ .,:;'\"“”!?%/-]{1,4}[A-Za-z0-9]+)*[ .,:;'\"“”!?%]{0,4}")
+"""Texts in which there is nothing to take away but at their end."""
 _TYPOGRAPHY = str.maketrans({"\u00a0": " ", "\u2009": " ", "\u202f": " ", "`": "'", "´": "'", "″": '"'})
 
 
@@ -69,6 +72,8 @@ def clean(text: str) -> str:
 
     Words are never touched, an article or auxiliary neither: they are part of the answer.
     """
+    if _SIMPLE.fullmatch(text):
+        return _without_edges(" ".join(text.split()))
     text = _ENTITY.sub(lambda match: _ENTITIES[match.group()], _INVISIBLE.sub("", text))
     text = _ESCAPED.sub(r"\1", _MARKUP.sub("", text)).translate(_TYPOGRAPHY)
     text = re.sub(r"\s*(?:[—―]|(?<=\s)–(?=\s))\s*", " -- ", text).replace("…", "...").replace("–", "-")
@@ -113,13 +118,13 @@ def _own_quotes(sentence: str) -> re.Pattern[str] | None:
 
 def without_own_quotes(text: str, sentence: str) -> str:
     """A reply with blanks for the straight quotes that it only repeats from the sentence; the same length."""
-    own = _own_quotes(sentence)
+    own = _own_quotes(sentence) if '"' in text else None
     return own.sub(lambda match: " " * len(match.group()), text) if own else text
 
 
 def squeeze(text: str) -> str:
     """Letters, digits, $ and % only, in lower case: two spellings of one phrase are the same."""
-    return "".join(char for char in text.casefold() if char.isalnum() or char in "$%")
+    return _OTHER.sub("", text.casefold())
 
 
 class Passage:
@@ -130,9 +135,9 @@ class Passage:
         self.squeezed = squeeze(text)
         self._edges = {0, len(self.squeezed)}
         at = 0
-        for word in re.findall(r"\w+|[^\w\s]", text):
+        for word in re.findall(r"\w+|[$%]", text.casefold()):
             self._edges.add(at)
-            at += len(squeeze(word))
+            at += len(word) - word.count("_")
             self._edges.add(at)
 
     def holds(self, phrase: str) -> bool:
@@ -148,3 +153,9 @@ class Passage:
     def is_whole(self, phrase: str) -> bool:
         """Whether the phrase is all of it."""
         return bool(self.squeezed) and squeeze(phrase) == self.squeezed
+
+
+@lru_cache(maxsize=256)
+def passage(text: str) -> Passage:
+    """The passage of a sentence, which several questions ask about."""
+    return Passage(text)

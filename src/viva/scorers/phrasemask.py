@@ -28,6 +28,10 @@ _SENTENCE = re.compile(
 _NO_ANSWER_BEHIND = re.compile(
     r"(?:sentence|question|asks?|asking|answers|labell?ed|means?|meaning)[\s,:(*]{0,4}$", re.IGNORECASE
 )
+_NAMED_BEHIND = re.compile(
+    r"(?:\b(?:of|for|to|in|that|phrase|verb|predicate|with|modif(?:y|ies)|describes)\s{1,2}(?:the\s)?"
+    r"|(?:^|\n)[\W_]{0,4}(?:(?:the|an?)\s)?)$"
+)
 _GENERIC = frozenset({"phrase", "word", "blank", "constituent", "complete phrase", "correct phrase", "missing phrase"})
 _MARKS = ('"', "'", "“", "”", "*", "`")
 _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
@@ -63,6 +67,7 @@ class Asked(Struct, frozen=True):
         return all(self.shows(each) or squeeze(each) == squeeze(text) for each in bold)
 
 
+@lru_cache(maxsize=4096)
 def _bare(text: str) -> str:
     return squeeze(_ARTICLE.sub("", clean(text), count=1)) or squeeze(text)
 
@@ -78,8 +83,8 @@ def _lists() -> dict[str, str]:
 def pattern(text: str) -> re.Pattern[str]:
     """A pattern in which `<name>` is a list of phrase.toml, <Q> a quoted phrase, <S> the shown one, <P> either.
 
-    <EDGE> is a mark or blank, <ROLE> names a grammatical role, <CALLED> is what a phrase is called in front of it ("the noun phrase"), <LINK> is
-    "is", a colon or an arrow. Matching is linear: every repetition is bounded.
+    <EDGE> is a mark or blank, <ROLE> a grammatical role, <LINK> "is", a colon or an arrow, <CALLED> and, with less to
+    swallow, <TERMED> what a phrase is called in front of it ("the noun phrase"). Every repetition is bounded.
     """
     text = text.replace("<EDGE>", rf"[^\w{Q}{S}{FILL}]")
     text = text.replace("<Q>", f"{Q}{FILL}*").replace("<P>", f"([{Q}{S}]{FILL}*)").replace("<S>", f"{S}{FILL}*")
@@ -92,16 +97,6 @@ def pattern(text: str) -> re.Pattern[str]:
         "<TERMED>", r"(?:(?:the\s)?(?:(?:noun|verb|prepositional|adverb|adjective)\s)(?:phrase|clause)[\s:,]{1,3})?"
     )
     return re.compile(re.sub(r"<([a-z_]{3,})>", lambda match: _lists()[match[1]], text), re.IGNORECASE)
-
-
-@lru_cache(maxsize=256)
-def _shown_pattern(shown: str) -> re.Pattern[str] | None:
-    """The shown phrase without quotes, where a reply names it: behind "of" and the like, or in front of a line."""
-    words = r"\W{1,6}".join(map(re.escape, re.findall(r"\w+", shown)))
-    if not words:
-        return None
-    before = r"\b(?:of|for|to|in|that|phrase|verb|predicate|with|modif(?:y|ies)|describes)\s{1,2}(?:the\s)?"
-    return re.compile(rf"(?:{before}|^[\W_]{{0,4}}(?:(?:the|an?)\s)?)({words})(?!\w)", re.IGNORECASE | re.MULTILINE)
 
 
 class Masked:
@@ -120,8 +115,7 @@ class Masked:
             pieces += [self.plain[at : phrase.start], mark, FILL * (phrase.end - phrase.start - 1)]
             at = phrase.end
         self.masked = re.sub(r"\*\*|__", "  ", "".join([*pieces, self.plain[at:]]))
-        shown = _shown_pattern(asked.shown)
-        self.wholly = shown.sub(_mark_shown, self.masked) if shown else self.masked
+        self.wholly = _with_shown(self.masked, asked.shown)
         """As `masked`, with the shown phrase masked where it has no quotes too."""
 
     def _foreign(self) -> str:
@@ -196,6 +190,16 @@ class Masked:
         return end if clean(text[start:end]) else start
 
 
-def _mark_shown(match: re.Match[str]) -> str:
-    begin, length = match.start(1) - match.start(), match.end(1) - match.start(1)
-    return match.group()[:begin] + S + FILL * (length - 1)
+def _with_shown(masked: str, shown: str) -> str:
+    """The shown phrase masked where it is named without quotes: behind "of" and the like, or in front of a line."""
+    lower, joined = masked.lower(), shown.lower().replace(" n't", "n't")
+    if len(lower) != len(masked):
+        return masked
+    for phrase in {shown.lower().strip(), joined.strip()} - {""}:
+        at = lower.find(phrase)
+        while at >= 0:
+            end = at + len(phrase)
+            if not lower[end : end + 1].isalnum() and _NAMED_BEHIND.search(lower, max(0, at - 24), at):
+                masked = masked[:at] + S + FILL * (len(phrase) - 1) + masked[end:]
+            at = lower.find(phrase, end)
+    return masked

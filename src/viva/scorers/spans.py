@@ -22,8 +22,9 @@ from types import ModuleType
 from msgspec import Struct
 
 _DROPPED = frozenset(string.punctuation) | frozenset("“”„‟«»‹›‘’‚‛") | {"``", "''"}
-_PLAIN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*(?: [a-z0-9]+(?:-[a-z0-9]+)*)*")
-"""Texts without any mark that the tokenizer looks at: there, each word can be split on its own."""
+_WORD = r"(?:\$?[a-z0-9]+(?:[-.,'/][a-z0-9]+)*(?:%|'s?)?[.,;:]?|[$%&]|--)"
+_PLAIN = re.compile(rf"{_WORD}(?: {_WORD})*")
+"""Texts without quotes and brackets: there, each word is split by itself, whatever stands beside it."""
 _REMEMBERED = 400
 """Characters up to which a text's tokens are kept: gold answers come again with every model and seed."""
 
@@ -84,17 +85,25 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def _tokens(text: str) -> tuple[str, ...]:
     text = text.lower().replace("\\/", "/")
-    if _PLAIN.fullmatch(text):
-        return tuple(piece for word in text.split(" ") for piece in _pieces(word))
-    return _split(text)
+    if not _PLAIN.fullmatch(text):
+        return _split(text)
+    words = text.split(" ")
+    pieces = [piece for word in words[:-1] for piece in _inner(word)]
+    return (*pieces, *_last(words[-1]))
 
 
 _remembered = lru_cache(maxsize=65_536)(_tokens)
 
 
 @lru_cache(maxsize=65_536)
-def _pieces(word: str) -> tuple[str, ...]:
-    """One word without marks, which may still be two: "cannot", "gonna"."""
+def _inner(word: str) -> tuple[str, ...]:
+    """The tokens of a word that others follow: "cannot", "company's", "Mr."."""
+    return _split(f"{word} x")[:-1]
+
+
+@lru_cache(maxsize=65_536)
+def _last(word: str) -> tuple[str, ...]:
+    """The tokens of the last word, whose stop is split off."""
     return _split(word)
 
 
