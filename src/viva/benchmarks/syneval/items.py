@@ -78,5 +78,5 @@ class Item(Struct, frozen=True, kw_only=True):
     wording: str = ""
     """Which wording of wordings.toml: knowledge point, format, and its number there."""
     stratum: str = ""
-    """In a sampled set: the stratum that it was drawn for. The published scheme may draw a question for several, and then
-    it is listed, asked and counted as often."""
+    """In a sampled set: the stratum that it was drawn for. The published scheme may draw a question for several, and
+    then it is listed and counted as often."""

@@ -31,7 +31,7 @@ class ArgumentText(NamedTuple):
     text: str
     kinds: tuple[str, ...]
     accepted: tuple[str, ...] = ()
-    """Other texts that are as right: the whole phrase where it was cut, the relative pronoun where one stands for it."""
+    """Other texts that are as right: the whole phrase where it was cut, a relative pronoun where one stands for it."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -64,7 +64,7 @@ def has_conjunction(clause: Node) -> bool:
 
 
 def is_coordinated(clause: Node, published: bool) -> bool:
-    """Whether a clause coordinates. As published a clause that only begins with But, And or Or counts as such (quirk 4)."""
+    """Whether a clause coordinates. As published, so does one that only begins with But, And or Or (quirk 4)."""
     children = clause.children
     if not published:
         while children and children[0].tag in ("CC", "``"):
@@ -75,8 +75,8 @@ def is_coordinated(clause: Node, published: bool) -> bool:
 def arguments(sentence: Sentence) -> list[Argument]:
     """Subjects, complements and objects of every clause that may be asked about.
 
-    An answer's verb phrase is shown, so it must occur once. Existential `there` is among them: it may be shown (MVP) but
-    not asked for.
+    An answer's verb phrase is shown, so it must occur once. Existential `there` is among them: it may be shown (MVP),
+    but is not asked for.
     """
     found: list[Argument] = []
     for clause, verbs in sentence.clauses.items():
@@ -139,7 +139,7 @@ def _rest(verb: VerbSequence) -> list[Node]:
 
 
 def _is_future_or_habit(verb: VerbSequence, node: Node) -> bool:
-    """"is going to ...", "used to ...": the infinitive is no object."""
+    """ "is going to ...", "used to ...": the infinitive is no object."""
     words = [v.word for v in verb.verbs]
     if node.tag != "S":
         return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from viva.benchmarks.syneval.build.detokenise import EMPTY
 from viva.benchmarks.syneval.build.tree import Node
 from viva.benchmarks.syneval.build.verbs import verb_form, verb_paths
@@ -38,26 +40,12 @@ def is_possessive(node: Node) -> bool:
 
 def category(node: Node) -> str:
     """The category of any phrase; "unrecognized(...)" names what has none."""
-    tag = node.tag
-    if tag == "NP":
-        return _noun_phrase(node)
-    if tag == "S":
-        return _clause(node)
-    if tag == "SBAR":
-        return _subordinate(node)
-    if tag == "PP":
-        return "prepositional_phrase"
-    if tag == "ADJP":
-        return "adjective_phrase"
-    if tag == "ADVP":
-        return "adverbial_phrase"
-    return f"unrecognized({tag})"
+    special = _SPECIAL.get(node.tag)
+    return special(node) if special is not None else _PLAIN.get(node.tag, f"unrecognized({node.tag})")
 
 
 def _noun_phrase(node: Node) -> str:
     children = node.children
-    if not children:
-        return f"unrecognized({node.tag})"
     if is_possessive(node):
         return "possessive"
     for child in reversed(children):
@@ -65,34 +53,35 @@ def _noun_phrase(node: Node) -> str:
             return "noun_phrase"
         if child.tag == "JJR":
             return "comparative_adjective_phrase"
-    tags = {child.tag for child in children}
-    if tags & CONJUNCTIONS:
+    if any(child.tag in CONJUNCTIONS for child in children):
         return "coordinated_noun_phrase"
-    for child in children:
-        if child.tag == "NP":
-            return _noun_phrase(child)
+    inner = next((child for child in children if child.tag == "NP"), None)
+    if inner is not None:
+        return _noun_phrase(inner)
+    return _by_child(children)
+
+
+def _by_child(children: list[Node]) -> str:
     for group in _BY_CHILD:
         for child in reversed(children):
             if child.tag in group:
                 return group[child.tag]
-    return _BY_LAST_WORD.get(children[-1].tag, f"unrecognized({children[-1].tag})")
+    last = children[-1].tag if children else "NP"
+    return _BY_LAST_WORD.get(last, f"unrecognized({last})")
 
 
 def _clause(node: Node) -> str:
     children = node.children
-    if "CLF" in node.functions:
-        return "normal_clause"
     if len(children) == 1 and children[0].tag == EMPTY:
         return "empty_clause"
-    if len(children) != 2:
+    if len(children) != 2 or "CLF" in node.functions:
         return "normal_clause"
     subject, predicate = children
-    if subject.tag != "NP" or "SBJ" not in subject.functions:
-        return f"unrecognized(S->['{subject.tag}', '{predicate.tag}'])"
-    if predicate.tag == "VP":
-        return _by_verbs(predicate)
-    if "PRD" in predicate.functions:
-        return f"small_clause({_SMALL.get(predicate.tag, 'pseudo-adjective')})"
+    if subject.tag == "NP" and "SBJ" in subject.functions:
+        if predicate.tag == "VP":
+            return _by_verbs(predicate)
+        if "PRD" in predicate.functions:
+            return f"small_clause({_SMALL.get(predicate.tag, 'pseudo-adjective')})"
     return f"unrecognized(S->['{subject.tag}', '{predicate.tag}'])"
 
 
@@ -119,3 +108,7 @@ def _subordinate(node: Node) -> str:
     if all(child.tag in ("SBAR", "CC", ",") for child in children):
         return "coordinated_subordinate_clause"
     return f"unrecognized({first.tag})"
+
+
+_PLAIN = {"PP": "prepositional_phrase", "ADJP": "adjective_phrase", "ADVP": "adverbial_phrase"}
+_SPECIAL: dict[str, Callable[[Node], str]] = {"NP": _noun_phrase, "S": _clause, "SBAR": _subordinate}

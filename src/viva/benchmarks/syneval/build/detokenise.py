@@ -1,8 +1,8 @@
 """From treebank tokens to a sentence, and from a run of leaves to the text of a phrase.
 
-Two ways: as published (`did n't`, `$ 5 million`, `3 %`, `7\\/8` stay as the treebank has them), and natural, which is the
-default: what a reader would have seen in the newspaper, as far as the tokens tell. A phrase's text is a slice of its
-sentence, so it costs nothing and always occurs there.
+Two ways: as published (`did n't`, `$ 5 million`, `3 %`, `7\\/8` stay as the treebank has them), and natural, which is
+the default: what a reader would have seen in the newspaper, as far as the tokens tell. A phrase's text is a slice of
+its sentence, so it costs nothing and always occurs there.
 """
 
 from __future__ import annotations

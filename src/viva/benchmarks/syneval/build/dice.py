@@ -11,8 +11,8 @@ _MASK = (1 << 64) - 1
 
 
 class Dice:
-    """A small generator (PCG's multiplier and increment) seeded with a name: a hundred thousand are made a second, which
-    the standard library's, with its state of 2.5 kB, does not allow. Nothing secret depends on it."""
+    """A small generator (PCG's multiplier and increment) seeded with a name: a million are made in seconds, which the
+    standard library's, with its state of 2.5 kB, does not allow. Nothing secret depends on it."""
 
     __slots__ = ("_state",)
 

@@ -52,7 +52,9 @@ class Pools:
             # Any phrase that could modify something: a sentence seldom holds three modifiers of other phrases.
             known = {phrase.node for phrase in self.modifiers}
             self.modifiers += [
-                Phrase(n.text, n) for n in nodes if n.tag in _MODIFYING and n.text and n.text.count(" ") and n not in known
+                Phrase(n.text, n)
+                for n in nodes
+                if n.tag in _MODIFYING and n.text and n.text.count(" ") and n not in known
             ]
 
 
@@ -75,21 +77,16 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
         gold = finding.answer.lower()
         fits = _outside(gold) if point == "PPA" else None
         return _draw(dice.shuffled(pool), [gold, *(other.lower() for other in others)], filler, fits)
-    if point == "PPA":
-        pool = _attachable(pool, finding)
-    else:
-        pool = dice.shuffled(pool)
+    pool = _attachable(pool, finding) if point == "PPA" else dice.shuffled(pool)
     return _really_wrong(pool, finding, others)
 
 
-def wrong_partners(
-    pools: Pools, slot_kind: str, taken: Iterable[str], nodes: Iterable[Node], dice: Dice
-) -> list[str]:
+def wrong_partners(pools: Pools, slot_kind: str, taken: Iterable[str], nodes: Iterable[Node], dice: Dice) -> list[str]:
     """Up to three phrases of the slot's kind that it is not coordinated with. `taken`: the slot and its conjuncts."""
     verbal = slot_kind == "verb_phrase"
     pool = pools.text_verbs if verbal else pools.nouns
     if pools.published:
-        # As published, conjuncts are left out as they stand but compared in lower case, so capitalised ones come through.
+        # As published, conjuncts are compared in lower case with phrases as they stand: capitalised ones come through.
         lowered = set(taken)
         candidates = [phrase for phrase in pool if phrase.text not in lowered and not (verbal and phrase.text in BE)]
         return _draw(dice.shuffled(candidates), [], "verbs" if verbal else "pronouns", None)

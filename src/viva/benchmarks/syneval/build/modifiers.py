@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viva.benchmarks.syneval.build.arguments import empty_leaf, has_noun_complement, is_verb_modifier, relative_head, with_head
+from viva.benchmarks.syneval.build.arguments import (
+    empty_leaf,
+    has_noun_complement,
+    is_verb_modifier,
+    relative_head,
+    with_head,
+)
 from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_empty, is_possessive
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Node
@@ -128,11 +134,7 @@ def _sisters(vp: Node, below: Node | None) -> list[Node]:
     first, last = conjuncts[0].position, conjuncts[-1].position
     index = conjuncts.index(below)
     start = conjuncts[index - 1].position if index else first
-    shared_before = [
-        child
-        for child in vp.children[:first]
-        if has_verb or child.tag != "RB" or index == 0
-    ]
+    shared_before = [child for child in vp.children[:first] if has_verb or child.tag != "RB" or index == 0]
     return [*shared_before, *vp.children[start : below.position], *vp.children[last + 1 :]]
 
 

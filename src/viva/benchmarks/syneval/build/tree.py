@@ -21,7 +21,11 @@ from viva.benchmarks.syneval.build.detokenise import EMPTY, Layout, lay_out
 MAX_DEPTH = 500
 """Deeper trees are refused: no sentence is, and every later walk may recurse."""
 NO_FUNCTIONS: frozenset[str] = frozenset()
-_TOKEN = re.compile(r"[()]|[^\s()]+")
+_TOKEN = re.compile(
+    r"\(\s*([^\s()]+)\s+([^\s()]+)\s*\)"  # a word in its bracket, whole
+    r"|(\()\s*([^\s()]*)"  # a phrase begins
+    r"|(\))|([^\s()]+)"
+)
 
 
 class TreeError(ValueError):
@@ -37,7 +41,7 @@ class Label(NamedTuple):
 
     tag: str
     functions: frozenset[str]
-    index: str
+    identity: str
     gap: str
 
 
@@ -62,9 +66,22 @@ def read_label(label: str) -> Label:
 
 
 class Node:
-    """A phrase, a word, or an empty element. `word` is None for a phrase; of an empty element `kind` is *T*, *, 0, ..."""
+    """A phrase, a word, or an empty element. `word` is None for a phrase; of an empty element it is *T*, *, 0, ..."""
 
-    __slots__ = ("children", "end", "functions", "gap", "index", "parent", "position", "start", "tag", "text", "word")
+    __slots__ = (
+        "children",
+        "end",
+        "functions",
+        "gap",
+        "index",
+        "parent",
+        "path",
+        "position",
+        "start",
+        "tag",
+        "text",
+        "word",
+    )
 
     def __init__(self, label: Label, parent: Node | None, position: int) -> None:
         self.tag, self.functions, self.index, self.gap = label
@@ -75,18 +92,10 @@ class Node:
         self.start = 0
         """Its first leaf, and after its last: numbers among all leaves of the sentence, empty elements included."""
         self.end = 0
+        self.path: str = "0" if parent is None else f"{parent.path}.{position}"
+        """Where it is, child by child from the root: "0.1.1"."""
         self.text = ""
         """As a reader sees it; empty where nothing is visible."""
-
-    @property
-    def path(self) -> str:
-        """Where it is, child by child from the root's bracket: "0.1.1"."""
-        steps: list[str] = []
-        node: Node | None = self
-        while node is not None:
-            steps.append(str(node.position))
-            node = node.parent
-        return ".".join(reversed(steps))
 
     def walk(self) -> Iterator[Node]:
         """This node and all below it, parents first, from left to right."""
@@ -136,56 +145,61 @@ def parse(text: str, published: bool = False) -> Tree:
     return Tree(root, root.text, nodes, leaves, layout)
 
 
-def _read(text: str) -> tuple[Node, list[Node]]:
+def _read(text: str) -> tuple[Node, list[Node]]:  # noqa: PLR0912 - one loop over tokens, a branch for each way to go wrong
     """Nodes and leaves of the first child of the outer bracket; the whole text is checked all the same."""
     top: Node | None = None
-    here: Node | None = None
-    leaves: list[Node] = []
-    root: Node | None = None
-    depth = 0
-    matches = list(_TOKEN.finditer(text))
-    position, count = 0, len(matches)
-    while position < count:
-        token = matches[position].group()
-        if token == "(":
-            if top is not None and here is None:
-                raise TreeError("a second tree begins where one was expected to end", matches[position].start())
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise TreeError(f"brackets are nested more than {MAX_DEPTH} deep", matches[position].start())
-            label = ""
-            if position + 1 < count and (following := matches[position + 1].group()) not in "()":
-                label = following
-                position += 1
-            node = Node(read_label(label), here, len(here.children) if here is not None else 0)
-            if here is None:
-                top = node
+    stack: list[Node] = []
+    for number, (tag, word, opens, label, _, stray) in enumerate(_TOKEN.findall(text)):
+        problem = ""
+        if tag:
+            if stack:
+                _fill(_child(stack[-1], tag), word)
             else:
-                if here.word is not None:
-                    raise TreeError(f"the word {here.word!r} has a phrase beside it", matches[position].start())
-                here.children.append(node)
-            here = node
-        elif token == ")":
-            if here is None:
-                raise TreeError("a closing bracket without an opening one", matches[position].start())
-            if not here.children and here.word is None:
-                raise TreeError("an empty bracket", matches[position].start())
-            here = here.parent
-            depth -= 1
-        else:
-            if here is None or here.children or here.word is not None:
-                raise TreeError(f"the word {token!r} stands outside a bracket of its own", matches[position].start())
-            _fill(here, token)
-        position += 1
+                problem = f"the word {word!r} stands outside a phrase"
+        elif opens:
+            if top is None:
+                top = Node(read_label(label), None, 0)
+                stack.append(top)
+            elif stack and len(stack) < MAX_DEPTH:
+                stack.append(_child(stack[-1], label))
+            else:
+                problem = f"brackets are nested more than {MAX_DEPTH} deep" if stack else "a second tree begins here"
+        elif stray:
+            problem = f"the word {stray!r} stands outside a bracket of its own"
+        elif not stack:
+            problem = "a closing bracket without an opening one"
+        elif not stack.pop().children:
+            problem = "an empty bracket"
+        if problem:
+            raise TreeError(problem, _offset(text, number))
     if top is None:
         raise TreeError("no bracket")
-    if here is not None:
-        raise TreeError(f"{depth} closing bracket{'s are' if depth > 1 else ' is'} missing", len(text))
-    root = top.children[0] if top.tag == "" and top.children else top
-    if root is top and top.word is not None:
-        raise TreeError(f"a single word, {top.word!r}, is no sentence")
-    root.parent = None
-    root.position = 0
+    if stack:
+        missing = "a closing bracket is" if len(stack) == 1 else f"{len(stack)} closing brackets are"
+        raise TreeError(f"{missing} missing", len(text))
+    return _root(top)
+
+
+def _child(parent: Node, label: str) -> Node:
+    # The unlabelled outer bracket is nobody's parent, and no step of a path: the root below it is "0".
+    node = Node(read_label(label), parent if parent.tag else None, len(parent.children))
+    parent.children.append(node)
+    return node
+
+
+def _offset(text: str, number: int) -> int:
+    """Where the numbered token stands: looked up only when it is to blame."""
+    for index, match in enumerate(_TOKEN.finditer(text)):
+        if index == number:
+            return match.start()
+    return len(text)
+
+
+def _root(top: Node) -> tuple[Node, list[Node]]:
+    root = top if top.tag else top.children[0]
+    if root.word is not None:
+        raise TreeError(f"a single word, {root.word!r}, is no sentence")
+    leaves: list[Node] = []
     for node in root.walk():
         if node.word is not None:
             node.start, node.end = len(leaves), len(leaves) + 1

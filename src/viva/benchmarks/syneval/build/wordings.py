@@ -14,15 +14,14 @@ _FIELD = re.compile(r"\{(slot|answer|role)\}")
 
 
 class Wording(NamedTuple):
-    """One wording: literal text and field names in turn."""
+    """One wording, as a template of the % operator: the quickest that Python has."""
 
-    parts: tuple[str, ...]
+    template: str
     name: str
 
     def fill(self, slot: str, answer: str, role: str) -> str:
         """The wording with its fields filled in; what stands in a field is never read as one."""
-        fields = {"slot": slot, "answer": answer, "role": role}
-        return "".join(fields[part] if index % 2 else part for index, part in enumerate(self.parts))
+        return self.template % {"slot": slot, "answer": answer, "role": role}
 
 
 class Wordings:
@@ -49,7 +48,9 @@ class Wordings:
 
 
 def _cut(name: str, texts: list[str]) -> list[Wording]:
-    return [Wording(tuple(_FIELD.split(text)), f"{name}.{number}") for number, text in enumerate(texts)]
+    return [
+        Wording(_FIELD.sub(r"%(\1)s", text.replace("%", "%%")), f"{name}.{number}") for number, text in enumerate(texts)
+    ]
 
 
 @cache

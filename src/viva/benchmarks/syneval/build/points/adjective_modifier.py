@@ -57,7 +57,7 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
             first = next((modifier for modifier in host.modifiers if modifier.category), None)
             if first is not None:
                 yield _existence(sentence, host.head, True, (host.head, first.node))
-    # As published, a phrase that holds an adjective, adverb or prepositional phrase is said to have no modifier (quirk 12).
+    # As published, a phrase that holds an adjective or prepositional phrase is said to have no modifier (quirk 12).
     holders = _CLAUSES if reading.published else _HOLDERS
     for node in sentence.tree.nodes:
         if node.tag != "NP" or (node.parent is not None and node.parent.tag == "NP"):

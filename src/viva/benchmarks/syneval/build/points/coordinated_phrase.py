@@ -101,9 +101,7 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
         paths = sum(len(verb_paths(child)) for child in clause.children if child.tag == "VP")
         if paths != len(verbs):
             continue  # a gapped conjunct: who shares what cannot be told
-        members = [
-            Conjunct(verb.text.lower(), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs
-        ]
+        members = [Conjunct(verb.text.lower(), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
         if _distinct(members):
             yield "verb_phrase", clause, members
 
