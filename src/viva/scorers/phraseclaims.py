@@ -28,6 +28,7 @@ _UNQUOTED = (
     r"(?:(?:the|its|an?)\s)?<ROLE>\s(?:of|for|to|in|that|which|whose)\s([^\n\x02]{1,120}?)\s<LINK><TERMED>",
     r"(?:(?:the|its|an?)\s)?<ROLE>()\s{0,2}<LINK><TERMED>",
     r"()(?:it|this|that|they|these)(?:'s\b|\s(?:is|was|are|were|would be|must be|should be)\b)()\s<TERMED>",
+    r"()[^\n\x02?]{1,120}\?()\s{0,3}(?::|[-=]>)?\s{0,3}<TERMED>",
     r"()(<S>)(?:\s<tie>\s|\s{0,2}(?:[-=]>|:)\s{0,2})<TERMED>",
 )
 """A role ("" where none is named), the phrase that it is a role of, and behind the match what is claimed."""
@@ -149,7 +150,7 @@ def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
     if end - start > 2 * LONGEST or asked.stands(text[start:end]):
         return None
     opening = (
-        r"<EDGE>{0,6}(?:\d\.\s)?(?:(?:<final>|<opener>|in (?:the|this) (?:above |given )?sentence)\b[,!.:]?\s?){0,2}"
+        r"<EDGE>{0,6}(?:\d\.\s)?(?:(?:<final>|<opener>|<hedge>)\b[,!.:]?\s?){0,2}"
         r"(?:(?:for|in|with) [^\n,]{1,80}, (?=(?:the|its) ))?"
     )
     begun = pattern(opening).match(masked.wholly, start, end)

@@ -141,7 +141,9 @@ class Passage:
             self._edges.add(at)
 
     def holds(self, phrase: str) -> bool:
-        """Whether the phrase is in it, whole words only."""
+        """Whether the phrase is in it, whole words only; brackets are the reply's unless the passage has some."""
+        if "(" in phrase and "(" not in self.text:
+            return False
         wanted = squeeze(phrase)
         at = self.squeezed.find(wanted) if wanted else -1
         while at >= 0:
