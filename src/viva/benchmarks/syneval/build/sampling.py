@@ -161,31 +161,36 @@ class PublishedSampler(Sampler):
     def __init__(self, settings: SamplingSettings) -> None:
         super().__init__(settings)
         self._strata: dict[tuple[str, str, str], _Stratum] = {}
-        self._names: dict[tuple[str, str, str], tuple[str, str, str]] = {}
-        """Knowledge point, format and tag as it is, to the stratum: most tags are seen again and again."""
+        self._key = str(settings.seed).encode()
+        self._known: dict[tuple[str, str, tuple[str, ...]], tuple[_Stratum, ...]] = {}
+        """Knowledge point, format and tags, to the strata: most tags are seen together again and again."""
 
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question, in each of its strata."""
-        number = _hash(str(self.settings.seed), item.id)
-        strata = [self._name(item.knowledge_point, item.format, tag) for tag in item.tags]
-        for name in dict.fromkeys(strata):
-            stratum = self._strata.get(name)
-            if stratum is None:
-                stratum = self._strata[name] = _Stratum(" ".join(name), self.settings)
+        identity = item.id
+        number = int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=8, key=self._key).digest(), "little")
+        group = (item.knowledge_point, item.format, item.tags)
+        for stratum in self._known.get(group) or self._learn(*group):
             stratum.count += 1
-            stratum.test.offer(number * stratum.test_key & _WORD, item.id, place)
-            stratum.exemplars.offer(number * stratum.exemplar_key & _WORD, item.id, place)
+            key = number * stratum.test_key & _WORD
+            if key < stratum.test.limit:
+                stratum.test.offer(key, identity, place)
+            key = number * stratum.exemplar_key & _WORD
+            if key < stratum.exemplars.limit:
+                stratum.exemplars.offer(key, identity, place)
 
-    def _name(self, point: str, form: str, tag: str) -> tuple[str, str, str]:
-        raw = (point, form, tag)
-        name = self._names.get(raw)
-        if name is None:
-            name = self._names[raw] = (point, form, tag.replace("(non-restrictive)", ""))
-        return name
+    def _learn(self, point: str, form: str, tags: tuple[str, ...]) -> tuple[_Stratum, ...]:
+        names = dict.fromkeys((point, form, tag.replace("(non-restrictive)", "")) for tag in tags)
+        for name in names:
+            if name not in self._strata:
+                self._strata[name] = _Stratum(" ".join(name), self.settings)
+        found = self._known[point, form, tags] = tuple(self._strata[name] for name in names)
+        return found
 
     def merge(self, other: Sampler) -> None:
         """Take note of all that another sampler of the same settings saw."""
         assert isinstance(other, PublishedSampler)
+        self._known.clear()  # what was another sampler's becomes this one's
         for name, theirs in other._strata.items():
             mine = self._strata.get(name)
             if mine is None:
@@ -274,7 +279,8 @@ class CleanSampler(Sampler):
         seed = str(self.settings.seed)
         if item.sentence != self._sentence[0]:  # a sentence's questions come one after another
             self._sentence = (item.sentence, _hash(seed, "sentence", item.sentence))
-        number, sentence = _hash(seed, item.id), self._sentence[1]
+        number = int.from_bytes(hashlib.blake2b(item.id.encode(), digest_size=8, key=seed.encode()).digest(), "little")
+        sentence = self._sentence[1]
         answer = "" if item.format == "FITB" else item.answer
         stratum = (item.knowledge_point, item.format, item.category)
         self._counts[stratum] += 1

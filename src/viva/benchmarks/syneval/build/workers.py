@@ -10,6 +10,7 @@ import gzip
 import multiprocessing
 import os
 import signal
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -92,6 +93,7 @@ class Worker:
         counts: Counter[tuple[str, str]] = Counter()
         problems: list[Problem] = []
         trees = fact_count = 0
+        encode, see = self._encode, self.sampler.see
         for found in chunk:
             if isinstance(found, Problem):
                 problems.append(found)
@@ -109,12 +111,13 @@ class Worker:
             trees += 1
             fact_count += len(some_facts)
             for fact in some_facts:
-                facts += self._encode(fact) + b"\n"
+                facts += encode(fact) + b"\n"
+            counts.update((item.knowledge_point, item.format) for item in some_items)
             for item in some_items:
-                line = self._encode(item)
-                self.sampler.see(item, Place(number, len(questions), len(line)))
-                questions += line + b"\n"
-                counts[item.knowledge_point, item.format] += 1
+                line = encode(item)
+                see(item, Place(number, len(questions), len(line)))
+                questions += line
+                questions += b"\n"
         return Result(number, trees, fact_count, counts, self._pack(facts), self._pack(questions), problems)
 
     def _pack(self, lines: bytearray) -> bytes:
@@ -132,9 +135,18 @@ def _message(found: RawTree, problem: TreeError) -> str:
     return f"{problem} (line {found.line + below})" if below else str(problem)
 
 
+def _end_with_parent() -> None:
+    """A killed parent says nothing, and a chunk of slow trees would go on for nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _serve(connection: Connection, settings: WorkSettings, generate: Generate) -> None:
     """A worker process: chunks in, results out; ends with its parent, and leaves Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     worker = Worker(settings, generate)
     try:
         while (task := connection.recv()) is not None:
