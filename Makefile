@@ -23,6 +23,7 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)  ## the benchmarks on their bundled samples, with an offline baseline
 	$(BIN)/viva run csbench cmmlu --language en,zh --model baseline/random --progress plain
+	$(BIN)/viva run syneval --model baseline/random --progress plain
 	@# Its programs need bubblewrap and the languages' toolchains: what is missing is said, counted, and no failure here.
 	$(BIN)/viva run infibench --samples 2 --model baseline/random --progress plain || test $$? -eq 3
 
