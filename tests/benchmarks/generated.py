@@ -1,0 +1,105 @@
+"""What the tests of the generator share: treebanks to read, and questions taken apart again."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import viva.benchmarks.syneval.build as build
+from viva.benchmarks.syneval.items import Item
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+_USES = {"is": True, "is_not": False, "exists": True, "exists_not": False}
+
+
+class Place(NamedTuple):
+    """Where a tree stands."""
+
+    file: str
+    tree: int
+
+
+class Asked(NamedTuple):
+    """A question taken apart: what it shows, what it states (TF), and whether the statement is a plain one."""
+
+    use: str
+    slot: str
+    stated: str
+    role: str
+
+    @property
+    def plain(self) -> bool:
+        return _USES[self.use]
+
+
+def split(text: str) -> list[str]:
+    """The trees of a file: a line that starts with a bracket starts a tree."""
+    return [tree for tree in re.split(r"(?m)^(?=\()", text) if tree.strip()]
+
+
+def sample(published: Path, files: int | None = None) -> Iterator[tuple[Place, str]]:
+    """The trees of the Penn Treebank's sample, or of its first files. They are no part of the repository."""
+    with zipfile.ZipFile(published / "treebank" / "treebank.zip") as archive:
+        names = sorted(name for name in archive.namelist() if name.endswith(".mrg"))
+        for name in names[:files]:
+            for number, tree in enumerate(split(archive.read(name).decode("latin-1"))):
+                yield Place(Path(name).stem, number), tree
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """Wording → what a question in it looks like. Read from the file: the generator's own reader is under test."""
+    tables = tomllib.loads((Path(build.__file__).parent / "wordings.toml").read_text("utf-8"))
+    found: dict[str, re.Pattern[str]] = {}
+
+    def gather(name: str, value: object) -> None:
+        if isinstance(value, dict):
+            for key, below in value.items():
+                gather(f"{name}.{key}" if name else key, below)
+        elif isinstance(value, list) and "fillers" not in name:
+            for number, text in enumerate(value):
+                parts = re.split(r"\{(\w+)\}", text)
+                pattern = "".join(
+                    f"(?P<{part}>.*)" if index % 2 else re.escape(part) for index, part in enumerate(parts)
+                )
+                found[f"{name}.{number}"] = re.compile(pattern, re.DOTALL)
+
+    gather("", tables)
+    return found
+
+
+def asked(item: Item) -> Asked:
+    """What a question shows and states."""
+    match = _patterns()[item.wording].fullmatch(item.question)
+    assert match, (item.wording, item.question)
+    found = match.groupdict()
+    return Asked(item.wording.split(".")[-2], found.get("slot", ""), found.get("answer", ""), found.get("role", ""))
+
+
+def gold(item: Item) -> str:
+    """The right option's text."""
+    return item.options["ABCD".index(item.answer)]
+
+
+def wrong(item: Item) -> list[str]:
+    """The other options."""
+    return [option for letter, option in zip("ABCD", item.options, strict=True) if letter != item.answer]
+
+
+def words(text: str) -> list[str]:
+    """The words of a phrase, without what is glued to them in writing; n't and 's are words."""
+    text = text.lower().replace("n't", " n't")
+    return re.findall(r"n't|'(?:s|re|ve|ll|d|m)\b|\w+(?:[-./&]\w+)*|[$%#]", text)
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether a phrase lies in the other, word by word. A clitic alone is in too much to mean anything."""
+    short, long = sorted((words(one), words(other)), key=len)
+    if len(short) == 1 and short[0].startswith("'"):
+        return short == long
+    return any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1))
