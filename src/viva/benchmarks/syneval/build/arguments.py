@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_possessive
+from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_empty, is_possessive
 from viva.benchmarks.syneval.build.detokenise import EMPTY
+from viva.benchmarks.syneval.build.reference import empty_leaf, relative_head, with_antecedents, with_head
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Node
 from viva.benchmarks.syneval.build.verbs import BE, VerbSequence
@@ -18,11 +19,11 @@ from viva.benchmarks.syneval.build.verbs import BE, VerbSequence
 Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
 OMITTED = "omitted"
 """The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
-_RELATIVE_WORDS = frozenset(("that", "which", "who", "whom", "whose"))
 _ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
 _MODIFIER_TAGS = frozenset(("ADVP", "PP", "RB", "PRT"))
 _PUNCTUATION = frozenset((",", "CC", "CONJP", "PRN", "``", "''", ".", "-LRB-", "-RRB-"))
 _CLAUSES = frozenset(("S", "SBAR", "SQ"))
+_NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "NX", "PRP", "DT", "CD"))
 
 
 class ArgumentText(NamedTuple):
@@ -85,7 +86,7 @@ def arguments(sentence: Sentence) -> list[Argument]:
         for verb in verbs:
             if sentence.plain_counts[verb.lower] > 1:
                 continue
-            for role, node in (*_subjects(clause, verb), *_complements(verb)):
+            for role, node in roles(sentence, clause, verb):
                 kind = sentence.category(node)
                 if kind.startswith("unrecognized") or (role == "subject" and "CLF" in clause.functions):
                     continue  # of a cleft ("it was Mary who ..."), the subject stands for nothing
@@ -101,7 +102,18 @@ def _subjects(clause: Node, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
             yield "subject", child
 
 
-def _complements(verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
+def roles(sentence: Sentence, clause: Node, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
+    """Which nodes are which arguments of a verb phrase, whether or not they can be asked about."""
+    subjects = [node for role, node in _subjects(clause, verb)]
+    for node in subjects:
+        yield "subject", node
+    there = not sentence.published and any(sentence.category(node) == "existential_there" for node in subjects)
+    for role, node in _complements(verb, sentence.published):
+        if not (there and role == "subject_complement"):  # "there is a way": no grammar calls that a complement
+            yield role, node
+
+
+def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, Node]]:
     if verb.voice == "passive":
         return
     rest = _rest(verb)
@@ -112,17 +124,38 @@ def _complements(verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
     if len(rest) == 1:
         (node,) = rest
         if node.tag in _CLAUSES:
-            if not _is_future_or_habit(verb, node):
+            if not _is_future_or_habit(verb, node) and (published or not _is_remnant(node)):
                 yield "direct_object", node
         elif node.tag in ("NP", "UCP") and not node.functions:
             yield "direct_object", node
     elif len(rest) == 2:
         first, second = rest
         if second.tag == "NP" and first.tag == "NP":
-            yield "indirect_object", first
-            yield "direct_object", second
+            yield from _two_objects(first, second, published)
         elif second.tag in ("S", "SBAR"):
             yield "direct_object", first
+
+
+def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[Role, Node]]:
+    """Indirect and direct object; with a comma between them, the second only explains the first."""
+    assert first.parent is not None
+    between = first.parent.children[first.position + 1 : second.position]
+    if not published and any(node.tag in (",", "PRN") for node in between):
+        yield "direct_object", first
+        return
+    yield "indirect_object", first
+    yield "direct_object", second
+
+
+def _is_remnant(node: Node) -> bool:
+    """A clause of which only the predicate stands here: its subject moved out, or it has neither verb nor subject."""
+    if node.tag != "S":
+        return False
+    subject = next((child for child in node.children if "SBJ" in child.functions), None)
+    if subject is not None and is_empty(subject) and empty_leaf(subject).word == "*T*":
+        return True
+    has_verb = any(child.tag == "VP" for child in node.children)
+    return bool(node.text) and not has_verb and (subject is None or not subject.text)
 
 
 def _rest(verb: VerbSequence) -> list[Node]:
@@ -152,11 +185,30 @@ def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | N
     """How an argument reads; None where it cannot be told."""
     if node.tag == "NP" and kind == "empty":
         return _moved(sentence, node)
-    text = node.text or _with_antecedents(sentence, node)
-    if not _is_cut(node):
+    if sentence.published:
+        text = node.text or with_antecedents(sentence, node)
+        if _is_cut(node):
+            text = text.partition(",")[0]
         return ArgumentText(text, (kind,)) if text else None
-    cut = text.partition(",")[0]
-    return ArgumentText(cut, (kind,), () if sentence.published else (text,)) if cut else None
+    if not node.text:
+        text = with_antecedents(sentence, node)
+        return ArgumentText(text, (kind,)) if text else None
+    return _whole_and_cut(sentence, node, (kind,))
+
+
+def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> ArgumentText:
+    """A phrase without what follows its first comma (an apposition, a relative clause), the whole accepted as well.
+
+    As published, the text is cut at its first comma, be it one between adjectives or within a number.
+    """
+    if _is_cut(node):
+        comma = next(child for child in node.children if child.tag == ",")
+        before = node.children[: comma.position]
+        if any(child.tag == "NP" or child.tag in _NOUNS for child in before):
+            cut = sentence.tree.layout.cut(node.start, comma.start)
+            if cut:
+                return ArgumentText(cut, kinds, (node.text,))
+    return ArgumentText(node.text, kinds)
 
 
 def has_noun_complement(sentence: Sentence, node: Node) -> bool:
@@ -174,22 +226,6 @@ def _is_cut(node: Node) -> bool:
     return node.tag == "NP" and any(child.tag == "," for child in node.children) and not has_conjunction(node)
 
 
-def _with_antecedents(sentence: Sentence, node: Node) -> str:
-    """The text of a phrase without visible words, its traces replaced by what they refer to."""
-    parts: list[str] = []
-    for leaf in sentence.tree.leaves[node.start : node.end]:
-        if leaf.index and (antecedent := sentence.antecedents.get(leaf.index)) is not None and antecedent.text:
-            parts.append(antecedent.text)
-    return " ".join(parts)
-
-
-def empty_leaf(node: Node) -> Node:
-    """The empty element that a phrase consists of."""
-    while node.children:
-        node = node.children[0]
-    return node
-
-
 def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
     leaf = empty_leaf(node)
     assert leaf.tag == EMPTY
@@ -200,46 +236,21 @@ def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
     if antecedent is None:
         return None
     head = relative_head(antecedent)
-    if head is not None:
-        text = with_head(sentence, antecedent, head)
-        accepted = () if sentence.published or not antecedent.text else (antecedent.text,)
-        return ArgumentText(text, ("moved", "complementizer"), accepted) if text else None
-    return ArgumentText(antecedent.text, ("moved",)) if antecedent.text else None
+    if head is None:
+        if sentence.published or not antecedent.text:
+            return ArgumentText(antecedent.text, ("moved",)) if antecedent.text else None
+        return _whole_and_cut(sentence, antecedent, ("moved",))
+    text = with_head(sentence, antecedent, head)
+    kinds = ("moved", "complementizer")
+    if sentence.published or not text:
+        return ArgumentText(text, kinds) if text else None
+    return ArgumentText(text, kinds, tuple(_also_relative(sentence, antecedent, head)))
 
 
-def relative_head(wh: Node) -> Node | None:
-    """The noun phrase that a relative clause modifies, given the clause's WH-phrase; None for any other phrase."""
-    clause = wh.parent
-    if clause is None or clause.tag != "SBAR" or not wh.tag.startswith("WH"):
-        return None
-    while clause.parent is not None and clause.parent.tag == "SBAR":
-        clause = clause.parent  # one of several coordinated relative clauses
-    host = clause.parent
-    if host is None or host.tag != "NP":
-        return None
-    for child in host.children[: clause.position]:
-        if child.tag == "NP":
-            return child
-    return None
-
-
-def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
-    """A WH-phrase with its relative word replaced by the head noun phrase: "whose stock", "companies" → both."""
-    natural = not sentence.published  # as published, the possessive of "whose" is lost
-    parts: list[str] = []
-    run: list[int] = []
-    for leaf in sentence.tree.leaves[wh.start : wh.end]:
-        if (leaf.word or "").lower() in _RELATIVE_WORDS or (leaf.tag == EMPTY and leaf.word == "0"):
-            if run:
-                parts.append(sentence.tree.layout.join(run))
-                run = []
-            parts.append(_possessive(head.text) if (leaf.word or "").lower() == "whose" and natural else head.text)
-        else:
-            run.append(leaf.start)
-    if run:
-        parts.append(sentence.tree.layout.join(run))
-    return " ".join(part for part in parts if part)
-
-
-def _possessive(text: str) -> str:
-    return text + ("'" if text.endswith("s") else "'s")
+def _also_relative(sentence: Sentence, wh: Node, head: Node) -> Iterator[str]:
+    """The relative pronoun, and the modified noun phrase up to the clause: "members of the bar who" for "members"."""
+    if wh.text:
+        yield wh.text
+    host = head.parent
+    if host is not None and not wh.text.lower().startswith("whose"):
+        yield sentence.tree.layout.cut(host.start, wh.start)

@@ -48,7 +48,7 @@ class Asker:
         role = self._words.roles.get(finding.slot_kind, "") if point == "MVP" else ""
         if finding.blank:
             yield self._item(finding, "FITB", "blank", dice, nodes, finding.answer, role=role)
-        if len(wrong) == WANTED:
+        if len(wrong) == WANTED and finding.choice:
             options, letter = self._options(finding.answer, wrong, dice)
             yield self._item(finding, "MC", "choice", dice, nodes, letter, options=options, role=role)
         if point == "MVP":

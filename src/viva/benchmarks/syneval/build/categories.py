@@ -87,7 +87,7 @@ def _clause(node: Node) -> str:
 
 def _by_verbs(vp: Node) -> str:
     """By the form of the clause's verb phrase; two or more coordinated ones have no category, as published."""
-    paths = verb_paths(vp)
+    paths = verb_paths(vp, True)
     if len(paths) > 1:
         return "unrecognized(coordination_nonfinite)"
     form = verb_form(paths[0].verbs).form if paths[0].whole else ""

@@ -46,6 +46,8 @@ def _natural(word: str, tag: str) -> Token:
         return _QUOTE, True, False
     if word == "`":
         return "'", False, True
+    if word == "#":
+        return "£", False, True  # the treebank's sign for the pound
     for escape, plain in _ESCAPES:
         word = word.replace(escape, plain)
     glued = (
@@ -116,4 +118,17 @@ def lay_out(words: Sequence[str], tags: Sequence[str], published: bool) -> Layou
     """Lay a sentence out; empty elements take no room."""
     if published:
         return Layout([None if tag == EMPTY else _published(word) for word, tag in zip(words, tags, strict=True)])
-    return Layout([None if tag == EMPTY else _natural(word, tag) for word, tag in zip(words, tags, strict=True)])
+    tokens: list[Token | None] = []
+    before = ""
+    for word, tag in zip(words, tags, strict=True):
+        if tag == EMPTY:
+            tokens.append(None)
+            continue
+        token = _natural(word, tag)
+        if word == "." and before.endswith("."):
+            token = ("", True, False)  # "the U.S." ends its sentence with one full stop
+        elif word == "not" and before in ("can", "Can"):
+            token = ("not", True, False)
+        tokens.append(token)
+        before = token[0]
+    return Layout(tokens)

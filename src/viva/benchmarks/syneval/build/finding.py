@@ -29,6 +29,12 @@ class Finding:
     blank: bool = True
     accepted: tuple[str, ...] = ()
     """Other answers that are as right."""
+    also: tuple[str, ...] = ()
+    """Phrases that could be answers too, and so are not offered as wrong ones."""
+    related: tuple[Node, ...] = ()
+    """Nodes that the answer stands for or belongs with; neither they nor what they hold is offered."""
+    choice: bool = True
+    """Whether a multiple-choice question may be made of it."""
 
 
 @dataclass(slots=True, frozen=True, eq=False)

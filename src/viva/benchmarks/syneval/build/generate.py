@@ -6,7 +6,7 @@ from viva.benchmarks.syneval.build.asking import Asker
 from viva.benchmarks.syneval.build.finding import Finding
 from viva.benchmarks.syneval.build.points import EXISTENCES, POINTS, UNPAIRED
 from viva.benchmarks.syneval.build.reading import Reading
-from viva.benchmarks.syneval.build.tidying import tidy
+from viva.benchmarks.syneval.build.tidying import tidy, tidy_shown
 from viva.benchmarks.syneval.build.tree import parse
 from viva.benchmarks.syneval.items import Fact, Item
 
@@ -23,14 +23,19 @@ def generate(text: str, file: str, tree: int, *, published: bool) -> tuple[list[
     reading = Reading(parsed, published)
     findings = [finding for find in POINTS for finding in find(reading)]
     if not published:
-        findings = tidy(findings)
+        findings = tidy(findings, parsed.sentence)
     facts = [_fact(finding, parsed.sentence, file, tree) for finding in findings if finding.blank]
     asker = Asker(reading, file, tree)
     for finding in findings:
         asker.learn(finding)
     items = [item for finding in findings for item in asker.ask(finding)]
-    items.extend(item for exists in EXISTENCES for found in exists(reading) for item in asker.exist(found))
-    items.extend(item for slot in UNPAIRED(reading) for item in asker.pair(slot))
+    existences = [found for exists in EXISTENCES for found in exists(reading)]
+    unpaired = list(UNPAIRED(reading))
+    if not published:
+        existences = list(tidy_shown(existences, parsed.sentence))
+        unpaired = list(tidy_shown(unpaired, parsed.sentence))
+    items.extend(item for found in existences for item in asker.exist(found))
+    items.extend(item for slot in unpaired for item in asker.pair(slot))
     return facts, items
 
 

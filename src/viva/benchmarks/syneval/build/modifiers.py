@@ -7,14 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viva.benchmarks.syneval.build.arguments import (
-    empty_leaf,
-    has_noun_complement,
-    is_verb_modifier,
-    relative_head,
-    with_head,
-)
+from viva.benchmarks.syneval.build.arguments import has_noun_complement, is_verb_modifier
 from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_empty, is_possessive
+from viva.benchmarks.syneval.build.reference import empty_leaf, relative_head, with_head
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Node
 from viva.benchmarks.syneval.build.verbs import VerbSequence
@@ -143,7 +138,9 @@ def _verb_modifier(sentence: Sentence, node: Node) -> Modifier | None:
         return Modifier(node, node.text, "")
     rebuilt = _rebuilt(sentence, node)
     if rebuilt:
-        return Modifier(node, rebuilt, _category_of(sentence, node), moved=True)
+        # "the way to settle it", "when it left": by default, what a bare adverb stands for is counted, not asked for.
+        asked = sentence.published or not _is_bare_wh(sentence, node)
+        return Modifier(node, rebuilt, _category_of(sentence, node) if asked else "", moved=True)
     if not node.text:
         return None
     return Modifier(node, node.text, _category_of(sentence, node))
@@ -163,3 +160,26 @@ def _rebuilt(sentence: Sentence, node: Node) -> str:
         return ""
     head = relative_head(antecedent)
     return antecedent.text if head is None else with_head(sentence, antecedent, head)
+
+
+def _is_bare_wh(sentence: Sentence, node: Node) -> bool:
+    antecedent = sentence.antecedents.get(empty_leaf(node).index)
+    return antecedent is not None and antecedent.tag.startswith("WH") and antecedent.tag != "WHPP"
+
+
+def fronted_modifiers(verb: VerbSequence) -> list[Node]:
+    """What modifies a verb phrase's clause from its beginning, or a clause around it: "In 1989, they were prompted".
+
+    The published construct begins behind the subject. What stands before it is never asked for, but it is no wrong
+    answer either, and a verb phrase that has it is not said to have no modifier.
+    """
+    found: list[Node] = []
+    clause = verb.top.parent
+    while clause is not None and clause.tag in ("S", "SINV"):
+        found.extend(
+            child
+            for child in clause.children
+            if child.text and "SBJ" not in child.functions and (is_verb_modifier(child) or child.tag == "SBAR")
+        )
+        clause = clause.parent
+    return found

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from viva.benchmarks.syneval.build.arguments import Argument, arguments
-from viva.benchmarks.syneval.build.modifiers import Modifier, NounHost, noun_hosts, verb_modifiers
+from viva.benchmarks.syneval.build.modifiers import Modifier, NounHost, fronted_modifiers, noun_hosts, verb_modifiers
 from viva.benchmarks.syneval.build.sentence import Sentence
-from viva.benchmarks.syneval.build.tree import Tree
+from viva.benchmarks.syneval.build.tree import Node, Tree
 from viva.benchmarks.syneval.build.verbs import VerbSequence
 
 
 class Reading:
     """A sentence with everything that facts are made of."""
 
-    __slots__ = ("arguments", "noun_hosts", "published", "sentence", "verb_modifiers")
+    __slots__ = ("arguments", "fronted", "noun_hosts", "published", "sentence", "verb_modifiers")
 
     def __init__(self, tree: Tree, published: bool) -> None:
         self.published = published
@@ -23,3 +23,7 @@ class Reading:
         self.verb_modifiers: dict[VerbSequence, tuple[Modifier, ...]] = {
             verb: tuple(verb_modifiers(self.sentence, verb)) for verb in self.sentence.verbs
         }
+        self.fronted: dict[VerbSequence, tuple[Node, ...]] = (
+            {} if published else {verb: tuple(fronted_modifiers(verb)) for verb in self.sentence.verbs}
+        )
+        """By default: adverbials at the beginning of a verb phrase's clause."""

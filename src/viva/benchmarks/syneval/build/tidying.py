@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.finding import Existence, Finding, Unpaired
+from viva.benchmarks.syneval.build.phrases import overlap, tidy_text, times
+
+_Shown = TypeVar("_Shown", Existence, Unpaired)
+_CLITICS = frozenset(("'s", "'re", "'m", "'ve", "'d", "'ll", "s", "re", "m", "ve", "d", "ll", "wo", "ca"))
+"""Verbs that lean on their neighbour: nobody finds them in a sentence."""
 
 
-def tidy(findings: Sequence[Finding]) -> list[Finding]:
+def tidy(findings: Sequence[Finding], sentence: str) -> list[Finding]:
     """Findings with tidy texts, without duplicates and leaks; a slot with several answers is no blank to fill in.
 
     The published generator keeps all of these (specification, section 6, quirks 1, 3 and 10).
@@ -20,7 +26,7 @@ def tidy(findings: Sequence[Finding]) -> list[Finding]:
     for finding in findings:
         slot, answer = tidy_text(finding.slot), tidy_text(finding.answer)
         key = (finding.knowledge_point, finding.slot_kind, slot, answer.lower())
-        if not slot or not answer or key in seen or leaks(slot, answer):
+        if not answer or answer in _CLITICS or key in seen or overlap(slot, answer) or not can_be_shown(slot, sentence):
             continue
         seen.add(key)
         answers[key[:3]].add(key[3])
@@ -36,15 +42,14 @@ def tidy(findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def tidy_text(text: str) -> str:
-    """Without a comma at its end, and without a quotation mark whose partner lies outside."""
-    text = text.strip().rstrip(",").rstrip()
-    if text.count('"') % 2:
-        text = text.strip('"') if text.strip('"').count('"') % 2 == 0 else text.replace('"', "")
-    return text.strip()
+def tidy_shown(found: Iterable[_Shown], sentence: str) -> Iterator[_Shown]:
+    """Statements about a slot alone: those whose slot can be found."""
+    for one in found:
+        slot = tidy_text(one.slot)
+        if can_be_shown(slot, sentence):
+            yield replace(one, slot=slot)
 
 
-def leaks(slot: str, answer: str) -> bool:
-    """Whether the phrase that is shown holds the answer, or is held by it."""
-    shown, wanted = f" {slot.lower()} ", f" {answer.lower()} "
-    return wanted in shown or shown in wanted
+def can_be_shown(slot: str, sentence: str) -> bool:
+    """Whether a reader finds the phrase: it does not stand in the sentence twice, and is a word of its own."""
+    return bool(slot) and slot.lower() not in _CLITICS and times(slot, sentence) <= 1

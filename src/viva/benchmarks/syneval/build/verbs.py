@@ -7,7 +7,9 @@ arXiv 2311.08287, section 3.2 and appendix; specification of Viva, "Verb sequenc
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from viva.benchmarks.syneval.build.detokenise import Layout
@@ -15,11 +17,13 @@ from viva.benchmarks.syneval.build.tree import Node, Tree
 
 VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
 _FINITE = frozenset(("VBD", "VBZ", "VBP"))
-BE = frozenset(("be", "is", "are", "am", "was", "were", "'s", "'re", "'m", "been", "being"))
-_HAVE = frozenset(("have", "has", "had", "'ve", "'d", "having"))
-_NOT = frozenset(("not", "n't"))
-_FUTURE = frozenset(("will", "'ll", "wo", "shall"))
-_FUTURE_IN_PAST = frozenset(("would", "'d"))
+_WORDS: dict[str, list[str]] = tomllib.loads((Path(__file__).parent / "verbs.toml").read_text(encoding="utf-8"))
+BE = frozenset(_WORDS["be"])
+_HAVE = frozenset(_WORDS["have"])
+_LINKING = BE | _HAVE | frozenset(_WORDS["linking"])
+_NOT = frozenset(_WORDS["not"])
+_FUTURE = frozenset(_WORDS["future"])
+_FUTURE_IN_PAST = frozenset(_WORDS["future_in_past"])
 
 Voice = Literal["active", "passive", ""]
 """Empty where the form is not recognised."""
@@ -78,21 +82,31 @@ def sequences(tree: Tree, published: bool) -> list[VerbSequence]:
     found: list[VerbSequence] = []
     for node in tree.nodes:
         if node.tag == "VP" and (node.parent is None or node.parent.tag != "VP"):
-            for path in verb_paths(node):
+            for path in verb_paths(node, published):
                 if path.whole:
                     found.append(_sequence(tree.layout, node, path, published))
     return found
 
 
-def verb_paths(vp: Node, levels: tuple[Node, ...] = (), verbs: tuple[Node, ...] = ()) -> list[VerbPath]:
+def verb_paths(
+    vp: Node, published: bool, levels: tuple[Node, ...] = (), verbs: tuple[Node, ...] = ()
+) -> list[VerbPath]:
     """Every way down from a VP to a last verb; one without a verb of its own (gapping, mislabelling) ends in None."""
     levels = (*levels, vp)
     own = [child for child in vp.children if child.tag in VERB_TAGS and child.word is not None]
     below = [child for child in vp.children if child.tag == "VP"]
     if not below:
         return [VerbPath(levels, (*verbs, verb), True) for verb in own] or [VerbPath(levels, verbs, False)]
+    if own and not published and not any(_links(verb) for verb in own):
+        # "were filed alleging": the lower phrase is no part of the verb phrase, whatever the treebank's bracket says.
+        return [VerbPath(levels, (*verbs, verb), True) for verb in own]
     starts = [(*verbs, verb) for verb in own] or [verbs]
-    return [path for start in starts for child in below for path in verb_paths(child, levels, start)]
+    return [path for start in starts for child in below for path in verb_paths(child, published, levels, start)]
+
+
+def _links(verb: Node) -> bool:
+    """Whether a verb goes with the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
+    return verb.tag in ("MD", "TO") or (verb.word or "").lower() in _LINKING
 
 
 def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:
@@ -107,7 +121,7 @@ def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> Ver
         siblings = verb.parent.children
         after = verb.position + 1
         following = siblings[after] if after < len(siblings) else None
-        if following is not None and following.tag == "RB" and following.word in _NOT:
+        if following is not None and following.tag == "RB" and following.word in _NOT and (published or _links(verb)):
             negated.append(following.start)
             both.append(following.start)
             following = siblings[after + 1] if after + 1 < len(siblings) else None

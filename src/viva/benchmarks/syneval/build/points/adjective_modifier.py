@@ -64,8 +64,9 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
             continue
         if any(child.tag in holders for child in node.children):
             continue
-        if sentence.category(node) == "existential_there":
-            continue
+        kind = sentence.category(node)
+        if kind == "existential_there" or (kind == "pronoun" and not reading.published):
+            continue  # by default pronouns are left out: everybody knows that nothing modifies "it"
         if is_plain(node) and sentence.noun_counts[node.text] == 1:
             yield _existence(sentence, node, False, (node,))
 

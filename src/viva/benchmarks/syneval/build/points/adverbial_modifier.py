@@ -24,7 +24,8 @@ def find(reading: Reading) -> Iterator[Finding]:
         every = reading.verb_modifiers[verb]
         modifiers = [modifier for modifier in every if modifier.category]
         # As published, what has no category (particles, some clauses) is not counted (quirk 12).
-        blank = len(modifiers if reading.published else every) == 1
+        fronted = reading.fronted.get(verb, ())
+        blank = len(modifiers if reading.published else every) == 1 and not fronted
         for modifier in modifiers:
             yield Finding(
                 knowledge_point="ADV",
@@ -43,6 +44,7 @@ def find(reading: Reading) -> Iterator[Finding]:
                 answer_node=modifier.node,
                 slot_verb=verb,
                 blank=blank,
+                related=fronted,
             )
 
 
@@ -53,7 +55,7 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
         exists = any(modifier.category for modifier in modifiers)
         # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
         inverted = verb.top.parent is not None and verb.top.parent.tag == "SINV"
-        if exists or not (modifiers or inverted):
+        if exists or not (modifiers or inverted or reading.fronted.get(verb)):
             yield Existence(
                 knowledge_point="ADV",
                 slot_kind="verb_phrase",

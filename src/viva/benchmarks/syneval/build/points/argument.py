@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from viva.benchmarks.syneval.build.arguments import Argument
 from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.reference import resolved
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.items import KnowledgePoint
 
@@ -24,5 +25,14 @@ def finding(
         rule=argument.role,
         answer_node=argument.node,
         slot_verb=argument.verb,
+        related=() if sentence.published else resolved(sentence, argument.node),
+        # "it" for a trace may be one of several phrases that name the same thing: no choice between those.
+        choice=sentence.published or not _is_pronoun_for_a_trace(sentence, argument),
         accepted=tuple(text.lower() for text in argument.answer.accepted),
     )
+
+
+def _is_pronoun_for_a_trace(sentence: Sentence, argument: Argument) -> bool:
+    if argument.answer.kinds != ("moved",):
+        return False
+    return sentence.category(resolved(sentence, argument.node)[-1]) == "pronoun"

@@ -46,7 +46,10 @@ def find(reading: Reading) -> Iterator[Finding]:
     for kind, parent, conjuncts in _coordinations(reading):
         if len(conjuncts) < 2:
             continue
-        for slot, answer in permutations(conjuncts, 2):
+        nodes = () if reading.published else tuple(conjunct.node for conjunct in conjuncts)
+        for (one, slot), (other, answer) in permutations(enumerate(conjuncts), 2):
+            if not reading.published and abs(one - other) > 1:
+                continue  # by default neighbours only: a list of ten would be ninety questions
             if _is_clear(reading.sentence, kind, slot):
                 yield Finding(
                     knowledge_point="CO",
@@ -61,6 +64,8 @@ def find(reading: Reading) -> Iterator[Finding]:
                     slot_verb=slot.verb,
                     answer_verb=answer.verb,
                     blank=len(conjuncts) == 2,
+                    also=tuple(conjunct.text for conjunct in conjuncts),
+                    related=nodes,
                 )
 
 
@@ -98,7 +103,7 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
             if _distinct(members):
                 yield "noun_phrase", node, members
     for clause, verbs in sentence.clauses.items():
-        paths = sum(len(verb_paths(child)) for child in clause.children if child.tag == "VP")
+        paths = sum(len(verb_paths(child, sentence.published)) for child in clause.children if child.tag == "VP")
         if paths != len(verbs):
             continue  # a gapped conjunct: who shares what cannot be told
         members = [Conjunct(verb.text.lower(), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.benchmarks.syneval.build.arguments import Argument, Role, has_noun_complement
+from viva.benchmarks.syneval.build.arguments import Argument, Role, has_noun_complement, roles
 from viva.benchmarks.syneval.build.finding import Finding
 from viva.benchmarks.syneval.build.reading import Reading
+from viva.benchmarks.syneval.build.reference import resolved
 from viva.benchmarks.syneval.build.sentence import Sentence
-from viva.benchmarks.syneval.build.verbs import verb_paths
+from viva.benchmarks.syneval.build.tree import Node
+from viva.benchmarks.syneval.build.verbs import VerbSequence, verb_paths
 from viva.benchmarks.syneval.items import SlotKind
 
 _NAMES: dict[Role, str] = {"subject": "surface_subject"}
@@ -33,10 +35,12 @@ def find(reading: Reading) -> Iterator[Finding]:
     """One finding an argument that points at one verb phrase."""
     sentence = reading.sentence
     whole = sentence.tree.sentence.lower()
+    owners = {} if sentence.published else _owners(sentence)
     for argument in reading.arguments:
         if not _is_clear(sentence, argument, whole):
             continue
         verb = argument.verb
+        others = [other for other in owners.get((argument.role, argument.node), ()) if other is not verb]
         name = _NAMES.get(argument.role, argument.role)
         yield Finding(
             knowledge_point="MVP",
@@ -55,8 +59,21 @@ def find(reading: Reading) -> Iterator[Finding]:
             rule=argument.role,
             answer_node=verb.last,
             answer_verb=verb,
+            blank=not others,
+            also=tuple(other.plain for other in others),
             accepted=(verb.with_adverbs.lower(),) if verb.with_adverbs not in ("", verb.plain) else (),
         )
+
+
+def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
+    """All verb phrases that a phrase belongs to in a role, through traces as well: he "sought" and "wanted to buy"."""
+    owners: dict[tuple[Role, Node], list[VerbSequence]] = {}
+    for clause, verbs in sentence.clauses.items():
+        for verb in verbs:
+            for role, node in roles(sentence, clause, verb):
+                for stands_for in resolved(sentence, node):
+                    owners.setdefault((role, stands_for), []).append(verb)
+    return owners
 
 
 def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
@@ -64,7 +81,7 @@ def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
     if argument.category in _UNCLEAR or argument.cut or not node.text or has_noun_complement(sentence, node):
         return False
     if argument.role == "subject":
-        if not argument.verb.voice or len(verb_paths(argument.verb.top)) != 1:
+        if not argument.verb.voice or len(verb_paths(argument.verb.top, sentence.published)) != 1:
             return False
     elif argument.verb.voice == "passive":
         return False

@@ -24,13 +24,15 @@ def find(reading: Reading) -> Iterator[Finding]:
     verbs = list(reading.verb_modifiers.items())
     nouns = reading.noun_hosts
     hosts = sentence.host_counts
+    # By default a preposition alone ("the man she spoke to") is no phrase to ask about.
+    least = 0 if reading.published else 1
     modifiers = Counter(modifier.text for _, found in verbs for modifier in found)
     modifiers.update(modifier.text for host in nouns for modifier in host.modifiers)
     for verb, found in verbs:
         if hosts[verb.plain] > 1:
             continue
         for modifier in found:
-            if modifier.category == _PP and modifiers[modifier.text] == 1:
+            if modifier.category == _PP and modifiers[modifier.text] == 1 and modifier.text.count(" ") >= least:
                 yield Finding(
                     knowledge_point="PPA",
                     slot_kind="prepositional_phrase",
@@ -52,7 +54,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         if not is_plain(host.head) or hosts[host.head.text] > 1:
             continue
         for modifier in host.modifiers:
-            if modifier.category == _PP and modifiers[modifier.text] == 1:
+            if modifier.category == _PP and modifiers[modifier.text] == 1 and modifier.text.count(" ") >= least:
                 yield Finding(
                     knowledge_point="PPA",
                     slot_kind="prepositional_phrase",

@@ -1,0 +1,121 @@
+"""Wrong answers that are really wrong: what the default mode offers beside the right one.
+
+A phrase of the sentence is offered if it neither overlaps the right answer nor answers the question as well: no trace's
+antecedent, no other conjunct, no other modifier of the same phrase, no other verb of the same argument. For attachment,
+phrases that the prepositional phrase could attach to come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_possessive
+from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.phrases import overlap
+from viva.benchmarks.syneval.build.tree import Node
+from viva.benchmarks.syneval.build.verbs import BE
+
+WANTED = 3
+_ARGUMENTS = frozenset(("GS", "SC", "DO", "IO"))
+_FAR = 1000
+
+
+class Phrase(NamedTuple):
+    """A candidate: its text, where it comes from, and whether it is a verb phrase."""
+
+    text: str
+    node: Node
+    verbal: bool = False
+
+
+def choose(pool: list[Phrase], finding: Finding, others: Iterable[str]) -> list[str]:
+    """Up to three of the candidates, which come in random order; `others` are right answers as well."""
+    point = finding.knowledge_point
+    if point == "PPA":
+        pool = _attachable(pool, finding)
+    elif point in _ARGUMENTS:
+        pool = sorted(pool, key=_is_easy)
+    taken = [finding.answer, *finding.accepted, *finding.also, *others, finding.slot]
+    found: list[str] = []
+    for phrase in pool:
+        if not phrase.text or any(overlap(phrase.text, other) for other in taken) or _could_be(phrase, finding):
+            continue
+        taken.append(phrase.text)
+        found.append(phrase.text)
+        if len(found) == WANTED:
+            break
+    return found
+
+
+def partners(pool: list[Phrase], taken: list[str], slot: Node, conjuncts: tuple[Node, ...]) -> list[str]:
+    """Up to three phrases that a slot is not coordinated with, not even by way of the clauses around them."""
+    found: list[str] = []
+    for phrase in pool:
+        text = phrase.text.lower()
+        if not text or (phrase.verbal and text in BE) or any(overlap(text, other) for other in taken):
+            continue
+        if any(_related(phrase.node, node) for node in conjuncts) or (
+            phrase.verbal and _coordinated(phrase.node, slot)
+        ):
+            continue
+        taken.append(text)
+        found.append(text)
+        if len(found) == WANTED:
+            break
+    return found
+
+
+def _could_be(phrase: Phrase, finding: Finding) -> bool:
+    """Whether a candidate could answer the question as well as the answer."""
+    node, point = phrase.node, finding.knowledge_point
+    if any(_related(node, other) for other in finding.related):
+        return True
+    if point == "PPA":
+        return phrase.verbal and phrase.text.lower() in BE
+    if point == "ADV":
+        verb = finding.slot_verb
+        # A sister of one of its verbs: a particle, a complement, or what the treebank's annotators hung there.
+        return verb is not None and (node.parent in verb.levels or node.parent is verb.top.parent)
+    # What modifies a noun phrase that begins with the slot may be said to modify the slot.
+    return point == "ADJ" and node.parent is not None and node.parent.start == finding.nodes[0].start
+
+
+def _is_easy(phrase: Phrase) -> bool:
+    """An adverb or a possessive is never taken for a subject or an object: offered only where nothing else is left."""
+    return phrase.node.tag != "NP" or is_possessive(phrase.node)
+
+
+def _coordinated(one: Node, other: Node) -> bool:
+    """Whether the smallest phrase that holds both coordinates something."""
+    node = one.parent
+    while node is not None and not node.holds(other):
+        node = node.parent
+    return node is not None and any(child.tag in CONJUNCTIONS or child.tag == ":" for child in node.children)
+
+
+def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
+    """Candidates in the order of how well the prepositional phrase could attach to them.
+
+    First what stands before it and is nearest: a noun phrase that ends where it begins, the verb before that; last what
+    follows it. Nothing inside it, and nothing that holds it.
+    """
+    asked = finding.nodes[-1]
+    ranked: list[tuple[int, int, Phrase]] = []
+    for number, candidate in enumerate(pool):
+        node = candidate.node
+        if node.start < asked.end and node.end > asked.start:
+            continue
+        before = node.end <= asked.start
+        distance = asked.start - node.end if before else node.start - asked.end + _FAR
+        ranked.append((distance, number, candidate))
+    ranked.sort(key=lambda entry: entry[:2])
+    first = [entry[2] for entry in ranked]
+    # The nearest of the other kind leads: that is the reading which a careless reader falls for.
+    verbal = finding.answer_verb is not None
+    rival = next((candidate for candidate in first if candidate.verbal != verbal), None)
+    return first if rival is None else [rival, *(candidate for candidate in first if candidate is not rival)]
+
+
+def _related(one: Node, other: Node) -> bool:
+    return one.holds(other) or other.holds(one)

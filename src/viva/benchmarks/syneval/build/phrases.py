@@ -1,0 +1,73 @@
+"""Phrases as texts: tidied, and compared word by word, whatever punctuation clings to a word."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_EDGES = ",;:-– "
+_WORD_EDGES = ".,;:!?\"'`()[]{}“”‘’-–"
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_NO_WORD = frozenset(("--", "-", "..."))
+
+
+@lru_cache(maxsize=4096)
+def tidy_text(text: str) -> str:
+    """Without punctuation at its edges, and without a quotation mark or bracket whose partner lies outside."""
+    orphans = _orphans(text)
+    if orphans:
+        text = "".join(character for index, character in enumerate(text) if index not in orphans)
+    while True:
+        tidied = text.strip().strip(_EDGES)
+        if tidied.startswith('"') and tidied.endswith('"') and tidied.count('"') == 2:
+            tidied = tidied[1:-1]
+        if tidied == text:
+            return tidied
+        text = tidied
+
+
+def _orphans(text: str) -> set[int]:
+    """Where quotation marks and brackets stand that have no partner."""
+    orphans: set[int] = set()
+    quote: int | None = None
+    brackets: list[int] = []
+    for index, character in enumerate(text):
+        if character == '"':
+            opens = index == 0 or text[index - 1] in " ([{-"
+            if opens and quote is not None:
+                orphans.add(quote)
+            if opens:
+                quote = index
+            elif quote is None:
+                orphans.add(index)
+            else:
+                quote = None
+        elif character in "([{":
+            brackets.append(index)
+        elif character in _PAIRS:
+            if brackets and text[brackets[-1]] == _PAIRS[character]:
+                brackets.pop()
+            else:
+                orphans.add(index)
+    return orphans.union(brackets, () if quote is None else (quote,))
+
+
+@lru_cache(maxsize=8192)
+def bare(text: str) -> str:
+    """The words alone, lower-cased, with a space before, between and behind them: what holds them can be searched."""
+    words = [word.strip(_WORD_EDGES) for word in text.lower().split() if word not in _NO_WORD]
+    return f" {' '.join(word for word in words if word)} "
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether one phrase lies within the other, word by word."""
+    first, second = bare(one), bare(other)
+    return first in second or second in first
+
+
+def times(phrase: str, sentence: str) -> int:
+    """How often a phrase stands in a sentence, word by word."""
+    wanted, text = bare(phrase), bare(sentence)
+    count, at = 0, text.find(wanted)
+    while at >= 0:
+        count, at = count + 1, text.find(wanted, at + 1)
+    return count
