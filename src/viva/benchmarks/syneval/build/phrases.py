@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 _EDGES = ",;:-– "
 _WORD_EDGES = ".,;:!?\"'`()[]{}“”‘’-–"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
+_PAIRED = re.compile(r'["()\[\]{}]')
 _NO_WORD = frozenset(("--", "-", "..."))
 
 
 @lru_cache(maxsize=4096)
 def tidy_text(text: str) -> str:
     """Without punctuation at its edges, and without a quotation mark or bracket whose partner lies outside."""
-    orphans = _orphans(text)
+    orphans = _orphans(text) if _PAIRED.search(text) else ()
     if orphans:
         text = "".join(character for index, character in enumerate(text) if index not in orphans)
     while True:

@@ -30,10 +30,10 @@ def tidy(findings: Sequence[Finding], sentence: str) -> list[Finding]:
             continue
         seen.add(key)
         answers[key[:3]].add(key[3])
-        accepted = tuple(
-            text for text in dict.fromkeys(tidy_text(text) for text in finding.accepted) if text and text != answer
-        )
-        kept.append(replace(finding, slot=slot, answer=answer, accepted=accepted))
+        also = dict.fromkeys(tidy_text(text) for text in finding.accepted) if finding.accepted else ()
+        accepted = tuple(text for text in also if text and text != answer)
+        same = slot == finding.slot and answer == finding.answer and accepted == finding.accepted
+        kept.append(finding if same else replace(finding, slot=slot, answer=answer, accepted=accepted))
     return [
         replace(finding, blank=False)
         if finding.blank and len(answers[finding.knowledge_point, finding.slot_kind, finding.slot]) > 1
@@ -47,7 +47,7 @@ def tidy_shown(found: Iterable[_Shown], sentence: str) -> Iterator[_Shown]:
     for one in found:
         slot = tidy_text(one.slot)
         if can_be_shown(slot, sentence):
-            yield replace(one, slot=slot)
+            yield one if slot == one.slot else replace(one, slot=slot)
 
 
 def can_be_shown(slot: str, sentence: str) -> bool:
