@@ -1,0 +1,284 @@
+"""The published mode against the authors: their facts, their counts, and what was measured on their questions.
+
+The Penn Treebank's sample is no part of the repository; without it only the bundled treebank's expectations are tested.
+Of its text, `syneval_examples.csv` holds the few words of the published examples.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from benchmarks.generated import GOLDEN, Asked, Place, asked, sample, words, wrong
+from benchmarks.test_syneval_treebank import CLAUSE, ROWS, TREES, Row
+from viva.benchmarks.syneval.build.generate import generate
+from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
+
+with (GOLDEN / "syneval_examples.csv").open(encoding="utf-8", newline="") as _lines:
+    EXAMPLES = list(csv.DictReader(_lines))
+SHORT = {
+    "surface_subject": "GS",
+    "subject_complement": "SC",
+    "direct_object": "DO",
+    "indirect_object": "IO",
+    "main_verb_phrase": "MVP",
+    "adjective_modifier": "ADJ",
+    "adverbial_modifier": "ADV",
+    "coordinated_phrase": "CO",
+    "prepositional_phrase_attachment": "PPA",
+}
+COUNTS = {  # knowledge point → TF, MC, FITB: the specification's table
+    "GS": (34_752, 8_688, 8_688),
+    "SC": (4_420, 1_105, 1_105),
+    "DO": (21_804, 5_451, 5_451),
+    "IO": (252, 63, 63),
+    "MVP": (0, 10_593, 10_593),
+    "ADJ": (47_368, 5_542, 4_690),
+    "ADV": (30_846, 6_103, 3_208),
+    "CO": (25_616, 2_595, 1_563),
+    "PPA": (30_324, 7_581, 7_581),
+}
+MEASURED = {  # what the specification says of the authors' 42,942 facts and 286,045 questions
+    "trees with questions": 3_868,
+    "trees with blanks": 3_796,
+    "answers of 20 words and more": 840,
+    "answers of 40 words and more": 29,
+    "GS: omitted": 688,
+    "GS: i": 123,
+    "MVP: i": 2,
+    "SC: the slot tells the answer": 28,
+    "GS: comma at the end": 100,
+    "DO: comma at the end": 24,
+    "SC: comma at the end": 6,
+    "GS: slot is no substring": 461,
+    "DO: slot is no substring": 276,
+    "ADV: slot is no substring": 176,
+    "MVP of a subject": 4_755,
+    "MVP of a direct_object": 4_722,
+    "MVP of a subject_complement": 1_061,
+    "MVP of an indirect_object": 55,
+    "MVP: slots with two answers": 37,
+    "PPA of a noun_phrase": 4_099,
+    "PPA of a predicate": 3_482,
+    "ADJ: not-existent": 2 * 13_037,
+    "CO: statements with a wrong partner": 20_426,
+    "sentences with an escaped slash": 74,
+    "sentences with a backquote": 10,
+}
+STRANGERS = {"MVP": 0.59, "ADV": 0.47, "ADJ": 0.35, "CO": 0.25, "DO": 0.21}
+"""Knowledge point → share of its multiple-choice questions with a wrong option that is not of the sentence."""
+
+
+class Known(NamedTuple):
+    """A fact, as it is compared."""
+
+    file: str
+    tree: int
+    sentence: str
+    knowledge_point: str
+    slot: str
+    answer: str
+
+
+def known(fact: Fact) -> Known:
+    return Known(fact.file, fact.tree, fact.sentence, fact.knowledge_point, fact.slot, fact.answer)
+
+
+@pytest.fixture(scope="module")
+def authors(published: Path) -> list[dict[str, Any]]:
+    """The authors' facts of the sample's first 40 files."""
+    with gzip.open(published / "treebank" / "facts_wsj_0001-0040.jsonl.gz", "rt", encoding="utf-8") as lines:
+        facts = [json.loads(line) for line in lines]
+    assert len(facts) == 5995
+    return facts
+
+
+@pytest.fixture(scope="module")
+def ours(published: Path) -> list[Fact]:
+    """Ours, of the same files."""
+    trees = sample(published, 40)
+    return [fact for place, text in trees for fact in generate(text, *place, published=True)[0]]
+
+
+@pytest.mark.parametrize("point", KNOWLEDGE_POINTS)
+def test_facts_are_the_authors(authors: list[dict[str, Any]], ours: list[Fact], point: str) -> None:
+    """At least 99 in 100 of theirs are ours, and of ours theirs."""
+    wanted = Counter(Known(*(fact[name] for name in Known._fields)) for fact in authors)
+    wanted = Counter({fact: times for fact, times in wanted.items() if fact.knowledge_point == point})
+    found = Counter(known(fact) for fact in ours if fact.knowledge_point == point)
+    missing, strange = wanted - found, found - wanted
+    assert wanted
+    told = "\n".join([*(f"missing: {fact}" for fact in missing), *(f"not theirs: {fact}" for fact in strange)])
+    assert missing.total() <= 0.01 * wanted.total(), told
+    assert strange.total() <= 0.01 * found.total(), told
+
+
+def test_tags_and_nodes_are_the_authors(authors: list[dict[str, Any]], ours: list[Fact]) -> None:
+    theirs = {Known(*(fact[name] for name in Known._fields)): fact for fact in authors}
+    pairs = [(fact, theirs[known(fact)]) for fact in ours if known(fact) in theirs]
+    tags = [fact for fact, their in pairs if list(fact.tags) != their["tags"]]
+    nodes = [fact for fact, their in pairs if list(fact.nodes) != their["node"]]
+    assert len(tags) <= 0.005 * len(pairs), tags
+    assert len(nodes) <= 0.005 * len(pairs), nodes
+
+
+def test_handmade_trees_have_the_authors_facts_exactly(published: Path) -> None:
+    cases = json.loads((published / "treebank" / "micro_trees.json").read_text("utf-8"))
+    assert len(cases) == 24
+    for case in cases:
+        facts, items = generate(case["tree"], "micro", 0, published=True)
+        assert {item.sentence for item in items} <= {case["sentence"]}
+        wanted = [(SHORT[fact["knowledge_point"]], fact["slot"], fact["answer"]) for fact in case["fill_in_the_blank"]]
+        found = [(fact.knowledge_point, fact.slot, fact.answer) for fact in facts]
+        assert Counter(found) == Counter(wanted), case["case"]
+
+
+class Census:
+    """Counts over all questions of the sample, taken in one reading."""
+
+    def __init__(self) -> None:
+        self.trees = 0
+        self.items: Counter[tuple[str, str]] = Counter()
+        self.truths: Counter[tuple[str, str]] = Counter()
+        self.letters: Counter[str] = Counter()
+        self.none: Counter[bool] = Counter()
+        self.measured: Counter[str] = Counter()
+        self.lengths: list[int] = []
+        self.strangers: Counter[str] = Counter()
+
+    def see(self, facts: list[Fact], items: list[Item]) -> None:
+        self.trees += 1
+        measured = self.measured
+        measured["trees with questions"] += bool(items)
+        measured["trees with blanks"] += bool(facts)
+        verbs: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        for fact in facts:
+            self._fact(fact)
+            if fact.knowledge_point == "MVP":
+                verbs[fact.slot_kind, fact.slot].add(fact.answer)
+        measured["MVP: slots with two answers"] += sum(len(answers) > 1 for answers in verbs.values())
+        if items:
+            measured["sentences with an escaped slash"] += "\\/" in items[0].sentence
+            measured["sentences with a backquote"] += "''" in items[0].sentence
+            visible = set(words(items[0].sentence))
+            for item in items:
+                self._item(item, asked(item), visible)
+
+    def _fact(self, fact: Fact) -> None:
+        point, slot, answer = fact.knowledge_point, fact.slot.lower(), fact.answer.lower()
+        measured = self.measured
+        length = len(answer.split())
+        self.lengths.append(length)
+        measured["answers of 20 words and more"] += length >= 20
+        measured["answers of 40 words and more"] += length >= 40
+        measured[f"{point}: omitted"] += answer == "omitted"
+        measured[f"{point}: i"] += (slot if point == "MVP" else answer) == "i"
+        measured[f"{point}: comma at the end"] += answer.endswith(",")
+        measured[f"{point}: slot is no substring"] += fact.slot not in fact.sentence
+        measured[f"{point}: the slot tells the answer"] += f" {answer} " in f" {slot} "
+        measured[f"{point} of a{'n' * (fact.rule[0] == 'i')} {fact.rule}"] += 1
+
+    def _item(self, item: Item, one: Asked, visible: set[str]) -> None:
+        point = item.knowledge_point
+        self.items[point, item.format] += 1
+        if item.format == "TF":
+            self.truths[point, item.answer] += 1
+            self.measured[f"{point}: {item.tags[-1]}"] += 1
+            self.measured["CO: statements with a wrong partner"] += point == "CO" and item.tags == (item.category,)
+        elif item.format == "MC":
+            self.letters[item.answer] += 1
+            none = item.options[3] == "none of the above"
+            if none:
+                self.none[item.answer == "D"] += 1
+            options = wrong(item)[: 2 if none and item.answer != "D" else 3]
+            self.strangers[point] += any(not set(words(option)) <= visible for option in options)
+
+
+@pytest.fixture(scope="module")
+def census(published: Path) -> Census:
+    taken = Census()
+    for place, text in sample(published):
+        taken.see(*generate(text, *place, published=True))
+    return taken
+
+
+def test_the_sample_gives_the_counts_of_the_specification(census: Census) -> None:
+    assert census.trees == 3914
+    wanted = {
+        (point, form): n for point, row in COUNTS.items() for form, n in zip(("TF", "MC", "FITB"), row, strict=True)
+    }
+    assert sum(wanted.values()) == 286_045
+    far = {
+        key: (census.items[key], count)
+        for key, count in wanted.items()
+        if abs(census.items[key] - count) > 0.005 * count
+    }
+    assert far == {}
+    assert census.items.total() == pytest.approx(286_045, rel=0.005)
+
+
+def test_half_of_the_published_statements_are_true(census: Census) -> None:
+    for point in KNOWLEDGE_POINTS:
+        assert census.truths[point, "true"] == census.truths[point, "false"]
+
+
+def test_published_answers_stand_anywhere_and_one_in_25_is_none_of_the_above(census: Census) -> None:
+    from scipy.stats import binomtest, chisquare
+
+    assert chisquare([census.letters[letter] for letter in "ABCD"]).pvalue > 0.001
+    choices = sum(census.items[point, "MC"] for point in KNOWLEDGE_POINTS)
+    assert binomtest(census.none.total(), choices, 0.04).pvalue > 0.001
+    assert binomtest(census.none[True], census.none.total(), 0.25).pvalue > 0.001
+
+
+@pytest.mark.parametrize("what", MEASURED)
+def test_what_was_measured_of_the_published_questions(census: Census, what: str) -> None:
+    assert census.measured[what] == pytest.approx(MEASURED[what], rel=0.015, abs=1)
+
+
+def test_published_answers_are_short(census: Census) -> None:
+    assert statistics.median(census.lengths) == 2
+
+
+@pytest.mark.parametrize("point", STRANGERS)
+def test_published_options_from_elsewhere(census: Census, point: str) -> None:
+    assert census.strangers[point] / census.items[point, "MC"] == pytest.approx(STRANGERS[point], abs=0.015)
+
+
+@pytest.fixture(scope="module")
+def exemplary(published: Path) -> dict[Place, str]:
+    places = {(row["file"], int(row["tree"])) for row in EXAMPLES}
+    return {place: text for place, text in sample(published) if place in places}
+
+
+@pytest.mark.parametrize("row", EXAMPLES, ids=lambda row: f"{row['file']}-{row['tree']}-{row['knowledge_point']}")
+def test_the_examples_of_the_specification(exemplary: dict[Place, str], row: dict[str, str]) -> None:
+    place = Place(row["file"], int(row["tree"]))
+    facts, _ = generate(exemplary[place], *place, published=True)
+    found = [(fact.knowledge_point, fact.slot, fact.answer) for fact in facts]
+    assert (row["knowledge_point"], row["slot"], row["answer"]) in found
+
+
+def clauses(row: Row) -> Iterator[tuple[bool, str, str, str]]:
+    """What a row of coverage.csv expects: whether to be there, knowledge point, slot, answer (* is any)."""
+    for clause in row.expects.split("; "):
+        found = CLAUSE.fullmatch(clause)
+        assert found, clause
+        yield not found[1], found[2], found[3], found[4]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.file}-{row.tree}")
+def test_the_bundled_treebank_gives_what_it_is_there_for(row: Row) -> None:
+    facts, _ = generate(TREES[row.file, row.tree], row.file, row.tree, published=True)
+    found = [(fact.knowledge_point, fact.slot, fact.answer) for fact in facts]
+    for wanted, *pattern in clauses(row):
+        fitting = [fact for fact in found if all(want in ("*", part) for want, part in zip(pattern, fact, strict=True))]
+        assert bool(fitting) is wanted, (pattern, fitting)
