@@ -38,16 +38,19 @@ def statements(case: dict[str, Any], point: str, published: bool) -> list[Item]:
 
 @having("both", "default")
 @pytest.mark.parametrize("mode", ["published", "default"])
-def test_blanks(point: str, case: dict[str, Any], mode: str) -> None:
+def test_blanks(point: str, case: dict[str, Any], mode: str, request: pytest.FixtureRequest) -> None:
+    if "todo" in case and mode == "default":
+        request.applymarker(pytest.mark.xfail(reason=case["todo"], strict=True))
     expected = case["both"] if "both" in case else case[mode]
     assert blanks(case, point, mode == "published") == Counter(expected)
 
 
 @having("stated")
-@pytest.mark.parametrize("published", [True, False])
-def test_statements_that_are_true(point: str, case: dict[str, Any], published: bool) -> None:
-    said = [asked(item) for item in statements(case, point, published) if item.answer == "true"]
-    assert Counter(f"{one.slot} → {one.stated}" for one in said if one.use == "is") == Counter(case["stated"])
+@pytest.mark.parametrize("mode", ["published", "default"])
+def test_statements_that_are_true(point: str, case: dict[str, Any], mode: str) -> None:
+    expected = case["stated"][mode] if isinstance(case["stated"], dict) else case["stated"]
+    said = [asked(item) for item in statements(case, point, mode == "published") if item.answer == "true"]
+    assert Counter(f"{one.slot} → {one.stated}" for one in said if one.use == "is") == Counter(expected)
 
 
 @having("with", "without")
