@@ -109,7 +109,8 @@ TABLES: dict[str, Callable[[Sequence[Row]], str]] = {
 def noise(rows: Sequence[Row]) -> str:
     """What to hold against the figures."""
     lines = ["Noise:"]
-    load, busy = spread(row.load for row in rows), spread(row.others_busy for row in rows)
+    watched = [row for row in rows if row.control_s]
+    load, busy = spread(row.load for row in watched), spread(row.others_busy for row in watched)
     loops = spread(taken for row in rows for taken in row.control_s)
     if load and busy and loops:
         lines.append(f"- load average {load.text(1)} on {machine.describe()['cores']} cores")
