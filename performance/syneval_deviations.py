@@ -287,10 +287,10 @@ def _weigh_one(balance: Balance, old: Side, new: Side, one: Key) -> None:
     if before["MC"] != after["MC"]:
         choice = next(item for item in (*old.items[one], *new.items[one]) if item.format == "MC")
         filled = any(is_filler(choice, text) for text in wrong_options(choice))
-        why = "fewer than three phrases" if filled else "fewer than three wrong ones among them"
+        why = "three options only with the list's" if filled else "three options only with overlapping ones"
         balance[why, "MC"] += after["MC"] - before["MC"]
     if before["TF"] != after["TF"]:
-        balance["no wrong phrase to state", "TF"] += after["TF"] - before["TF"]
+        balance["no wrong phrase in the sentence to state", "TF"] += after["TF"] - before["TF"]
 
 
 def _more(balance: Balance, why: str, items: list[Item], times: int) -> None:
