@@ -11,6 +11,7 @@ It reports and judges nothing; README.md says how to read what it prints.
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,7 @@ class Bench:
 
 def main() -> int:
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left running, or on the disk
     try:
         with tempfile.TemporaryDirectory(prefix="viva-syneval-") as name:
             bench = Bench(options.data, options.rounds, options.trees, Path(name))
