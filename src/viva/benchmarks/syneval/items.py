@@ -53,7 +53,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     """Which pattern of its knowledge point found it."""
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One question: a row of questions.jsonl, test.jsonl and exemplars.jsonl."""
 
     id: str

@@ -32,6 +32,7 @@ class Asker:
         self._pools = Pools(reading)
         self._words = wordings()
         self._numbers: dict[str, int] = defaultdict(int)
+        self._stated: set[tuple[str, str]] = set()
         self._right: dict[tuple[str, str], list[str]] = defaultdict(list)
 
     def learn(self, finding: Finding) -> None:
@@ -56,9 +57,19 @@ class Asker:
         # A pair's wrong partner is a statement of its own (`pair`), as a verb phrase may have no right one.
         stated = [(finding.answer, True)] if point == "CO" or not wrong else [(finding.answer, True), (wrong[0], False)]
         for answer, truth in stated:
+            if self._is_repeated(f"{point} {finding.slot}", answer):
+                continue
             yield self._item(finding, "TF", "is", dice, nodes, _truth(truth), stated=answer)
             if point not in _PLAIN_STATEMENTS:
                 yield self._item(finding, "TF", "is_not", dice, nodes, _truth(not truth), stated=answer)
+
+    def _is_repeated(self, about: str, answer: str) -> bool:
+        """Whether a statement was made already: two modifiers of one phrase may state the same wrong one."""
+        if self._published:
+            return False
+        known = len(self._stated)
+        self._stated.add((about, answer))
+        return len(self._stated) == known
 
     def pair(self, slot: Unpaired) -> Iterator[Item]:
         """Two statements that pair a slot with a phrase that it is not coordinated with."""

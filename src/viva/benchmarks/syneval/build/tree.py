@@ -134,9 +134,9 @@ def parse(text: str, published: bool = False) -> Tree:
     With or without the unlabelled outer bracket; what follows the first child of that bracket is not part of the
     sentence.
     """
-    root, leaves = _read(text)
+    nodes, leaves = _read(text)
+    root = nodes[0]
     layout = lay_out([leaf.word or "" for leaf in leaves], [leaf.tag for leaf in leaves], published)
-    nodes = list(root.walk())
     cut = layout.cut
     for node in reversed(nodes):
         if node.children:
@@ -145,23 +145,29 @@ def parse(text: str, published: bool = False) -> Tree:
     return Tree(root, root.text, nodes, leaves, layout)
 
 
-def _read(text: str) -> tuple[Node, list[Node]]:  # noqa: PLR0912 - one loop over tokens, a branch for each way to go wrong
+def _read(text: str) -> tuple[list[Node], list[Node]]:  # noqa: PLR0912 - one loop over tokens, a branch for each way to go wrong
     """Nodes and leaves of the first child of the outer bracket; the whole text is checked all the same."""
     top: Node | None = None
     stack: list[Node] = []
+    nodes: list[Node] = []
     for number, (tag, word, opens, label, _, stray) in enumerate(_TOKEN.findall(text)):
         problem = ""
         if tag:
             if stack:
-                _fill(_child(stack[-1], tag), word)
+                leaf = _child(stack[-1], tag)
+                _fill(leaf, word)
+                nodes.append(leaf)
             else:
                 problem = f"the word {word!r} stands outside a phrase"
         elif opens:
             if top is None:
                 top = Node(read_label(label), None, 0)
                 stack.append(top)
+                nodes.append(top)
             elif stack and len(stack) < MAX_DEPTH:
-                stack.append(_child(stack[-1], label))
+                phrase = _child(stack[-1], label)
+                stack.append(phrase)
+                nodes.append(phrase)
             else:
                 problem = f"brackets are nested more than {MAX_DEPTH} deep" if stack else "a second tree begins here"
         elif stray:
@@ -177,7 +183,7 @@ def _read(text: str) -> tuple[Node, list[Node]]:  # noqa: PLR0912 - one loop ove
     if stack:
         missing = "a closing bracket is" if len(stack) == 1 else f"{len(stack)} closing brackets are"
         raise TreeError(f"{missing} missing", len(text))
-    return _root(top)
+    return _within_root(top, nodes)
 
 
 def _child(parent: Node, label: str) -> Node:
@@ -195,16 +201,19 @@ def _offset(text: str, number: int) -> int:
     return len(text)
 
 
-def _root(top: Node) -> tuple[Node, list[Node]]:
+def _within_root(top: Node, nodes: list[Node]) -> tuple[list[Node], list[Node]]:
+    """The nodes of the sentence, parents first, and its leaves; `nodes` are all that were read, in this order."""
     root = top if top.tag else top.children[0]
     if root.word is not None:
         raise TreeError(f"a single word, {root.word!r}, is no sentence")
-    leaves: list[Node] = []
-    for node in root.walk():
-        if node.word is not None:
-            node.start, node.end = len(leaves), len(leaves) + 1
-            leaves.append(node)
-    return root, leaves
+    if len(top.children) > 1 and not top.tag:
+        nodes = list(root.walk())
+    elif not top.tag:
+        nodes = nodes[1:]
+    leaves = [node for node in nodes if node.word is not None]
+    for number, leaf in enumerate(leaves):
+        leaf.start, leaf.end = number, number + 1
+    return nodes, leaves
 
 
 def _fill(node: Node, word: str) -> None:

@@ -84,7 +84,7 @@ class Worker:
     def __init__(self, settings: WorkSettings, generate: Generate) -> None:
         self._settings = settings
         self._generate = generate
-        self._encode = msgspec.json.Encoder().encode
+        self._encoder = msgspec.json.Encoder()
         self.sampler: Sampler = sampler(settings.sampling)
 
     def work(self, number: int, chunk: Chunk) -> Result:
@@ -93,7 +93,7 @@ class Worker:
         counts: Counter[tuple[str, str]] = Counter()
         problems: list[Problem] = []
         trees = fact_count = 0
-        encode, see = self._encode, self.sampler.see
+        encode_into, see = self._encoder.encode_into, self.sampler.see
         for found in chunk:
             if isinstance(found, Problem):
                 problems.append(found)
@@ -111,12 +111,13 @@ class Worker:
             trees += 1
             fact_count += len(some_facts)
             for fact in some_facts:
-                facts += encode(fact) + b"\n"
+                encode_into(fact, facts, -1)
+                facts += b"\n"
             counts.update((item.knowledge_point, item.format) for item in some_items)
             for item in some_items:
-                line = encode(item)
-                see(item, Place(number, len(questions), len(line)))
-                questions += line
+                start = len(questions)
+                encode_into(item, questions, -1)
+                see(item, Place(number, start, len(questions) - start))
                 questions += b"\n"
         return Result(number, trees, fact_count, counts, self._pack(facts), self._pack(questions), problems)
 
