@@ -1,0 +1,164 @@
+"""How findings become questions: what is accepted, what is offered, how often it is asked; small trees, both modes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.generated import asked, gold, wrong
+from benchmarks.test_syneval_treebank import TREES
+from viva.benchmarks.syneval.build.generate import generate
+from viva.benchmarks.syneval.items import Item
+
+NURSE = "(NP{} (NP (NNP Ann)) (, ,) (NP (DT a) (NN nurse)) (, ,))"
+SEEN_MAN = "(NP (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN glass))))"
+MODIFIED = f"(S (NP-SBJ (NNP Ann)) (VP (VBD saw) {SEEN_MAN} (PP (IN in) (NP (NNP Rome)))))"
+RELATIVE = "(S (NP-SBJ (NP (DT the) (NN girl)) (SBAR (WHNP-1 {0}) (S {1}))) (VP (VBZ sings)))"
+LEFT = "(NP-SBJ (-NONE- *T*-1)) (VP (VBD left))"
+
+
+def questions(text: str, published: bool, point: str, form: str) -> list[Item]:
+    _, items = generate(text, "t", 0, published=published)
+    return [item for item in items if (item.knowledge_point, item.format) == (point, form)]
+
+
+@pytest.mark.parametrize(
+    ("point", "text", "slot", "answer", "accepted"),
+    [
+        ("GS", f"(S {NURSE.format('-SBJ')} (VP (VBZ sings)))", "sings", "ann", {"ann, a nurse"}),
+        ("DO", f"(S (NP-SBJ (PRP he)) (VP (VBD met) {NURSE.format('')}))", "met", "ann", {"ann, a nurse"}),
+        ("GS", "(S (NP-SBJ (NP (NNP Ann)) (CC and) (NP (NNP Bob))) (VP (VBP sing)))", "sing", "ann and bob", set()),
+        ("GS", RELATIVE.format("(WP who)", LEFT), "left", "the girl", {"who"}),
+        ("GS", RELATIVE.format("(WP$ whose) (NN dog)", LEFT), "left", "the girl's dog", {"whose dog"}),
+        (
+            *("DO", RELATIVE.format("(-NONE- 0)", "(NP-SBJ (NNP Bob)) (VP (VBD met) (NP (-NONE- *T*-1)))")),
+            *("met", "the girl", set()),
+        ),
+        ("GS", "(S (NP-SBJ (NNP Ann)) (VP (VBZ sings)))", "sings", "ann", set()),
+        (
+            *("MVP", "(S (NP-SBJ (NNP Ann)) (VP (VBZ is) (ADVP (RB slowly)) (VP (VBG rising))))"),
+            *("Ann", "is rising", {"is slowly rising"}),
+        ),
+        (
+            *("MVP", "(S (NP-SBJ (NNP Ann)) (VP (VBZ is) (RB not) (ADVP (RB ever)) (VP (VBG rising))))"),
+            *("Ann", "is not rising", {"is not ever rising"}),
+        ),
+    ],
+)
+def test_phrases_that_are_as_right_are_accepted(
+    point: str, text: str, slot: str, answer: str, accepted: set[str]
+) -> None:
+    (item,) = [item for item in questions(text, False, point, "FITB") if asked(item).slot == slot]
+    assert item.answer == answer
+    assert set(item.accepted) - {answer} == accepted
+    for item in questions(text, False, point, "MC") + questions(text, False, point, "TF"):
+        assert item.accepted == ()
+
+
+def test_as_published_nothing_else_is_accepted() -> None:
+    for place, text in TREES.items():
+        assert all(item.accepted == () for item in generate(text, *place, published=True)[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "point", "offered"),
+    [
+        ("(S (NP-SBJ (NNP Ann)) (VP (VBZ sings)))", "GS", False),
+        ("(S (NP-SBJ (NNP Ann)) (VP (VBD saw) (NP (NNP Bob)) (NP-TMP (DT this) (NN week))))", "GS", False),
+        ("(S (NP-SBJ (NNP Ann)) (VP (VBD gave) (NP (DT the) (NN man)) (NP (NN tea)) (NP-TMP (NN today))))", "GS", True),
+        (MODIFIED, "DO", False),  # Ann, Rome; the man and a glass lie in the answer
+        (MODIFIED, "MVP", False),  # one verb phrase
+        (MODIFIED, "ADJ", False),  # in Rome
+        (MODIFIED, "PPA", True),
+    ],
+)
+def test_a_choice_needs_three_wrong_phrases(text: str, point: str, offered: bool) -> None:
+    assert bool(questions(text, False, point, "MC")) is offered
+    assert questions(text, True, point, "MC")
+
+
+@pytest.mark.parametrize(
+    ("point", "fillers"),
+    [
+        ("GS", {"it", "they", "them", "he", "she", "him", "her", "i", "we"}),
+        ("MVP", {"will play", "say", "said", "think", "find", "found", "like", "liked", "love", "loved", "eat"}),
+    ],
+)
+def test_as_published_fillers_make_up_what_a_sentence_lacks(point: str, fillers: set[str]) -> None:
+    for number in range(60):
+        text = "(S (NP-SBJ (NNP Ann)) (VP (VBZ sings)))"
+        for item in generate(text, "t", number, published=True)[1]:
+            if (item.knowledge_point, item.format) == (point, "MC"):
+                offered = set(wrong(item)) - {"none of the above"}
+                assert offered <= fillers
+
+
+@pytest.mark.parametrize(
+    ("slot", "answer", "rivals", "never"),
+    [
+        ("with a glass", "the man", {"saw"}, {"a glass", "the man with a glass"}),
+        ("in Rome", "saw", {"the man", "a glass", "the man with a glass"}, {"Rome", "the man with a glass in Rome"}),
+    ],
+)
+def test_attachment_offers_its_rival(slot: str, answer: str, rivals: set[str], never: set[str]) -> None:
+    drawn = 0
+    for number in range(60):
+        items = generate(MODIFIED, "t", number, published=False)[1]
+        for item in items:
+            if (item.knowledge_point, item.format, asked(item).slot) == ("PPA", "MC", slot):
+                drawn += 1
+                assert gold(item) == answer
+                assert rivals & set(item.options)
+                assert not never & set(item.options)
+    assert drawn
+
+
+STATEMENTS = {  # statements about a sentence: knowledge point → published, default
+    "GS": (4, 4),  # one fact: right and wrong, affirmed and denied
+    "DO": (4, 4),
+    "ADJ": (2 + 2 * 4, 2 + 2 * 4),  # right and wrong; whether the four noun phrases on their own have a modifier
+    "ADV": (2 + 2, 2 + 2),
+    "CO": (2, 0),  # a verb phrase and a wrong partner, which the sentence has not
+    "PPA": (8, 8),
+}
+
+
+@pytest.mark.parametrize("point", STATEMENTS)
+@pytest.mark.parametrize("published", [True, False])
+def test_how_often_something_is_stated(point: str, published: bool) -> None:
+    said = questions(MODIFIED, published, point, "TF")
+    assert len(said) == STATEMENTS[point][not published]
+    assert Counter(item.answer for item in said) == {"true": len(said) / 2, "false": len(said) / 2} or not said
+
+
+def test_mvp_is_never_stated() -> None:
+    for published in (True, False):
+        for place, text in TREES.items():
+            items = generate(text, *place, published=published)[1]
+            assert not any((item.knowledge_point, item.format) == ("MVP", "TF") for item in items)
+
+
+def test_as_published_every_question_has_the_first_wording_by_default_any() -> None:
+    from scipy.stats import binomtest
+
+    used: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for published, names in used.items():
+        for place, text in TREES.items():
+            names.update(item.wording for item in generate(text, *place, published=published)[1])
+    assert all(name.endswith(".0") for name in used[True])
+    several = {name[:-2] for name in used[False] if not name.endswith(".0")}
+    assert {"GS.blank", "DO.choice", "ADJ.is", "ADV.blank", "MVP.blank", "PPA.is_not"} <= several
+    for use in several:
+        first, second = used[False][f"{use}.0"], used[False][f"{use}.1"]
+        assert binomtest(first, first + second).pvalue > 0.0005
+
+
+def test_by_default_too_the_answer_stands_anywhere() -> None:
+    from scipy.stats import chisquare
+
+    letters: Counter[str] = Counter()
+    for number in range(400):
+        letters.update(item.answer for item in generate(MODIFIED, "t", number, published=False)[1] if item.options)
+    assert letters.total() >= 400
+    assert chisquare([letters[letter] for letter in "ABCD"]).pvalue > 0.001

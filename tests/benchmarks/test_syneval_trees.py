@@ -1,0 +1,360 @@
+"""Trees: read or refused with a place, laid out as text in both ways; and none that breaks the generator."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import msgspec
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.generated import asked
+from benchmarks.test_syneval_treebank import TREES
+from viva.benchmarks.syneval.build.categories import category
+from viva.benchmarks.syneval.build.generate import generate
+from viva.benchmarks.syneval.build.tree import Node, TreeError, parse
+
+MODES = (True, False)
+
+
+@pytest.mark.parametrize(
+    ("label", "tag", "functions", "index", "gap"),
+    [
+        ("NP", "NP", "", "", ""),
+        ("NP-SBJ", "NP", "SBJ", "", ""),
+        ("NP-SBJ-1", "NP", "SBJ", "1", ""),
+        ("PP-LOC-PRD-TPC-12", "PP", "LOC PRD TPC", "12", ""),
+        ("NP=2", "NP", "", "", "2"),
+        ("NP-SBJ-1=2", "NP", "SBJ", "1", "2"),
+        ("NP-SBJ=2-1", "NP", "SBJ", "1", "2"),
+        ("ADVP|PRT", "ADVP", "", "", ""),
+        ("PRP$", "PRP$", "", "", ""),
+        ("-X-", "-X-", "", "", ""),
+    ],
+)
+def test_labels_are_taken_apart(label: str, tag: str, functions: str, index: str, gap: str) -> None:
+    node = parse(f"({label} (NN a))").root
+    assert (node.tag, node.functions, node.index, node.gap) == (tag, frozenset(functions.split()), index, gap)
+
+
+def test_empty_elements_are_taken_apart() -> None:
+    leaves = parse("(S (-NONE- *T*-1) (-NONE- *) (-NONE- 0) (-NONE- *U*) (-NONE- *-22) (NN a-1))").leaves
+    assert [(leaf.word, leaf.index) for leaf in leaves] == [
+        *(("*T*", "1"), ("*", ""), ("0", ""), ("*U*", ""), ("*", "22"), ("a-1", ""))
+    ]
+
+
+def laid_out(tokens: str, published: bool) -> str:
+    """The text of tokens written as word_TAG."""
+    leaves = (token.rpartition("_") for token in tokens.split())
+    return parse(f"(S {' '.join(f'({tag} {word})' for word, _, tag in leaves)})", published).sentence
+
+
+@pytest.mark.parametrize(
+    ("tokens", "published", "natural"),
+    [
+        ("Ann_NNP sings_VBZ ._.", "Ann sings.", "Ann sings."),
+        ("Yes_UH ,_, Ann_NNP ;_: no_UH :_: why_WRB ?_. Oh_UH !_.",) + ("Yes, Ann; no: why? Oh!",) * 2,
+        ("tea_NN --_: and_CC milk_NN", "tea -- and milk", "tea -- and milk"),
+        ("tea_NN ..._: and_CC", "tea... and", "tea ... and"),
+        ("by_IN .5_CD", "by.5", "by .5"),
+        ("the_DT U.S._NNP ._.", "the U.S..", "the U.S."),
+        ("the_DT U.S._NNP ?_.", "the U.S.?", "the U.S.?"),
+        ("did_VBD n't_RB sing_VB", "did n't sing", "didn't sing"),
+        ("wo_MD n't_RB", "wo n't", "won't"),
+        ("WO_MD N'T_RB", "WO N'T", "WON'T"),
+        ("did_VBD not_RB sing_VB", "did not sing", "did not sing"),
+        ("can_MD not_RB sing_VB", "can not sing", "cannot sing"),
+        ("Ann_NNP 's_POS dog_NN", "Ann's dog", "Ann's dog"),
+        ("girls_NNS '_POS dogs_NNS", "girls' dogs", "girls' dogs"),
+        ("they_PRP 're_VBP old_JJ", "they're old", "they're old"),
+        ("I_PRP 'd_MD go_VB", "I'd go", "I'd go"),
+        ("and_CC '30s_NNS", "and'30s", "and '30s"),
+        ("tell_VB 'em_PRP", "tell'em", "tell 'em"),
+        ("$_$ 5_CD million_CD", "$ 5 million", "$5 million"),
+        ("US$_$ 5_CD", "US$ 5", "US$5"),
+        ("$_NN 5_CD", "$ 5", "$ 5"),
+        ("#_# 5_CD", "# 5", "£5"),
+        ("3_CD %_NN a_DT year_NN", "3 % a year", "3% a year"),
+        (r"7\/8_CD", r"7\/8", "7/8"),
+        (r"A\*B_NN", r"A\*B", "A*B"),
+        ("``_`` Yes_UH ,_, ''_'' he_PRP says_VBZ", '"Yes," he says', '"Yes," he says'),
+        ("a_DT ``_`` soft_JJ ''_'' one_NN", 'a "soft" one', 'a "soft" one'),
+        ("the_DT `_`` soft_JJ landing_NN '_''", "the''soft landing'", "the 'soft landing'"),
+        ("a_DT -LRB-_-LRB- b_NN -RRB-_-RRB- c_NN", "a (b) c", "a (b) c"),
+        ("a_DT -LCB-_-LRB- b_NN -RCB-_-RRB-", "a {b}", "a {b}"),
+        ("a_DT -LSB-_-LRB- b_NN -RSB-_-RRB- ._.", "a [b].", "a [b]."),
+        ("0_-NONE- Ann_NNP *T*-1_-NONE- sang_VBD *_-NONE-", "Ann sang", "Ann sang"),
+        ("*_-NONE- 0_-NONE-", "", ""),
+    ],
+)
+def test_text_is_laid_out(tokens: str, published: str, natural: str) -> None:
+    assert laid_out(tokens, True) == published
+    assert laid_out(tokens, False) == natural
+
+
+def deep(levels: int) -> str:
+    return "(S " * levels + "(NN a)" + ")" * levels
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "said"),
+    [
+        ("", 0, "no bracket"),
+        ("  \n", 0, "no bracket"),
+        ("S", 0, "'S'"),
+        ("a (S (NN a))", 0, "'a'"),
+        ("(S", 2, "missing"),
+        ("(S (NN a)", 9, "missing"),
+        ("( (S (NN a))", 12, "missing"),
+        ("(S (NN a)))", 10, "without an opening one"),
+        (")", 0, "without an opening one"),
+        ("()", 1, "empty bracket"),
+        ("(S ())", 4, "empty bracket"),
+        ("(S (NP))", 6, "empty bracket"),
+        ("(S (NN a) ())", 11, "empty bracket"),
+        ("(S a (NN b))", 3, "'a'"),
+        ("(S (NN b) a)", 10, "'a'"),
+        ("(S (NN a b))", 7, "'a'"),
+        ("(S (NN a)) (S (NN b))", 11, "second tree"),
+        ("(S (NN a)) b", 11, "'b'"),
+        ("(NN a)", 0, "'a'"),
+        ("( (NN a) )", 0, "'a'"),
+        (deep(2000), 3 * 500, "500"),
+        ("(" * 2000 + ")" * 2000, 500, "500"),
+        ("(S (NN a)\x00)", 9, r"\x00"),
+    ],
+)
+def test_what_is_no_tree_is_refused_with_its_place(text: str, offset: int, said: str) -> None:
+    with pytest.raises(TreeError) as refused:
+        parse(text)
+    assert refused.value.offset == offset
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["(S (NN a))", "( (S (NN a)) )", "(S(NN a))", "(\nS\n(NN\na)\n)", deep(490)])
+def test_what_is_one_is_read(text: str) -> None:
+    assert parse(text).sentence == "a"
+
+
+def test_what_follows_the_first_phrase_of_the_outer_bracket_is_no_part_of_the_sentence() -> None:
+    assert parse("( (S (NN a)) (S (NN b)) )").sentence == "a"
+    with pytest.raises(TreeError):
+        parse("( (S (NN a)) (S ()) )")
+
+
+def holds_together(text: str) -> None:
+    """Read or refused; if read, all texts lie in the sentence; and asked about without fail, twice the same."""
+    for published in MODES:
+        try:
+            tree = parse(text, published)
+        except TreeError:
+            is_refused(text, published)
+            continue
+        assert tree.sentence == tree.root.text
+        assert "".join(leaf.text for leaf in tree.leaves).replace(" ", "") == tree.sentence.replace(" ", "")
+        for node in tree.nodes:
+            assert node.text in tree.sentence
+            assert node.text == node.text.strip()
+            assert bool(node.text) == any(leaf.text for leaf in below(node))
+        facts, items = generate(text, "f", 0, published=published)
+        assert (facts, items) == generate(text, "f", 0, published=published)
+        assert len({item.id for item in items}) == len(items)
+        assert sum(item.format == "FITB" for item in items) == len(facts)
+        for item in items:
+            assert asked(item).slot
+
+
+def is_refused(text: str, published: bool) -> None:
+    for refuse in (parse, lambda text, published: generate(text, "f", 0, published=published)):
+        with pytest.raises(TreeError, match=r"\S") as refused:
+            refuse(text, published)
+        assert 0 <= refused.value.offset <= len(text)
+
+
+def below(node: Node) -> list[Node]:
+    return [leaf for leaf in node.walk() if leaf.word is not None]
+
+
+@given(st.text(alphabet="(() NPSVB-SJ=1a'`$%\n\t", max_size=60))
+def test_any_brackets_hold_together(text: str) -> None:
+    holds_together(text)
+
+
+@given(st.text(max_size=40))
+def test_any_text_holds_together(text: str) -> None:
+    holds_together(text)
+    holds_together(f"(S (NP-SBJ (NN {text})) (VP (VB {text}) (NP (NN a))))")
+
+
+@settings(max_examples=150)
+@given(st.sampled_from(sorted(TREES.values())), st.data())
+def test_damaged_trees_hold_together(text: str, data: st.DataObject) -> None:
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(text) - 1))
+        end = at + data.draw(st.integers(0, 8))
+        text = text[:at] + data.draw(st.sampled_from(["", "(", ")", " ", "(NP ", "VP", "-1", "x"])) + text[end:]
+    holds_together(text)
+
+
+PHRASES = """
+S S-TPC-1 S-NOM-SBJ S-PRP SBAR SBAR-TMP SINV SQ NP NP NP-SBJ NP-SBJ-1 NP-PRD NP-TMP NP-BNF NP-2 NP=2 VP VP VP
+PP PP-LOC PP-CLR PP-PRD ADJP ADJP-PRD ADVP ADVP-MNR WHNP-1 WHPP-2 WHADVP-1 UCP PRN QP NX FRAG CONJP PRT RRC X
+"""
+WORDS = """
+NN_tea NN_tea NNS_girls NNP_Ann PRP_it DT_the EX_there CD_5 $_$ POS_'s JJ_old JJR_older RB_not RB_n't RB_well
+CC_and CC_But IN_in IN_that TO_to MD_will VB_sing VBD_sang VBZ_is VBZ_has VBN_been VBN_seen VBG_singing VBP_are
+WP_who WP$_whose WDT_which -NONE-_*T*-1 -NONE-_*-1 -NONE-_*-2 -NONE-_* -NONE-_0 -NONE-_*ICH*-2 ,_, ,_, :_-- ._.
+``_`` ''_'' -LRB-_-LRB- FW_sic UH_oh SYM_{slot}
+"""
+word = st.sampled_from(WORDS.split()).map(lambda pair: "({0} {2})".format(*pair.partition("_")))
+tree = st.recursive(
+    word,
+    lambda below: st.builds(
+        lambda label, children: f"({label} {' '.join(children)})",
+        st.sampled_from(PHRASES.split()),
+        st.lists(below, min_size=1, max_size=4),
+    ),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=250)
+@given(st.lists(tree, min_size=1, max_size=4))
+def test_random_trees_hold_together(trees: list[str]) -> None:
+    text = f"( (S {' '.join(trees)}) )"
+    assume(not has_words_and_is_empty(text))
+    holds_together(text)
+
+
+@settings(max_examples=250)
+@given(tree, tree, tree, tree)
+def test_random_clauses_hold_together(one: str, two: str, three: str, four: str) -> None:
+    """Closer to sentences: subject, verb, what follows, and something at the beginning or the end."""
+    text = f"( (S {one} (NP-SBJ-1 {two}) (VP (VBD saw) {three} {four}) (. .)) )"
+    assume(not has_words_and_is_empty(text))
+    holds_together(text)
+
+
+def has_words_and_is_empty(text: str) -> bool:
+    """The next test's trees."""
+    return any(node.tag == "NP" and node.text and category(node) == "empty" for node in parse(text).nodes)
+
+
+@pytest.mark.xfail(reason="a noun phrase that ends in an empty element is taken for one that is nothing else")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(S (NP-SBJ (PRP it) (-NONE- *EXP*-1)) (VP (VBZ hurts) (S-1 (NP-SBJ (-NONE- *)) (VP (TO to) (VP (VB go))))))",
+        "(S (NP-SBJ (ADJP (JJ old)) (NP (-NONE- *))) (VP (VBP sing)))",
+    ],
+)
+def test_noun_phrases_of_words_and_an_empty_element_hold_together(text: str) -> None:
+    holds_together(text)
+
+
+@pytest.mark.xfail(reason="every verb of a level is combined with every one below it")
+def test_nested_verbs_do_not_multiply() -> None:
+    """Seventeen words are a few hundred questions, or no tree; twice as many would be millions."""
+    inner = "(VP (VB sing))"
+    for level in range(6):
+        inner = f"(VP (MD a{level}) (MD b{level}) {inner})"
+    for published in MODES:
+        _, items = generate(f"(S (NP-SBJ (NN tea)) (VP (VBD saw) {inner}))", "f", 0, published=published)
+        assert len(items) < 2000
+
+
+@pytest.mark.xfail(reason="a bracket without a label inside a tree is nobody's parent")
+@pytest.mark.parametrize(
+    "text", ["(S ( (NP-SBJ (NNP Ann)) (VP (VBD sang))))", "(S (=1 (VP (VBD sang))))", "( ( (S (NN a) (NN b))))"]
+)
+def test_every_node_has_a_path_of_its_own(text: str) -> None:
+    paths = Counter(node.path for node in parse(text).nodes)
+    assert max(paths.values()) == 1
+
+
+@pytest.mark.parametrize("published", MODES)
+def test_every_node_of_the_bundled_trees_has_a_path_of_its_own(published: bool) -> None:
+    for text in TREES.values():
+        nodes = parse(text, published).nodes
+        assert len({node.path for node in nodes}) == len(nodes)
+
+
+HOSTILE = [
+    "{slot}",
+    "{answer}",
+    "{0.__class__}",
+    "%s",
+    "%d",
+    "100%",
+    "____",
+    "“”",
+    "\\",
+    "\\/",
+    "\\1",
+    "None",
+    "none",
+    "-",
+]
+HOSTILE += ["\x00", "\x1b", "\ud800", "\u202e", "\u200b", "né", "日本語", "<b>", "$", "a" * 20_000, "…"]
+
+
+@pytest.mark.parametrize("published", MODES)
+@pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
+def test_hostile_words_and_names_come_through(hostile: str, published: bool) -> None:
+    """In question, answer and id, and never taken for a field of a wording."""
+    place = f"(PP (IN in) (NP (NN u{hostile}u)))"
+    text = f"(S (NP-SBJ (NNP x{hostile}y)) (VP (VBD s{hostile}t) (NP (NN v{hostile}w)) {place}))"
+    facts, items = generate(text, f"f{hostile}", 3, published=published)
+    shown = hostile if published else hostile.replace("\\/", "/")
+    assert {f"s{shown}t", f"v{shown}w", f"in u{shown}u"} <= {fact.slot for fact in facts}
+    assert {f"x{shown}y".lower(), f"v{shown}w".lower(), f"s{shown}t"} <= {fact.answer for fact in facts}
+    slots = {slot.lower() for slot in (f"x{shown}y", f"s{shown}t", f"v{shown}w", f"u{shown}u", f"in u{shown}u")}
+    for item in items:
+        assert item.file == f"f{hostile}"
+        assert item.id.startswith(f"f{hostile}-3-")
+        assert f"s{shown}t" in item.sentence
+        assert asked(item).slot.lower() in slots
+
+
+def digest() -> str:
+    """Of everything that the bundled trees give, in both modes."""
+    made = [generate(text, *place, published=published) for published in MODES for place, text in TREES.items()]
+    return hashlib.sha256(msgspec.json.encode(made)).hexdigest()
+
+
+def test_what_is_made_depends_on_nothing_but_the_tree_and_its_name() -> None:
+    here = digest()
+    for seed in ("1", "2"):
+        code = "from benchmarks.test_syneval_trees import digest; print(digest())"
+        found = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert found.stdout.strip() == here
+
+
+@pytest.mark.parametrize("published", MODES)
+def test_the_order_of_trees_changes_nothing(published: bool) -> None:
+    there = {place: generate(text, *place, published=published) for place, text in TREES.items()}
+    back = {place: generate(TREES[place], *place, published=published) for place in reversed(TREES)}
+    assert there == back
+
+
+@pytest.mark.parametrize("published", MODES)
+def test_another_name_gives_the_same_facts_and_other_draws(published: bool) -> None:
+    drawn = set()
+    for place, text in TREES.items():
+        facts, items = generate(text, *place, published=published)
+        others, renamed = generate(text, "elsewhere", 7, published=published)
+        assert [msgspec.structs.replace(fact, file="elsewhere", tree=7) for fact in facts] == others
+        drawn.add([item.options for item in items] == [item.options for item in renamed])
+    assert drawn == {True, False}
