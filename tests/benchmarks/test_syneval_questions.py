@@ -20,6 +20,7 @@ from viva.benchmarks.syneval.items import Fact, Item
 FILES = 40
 """Of the published sample."""
 BE = frozenset(("am", "are", "be", "been", "being", "is", "was", "were", "'m", "'re", "'s"))
+DO_AND_HAVE = frozenset(("do", "does", "did", "have", "has", "had", "'ve", "'d"))
 
 
 class Made(NamedTuple):
@@ -178,7 +179,6 @@ def test_published_questions_have_options_whatever_the_sentence(corpus: str) -> 
         assert choices[True] == sum(item.knowledge_point == "MVP" for item, _ in found.of("FITB"))
 
 
-@pytest.mark.xfail(reason="the same wrong phrase is stated for each of a slot's modifiers")
 def test_nothing_is_asked_twice(clean: list[Made]) -> None:
     def said(found: Made) -> Iterator[tuple[str, ...]]:
         for item, one in found.of("TF", "MC", "FITB"):
@@ -214,7 +214,9 @@ def test_texts_are_tidy(clean: list[Made]) -> None:
         for found in clean
         for item, one in found.of("TF", "MC", "FITB")
         for text in (one.slot, one.stated, *item.options, *item.accepted, item.answer)
-        if text != text.strip(" ,") or text.count('"') % 2 or text in ("omitted", "none of the above")
+        if text != text.strip(" ,")
+        or text.count('"') % 2
+        or (text in ("omitted", "none of the above") and text not in item.sentence)
     )
 
 
@@ -309,18 +311,18 @@ def test_attachment_offers_a_host_of_the_other_kind_where_there_is_one(clean: li
 
 
 def test_negation_stays(clean: list[Made]) -> None:
-    """Every verb phrase that is negated is shown, and asked for, with its negation."""
+    """Every verb phrase whose auxiliary is negated is shown, and asked for, with its negation."""
     negated = 0
     for found in clean:
         for verb in Sentence(found.tree, False).verbs:
             following = {
                 sister.word
                 for own in verb.verbs
-                if own.parent is not None
+                if own.parent is not None and (own.tag == "MD" or own.word in BE | DO_AND_HAVE)
                 for sister in own.parent.children[own.position + 1 : own.position + 2]
             }
             if {"not", "n't"} & following:
                 negated += 1
-                assert {"not", "n't"} & set(words(verb.plain))
+                assert {"not", "n't"} & set(words(verb.plain)) or "cannot" in verb.plain, (found, verb.plain)
             assert verb.plain == verb.text
     assert negated
