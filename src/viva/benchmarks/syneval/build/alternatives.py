@@ -76,9 +76,21 @@ def _could_be(phrase: Phrase, finding: Finding) -> bool:
     if point == "ADV":
         verb = finding.slot_verb
         # A sister of one of its verbs: a particle, a complement, or what the treebank's annotators hung there.
-        return verb is not None and (node.parent in verb.levels or node.parent is verb.top.parent)
+        return verb is not None and (
+            node.parent in verb.levels or node.parent is verb.top.parent or _trails(node, verb.levels[-1])
+        )
     # What modifies a noun phrase that begins with the slot may be said to modify the slot.
     return point == "ADJ" and node.parent is not None and node.parent.start == finding.nodes[0].start
+
+
+def _trails(node: Node, vp: Node) -> bool:
+    """A prepositional phrase within an object, but not one with `of`: "sold the house for a song" reads both ways."""
+    if node.tag != "PP" or node.text.lower().startswith("of ") or not vp.holds(node):
+        return False
+    above = node.parent
+    while above is not None and above is not vp and above.tag in ("NP", "ADJP"):
+        above = above.parent
+    return above is vp
 
 
 def _is_easy(phrase: Phrase) -> bool:

@@ -11,18 +11,21 @@ from typing import Literal, NamedTuple
 
 from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_empty, is_possessive
 from viva.benchmarks.syneval.build.detokenise import EMPTY
-from viva.benchmarks.syneval.build.reference import empty_leaf, relative_head, with_antecedents, with_head
+from viva.benchmarks.syneval.build.reference import empty_leaf, relative_head, resolved, with_antecedents, with_head
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Node
-from viva.benchmarks.syneval.build.verbs import BE, VerbSequence
+from viva.benchmarks.syneval.build.verbs import BE, COPULAS, WEAK_COMPLEMENTS, VerbSequence
 
 Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
 OMITTED = "omitted"
 """The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
 _ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
+_EXTENT = frozenset(("EXT", "DIR"))
 _MODIFIER_TAGS = frozenset(("ADVP", "PP", "RB", "PRT"))
 _PUNCTUATION = frozenset((",", "CC", "CONJP", "PRN", "``", "''", ".", "-LRB-", "-RRB-"))
 _CLAUSES = frozenset(("S", "SBAR", "SQ"))
+_NO_END = frozenset(("JJ", "JJR", "JJS", "ADJP", "DT", "PDT", "VBN", "VBG", "RB", "ADVP", "POS"))
+"""What a noun phrase does not end in: the comma behind it parts adjectives."""
 _NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "NX", "PRP", "DT", "CD"))
 
 
@@ -107,7 +110,11 @@ def roles(sentence: Sentence, clause: Node, verb: VerbSequence) -> Iterator[tupl
     subjects = [node for role, node in _subjects(clause, verb)]
     for node in subjects:
         yield "subject", node
-    there = not sentence.published and any(sentence.category(node) == "existential_there" for node in subjects)
+    there = not sentence.published and any(
+        sentence.category(stands_for) == "existential_there"
+        for node in subjects
+        for stands_for in resolved(sentence, node)
+    )
     for role, node in _complements(verb, sentence.published):
         if not (there and role == "subject_complement"):  # "there is a way": no grammar calls that a complement
             yield role, node
@@ -119,8 +126,11 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
     rest = _rest(verb)
     for node in rest:
         if "PRD" in node.functions:
-            yield "subject_complement", node
+            if published or not (node.tag == "ADVP" and node.text.lower() in WEAK_COMPLEMENTS):
+                yield "subject_complement", node
             return
+    if not published and _takes_no_object(verb, rest):
+        return
     if len(rest) == 1:
         (node,) = rest
         if node.tag in _CLAUSES:
@@ -136,6 +146,17 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
             yield "direct_object", first
 
 
+def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
+    """A copula with a noun phrase that lacks its -PRD; an infinitive of result ("rose to settle at $20")."""
+    word = (verb.last.word or "").lower()
+    if any(node.tag == "NP" for node in rest) and word in COPULAS:
+        return True
+    if not any(node.tag == "S" for node in rest) or verb.last.parent is None:
+        return False
+    before = verb.last.parent.children[verb.last.position + 1 : rest[-1].position]
+    return any(node.functions & _EXTENT for node in before)
+
+
 def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[Role, Node]]:
     """Indirect and direct object; with a comma between them, the second only explains the first."""
     assert first.parent is not None
@@ -149,13 +170,16 @@ def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[R
 
 def _is_remnant(node: Node) -> bool:
     """A clause of which only the predicate stands here: its subject moved out, or it has neither verb nor subject."""
+    outer = node
+    if node.tag == "SBAR" and node.children[0].word == "0" and node.children[-1].tag == "S":
+        node = node.children[-1]
     if node.tag != "S":
         return False
     subject = next((child for child in node.children if "SBJ" in child.functions), None)
     if subject is not None and is_empty(subject) and empty_leaf(subject).word == "*T*":
         return True
     has_verb = any(child.tag == "VP" for child in node.children)
-    return bool(node.text) and not has_verb and (subject is None or not subject.text)
+    return outer is node and bool(node.text) and not has_verb and (subject is None or not subject.text)
 
 
 def _rest(verb: VerbSequence) -> list[Node]:
@@ -204,7 +228,8 @@ def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> Ar
     if _is_cut(node):
         comma = next(child for child in node.children if child.tag == ",")
         before = node.children[: comma.position]
-        if any(child.tag == "NP" or child.tag in _NOUNS for child in before):
+        last = next((child.tag for child in reversed(before) if child.tag not in ("``", "''")), "")
+        if last not in _NO_END and any(child.tag == "NP" or child.tag in _NOUNS for child in before):
             cut = sentence.tree.layout.cut(node.start, comma.start)
             if cut:
                 return ArgumentText(cut, kinds, (node.text,))

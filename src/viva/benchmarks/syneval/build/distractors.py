@@ -14,6 +14,7 @@ from viva.benchmarks.syneval.build import alternatives
 from viva.benchmarks.syneval.build.alternatives import Phrase
 from viva.benchmarks.syneval.build.dice import Dice
 from viva.benchmarks.syneval.build.finding import Finding, Unpaired
+from viva.benchmarks.syneval.build.modifiers import is_phrase
 from viva.benchmarks.syneval.build.phrases import tidy_text
 from viva.benchmarks.syneval.build.points.adjective_modifier import is_plain
 from viva.benchmarks.syneval.build.reading import Reading
@@ -43,7 +44,10 @@ class Pools:
         self.text_verbs = [Phrase(shown(verb.text), verb.last, True) for verb in verbs]
         found = [m for host in reading.noun_hosts for m in host.modifiers]
         found += [m for modifiers in reading.verb_modifiers.values() for m in modifiers]
-        found = [m for m in found if m.text and (m.category or (reading.published and m.node.tag != "RB"))]
+        if reading.published:
+            found = [m for m in found if m.text and m.node.tag != "RB"]
+        else:
+            found = [m for m in found if m.text and m.category and is_phrase(m)]
         self.modifiers = [Phrase(shown(m.text), m.node) for m in found]
         if not reading.published:
             # Any phrase that could modify something: a sentence seldom holds three modifiers of other phrases.

@@ -17,6 +17,7 @@ from viva.benchmarks.syneval.build.verbs import VerbSequence
 _FOLLOWING = frozenset(("PP", "ADJP", "ADVP", "NP", "SBAR", "VP", "S", "RRC", ","))
 _MODIFYING = frozenset(("PP", "ADJP", "ADVP", "SBAR", "VP", "S", "RRC"))
 _NOUNS = frozenset(("NP", "NN", "NNS", "NNP", "NNPS"))
+_TENSED = frozenset(("VBD", "VBZ", "VBP", "MD"))
 NON_RESTRICTIVE = "(non-restrictive)"
 REDUCED_RELATIVE = "reduced_relative_clause"
 
@@ -38,6 +39,11 @@ class NounHost:
     head: Node
     modifiers: tuple[Modifier, ...]
     others: int
+
+
+def is_phrase(modifier: Modifier) -> bool:
+    """Whether a modifier can be shown: a preposition alone ("the man she spoke to") is none."""
+    return modifier.node.tag != "PP" or " " in modifier.text
 
 
 def noun_hosts(sentence: Sentence) -> list[NounHost]:
@@ -138,9 +144,8 @@ def _verb_modifier(sentence: Sentence, node: Node) -> Modifier | None:
         return Modifier(node, node.text, "")
     rebuilt = _rebuilt(sentence, node)
     if rebuilt:
-        # "the way to settle it", "when it left": by default, what a bare adverb stands for is counted, not asked for.
-        asked = sentence.published or not _is_bare_wh(sentence, node)
-        return Modifier(node, rebuilt, _category_of(sentence, node) if asked else "", moved=True)
+        # "the river on which it flows", "when it left": by default, what stands elsewhere is counted, not asked for.
+        return Modifier(node, rebuilt, _category_of(sentence, node) if sentence.published else "", moved=True)
     if not node.text:
         return None
     return Modifier(node, node.text, _category_of(sentence, node))
@@ -162,11 +167,6 @@ def _rebuilt(sentence: Sentence, node: Node) -> str:
     return antecedent.text if head is None else with_head(sentence, antecedent, head)
 
 
-def _is_bare_wh(sentence: Sentence, node: Node) -> bool:
-    antecedent = sentence.antecedents.get(empty_leaf(node).index)
-    return antecedent is not None and antecedent.tag.startswith("WH") and antecedent.tag != "WHPP"
-
-
 def fronted_modifiers(verb: VerbSequence) -> list[Node]:
     """What modifies a verb phrase's clause from its beginning, or a clause around it: "In 1989, they were prompted".
 
@@ -176,10 +176,29 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
     found: list[Node] = []
     clause = verb.top.parent
     while clause is not None and clause.tag in ("S", "SINV"):
-        found.extend(
-            child
-            for child in clause.children
-            if child.text and "SBJ" not in child.functions and (is_verb_modifier(child) or child.tag == "SBAR")
-        )
+        found.extend(child for child in clause.children if _is_adverbial(child) and not _follows_subject(child, verb))
         clause = clause.parent
     return found
+
+
+def governing_modifiers(verb: VerbSequence) -> list[Node]:
+    """What precedes an infinitive or participle and modifies the clause around it: "after it he hoped to return"."""
+    if any(word.tag in _TENSED for word in verb.verbs):
+        return []
+    found: list[Node] = []
+    around = verb.top.parent
+    while around is not None and around.tag in ("S", "SINV", "VP", "SBAR"):
+        found.extend(child for child in around.children if child.end <= verb.verbs[0].start and _is_adverbial(child))
+        around = around.parent
+    return found
+
+
+def _is_adverbial(node: Node) -> bool:
+    return bool(node.text) and "SBJ" not in node.functions and (is_verb_modifier(node) or node.tag == "SBAR")
+
+
+def _follows_subject(node: Node, verb: VerbSequence) -> bool:
+    """Between subject and verb phrase: there the published construct counts it already."""
+    if node.parent is not verb.top.parent or node.position > verb.top.position or node.parent is None:
+        return False
+    return any("SBJ" in child.functions for child in node.parent.children[: node.position])

@@ -12,7 +12,7 @@ from viva.benchmarks.syneval.build.phrases import overlap, tidy_text, times
 
 _Shown = TypeVar("_Shown", Existence, Unpaired)
 _CLITICS = frozenset(("'s", "'re", "'m", "'ve", "'d", "'ll", "s", "re", "m", "ve", "d", "ll", "wo", "ca"))
-"""Verbs that lean on their neighbour: nobody finds them in a sentence."""
+"""Verbs that lean on their neighbour: found in a sentence only where one word ends like that."""
 
 
 def tidy(findings: Sequence[Finding], sentence: str) -> list[Finding]:
@@ -26,7 +26,7 @@ def tidy(findings: Sequence[Finding], sentence: str) -> list[Finding]:
     for finding in findings:
         slot, answer = tidy_text(finding.slot), tidy_text(finding.answer)
         key = (finding.knowledge_point, finding.slot_kind, slot, answer.lower())
-        if not answer or answer in _CLITICS or key in seen or overlap(slot, answer) or not can_be_shown(slot, sentence):
+        if not answer or key in seen or overlap(slot, answer) or not can_be_shown(slot, sentence):
             continue
         seen.add(key)
         answers[key[:3]].add(key[3])
@@ -52,4 +52,6 @@ def tidy_shown(found: Iterable[_Shown], sentence: str) -> Iterator[_Shown]:
 
 def can_be_shown(slot: str, sentence: str) -> bool:
     """Whether a reader finds the phrase: it does not stand in the sentence twice, and is a word of its own."""
-    return bool(slot) and slot.lower() not in _CLITICS and times(slot, sentence) <= 1
+    if slot.lower() in _CLITICS:
+        return sum(word.endswith(slot.lower()) for word in sentence.lower().split()) == 1
+    return bool(slot) and times(slot, sentence) <= 1

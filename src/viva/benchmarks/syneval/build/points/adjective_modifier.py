@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from viva.benchmarks.syneval.build.categories import is_possessive
 from viva.benchmarks.syneval.build.finding import Existence, Finding
-from viva.benchmarks.syneval.build.modifiers import NounHost
+from viva.benchmarks.syneval.build.modifiers import NounHost, is_phrase
 from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Node
@@ -28,9 +29,11 @@ def find(reading: Reading) -> Iterator[Finding]:
     for host in reading.noun_hosts:
         if not is_plain(host.head) or sentence.noun_counts[host.head.text] > 1:
             continue
+        if not reading.published and is_possessive(host.head):
+            continue  # "Congress's prohibiting ...": a gerund with its subject
         blank = len(host.modifiers) + host.others == 1
         for modifier in host.modifiers:
-            if modifier.category:
+            if modifier.category and (reading.published or is_phrase(modifier)):
                 yield Finding(
                     knowledge_point="ADJ",
                     slot_kind="noun_phrase",
@@ -65,8 +68,8 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
         if any(child.tag in holders for child in node.children):
             continue
         kind = sentence.category(node)
-        if kind == "existential_there" or (kind == "pronoun" and not reading.published):
-            continue  # by default pronouns are left out: everybody knows that nothing modifies "it"
+        if kind == "existential_there" or (not reading.published and (kind == "pronoun" or "TMP" in node.functions)):
+            continue  # by default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday"
         if is_plain(node) and sentence.noun_counts[node.text] == 1:
             yield _existence(sentence, node, False, (node,))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.finding import Existence, Finding
+from viva.benchmarks.syneval.build.modifiers import governing_modifiers, is_phrase
 from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.verbs import VerbSequence
@@ -25,8 +26,10 @@ def find(reading: Reading) -> Iterator[Finding]:
         modifiers = [modifier for modifier in every if modifier.category]
         # As published, what has no category (particles, some clauses) is not counted (quirk 12).
         fronted = reading.fronted.get(verb, ())
-        blank = len(modifiers if reading.published else every) == 1 and not fronted
+        blank = len(modifiers if reading.published else every) == 1
         for modifier in modifiers:
+            if not (reading.published or is_phrase(modifier)):
+                continue
             yield Finding(
                 knowledge_point="ADV",
                 slot_kind="verb_phrase",
@@ -44,7 +47,8 @@ def find(reading: Reading) -> Iterator[Finding]:
                 answer_node=modifier.node,
                 slot_verb=verb,
                 blank=blank,
-                related=fronted,
+                accepted=tuple(node.text for node in fronted),
+                related=() if reading.published else (*fronted, *governing_modifiers(verb)),
             )
 
 

@@ -59,9 +59,11 @@ def find(reading: Reading) -> Iterator[Finding]:
             rule=argument.role,
             answer_node=verb.last,
             answer_verb=verb,
-            blank=not others,
             also=tuple(other.plain for other in others),
-            accepted=(verb.with_adverbs.lower(),) if verb.with_adverbs not in ("", verb.plain) else (),
+            accepted=(
+                *((verb.with_adverbs.lower(),) if verb.with_adverbs not in ("", verb.plain) else ()),
+                *(other.lower for other in others),
+            ),
         )
 
 

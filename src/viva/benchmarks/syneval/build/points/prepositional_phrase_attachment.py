@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.modifiers import Modifier, is_phrase
 from viva.benchmarks.syneval.build.points.adjective_modifier import is_plain, subtype
 from viva.benchmarks.syneval.build.reading import Reading
 
@@ -24,15 +25,13 @@ def find(reading: Reading) -> Iterator[Finding]:
     verbs = list(reading.verb_modifiers.items())
     nouns = reading.noun_hosts
     hosts = sentence.host_counts
-    # By default a preposition alone ("the man she spoke to") is no phrase to ask about.
-    least = 0 if reading.published else 1
     modifiers = Counter(modifier.text for _, found in verbs for modifier in found)
     modifiers.update(modifier.text for host in nouns for modifier in host.modifiers)
     for verb, found in verbs:
         if hosts[verb.plain] > 1:
             continue
         for modifier in found:
-            if modifier.category == _PP and modifiers[modifier.text] == 1 and modifier.text.count(" ") >= least:
+            if _is_asked(reading, modifier) and modifiers[modifier.text] == 1:
                 yield Finding(
                     knowledge_point="PPA",
                     slot_kind="prepositional_phrase",
@@ -54,7 +53,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         if not is_plain(host.head) or hosts[host.head.text] > 1:
             continue
         for modifier in host.modifiers:
-            if modifier.category == _PP and modifiers[modifier.text] == 1 and modifier.text.count(" ") >= least:
+            if _is_asked(reading, modifier) and modifiers[modifier.text] == 1:
                 yield Finding(
                     knowledge_point="PPA",
                     slot_kind="prepositional_phrase",
@@ -70,3 +69,7 @@ def find(reading: Reading) -> Iterator[Finding]:
                     rule="noun_phrase",
                     answer_node=host.head,
                 )
+
+
+def _is_asked(reading: Reading, modifier: Modifier) -> bool:
+    return modifier.category == _PP and (reading.published or is_phrase(modifier))
