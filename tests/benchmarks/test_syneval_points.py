@@ -38,9 +38,7 @@ def statements(case: dict[str, Any], point: str, published: bool) -> list[Item]:
 
 @having("both", "default")
 @pytest.mark.parametrize("mode", ["published", "default"])
-def test_blanks(point: str, case: dict[str, Any], mode: str, request: pytest.FixtureRequest) -> None:
-    if "todo" in case and mode == "default":
-        request.applymarker(pytest.mark.xfail(reason=case["todo"], strict=True))
+def test_blanks(point: str, case: dict[str, Any], mode: str) -> None:
     expected = case["both"] if "both" in case else case[mode]
     assert blanks(case, point, mode == "published") == Counter(expected)
 

@@ -124,10 +124,11 @@ def lay_out(words: Sequence[str], tags: Sequence[str], published: bool) -> Layou
         if tag == EMPTY:
             tokens.append(None)
             continue
-        token = _natural(word, tag)
         if word == "." and before.endswith("."):
-            token = ("", True, False)  # "the U.S." ends its sentence with one full stop
-        elif word == "not" and before in ("can", "Can"):
+            tokens.append(None)  # "the U.S." ends its sentence with one full stop
+            continue
+        token = _natural(word, tag)
+        if word == "not" and before in ("can", "Can"):
             token = ("not", True, False)
         tokens.append(token)
         before = token[0]
