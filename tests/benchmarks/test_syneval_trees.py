@@ -6,7 +6,6 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections import Counter
 
 import msgspec
 import pytest
@@ -246,7 +245,6 @@ def has_words_and_is_empty(text: str) -> bool:
     return any(node.tag == "NP" and node.text and category(node) == "empty" for node in parse(text).nodes)
 
 
-@pytest.mark.xfail(reason="a noun phrase that ends in an empty element is taken for one that is nothing else")
 @pytest.mark.parametrize(
     "text",
     [
@@ -262,24 +260,22 @@ def test_a_phrase_that_begins_with_a_full_stop_left_out() -> None:
     holds_together("(S (NP-SBJ (NNP U.S.)) (FRAG (. .) (NN tea)))")
 
 
-@pytest.mark.xfail(reason="every verb of a level is combined with every one below it")
 def test_nested_verbs_do_not_multiply() -> None:
-    """Seventeen words are a few hundred questions, or no tree; twice as many would be millions."""
+    """Thirteen verbs that could be read in 64 ways are no tree; twice as many would be millions of questions."""
     inner = "(VP (VB sing))"
     for level in range(6):
         inner = f"(VP (MD a{level}) (MD b{level}) {inner})"
     for published in MODES:
-        _, items = generate(f"(S (NP-SBJ (NN tea)) (VP (VBD saw) {inner}))", "f", 0, published=published)
-        assert len(items) < 2000
+        with pytest.raises(TreeError, match=r"ways|phrases"):
+            generate(f"(S (NP-SBJ (NN tea)) {inner})", "f", 0, published=published)
 
 
-@pytest.mark.xfail(reason="a bracket without a label inside a tree is nobody's parent")
 @pytest.mark.parametrize(
     "text", ["(S ( (NP-SBJ (NNP Ann)) (VP (VBD sang))))", "(S (=1 (VP (VBD sang))))", "( ( (S (NN a) (NN b))))"]
 )
-def test_every_node_has_a_path_of_its_own(text: str) -> None:
-    paths = Counter(node.path for node in parse(text).nodes)
-    assert max(paths.values()) == 1
+def test_a_bracket_without_a_label_within_a_tree_is_refused(text: str) -> None:
+    with pytest.raises(TreeError, match="no label"):
+        parse(text)
 
 
 @pytest.mark.parametrize("published", MODES)

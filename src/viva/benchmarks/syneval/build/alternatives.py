@@ -31,21 +31,17 @@ class Phrase(NamedTuple):
 
 def choose(pool: list[Phrase], finding: Finding, others: Iterable[str]) -> list[str]:
     """Up to three of the candidates, which come in random order; `others` are right answers as well."""
-    point = finding.knowledge_point
-    if point == "PPA":
-        pool = _attachable(pool, finding)
-    elif point in _ARGUMENTS:
-        pool = sorted(pool, key=_is_easy)
     taken = [finding.answer, *finding.accepted, *finding.also, *others, finding.slot]
-    found: list[str] = []
-    for phrase in pool:
-        if not phrase.text or any(overlap(phrase.text, other) for other in taken) or _could_be(phrase, finding):
-            continue
-        taken.append(phrase.text)
-        found.append(phrase.text)
-        if len(found) == WANTED:
-            break
-    return found
+    pool = [
+        phrase
+        for phrase in pool
+        if phrase.text and not _could_be(phrase, finding) and not any(overlap(phrase.text, other) for other in taken)
+    ]
+    if finding.knowledge_point == "PPA":
+        pool = _attachable(pool, finding)
+    elif finding.knowledge_point in _ARGUMENTS:
+        pool.sort(key=_is_easy)
+    return _apart([phrase.text for phrase in pool], kept=int(finding.knowledge_point == "PPA"))
 
 
 def partners(pool: list[Phrase], taken: list[str], slot: Node, conjuncts: tuple[Node, ...]) -> list[str]:
@@ -55,14 +51,25 @@ def partners(pool: list[Phrase], taken: list[str], slot: Node, conjuncts: tuple[
         text = phrase.text.lower()
         if not text or (phrase.verbal and text in BE) or any(overlap(text, other) for other in taken):
             continue
-        if any(_related(phrase.node, node) for node in conjuncts) or (
-            phrase.verbal and _coordinated(phrase.node, slot)
-        ):
+        if phrase.verbal and _coordinated(phrase.node, slot):
             continue
-        taken.append(text)
-        found.append(text)
-        if len(found) == WANTED:
-            break
+        if not any(_related(phrase.node, node) for node in conjuncts):
+            found.append(text)
+    return _apart(found)
+
+
+def _apart(texts: list[str], kept: int = 0) -> list[str]:
+    """The first three that do not lie in each other; where a long one leaves no room for that, the shortest three.
+
+    The first `kept` are taken in any case.
+    """
+    for order in (texts, [*texts[:kept], *sorted(texts[kept:], key=len)]):
+        found: list[str] = []
+        for text in order:
+            if not any(overlap(text, other) for other in found):
+                found.append(text)
+            if len(found) == WANTED:
+                return found
     return found
 
 

@@ -207,7 +207,7 @@ def _is_future_or_habit(verb: VerbSequence, node: Node) -> bool:
 
 def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | None:
     """How an argument reads; None where it cannot be told."""
-    if node.tag == "NP" and kind == "empty":
+    if node.tag == "NP" and kind == "empty" and is_empty(node):
         return _moved(sentence, node)
     if sentence.published:
         text = node.text or with_antecedents(sentence, node)

@@ -32,7 +32,7 @@ class Asker:
         self._pools = Pools(reading)
         self._words = wordings()
         self._numbers: dict[str, int] = defaultdict(int)
-        self._stated: set[tuple[str, str]] = set()
+        self._stated: set[tuple[tuple[str, str], str]] = set()
         self._right: dict[tuple[str, str], list[str]] = defaultdict(list)
 
     def learn(self, finding: Finding) -> None:
@@ -54,22 +54,29 @@ class Asker:
             yield self._item(finding, "MC", "choice", dice, nodes, letter, options=options, role=role)
         if point == "MVP":
             return
-        # A pair's wrong partner is a statement of its own (`pair`), as a verb phrase may have no right one.
-        stated = [(finding.answer, True)] if point == "CO" or not wrong else [(finding.answer, True), (wrong[0], False)]
-        for answer, truth in stated:
-            if self._is_repeated(f"{point} {finding.slot}", answer):
-                continue
+        for answer, truth in self._statements(finding, wrong):
             yield self._item(finding, "TF", "is", dice, nodes, _truth(truth), stated=answer)
             if point not in _PLAIN_STATEMENTS:
                 yield self._item(finding, "TF", "is_not", dice, nodes, _truth(not truth), stated=answer)
 
-    def _is_repeated(self, about: str, answer: str) -> bool:
-        """Whether a statement was made already: two modifiers of one phrase may state the same wrong one."""
+    def _statements(self, finding: Finding, wrong: list[str]) -> list[tuple[str, bool]]:
+        """What is stated of a slot, and whether it is true: the answer, and a wrong phrase.
+
+        A conjunct's wrong partner is a statement of its own (`pair`), as a verb phrase may have no right one.
+        """
+        right = (finding.answer, True)
+        if finding.knowledge_point == "CO":
+            return [right]
         if self._published:
-            return False
-        known = len(self._stated)
-        self._stated.add((about, answer))
-        return len(self._stated) == known
+            return [right, (wrong[0], False)] if wrong else [right]
+        # By default nothing is stated twice (two modifiers of one phrase may have the same wrong one), and as much is
+        # true as is false.
+        about = (finding.knowledge_point, finding.slot)
+        new = next((text for text in wrong if (about, text) not in self._stated), None)
+        if new is None:
+            return [] if finding.knowledge_point in _PLAIN_STATEMENTS else [right]
+        self._stated.add((about, new))
+        return [right, (new, False)]
 
     def pair(self, slot: Unpaired) -> Iterator[Item]:
         """Two statements that pair a slot with a phrase that it is not coordinated with."""

@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 from viva.benchmarks.syneval.build.detokenise import EMPTY, Layout, lay_out
 
+MAX_WORDS = 1000
+"""Longer trees are refused, empty elements counted: no sentence is, and what can be asked grows with its square."""
 MAX_DEPTH = 500
 """Deeper trees are refused: no sentence is, and every later walk may recurse."""
 NO_FUNCTIONS: frozenset[str] = frozenset()
@@ -211,6 +213,10 @@ def _within_root(top: Node, nodes: list[Node]) -> tuple[list[Node], list[Node]]:
     elif not top.tag:
         nodes = nodes[1:]
     leaves = [node for node in nodes if node.word is not None]
+    if len(leaves) > MAX_WORDS:
+        raise TreeError(f"{len(leaves):,} words are more than a sentence has ({MAX_WORDS:,})")
+    if not all(node.tag for node in nodes):
+        raise TreeError("a bracket within the tree has no label")
     for number, leaf in enumerate(leaves):
         leaf.start, leaf.end = number, number + 1
     return nodes, leaves

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from viva.benchmarks.syneval.build.detokenise import Layout
-from viva.benchmarks.syneval.build.tree import Node, Tree
+from viva.benchmarks.syneval.build.tree import Node, Tree, TreeError
 
 VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
 _FINITE = frozenset(("VBD", "VBZ", "VBP"))
@@ -26,6 +26,9 @@ _LINKING = BE | _HAVE | frozenset(_WORDS["linking"])
 _NOT = frozenset(_WORDS["not"])
 _FUTURE = frozenset(_WORDS["future"])
 _FUTURE_IN_PAST = frozenset(_WORDS["future_in_past"])
+
+MAX_PATHS = 64
+"""Verb sequences of one topmost VP; the sample's richest has six."""
 
 Voice = Literal["active", "passive", ""]
 """Empty where the form is not recognised."""
@@ -103,7 +106,18 @@ def verb_paths(
         # "were filed alleging": the lower phrase is no part of the verb phrase, whatever the treebank's bracket says.
         return [VerbPath(levels, (*verbs, verb), True) for verb in own]
     starts = [(*verbs, verb) for verb in own] or [verbs]
-    return [path for start in starts for child in below for path in verb_paths(child, published, levels, start)]
+    paths: list[VerbPath] = []
+    for start in starts:
+        for child in below:
+            paths += verb_paths(child, published, levels, start)
+            if len(paths) > MAX_PATHS:
+                raise TreeError(f"a verb phrase that could be read in more than {MAX_PATHS} ways: {top_text(vp)!r}")
+    return paths
+
+
+def top_text(vp: Node) -> str:
+    """How a verb phrase begins, for a message."""
+    return vp.text if len(vp.text) <= 40 else vp.text[:39] + "…"
 
 
 def _links(verb: Node) -> bool:

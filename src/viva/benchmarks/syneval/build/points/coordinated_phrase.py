@@ -19,7 +19,7 @@ from viva.benchmarks.syneval.build.finding import Finding, Unpaired
 from viva.benchmarks.syneval.build.modifiers import REDUCED_RELATIVE, Modifier
 from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.sentence import Sentence
-from viva.benchmarks.syneval.build.tree import Node
+from viva.benchmarks.syneval.build.tree import Node, TreeError
 from viva.benchmarks.syneval.build.verbs import BE, VerbSequence, verb_paths
 from viva.benchmarks.syneval.items import SlotKind
 
@@ -30,6 +30,10 @@ _NAMES = {
     "wh_clause": ("with_wh_clause",),
     "that_clause": ("with_that_clause",),
 }
+
+
+MAX_CONJUNCTS = 50
+"""As published, every pair is asked about; the sample's longest list has ten."""
 
 
 class Conjunct(NamedTuple):
@@ -124,6 +128,8 @@ def _coordinates_nouns(node: Node) -> bool:
 
 
 def _distinct(members: list[Conjunct]) -> bool:
+    if len(members) > MAX_CONJUNCTS:
+        raise TreeError(f"a coordination of {len(members)} phrases, more than {MAX_CONJUNCTS}")
     texts = {member.text for member in members}
     return len(texts) == len(members) and "" not in texts
 
