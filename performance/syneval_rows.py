@@ -97,7 +97,7 @@ def _rows(n: Figure) -> list[tuple[str, str, str]]:
         ),
         (
             "the same statement several times (ADV, ADJ), blanks with two answers, verb phrases that occur again",
-            "blanks have one answer",
+            "each is made once, and blanks have one answer",
             f"{n('10 TF asked again')} statements again, now {n('10 TF asked again', mode=NEW)}; "
             f"{n('10 blank with several answers')} blanks; {n('10 repeated verb phrase')}",
         ),
