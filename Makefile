@@ -8,7 +8,7 @@ STAMP = $(VENV)/.installed
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
-.PHONY: demo toolchains test real-server check clean
+.PHONY: demo sample toolchains test real-server check clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -26,6 +26,11 @@ demo: $(STAMP)  ## the benchmarks on their bundled samples, with an offline base
 	$(BIN)/viva run syneval --model baseline/random --progress plain
 	@# Its programs need bubblewrap and the languages' toolchains: what is missing is said, counted, and no failure here.
 	$(BIN)/viva run infibench --samples 2 --model baseline/random --progress plain || test $$? -eq 3
+
+sample: $(STAMP)  ## the bundled SynEval set, made again from its treebank (after a change to either)
+	$(BIN)/viva build syneval src/viva/benchmarks/syneval/sample/treebank --name sample --out .sample --force
+	cp .sample/test.jsonl .sample/exemplars.jsonl .sample/build.json src/viva/benchmarks/syneval/sample/
+	rm -r .sample
 
 toolchains: $(STAMP)  ## what the sandbox runs programs with (bubblewrap, compilers), on Debian, as root
 	@test "$$(id -u)" = 0 || { echo "run as root: $$($(BIN)/viva toolchains --apt)"; exit 1; }

@@ -15,6 +15,7 @@ from viva.benchmarks.syneval.build.finding import Finding
 from viva.benchmarks.syneval.build.phrases import overlap
 from viva.benchmarks.syneval.build.tree import Node
 from viva.benchmarks.syneval.build.verbs import BE
+from viva.benchmarks.syneval.build.wordings import wordings
 
 WANTED = 3
 _ARGUMENTS = frozenset(("GS", "SC", "DO", "IO"))
@@ -39,6 +40,8 @@ def choose(pool: list[Phrase], finding: Finding, others: Iterable[str]) -> list[
     ]
     if finding.knowledge_point == "PPA":
         pool = _attachable(pool, finding)
+    elif finding.knowledge_point == "SC":
+        pool.sort(key=_is_no_complement)
     elif finding.knowledge_point in _ARGUMENTS:
         pool.sort(key=_is_easy)
     return _apart([phrase.text for phrase in pool], kept=int(finding.knowledge_point == "PPA"))
@@ -86,6 +89,10 @@ def _could_be(phrase: Phrase, finding: Finding) -> bool:
         return verb is not None and (
             node.parent in verb.levels or node.parent is verb.top.parent or _trails(node, verb.levels[-1])
         )
+    if point in _ARGUMENTS:
+        # "she" may be the nurse: a pronoun is offered only beside another.
+        pronouns = wordings().fillers["pronouns"]
+        return phrase.text in pronouns and finding.answer not in pronouns
     # What modifies a noun phrase that begins with the slot may be said to modify the slot.
     return point == "ADJ" and node.parent is not None and node.parent.start == finding.nodes[0].start
 
@@ -103,6 +110,11 @@ def _trails(node: Node, vp: Node) -> bool:
 def _is_easy(phrase: Phrase) -> bool:
     """An adverb or a possessive is never taken for a subject or an object: offered only where nothing else is left."""
     return phrase.node.tag != "NP" or is_possessive(phrase.node)
+
+
+def _is_no_complement(phrase: Phrase) -> bool:
+    """Adjectives come first: among nouns, the only one would give itself away."""
+    return phrase.node.tag != "ADJP" and "PRD" not in phrase.node.functions
 
 
 def _coordinated(one: Node, other: Node) -> bool:

@@ -24,6 +24,7 @@ from viva.benchmarks.syneval.build.wordings import wordings
 
 _PHRASES = frozenset(("NP", "ADJP", "ADVP"))
 _MODIFYING = frozenset(("PP", "ADVP", "SBAR"))
+_NAMES = frozenset(("NNP", "NNPS"))
 _ARGUMENTS = frozenset(("GS", "SC", "DO", "IO"))
 WANTED = alternatives.WANTED
 
@@ -53,7 +54,17 @@ class Pools:
             # Any phrase that could modify something: a sentence seldom holds three modifiers of other phrases.
             known = {phrase.node for phrase in self.modifiers}
             more = (n for n in nodes if n.tag in _MODIFYING and n.text.count(" ") and n not in known)
-            self.modifiers += [Phrase(shown(n.text), n) for n in more]
+            self.modifiers += [Phrase(shown(n.text), n) for n in more if n.parent is None or n.parent.tag != "PP"]
+            leaves = reading.sentence.tree.leaves
+            self.modifiers = [phrase._replace(text=_within_sentence(phrase, leaves)) for phrase in self.modifiers]
+
+
+def _within_sentence(phrase: Phrase, leaves: list[Node]) -> str:
+    """A phrase as it would be written within a sentence: a capital would tell that it stands at the beginning."""
+    first = next((leaf for leaf in leaves[phrase.node.start :] if leaf.text), None)
+    if first is None or first.tag in _NAMES or first.text == "I" or any(leaf.text for leaf in leaves[: first.start]):
+        return phrase.text
+    return phrase.text[:1].lower() + phrase.text[1:]
 
 
 def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[str] = ()) -> list[str]:

@@ -17,7 +17,6 @@ from viva.benchmarks.syneval.build.verbs import VerbSequence
 _FOLLOWING = frozenset(("PP", "ADJP", "ADVP", "NP", "SBAR", "VP", "S", "RRC", ","))
 _MODIFYING = frozenset(("PP", "ADJP", "ADVP", "SBAR", "VP", "S", "RRC"))
 _NOUNS = frozenset(("NP", "NN", "NNS", "NNP", "NNPS"))
-_TENSED = frozenset(("VBD", "VBZ", "VBP", "MD"))
 NON_RESTRICTIVE = "(non-restrictive)"
 REDUCED_RELATIVE = "reduced_relative_clause"
 
@@ -182,9 +181,7 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
 
 
 def governing_modifiers(verb: VerbSequence) -> list[Node]:
-    """What precedes an infinitive or participle and modifies the clause around it: "after it he hoped to return"."""
-    if any(word.tag in _TENSED for word in verb.verbs):
-        return []
+    """What precedes a verb phrase and modifies a clause around it: "after the war he hoped to return"."""
     found: list[Node] = []
     around = verb.top.parent
     while around is not None and around.tag in ("S", "SINV", "VP", "SBAR"):

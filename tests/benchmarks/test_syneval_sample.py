@@ -1,0 +1,60 @@
+"""The bundled set is what the generator makes of the bundled treebank, and it shows a newcomer everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import viva.benchmarks.syneval.benchmark as room
+from viva.benchmarks.syneval.build.driver import BuildSettings, Tally, build
+from viva.benchmarks.syneval.build.generate import generate
+from viva.benchmarks.syneval.build.treebank import Plan, Problem
+from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
+from viva.benchmarks.syneval.loading import read_items
+
+SAMPLE = Path(room.__file__).parent / "sample"
+FILES = ("test.jsonl", "exemplars.jsonl", "build.json")
+
+
+class Quiet:
+    """Watches a build and says nothing."""
+
+    def planned(self, plan: Plan) -> None: ...
+
+    def progress(self, tally: Tally) -> None: ...
+
+    def malformed(self, problem: Problem) -> None:
+        raise AssertionError(problem)
+
+
+@pytest.fixture(scope="module")
+def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("set")
+    build([SAMPLE / "treebank"], folder, BuildSettings(name="sample", jobs=1, force=True), generate, Quiet())
+    return folder
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_bundled_set_is_what_its_treebank_gives(rebuilt: Path, name: str) -> None:
+    assert (rebuilt / name).read_bytes() == (SAMPLE / name).read_bytes(), "`make sample` makes it again"
+
+
+def rows(name: str) -> list[Item]:
+    return [item for _, item in read_items(SAMPLE / name, (SAMPLE / name).read_bytes())]
+
+
+def test_every_knowledge_point_is_asked_in_every_format_it_has() -> None:
+    asked = Counter((item.knowledge_point, item.format) for item in rows("test.jsonl"))
+    for point in KNOWLEDGE_POINTS:
+        for form in FORMATS:
+            if (point, form) != ("MVP", "TF"):
+                assert asked[point, form] >= 5, (point, form)
+
+
+def test_there_are_exemplars_for_five_shots_and_none_shares_its_sentence() -> None:
+    exemplars = rows("exemplars.jsonl")
+    shown = Counter((item.knowledge_point, item.format) for item in exemplars)
+    assert all(shown[item.knowledge_point, item.format] >= 5 for item in rows("test.jsonl"))
+    assert not {item.sentence for item in exemplars} & {item.sentence for item in rows("test.jsonl")}
