@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from viva.benchmarks.syneval.build.categories import CONJUNCTIONS, is_possessive
 from viva.benchmarks.syneval.build.finding import Finding
-from viva.benchmarks.syneval.build.phrases import overlap
+from viva.benchmarks.syneval.build.phrases import bare
 from viva.benchmarks.syneval.build.tree import Node
 from viva.benchmarks.syneval.build.verbs import BE
 from viva.benchmarks.syneval.build.wordings import wordings
@@ -32,12 +32,8 @@ class Phrase(NamedTuple):
 
 def choose(pool: list[Phrase], finding: Finding, others: Iterable[str]) -> list[str]:
     """Up to three of the candidates, which come in random order; `others` are right answers as well."""
-    taken = [finding.answer, *finding.accepted, *finding.also, *others, finding.slot]
-    pool = [
-        phrase
-        for phrase in pool
-        if phrase.text and not _could_be(phrase, finding) and not any(overlap(phrase.text, other) for other in taken)
-    ]
+    taken = _Taken((finding.answer, *finding.accepted, *finding.also, *others, finding.slot))
+    pool = [p for p in pool if p.text and not taken.overlap(p.text) and not _could_be(p, finding)]
     if finding.knowledge_point == "PPA":
         pool = _attachable(pool, finding)
     elif finding.knowledge_point == "SC":
@@ -49,16 +45,33 @@ def choose(pool: list[Phrase], finding: Finding, others: Iterable[str]) -> list[
 
 def partners(pool: list[Phrase], taken: list[str], slot: Node, conjuncts: tuple[Node, ...]) -> list[str]:
     """Up to three phrases that a slot is not coordinated with, not even by way of the clauses around them."""
+    right = _Taken(taken)
     found: list[str] = []
     for phrase in pool:
         text = phrase.text.lower()
-        if not text or (phrase.verbal and text in BE) or any(overlap(text, other) for other in taken):
+        if not text or (phrase.verbal and text in BE) or right.overlap(text):
             continue
         if phrase.verbal and _coordinated(phrase.node, slot):
             continue
-        if not any(_related(phrase.node, node) for node in conjuncts):
+        if not any(phrase.node.meets(node) for node in conjuncts):
             found.append(text)
     return _apart(found)
+
+
+class _Taken:
+    """Phrases that nothing may overlap with, word by word: as `phrases.overlap`, for many at a time."""
+
+    __slots__ = ("_words",)
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._words = [bare(text) for text in texts]
+
+    def overlap(self, text: str) -> bool:
+        words = bare(text)
+        return any(words in other or other in words for other in self._words)
+
+    def add(self, text: str) -> None:
+        self._words.append(bare(text))
 
 
 def _apart(texts: list[str], kept: int = 0) -> list[str]:
@@ -66,10 +79,12 @@ def _apart(texts: list[str], kept: int = 0) -> list[str]:
 
     The first `kept` are taken in any case.
     """
-    for order in (texts, [*texts[:kept], *sorted(texts[kept:], key=len)]):
-        found: list[str] = []
-        for text in order:
-            if not any(overlap(text, other) for other in found):
+    found: list[str] = []
+    for again in (False, True):
+        found, taken = [], _Taken(())
+        for text in [*texts[:kept], *sorted(texts[kept:], key=len)] if again else texts:
+            if not taken.overlap(text):
+                taken.add(text)
                 found.append(text)
             if len(found) == WANTED:
                 return found
@@ -79,7 +94,7 @@ def _apart(texts: list[str], kept: int = 0) -> list[str]:
 def _could_be(phrase: Phrase, finding: Finding) -> bool:
     """Whether a candidate could answer the question as well as the answer."""
     node, point = phrase.node, finding.knowledge_point
-    if any(_related(node, other) for other in finding.related):
+    if any(node.meets(other) for other in finding.related):
         return True
     if point == "PPA":
         return phrase.verbal and phrase.text.lower() in BE
@@ -146,7 +161,3 @@ def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
     verbal = finding.answer_verb is not None
     rival = next((candidate for candidate in first if candidate.verbal != verbal), None)
     return first if rival is None else [rival, *(candidate for candidate in first if candidate is not rival)]
-
-
-def _related(one: Node, other: Node) -> bool:
-    return one.holds(other) or other.holds(one)

@@ -56,7 +56,7 @@ class Pools:
             more = (n for n in nodes if n.tag in _MODIFYING and n.text.count(" ") and n not in known)
             self.modifiers += [Phrase(shown(n.text), n) for n in more if n.parent is None or n.parent.tag != "PP"]
             leaves = reading.sentence.tree.leaves
-            self.modifiers = [phrase._replace(text=_within_sentence(phrase, leaves)) for phrase in self.modifiers]
+            self.modifiers = [Phrase(_within_sentence(phrase, leaves), phrase.node) for phrase in self.modifiers]
 
 
 def _within_sentence(phrase: Phrase, leaves: list[Node]) -> str:
@@ -75,7 +75,7 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
         return wrong_partners(pools, finding.slot_kind, taken, finding.nodes[1], finding.related, dice)
     if point in _ARGUMENTS:
         pool, filler = (
-            [phrase for phrase in pools.phrases if not _related(phrase.node, finding.answer_node)],
+            [phrase for phrase in pools.phrases if not phrase.node.meets(finding.answer_node)],
             "pronouns",
         )
     elif point == "MVP":
@@ -133,7 +133,3 @@ class _Outside(NamedTuple):
 
     def __call__(self, text: str) -> bool:
         return text not in self.gold
-
-
-def _related(one: Node, other: Node) -> bool:
-    return one.holds(other) or other.holds(one)

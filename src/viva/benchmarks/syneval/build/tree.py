@@ -107,6 +107,10 @@ class Node:
             yield node
             stack.extend(reversed(node.children))
 
+    def meets(self, other: Node) -> bool:
+        """Whether one of the two lies within the other: nodes of a tree share words only then."""
+        return self.start < other.end and other.start < self.end
+
     def holds(self, other: Node) -> bool:
         """Whether `other` is this node or lies below it."""
         node: Node | None = other
