@@ -151,6 +151,20 @@ def test_every_question_is_answered_counted_and_graded(server: Server, tmp_path:
     assert "error" not in outcomes(run)
 
 
+@pytest.mark.parametrize("more", [(), ("--shots", 5), ("--form", "base", "--shots", 2)], ids=str)
+def test_a_generated_examination_is_sat(server: Server, tmp_path: Path, more: tuple) -> None:
+    """SynEval: phrases, letters and truth values, of a base model as well; exemplars are drawn three times."""
+    run = tmp_path / "run"
+    done = viva(*command(server, run, "syneval", *more))
+    assert done.returncode == 0, done.stderr
+    assert len(lines(run)) == QUESTIONS * (3 if "--shots" in more else 1)
+    assert "error" not in outcomes(run)
+    if "base" in more:
+        assert not any("\n" in answer.get("text", "").strip("\n") for answer in lines(run)), (
+            "asked to stop at the line's end"
+        )
+
+
 def test_the_answers_are_those_of_the_vendors_own_client(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
