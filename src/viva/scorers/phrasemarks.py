@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+_SHORT = 400
+"""Characters up to which a cleaned text is kept: one reading asks for the same phrase again and again."""
 LONGEST = 600
 """Characters that a quoted phrase may have."""
 
@@ -72,6 +74,10 @@ def clean(text: str) -> str:
 
     Words are never touched, an article or auxiliary neither: they are part of the answer.
     """
+    return _remembered(text) if len(text) <= _SHORT else _cleaned(text)
+
+
+def _cleaned(text: str) -> str:
     if _SIMPLE.fullmatch(text):
         return _without_edges(" ".join(text.split()))
     text = _ENTITY.sub(lambda match: _ENTITIES[match.group()], _INVISIBLE.sub("", text))
@@ -81,6 +87,9 @@ def clean(text: str) -> str:
     if bullet := _BULLET.match(text):
         text = text[bullet.end() :]
     return _without_edges(" ".join(text.split()))
+
+
+_remembered = lru_cache(maxsize=16_384)(_cleaned)
 
 
 def _without_edges(text: str) -> str:

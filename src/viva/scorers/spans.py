@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from types import ModuleType
+from typing import Any
 
 from msgspec import Struct
 
@@ -108,7 +109,34 @@ def _last(word: str) -> tuple[str, ...]:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    return tuple(token for token in _tokenizer()(text) if token not in _DROPPED)
+    tokenize = _quick_tokenizer() if len(text) <= _REMEMBERED else _tokenizer()
+    return tuple(token for token in tokenize(text) if token not in _DROPPED)
+
+
+@cache
+def _quick_tokenizer() -> Callable[[str], list[str]]:
+    """The same tokenizer with its patterns compiled by the standard library, which keeps replacements compiled too.
+
+    NLTK runs them through a guard against hostile texts, which takes most of the time; where a text is short there is
+    nothing to guard against. Patterns that the standard library does not know are left as they are.
+    """
+    tokenizer = _nltk().NLTKWordTokenizer()
+    for name in ("STARTING_QUOTES", "PUNCTUATION", "ENDING_QUOTES"):
+        setattr(tokenizer, name, [(_plain_pattern(pattern), text) for pattern, text in getattr(tokenizer, name)])
+    for name in ("PARENS_BRACKETS", "DOUBLE_DASHES"):
+        pattern, text = getattr(tokenizer, name)
+        setattr(tokenizer, name, (_plain_pattern(pattern), text))
+    for name in ("CONTRACTIONS2", "CONTRACTIONS3"):
+        setattr(tokenizer, name, [_plain_pattern(pattern) for pattern in getattr(tokenizer, name)])
+    tokenize: Callable[[str], list[str]] = tokenizer.tokenize
+    return tokenize
+
+
+def _plain_pattern(pattern: Any) -> Any:
+    try:
+        return re.compile(pattern.pattern)
+    except re.error:
+        return pattern
 
 
 @cache
@@ -119,9 +147,13 @@ def _tokenizer() -> Callable[[str], list[str]]:
     tokenizer needs none of it, so its module is loaded with empty packages around it, which are then taken away again
     (a later `import nltk` finds nothing of this). Should a future NLTK be laid out otherwise, it is imported as usual.
     """
-    module = sys.modules.get("nltk.tokenize.destructive") or _without_package() or _ordinary()
-    tokenize: Callable[[str], list[str]] = module.NLTKWordTokenizer().tokenize
+    tokenize: Callable[[str], list[str]] = _nltk().NLTKWordTokenizer().tokenize
     return tokenize
+
+
+@cache
+def _nltk() -> ModuleType:
+    return sys.modules.get("nltk.tokenize.destructive") or _without_package() or _ordinary()
 
 
 def _ordinary() -> ModuleType:
