@@ -152,7 +152,8 @@ class _Stratum:
         self.exemplars = Smallest(settings.exemplars)
         # A question's hash times an odd number of the stratum's own: as good as a hash for each stratum, much faster.
         self.test_key = _hash(str(settings.seed), "test", name) | 1
-        self.exemplar_key = _hash(str(settings.seed), "exemplar", name) | 1
+        # Other bits decide about exemplars: what is small for the one draw is anything for the other.
+        self.exemplar_key = _hash(str(settings.seed), "exemplar", name)
 
 
 class PublishedSampler(Sampler):
@@ -175,7 +176,7 @@ class PublishedSampler(Sampler):
             key = number * stratum.test_key & _WORD
             if key < stratum.test.limit:
                 stratum.test.offer(key, identity, place)
-            key = number * stratum.exemplar_key & _WORD
+            key ^= stratum.exemplar_key
             if key < stratum.exemplars.limit:
                 stratum.exemplars.offer(key, identity, place)
 
