@@ -105,9 +105,11 @@ def _could_be(phrase: Phrase, finding: Finding) -> bool:
             node.parent in verb.levels or node.parent is verb.top.parent or _trails(node, verb.levels[-1])
         )
     if point in _ARGUMENTS:
-        # "she" may be the nurse: a pronoun is offered only beside another.
+        # "she" may be the nurse: no pronoun beside a noun, and beside a pronoun no noun that it may stand for.
         pronouns = wordings().fillers["pronouns"]
-        return phrase.text in pronouns and finding.answer not in pronouns
+        if finding.answer in pronouns:
+            return phrase.text not in pronouns and node.end <= finding.answer_node.start
+        return phrase.text in pronouns
     # What modifies a noun phrase that begins with the slot may be said to modify the slot.
     return point == "ADJ" and node.parent is not None and node.parent.start == finding.nodes[0].start
 

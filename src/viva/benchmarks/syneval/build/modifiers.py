@@ -175,7 +175,13 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
     found: list[Node] = []
     clause = verb.top.parent
     while clause is not None and clause.tag in ("S", "SINV"):
-        found.extend(child for child in clause.children if _is_adverbial(child) and not _follows_subject(child, verb))
+        found.extend(
+            child
+            for child in clause.children
+            if _is_adverbial(child) and not child.holds(verb.last) and not _follows_subject(child, verb)
+        )
+        if is_verb_modifier(clause):
+            break  # an adverbial clause: what modifies the clause around it does not modify this one
         clause = clause.parent
     return found
 

@@ -70,8 +70,20 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
         kind = sentence.category(node)
         if kind == "existential_there" or (not reading.published and (kind == "pronoun" or "TMP" in node.functions)):
             continue  # by default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday"
+        if not reading.published and _has_predicate_beside(node):
+            continue  # "with its net income declining": nobody can tell that from a modifier
         if is_plain(node) and sentence.noun_counts[node.text] == 1:
             yield _existence(sentence, node, False, (node,))
+
+
+def _has_predicate_beside(node: Node) -> bool:
+    """Whether a noun phrase is the subject of a participle or of a predicate without a verb."""
+    if "SBJ" not in node.functions or node.parent is None or node.position + 1 >= len(node.parent.children):
+        return False
+    following = node.parent.children[node.position + 1]
+    if "PRD" in following.functions:
+        return True
+    return following.tag == "VP" and following.children[0].tag in ("VBG", "VBN")
 
 
 def _existence(sentence: Sentence, node: Node, exists: bool, nodes: tuple[Node, ...]) -> Existence:
