@@ -119,14 +119,15 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
     if question.kind in ("blank", "open"):
         yield from _judged_problems(exam, question)
         return
+    gold, wrong = one_line(question.answer, 60), one_line(wrong_answer(question), 60)
     for reply in phrasings(question, question.answer):
         score = exam.score(question, Response(text=reply), ())
         if score.value != 1.0:
-            yield f"gold {question.answer} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
+            yield f"gold {gold} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
     for reply in phrasings(question, wrong_answer(question)):
         score = exam.score(question, Response(text=reply), ())
         if score.value != 0.0:
-            yield f"wrong {wrong_answer(question)} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
+            yield f"wrong {wrong} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
 
 
 def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:

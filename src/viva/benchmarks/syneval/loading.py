@@ -24,6 +24,8 @@ BUILD = "build.json"
 LETTERS = "ABCD"
 MAX_LINE = 1_000_000
 """Bytes of one row: no sentence with its question comes near."""
+MAX_TEXT = 20_000
+"""Characters of a sentence, a question, an answer: what is longer costs every reader of a reply too much."""
 _SHOWN = 60
 _decode = msgspec.json.Decoder(Item).decode
 
@@ -143,8 +145,10 @@ def alike(listed: Sequence[Listed]) -> Iterator[Defect]:
 def _wrong(item: Item) -> str:
     """Why a row that decodes still cannot be asked; empty where it can."""
     for name in ("id", "sentence", "question", "answer"):
-        if not getattr(item, name).strip():
-            return f"{name} is empty"
+        length = len(getattr(item, name).strip())
+        if not 0 < length <= MAX_TEXT:
+            most = f"{name} has {length:,} characters, more than a question can have ({MAX_TEXT:,})"
+            return most if length else f"{name} is empty"
     if item.format != "MC" and item.options:
         return f"a {item.format} question has no options, and here are {len(item.options)}"
     if item.format == "TF" and item.answer not in ("true", "false"):

@@ -385,7 +385,7 @@ def _without(answers: dict[str, list[tuple[int, object, Place]]], reserved: set[
 
 
 def _as_many_true_as_false(answers: dict[str, list[Place]], wanted: int) -> dict[str, list[Place]]:
-    least = min(wanted // 2, *(len(answers.get(answer, ())) for answer in ("true", "false")))
+    least = min((wanted + 1) // 2, *(len(answers.get(answer, ())) for answer in ("true", "false")))
     return {answer: places[:least] for answer, places in answers.items()}
 
 

@@ -20,6 +20,8 @@ from viva.benchmarks.syneval.build.detokenise import EMPTY, Layout, lay_out
 
 MAX_WORDS = 1000
 """Longer trees are refused, empty elements counted: no sentence is, and what can be asked grows with its square."""
+MAX_CHARACTERS = 10_000
+"""Sentences with more are refused as well: a word of that length is none, and every reader of a reply would suffer."""
 MAX_DEPTH = 500
 """Deeper trees are refused: no sentence is, and every later walk may recurse."""
 NO_FUNCTIONS: frozenset[str] = frozenset()
@@ -143,6 +145,8 @@ def parse(text: str, published: bool = False) -> Tree:
     nodes, leaves = _read(text)
     root = nodes[0]
     layout = lay_out([leaf.word or "" for leaf in leaves], [leaf.tag for leaf in leaves], published)
+    if len(layout.text) > MAX_CHARACTERS:
+        raise TreeError(f"{len(layout.text):,} characters are more than a sentence has ({MAX_CHARACTERS:,})")
     cut = layout.cut
     for node in reversed(nodes):
         if node.children:

@@ -34,7 +34,8 @@ _COMPRESSED = re.compile(r"\.(gz|bz2|xz)$", re.IGNORECASE)
 _HIDDEN = re.compile(r"(^|/)\.(?!\.?/)")
 """What editors, file systems and archivers leave behind (.DS_Store, ._wsj_0001.mrg), but not "./" and "../"."""
 _UNFIT = re.compile(r"[^\w.+-]+")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal obeys, and what turns the direction of writing; U+0085 is a line's end to some."""
 _BOMS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
 
