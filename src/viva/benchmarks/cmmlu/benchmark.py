@@ -21,6 +21,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.ruled import GradedByRule
 from viva.benchmarks.sets import fingerprint, locate, read_bytes, spread
 from viva.errors import DataError
 from viva.prompting import Templates, estimate_tokens, fill, read_templates, stops_before
@@ -30,7 +31,6 @@ from viva.types import (
     About,
     Defect,
     ExamSpec,
-    Execute,
     Execution,
     Generate,
     Layout,
@@ -129,7 +129,7 @@ def read_rows(path: Path, content: bytes) -> Iterator[Row]:
         raise DataError(f"{path}, line {reader.line_num}: {problem}") from None
 
 
-class CMMLUExam:
+class CMMLUExam(GradedByRule):
     """CMMLU with its exemplars. Questions are read from disk as they are asked for, so memory stays flat."""
 
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
@@ -284,18 +284,6 @@ class CMMLUExam:
             for letter, text in zip(LETTERS, question.options, strict=True)
         ]
         return fill(self._texts.text("question"), {"question": question.text.strip(), "options": "\n".join(lines)})
-
-    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
-        """None: every question is a choice."""
-        return ()
-
-    def readable(self, question: Question, verdict: str) -> bool:
-        """No judge is asked."""
-        return True
-
-    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """Nothing is run: no answer is a program."""
-        return ()
 
     def score(
         self,

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from viva.benchmarks.ruled import GradedByRule
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.benchmarks.syneval import grading, loading, prompting, tables
 from viva.benchmarks.syneval.items import FORMATS, Format, Item
@@ -27,7 +28,6 @@ from viva.types import (
     About,
     Draws,
     ExamSpec,
-    Execute,
     Execution,
     Generate,
     Kind,
@@ -51,7 +51,7 @@ KINDS: dict[Format, Kind] = {"TF": "truth", "MC": "choice", "FITB": "span"}
 _LEGAL: dict[Format, tuple[str, ...]] = {"TF": ("True", "False"), "MC": tuple(loading.LETTERS)}
 
 
-class SynEvalExam:
+class SynEvalExam(GradedByRule):
     """A set with its exemplars. The number of a sample is the number of the seed that its exemplars are drawn by."""
 
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
@@ -142,18 +142,6 @@ class SynEvalExam:
         if len(shots) < len(everything):
             self._dropped[item.id, sample] = len(everything) - len(shots)
         return prompt
-
-    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
-        """None: every answer is graded by rule."""
-        return ()
-
-    def readable(self, question: Question, verdict: str) -> bool:
-        """No judge is asked."""
-        return True
-
-    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """Nothing is run: no answer is a program."""
-        return ()
 
     def score(
         self,

@@ -5,6 +5,7 @@ Specification, "Argument text", "Argument filters" and "SC/DO/IO share one scan"
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -69,11 +70,10 @@ def has_conjunction(clause: Node) -> bool:
 
 def is_coordinated(clause: Node, published: bool) -> bool:
     """Whether a clause coordinates. As published, so does one that only begins with But, And or Or (quirk 4)."""
-    children = clause.children
-    if not published:
-        while children and children[0].tag in ("CC", "``"):
-            children = children[1:]
-    return any(child.tag in CONJUNCTIONS for child in children)
+    if published:
+        return has_conjunction(clause)
+    coordinating = itertools.dropwhile(lambda child: child.tag in ("CC", "``"), clause.children)
+    return any(child.tag in CONJUNCTIONS for child in coordinating)
 
 
 def arguments(sentence: Sentence) -> list[Argument]:

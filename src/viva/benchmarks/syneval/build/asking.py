@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.dice import Dice
 from viva.benchmarks.syneval.build.distractors import WANTED, Pools, wrong_answers, wrong_partner
-from viva.benchmarks.syneval.build.finding import Existence, Finding, Unpaired
+from viva.benchmarks.syneval.build.finding import Existence, Finding, Shown, Unpaired
 from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.wordings import Wording, wordings
 from viva.benchmarks.syneval.items import Format, Item
@@ -103,7 +103,7 @@ class Asker:
 
     def _item(
         self,
-        found: Finding | Unpaired | Existence,
+        found: Shown,
         form: Format,
         use: str,
         dice: Dice,

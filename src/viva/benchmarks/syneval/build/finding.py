@@ -9,20 +9,26 @@ from viva.benchmarks.syneval.build.verbs import VerbSequence
 from viva.benchmarks.syneval.items import KnowledgePoint, SlotKind
 
 
-@dataclass(slots=True, frozen=True, eq=False)
-class Finding:
-    """A slot and its answer. Multiple-choice and true/false questions ask for every finding; `blank` says whether the
-    slot has this answer alone, so that a blank can be filled in."""
+@dataclass(slots=True, frozen=True, eq=False, kw_only=True)
+class Shown:
+    """A phrase that a question shows, and where and how it was found."""
 
     knowledge_point: KnowledgePoint
     slot_kind: SlotKind
     slot: str
-    answer: str
     category: str
     tags: tuple[str, ...]
     nodes: tuple[Node, ...]
-    """Where it was found: the slot's node and the answer's."""
+    """The slot's node and the answer's."""
     rule: str
+
+
+@dataclass(slots=True, frozen=True, eq=False, kw_only=True)
+class Finding(Shown):
+    """A slot and its answer. Multiple-choice and true/false questions ask for every finding; `blank` says whether the
+    slot has this answer alone, so that a blank can be filled in."""
+
+    answer: str
     answer_node: Node
     slot_verb: VerbSequence | None = None
     answer_verb: VerbSequence | None = None
@@ -37,30 +43,16 @@ class Finding:
     """Whether a multiple-choice question may be made of it."""
 
 
-@dataclass(slots=True, frozen=True, eq=False)
-class Existence:
+@dataclass(slots=True, frozen=True, eq=False, kw_only=True)
+class Existence(Shown):
     """A slot that has a modifier, or has none: a statement to judge true or false (ADJ and ADV)."""
 
-    knowledge_point: KnowledgePoint
-    slot_kind: SlotKind
-    slot: str
     exists: bool
-    tags: tuple[str, ...]
-    nodes: tuple[Node, ...]
-    rule: str
-    category: str
 
 
-@dataclass(slots=True, frozen=True, eq=False)
-class Unpaired:
+@dataclass(slots=True, frozen=True, eq=False, kw_only=True)
+class Unpaired(Shown):
     """A slot to be paired with a phrase that it is not coordinated with (CO)."""
 
-    knowledge_point: KnowledgePoint
-    slot_kind: SlotKind
-    slot: str
-    category: str
-    tags: tuple[str, ...]
-    nodes: tuple[Node, ...]
-    rule: str
     conjuncts: tuple[str, ...]
     conjunct_nodes: tuple[Node, ...]

@@ -106,8 +106,8 @@ def _recognised(sentence: Sentence, node: Node, suffix: str = "") -> str:
         return ""
     if node.tag in ("VP", "RRC"):
         return REDUCED_RELATIVE
-    category = sentence.category(node)
-    return "" if category.startswith("unrecognized") else category + suffix
+    category = _category_of(sentence, node)
+    return category and category + suffix
 
 
 def verb_modifiers(sentence: Sentence, verb: VerbSequence) -> list[Modifier]:

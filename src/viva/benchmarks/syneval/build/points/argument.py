@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from viva.benchmarks.syneval.build.arguments import Argument
+from collections.abc import Iterator
+
+from viva.benchmarks.syneval.build.arguments import Argument, Role
 from viva.benchmarks.syneval.build.finding import Finding
+from viva.benchmarks.syneval.build.reading import Reading
 from viva.benchmarks.syneval.build.reference import resolved
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.items import KnowledgePoint
+
+
+def asked(reading: Reading, role: Role) -> Iterator[Argument]:
+    """The arguments of one role that may be asked for: existential `there` may only be shown."""
+    return (each for each in reading.arguments if each.role == role and each.category != "existential_there")
 
 
 def finding(

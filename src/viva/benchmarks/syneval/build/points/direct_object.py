@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.finding import Finding
-from viva.benchmarks.syneval.build.points.argument import finding
+from viva.benchmarks.syneval.build.points.argument import asked, finding
 from viva.benchmarks.syneval.build.reading import Reading
 
 
 def find(reading: Reading) -> Iterator[Finding]:
     """One finding a verb phrase with a direct object."""
-    for argument in reading.arguments:
-        if argument.category != "existential_there" and argument.role == "direct_object":
-            yield finding(reading.sentence, argument, "DO", "direct_object")
+    for argument in asked(reading, "direct_object"):
+        yield finding(reading.sentence, argument, "DO", "direct_object")

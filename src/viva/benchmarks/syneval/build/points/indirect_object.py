@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.finding import Finding
-from viva.benchmarks.syneval.build.points.argument import finding
+from viva.benchmarks.syneval.build.points.argument import asked, finding
 from viva.benchmarks.syneval.build.reading import Reading
 
 
 def find(reading: Reading) -> Iterator[Finding]:
     """One finding a verb phrase with an indirect object."""
-    for argument in reading.arguments:
-        if argument.category != "existential_there" and argument.role == "indirect_object":
-            yield finding(reading.sentence, argument, "IO", "indirect_object")
+    for argument in asked(reading, "indirect_object"):
+        yield finding(reading.sentence, argument, "IO", "indirect_object")

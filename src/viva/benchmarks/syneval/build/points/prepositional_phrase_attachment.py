@@ -15,6 +15,8 @@ from viva.benchmarks.syneval.build.finding import Finding
 from viva.benchmarks.syneval.build.modifiers import Modifier, is_phrase
 from viva.benchmarks.syneval.build.points.adjective_modifier import is_plain, subtype
 from viva.benchmarks.syneval.build.reading import Reading
+from viva.benchmarks.syneval.build.tree import Node
+from viva.benchmarks.syneval.build.verbs import VerbSequence
 
 _PP = "prepositional_phrase"
 
@@ -32,43 +34,37 @@ def find(reading: Reading) -> Iterator[Finding]:
             continue
         for modifier in found:
             if _is_asked(reading, modifier) and modifiers[modifier.text] == 1:
-                yield Finding(
-                    knowledge_point="PPA",
-                    slot_kind="prepositional_phrase",
-                    slot=modifier.text,
-                    answer=verb.plain,
-                    category="predicate",
-                    tags=(
-                        f"subtype:{verb.form}",
-                        "pp_attachment:attach_to:predicate",
-                        f"pp_attachment:adverbial_modifier:{_PP}",
-                        *(("pp_attachment:adverbial_modifier:moved",) if modifier.moved else ()),
-                    ),
-                    nodes=(verb.last, modifier.node),
-                    rule="predicate",
-                    answer_node=verb.last,
-                    answer_verb=verb,
-                )
+                moved = ("pp_attachment:adverbial_modifier:moved",) if modifier.moved else ()
+                tags = (f"subtype:{verb.form}", *_tags("predicate", "adverbial_modifier"), *moved)
+                yield _finding(modifier, verb.plain, verb.last, "predicate", tags, verb)
     for host in nouns:
         if not is_plain(host.head) or hosts[host.head.text] > 1:
             continue
         for modifier in host.modifiers:
             if _is_asked(reading, modifier) and modifiers[modifier.text] == 1:
-                yield Finding(
-                    knowledge_point="PPA",
-                    slot_kind="prepositional_phrase",
-                    slot=modifier.text,
-                    answer=host.head.text,
-                    category="noun_phrase",
-                    tags=(
-                        f"subtype:{subtype(sentence, host)}",
-                        "pp_attachment:attach_to:noun_phrase",
-                        f"pp_attachment:adjective_modifier:{_PP}",
-                    ),
-                    nodes=(host.head, modifier.node),
-                    rule="noun_phrase",
-                    answer_node=host.head,
-                )
+                tags = (f"subtype:{subtype(sentence, host)}", *_tags("noun_phrase", "adjective_modifier"))
+                yield _finding(modifier, host.head.text, host.head, "noun_phrase", tags)
+
+
+def _finding(
+    modifier: Modifier, answer: str, host: Node, kind: str, tags: tuple[str, ...], verb: VerbSequence | None = None
+) -> Finding:
+    return Finding(
+        knowledge_point="PPA",
+        slot_kind="prepositional_phrase",
+        slot=modifier.text,
+        answer=answer,
+        category=kind,
+        tags=tags,
+        nodes=(host, modifier.node),
+        rule=kind,
+        answer_node=host,
+        answer_verb=verb,
+    )
+
+
+def _tags(kind: str, modifies: str) -> tuple[str, str]:
+    return f"pp_attachment:attach_to:{kind}", f"pp_attachment:{modifies}:{_PP}"
 
 
 def _is_asked(reading: Reading, modifier: Modifier) -> bool:

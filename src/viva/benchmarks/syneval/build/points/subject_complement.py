@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.finding import Finding
-from viva.benchmarks.syneval.build.points.argument import finding
+from viva.benchmarks.syneval.build.points.argument import asked, finding
 from viva.benchmarks.syneval.build.reading import Reading
 
 
 def find(reading: Reading) -> Iterator[Finding]:
     """One finding a verb phrase with a subject complement."""
-    for argument in reading.arguments:
-        if argument.category != "existential_there" and argument.role == "subject_complement":
-            yield finding(reading.sentence, argument, "SC", "subject_complement")
+    for argument in asked(reading, "subject_complement"):
+        yield finding(reading.sentence, argument, "SC", "subject_complement")

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.build.finding import Finding
-from viva.benchmarks.syneval.build.points.argument import finding
+from viva.benchmarks.syneval.build.points.argument import asked, finding
 from viva.benchmarks.syneval.build.reading import Reading
 
 
 def find(reading: Reading) -> Iterator[Finding]:
     """One finding a verb phrase of known voice that has a subject."""
-    for argument in reading.arguments:
-        if argument.category != "existential_there" and argument.role == "subject" and argument.verb.voice:
+    for argument in asked(reading, "subject"):
+        if argument.verb.voice:
             voice = f"surface_subject:voice:{argument.verb.voice}"
             yield finding(reading.sentence, argument, "GS", "surface_subject", (voice,))
