@@ -68,7 +68,7 @@ def _rows(n: Figure) -> list[tuple[str, str, str]]:
             f"{n('4 questions about them', mode=NEW)} new, of {n('4 clauses with But, And, Or', mode=NEW)} clauses",
         ),
         (
-            "CO offers another conjunct, the answer in capitals, or the shown phrase itself as wrong",
+            "CO offers another conjunct or the shown phrase itself as wrong, in capitals",
             "neither; only neighbours of a list are paired",
             f"{n('6 either offered')} of {n('multiple choice', 'CO')} MC, and "
             f"{n('6 wrong partner, a conjunct or the phrase')} of {n('6 wrong partner')} pairs of statements",

@@ -72,7 +72,7 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
     point = finding.knowledge_point
     if point == "CO":
         taken = (finding.slot, finding.answer, *finding.also, *others)
-        return wrong_partners(pools, finding.slot_kind, taken, finding.nodes[1], finding.related, dice)
+        return wrong_partners(pools, finding.slot_kind, taken, finding.nodes[1], finding.related, dice, finding.answer)
     if point in _ARGUMENTS:
         pool, filler = (
             [phrase for phrase in pools.phrases if not phrase.node.meets(finding.answer_node)],
@@ -92,9 +92,18 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
 
 
 def wrong_partners(
-    pools: Pools, slot_kind: str, taken: Iterable[str], slot: Node, conjuncts: Iterable[Node], dice: Dice
+    pools: Pools,
+    slot_kind: str,
+    taken: Iterable[str],
+    slot: Node,
+    conjuncts: Iterable[Node],
+    dice: Dice,
+    answer: str = "",
 ) -> list[str]:
-    """Up to three phrases of the slot's kind that it is not coordinated with. `taken`: the slot and its conjuncts."""
+    """Up to three phrases of the slot's kind that it is not coordinated with. `taken`: the slot and its conjuncts.
+
+    `answer` is the right one where that is an option beside them.
+    """
     verbal = slot_kind == "verb_phrase"
     pool = pools.text_verbs if verbal else pools.nouns
     if not pools.published:
@@ -102,7 +111,7 @@ def wrong_partners(
     # As published, conjuncts are compared in lower case with phrases as they stand: capitalised ones come through.
     lowered = set(taken)
     candidates = [phrase for phrase in pool if phrase.text not in lowered and not (verbal and phrase.text in BE)]
-    return _draw(dice.shuffled(candidates), [], "verbs" if verbal else "pronouns", None)
+    return _draw(dice.shuffled(candidates), [answer], "verbs" if verbal else "pronouns", None)
 
 
 def wrong_partner(pools: Pools, slot: Unpaired, dice: Dice) -> str | None:
