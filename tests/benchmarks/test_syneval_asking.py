@@ -163,3 +163,15 @@ def test_by_default_too_the_answer_stands_anywhere() -> None:
         letters.update(item.answer for item in generate(MODIFIED, "t", number, published=False)[1] if item.options)
     assert letters.total() >= 400
     assert chisquare([letters[letter] for letter in "ABCD"]).pvalue > 0.001
+
+
+def test_as_published_a_coordination_offers_its_conjuncts_in_capitals_but_never_the_answer() -> None:
+    names = "(S (NP-SBJ (NP (NNP Ann)) (, ,) (NP (NNP Bob)) (CC and) (NP (NNP Cid))) (VP (VBD yawned)))"
+    offered: set[str] = set()
+    for number in range(40):
+        for item in generate(names, "t", number, published=True)[1]:
+            if (item.knowledge_point, item.format) == ("CO", "MC"):
+                folded = [option.lower() for option in item.options]
+                assert len(set(folded)) == len(folded)
+                offered.update(item.options)
+    assert {"Ann", "Bob", "Cid"} <= offered

@@ -18,8 +18,10 @@ MORE = """
   (S (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB retire))))) (. .)) )
 ( (S (NP-SBJ (DT The) (NN collector)) (VP (VBD bought) (NP (`` ``) (JJ genuine) (NN junk)) ('' '')) (. .)) )
 ( (S (NP-SBJ (DT A) (ADJP (RB very) (JJ slow)) (NN clerk)) (VP (VBD yawned)) (. .)) )
+( (S (NP-SBJ (NP (NNP Ann)) (, ,) (NP (NNP Bob)) (CC and) (NP (NNP Cid))) (VP (VBD yawned)) (. .)) )
 """
-"""What the bundled trees lack: a comma and a quotation mark left over, and a modifier inside a noun phrase."""
+"""What the bundled trees lack: a comma and a quotation mark left over, a modifier inside a noun phrase, and names that
+are coordinated."""
 REPAIRED = (
     "2 omitted",
     "3 comma at the end",
