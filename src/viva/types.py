@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from msgspec import Struct
 
-Kind = Literal["choice", "truth", "blank", "open", "free", "span"]
-"""How a question wants to be answered: a letter, a truth value, a phrase that a judge compares, an essay, freely
-(graded by a rubric), or by a phrase of a given text (graded by rule)."""
+Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "span"]
+"""How a question wants to be answered: a letter, several letters, a truth value, a phrase that a judge compares, a term
+or number that a rule compares, an essay, freely (graded by a rubric), or by a phrase of a given text (by rule)."""
 
 Language = Literal["en", "zh", "de", "fr"]
 
@@ -45,7 +45,8 @@ UNANSWERED: frozenset[Outcome] = frozenset({"error", "ungraded", "unsound"})
 class Question(Struct, frozen=True, kw_only=True):
     """One question of a set.
 
-    `answer` is the gold answer: a letter, "true"/"false", or a reference text; None where the data set's is unusable.
+    `answer` is the gold answer: a letter, letters ("ACD"), "true"/"false", or a reference text; None where the data
+    set's is unusable. `accepted` are other wordings of it that count as much. `explanation` is the gold rationale.
     `tags` are what breakdowns go by (domain, subject, format, ...).
     """
 
@@ -55,6 +56,7 @@ class Question(Struct, frozen=True, kw_only=True):
     language: Language
     options: tuple[str, ...] = ()
     answer: str | None = None
+    accepted: tuple[str, ...] = ()
     explanation: str = ""
     tags: dict[str, str] = {}
     weight: int = 1
@@ -96,6 +98,8 @@ class Generate(Struct, frozen=True, kw_only=True):
     sampling: Sampling
     legal: Sequence[str] = ()
     options: tuple[str, ...] = ()
+    aspect: str = ""
+    """For a judge: what about the answer is to be judged (`ANSWER` or `RATIONALE`)."""
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
@@ -165,11 +169,61 @@ class Execution(Struct, frozen=True, omit_defaults=True):
     """CPU seconds of its processes."""
 
 
+ANSWER: Final = "answer"
+RATIONALE: Final = "rationale"
+"""The aspects of a reply that are compared, judged and reviewed apart."""
+
+Decider = Literal["rule", "similarity", "judge", "expert"]
+"""Who decided an aspect; a later one beats an earlier one."""
+
+
+class Compare(Struct, frozen=True):
+    """A request for the similarity of a text of the examinee's to a reference."""
+
+    aspect: str
+    text: str
+    reference: str
+
+
+class Opinion(Struct, frozen=True):
+    """One reply of one judge about one aspect of an answer, as it came in (hostile text)."""
+
+    judge: str
+    aspect: str
+    text: str
+
+
+class Mark(Struct, frozen=True):
+    """What one expert gives one aspect of an answer: a share of the full mark."""
+
+    reviewer: str
+    aspect: str
+    value: float
+    comment: str = ""
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """All that was found out about one answer, in the order in which it was asked for.
+
+    `executions`: how its programs fared, in the order of `Exam.executions` (None: not known). `similarities`: aspect →
+    similarity. `opinions`: the judges' replies. `marks`: the experts'.
+    """
+
+    executions: Sequence[Execution | None] = ()
+    similarities: Mapping[str, float] = {}
+    opinions: Sequence[Opinion] = ()
+    marks: Sequence[Mark] = ()
+
+
+NOTHING = Evidence()
+
+
 class Score(Struct, frozen=True, kw_only=True):
     """What one answer is worth, with its evidence.
 
     `value` is at most 1 (below 0 where points are taken away and nothing clips them), or None when unscored. `answer`
-    is what was read from the reply, `explanation` how and where.
+    is what was read from the reply, `explanation` how and where. `decided` says who decided which aspect, `verdicts`
+    what the judges gave it, each a share of the full mark.
     """
 
     value: float | None
@@ -177,6 +231,26 @@ class Score(Struct, frozen=True, kw_only=True):
     answer: str = ""
     explanation: str = ""
     parts: dict[str, float] = {}
+    decided: dict[str, Decider] = {}
+    verdicts: dict[str, tuple[float, ...]] = {}
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """One aspect of an answer as an expert reviews it: what the examinee said, the gold, and the verdict so far.
+
+    `value` is the verdict of rule, similarity or judges (never an expert's), None where there is none yet; `scale` the
+    marks that an expert can give, ascending. `opinions` are what each judge gave, a mean over its samples. All texts
+    are hostile.
+    """
+
+    aspect: str
+    text: str
+    gold: str
+    value: float | None
+    scale: tuple[float, ...]
+    decided: Decider | None = None
+    reasons: str = ""
+    opinions: dict[str, float] = {}
 
 
 class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -199,6 +273,7 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tags: dict[str, str]
     parts: dict[str, float] = {}
     weight: int = 1
+    decided: dict[str, Decider] = {}
 
 
 class Draws(Struct, frozen=True, kw_only=True):
@@ -223,6 +298,12 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     seed: int = 0
     as_published: bool = False
     context: int | None = None
+    rationale: bool = False
+    """Whether the model must also say why: the protocol of `benchmarks/explained.py`."""
+    encoder: str = ""
+    """Which encoder's similarity decides before a judge does; none if empty."""
+    panel: Literal["mean", "median", "majority"] = "mean"
+    """What several verdicts on one answer become."""
 
 
 class Defect(Struct, frozen=True):
@@ -285,6 +366,10 @@ class About(Struct, frozen=True, kw_only=True):
     """How the paper draws answers; what the user does not say otherwise."""
     few_shot: Draws | None = None
     """The same where exemplars are shown, if that differs."""
+    encoder: str = ""
+    """The paper's encoder, where it compares answers by similarity."""
+    explainable: bool = False
+    """Whether its questions can also be asked for a rationale (`--rationale`)."""
 
 
 class Exam(Protocol):
@@ -327,26 +412,34 @@ class Exam(Protocol):
         """The exact prompt for one question."""
         ...
 
-    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
-        """What a judge must be asked before this answer can be scored; empty where a rule decides."""
-        ...
-
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """What must be run in the sandbox before this answer can be scored; empty where nothing is."""
         ...
 
-    def readable(self, question: Question, verdict: str) -> bool:
-        """Whether a judge's reply holds a verdict; one that does not is asked for again."""
+    def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
+        """What an encoder must compare before this answer can be scored; empty where nothing is."""
         ...
 
-    def score(
-        self,
-        question: Question,
-        response: Response,
-        verdicts: Sequence[str],
-        executions: Sequence[Execution | None] = (),
-    ) -> Score:
-        """The score of one answer, given the judge's replies and how its programs fared (None: not known). Pure."""
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
+        """What a judge must be asked before this answer can be scored; empty where something else decides."""
+        ...
+
+    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+        """Whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
+        ...
+
+    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+        """What a judge's reply gives this aspect, a share of the full mark; None for no decision."""
+        ...
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
+        """The score of one answer, given all that was found out about it. Pure."""
+        ...
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+        """The aspects of one answer that an expert may mark; empty where there is nothing to review."""
         ...
 
     def layouts(self) -> tuple[Layout, ...]:
@@ -398,6 +491,29 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Give connections back."""
+        ...
+
+
+class Encoder(Protocol):
+    """Two texts in, their similarity out."""
+
+    @property
+    def name(self) -> str:
+        """As the user names it."""
+        ...
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """What else a similarity depends on (weights, layer, normalisation); part of its key."""
+        ...
+
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The similarity of each text to its reference, in -1..1; blocking, and quickest in batches of `batch`."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """How many pairs to give it at once."""
         ...
 
 
