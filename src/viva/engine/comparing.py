@@ -1,0 +1,159 @@
+"""Compare the examinees' texts with their references: in batches, in a thread, each batch journaled when it is done.
+
+Comparisons are keyed by content and by all that the encoder's numbers depend on: the same pair of texts is compared
+once, whoever wrote it and whatever about it is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+import time
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from viva.engine.asking import Run
+from viva.engine.journal import Entry
+from viva.errors import VivaError
+from viva.types import Compare, Encoder, Failure
+
+BATCH_CHARACTERS = 1 << 17
+"""A batch that has so many is large enough: stopping waits for one batch."""
+HOPELESS = 8
+"""An encoder that failed at so many comparisons before it managed one is given up."""
+LONGEST_REASON = 300
+"""Characters of a library's message: it may repeat the texts."""
+
+
+class Comparison(Struct, frozen=True):
+    """One pair of texts on its way: under which key, for which benchmark, written by which model to what question."""
+
+    key: bytes
+    benchmark: str
+    model: str
+    question: str
+    sample: int
+    request: Compare
+
+
+def comparison_key(identity: Mapping[str, str], request: Compare) -> bytes:
+    """What makes two comparisons the same: the encoder's identity and both texts, not what they are about. 16 bytes."""
+    digest = hashlib.blake2b(msgspec.json.encode(sorted(identity.items())), digest_size=16, person=b"comparison")
+    for text in (request.text, request.reference):
+        content = text.encode("utf-8", "surrogatepass")
+        digest.update(len(content).to_bytes(8))
+        digest.update(content)
+    return digest.digest()
+
+
+def read_similarity(entry: Entry | None) -> float | None:
+    """A similarity from the journal; None where it is not known."""
+    if entry is None or entry.error:
+        return None
+    try:
+        value = float(entry.text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+async def run_comparisons(run: Run, encoder: Encoder, comparisons: Iterator[Comparison]) -> None:
+    """Compare all, a batch at a time. Returns when all are compared, failed, or the run is told to finish.
+
+    What the encoder cannot do is journaled as an error of that pair alone, and tried again on resume; an encoder that
+    manages nothing is given up. Raises StorageError when a similarity could not be written. Cancelling it drops the
+    batch that is being worked on (the thread ends with it).
+    """
+    for batch in _batches(run, max(1, encoder.batch), comparisons):
+        if run.stop or run.refused:
+            return
+        await _compare(run, encoder, batch)
+
+
+def _batches(run: Run, size: int, comparisons: Iterator[Comparison]) -> Iterator[list[Comparison]]:
+    """The next comparisons to do, each pair once."""
+    batch: dict[bytes, Comparison] = {}
+    characters = 0
+    for comparison in comparisons:
+        if comparison.key in batch or comparison.key in run.journal.answered:
+            run.tally.kept += 1
+            continue
+        batch[comparison.key] = comparison
+        characters += len(comparison.request.text) + len(comparison.request.reference)
+        if len(batch) == size or characters >= BATCH_CHARACTERS:
+            yield list(batch.values())
+            batch, characters = {}, 0
+    if batch:
+        yield list(batch.values())
+
+
+async def _compare(run: Run, encoder: Encoder, batch: list[Comparison]) -> None:
+    """One batch; where it fails, each pair by itself, so that one text costs no other its similarity."""
+    started = time.monotonic()
+    run.tally.in_flight += len(batch)
+    try:
+        found = await _ask(encoder, batch)
+    finally:
+        run.tally.in_flight -= len(batch)
+    seconds = (time.monotonic() - started) / len(batch)
+    if not isinstance(found, Failure):
+        for comparison, value in zip(batch, found, strict=True):
+            failure = None if math.isfinite(value) else Failure("encoder", f"a similarity of {value}")
+            _write(run, encoder, comparison, value, failure, seconds)
+    elif len(batch) == 1:
+        _write(run, encoder, batch[0], math.nan, found, seconds)
+    else:
+        for comparison in batch:
+            if run.stop or run.refused:
+                return
+            await _compare(run, encoder, [comparison])
+
+
+async def _ask(encoder: Encoder, batch: list[Comparison]) -> list[float] | Failure:
+    pairs = [(comparison.request.text, comparison.request.reference) for comparison in batch]
+    try:
+        values = await asyncio.to_thread(encoder.similarities, pairs)
+    except VivaError as problem:
+        return Failure("encoder", str(problem))
+    except Exception as problem:  # memory that ran out, a defect of a library: of this batch, not of the others
+        return Failure("encoder", f"{type(problem).__name__}: {problem}"[:LONGEST_REASON])
+    if len(values) != len(pairs):
+        return Failure("encoder", f"{len(values)} similarities for {len(pairs)} pairs of texts")
+    return values
+
+
+def _write(
+    run: Run, encoder: Encoder, comparison: Comparison, value: float, failure: Failure | None, seconds: float
+) -> None:
+    if failure is None:
+        run.tally.answered += 1
+    else:
+        _count(run, encoder, failure)
+    run.journal.append(
+        Entry(
+            key=comparison.key.hex(),
+            benchmark=comparison.benchmark,
+            model=encoder.name,
+            question=comparison.question,
+            sample=comparison.sample,
+            text="" if failure else repr(float(value)),
+            error=failure,
+            seconds=round(seconds, 4),
+            at=round(time.time(), 3),
+        )
+    )
+    if run.journal.full:
+        run.finish("disk")
+
+
+def _count(run: Run, encoder: Encoder, failure: Failure) -> None:
+    run.tally.failed += 1
+    run.tally.failures.add(failure.kind)
+    run.tally.last_error = f"{encoder.name}: {failure.message}"
+    if run.tally.failed >= HOPELESS and not run.tally.answered:
+        run.refused.setdefault(
+            encoder.name, f"the first {HOPELESS} comparisons all failed; the last: {failure.message}"
+        )
