@@ -1,0 +1,296 @@
+"""How far raters agree: the people among each other, and a judge with them.
+
+`agree` takes anybody's ratings and gives every measure that fits them. With a judge named, the others are people: their
+reliability comes first, because nobody can agree better with them than they do with each other. The judge is then held
+against the mean human (correlation, bias) and against the typical human mark (kappas, confusion table).
+
+Fisher's and Feldt's intervals take marks as about normal. On marks of few kinds they promise too much (on 0/1 marks of
+three good raters they hold 80 %, not 95), so that up to FEW kinds of marks all intervals are bootstraps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from viva.analysis.consistency import cronbach
+from viva.analysis.correlation import coefficient, interval
+from viva.analysis.kappa import MOST_MARKS, agreement, cohen, confusion, fleiss
+from viva.analysis.krippendorff import Level, krippendorff
+from viva.analysis.measure import Kind, Measure, bounded, mean_interval
+from viva.analysis.moments import pearson_of, spearman_of
+from viva.analysis.prediction import Powered, powered
+from viva.analysis.ratings import Ratings, marks_of, mean_of, nearest, typical
+from viva.analysis.resampling import NAME, Resampler, numbered
+from viva.errors import DataError
+
+FEW = 5
+"""Kinds of marks up to which no interval rests on a normal distribution."""
+MOST_PAIRS = 45
+"""Pairs of raters up to which each is shown: ten raters."""
+DRAWN = 25
+"""Marks up to which a confusion table is made."""
+_KAPPAS: tuple[Kind, ...] = ("kappa", "kappa_linear", "kappa_quadratic")
+
+Column = Sequence[float | None]
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """Two raters against each other."""
+
+    first: str
+    second: str
+    measures: tuple[Measure, ...]
+
+
+class Confusion(Struct, frozen=True, kw_only=True):
+    """How often the rater of the rows gave each mark where the one of the columns gave each."""
+
+    rows: str
+    columns: str
+    scale: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+class Spot(Struct, frozen=True):
+    """So many items have this mean human mark and this mark of the judge's."""
+
+    human: float
+    judge: float
+    count: int
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """All that was found out about some ratings."""
+
+    title: str
+    level: Level
+    scale: tuple[float, ...]
+    judge: str | None
+    people: tuple[str, ...]
+    items: int
+    ratings: int
+    among: tuple[Measure, ...]
+    """The people among each other, all at once."""
+    pairs: tuple[Pair, ...]
+    """Every two raters; empty for more than MOST_PAIRS."""
+    judged: tuple[Measure, ...] = ()
+    """The judge against the mean human, and against the typical human mark."""
+    table: Confusion | None = None
+    spots: tuple[Spot, ...] = ()
+    powered: Powered | None = None
+    notes: tuple[str, ...] = ()
+
+
+class _Marks(Struct, frozen=True, kw_only=True):
+    """What every measure needs to know of the ratings it is taken on."""
+
+    level: Level
+    scale: tuple[float, ...]
+    resampler: Resampler
+
+    @property
+    def normal(self) -> bool:
+        """Whether an interval may rest on a normal distribution."""
+        return self.resampler.single and len(self.scale) > FEW
+
+
+def agree(
+    ratings: Ratings,
+    *,
+    judge: str | None = None,
+    scale: Sequence[float] = (),
+    level: Level = "interval",
+    ppi: bool = False,
+    strata: str | None = None,
+    seed: int = 0,
+    title: str = "",
+) -> Agreement:
+    """Every measure of agreement that these ratings allow.
+
+    `scale` lists the marks that people can give (default: all that were given); a judge's mark between two, a mean over
+    samples for instance, counts as the nearest where marks are compared one by one. `level`: whether marks are names (nominal),
+    an order, or amounts. `ppi` also combines the people's marks with the judge's on all items (see `prediction`): the
+    items that people rated must be a random sample, of each value of the tag `strata` if one is named. `seed` draws the
+    bootstrap. Raises DataError for an unknown judge or tag, or a person's mark that is not on the scale.
+    """
+    if judge is not None:
+        ratings.column(judge)
+    people = tuple(rater for rater in ratings.raters if rater != judge)
+    rows = ratings.columns(people)
+    marks = _Marks(
+        level=level,
+        scale=_scale(ratings, judge, scale),
+        resampler=Resampler(numbered(ratings.questions, len(ratings.items)), seed),
+    )
+    notes = []
+    names = [(a, b) for i, a in enumerate(ratings.raters) for b in ratings.raters[i + 1 :]]
+    if len(names) > MOST_PAIRS:
+        notes.append(f"{len(ratings.raters)} raters make {len(names):,} pairs: they are not shown one by one.")
+        names = []
+    judged, table, spots = _judged(ratings, judge, rows, marks)
+    if judge is None and len(people) == 2:
+        table = _table(people[0], people[1], ratings.column(people[0]), ratings.column(people[1]), marks.scale)
+    between = 0 if judge is None else sum(
+        mark is not None and mark not in marks.scale for mark in ratings.column(judge)
+    )  # fmt: skip
+    if between:
+        notes.append(
+            f"{between:,} of the judge's marks lie between marks of the scale: kappas, agreement and the table take the "
+            "nearest one."
+        )
+    return Agreement(
+        title=title,
+        level=level,
+        scale=marks.scale,
+        judge=judge,
+        people=people,
+        items=len(ratings.items),
+        ratings=sum(value is not None for row in ratings.values for value in row),
+        among=_among(rows, marks),
+        pairs=tuple(
+            Pair(first=a, second=b, measures=_two(ratings.column(a), ratings.column(b), marks)) for a, b in names
+        ),
+        judged=judged,
+        table=table,
+        spots=spots,
+        powered=_powered(ratings, judge, rows, marks.scale, strata) if ppi else None,
+        notes=tuple(notes),
+    )
+
+
+def _scale(ratings: Ratings, judge: str | None, scale: Sequence[float]) -> tuple[float, ...]:
+    if not scale:
+        return tuple(marks_of(ratings.values))
+    allowed = set(scale)
+    for item, row in zip(ratings.items, ratings.values, strict=True):
+        for rater, value in zip(ratings.raters, row, strict=True):
+            if value is not None and value not in allowed and rater != judge:
+                known = ", ".join(f"{mark:g}" for mark in sorted(allowed)[:20])
+                raise DataError(f"{value:g}, which {rater!r} gave to {item!r}, is no mark of the scale {known}")
+    return tuple(sorted(allowed))
+
+
+def _among(rows: Sequence[Column], marks: _Marks) -> tuple[Measure, ...]:
+    """All people at once."""
+    found = [krippendorff(rows, marks.level, marks.resampler)]
+    if marks.level != "nominal":
+        found.insert(0, cronbach(rows, marks.resampler, normal=marks.normal))
+    return (*found, fleiss(rows, marks.resampler), agreement(rows, marks.resampler))
+
+
+def _two(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
+    """Two raters."""
+    related = () if marks.level == "nominal" else _related(first, second, marks)
+    return (*related, *_by_category(_on_scale(first, marks), _on_scale(second, marks), marks))
+
+
+def _by_category(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
+    """Kappas and the share of equal marks."""
+    kappas = _KAPPAS[:1] if marks.level == "nominal" else _KAPPAS
+    rows = [[a, b] for a, b in zip(first, second, strict=True)]
+    return (*(cohen(first, second, marks.resampler, kind) for kind in kappas), agreement(rows, marks.resampler))
+
+
+def _on_scale(column: Column, marks: _Marks) -> list[float | None]:
+    known = set(marks.scale)
+    return [mark if mark is None or mark in known else nearest(mark, marks.scale) for mark in column]
+
+
+def _related(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
+    """Pearson's and Spearman's coefficients."""
+    return tuple(correlated(kind, first, second, marks.resampler, marks.normal) for kind in ("pearson", "spearman"))
+
+
+def correlated(kind: Kind, first: Column, second: Column, resampler: Resampler, normal: bool) -> Measure:
+    """Pearson's or Spearman's coefficient over the items that have both; Fisher's interval where `normal`."""
+    both = [index for index, (a, b) in enumerate(zip(first, second, strict=True)) if a is not None and b is not None]
+    xs = [value for index in both if (value := first[index]) is not None]
+    ys = [value for index in both if (value := second[index]) is not None]
+    measure = Measure(kind=kind, value=None, n=len(both), left_out=len(first) - len(both))
+    known: Literal["pearson", "spearman"] = "pearson" if kind == "pearson" else "spearman"
+    found = coefficient(known, xs, ys)
+    if found is None:
+        few = f"it takes three items that both rated; there are {len(both)}"
+        return bounded(measure, None, "", few if len(both) < 3 else "one of the two gave every item the same mark")
+    measure = Measure(kind=kind, value=found[0], n=measure.n, left_out=measure.left_out)
+    if normal:
+        reason = "it takes four items" if len(both) < 4 else "a full correlation: an interval would have no width"
+        return bounded(measure, interval(known, found[0], len(both)), "Fisher", reason)
+    statistic = (pearson_of if kind == "pearson" else spearman_of)(xs, ys)
+    drawn, reason = resampler.interval(statistic, both, found[0])
+    return bounded(measure, drawn, NAME, reason)
+
+
+def _judged(
+    ratings: Ratings, judge: str | None, rows: Sequence[Column], marks: _Marks
+) -> tuple[tuple[Measure, ...], Confusion | None, tuple[Spot, ...]]:
+    """The judge against the people."""
+    if judge is None:
+        return (), None, ()
+    given = ratings.column(judge)
+    means = [mean_of(row) for row in rows]
+    humans = [typical(row, marks.scale) for row in rows]
+    found: list[Measure] = []
+    if marks.level != "nominal":
+        found += [*_related(given, means, marks), *_differences(given, means, marks.resampler)]
+    on_scale = _on_scale(given, marks)
+    found += _by_category(on_scale, humans, marks)
+    spots = Counter(
+        (round(mean, 9), mark) for mean, mark in zip(means, given, strict=True) if mean is not None and mark is not None
+    )
+    return (
+        tuple(found),
+        _table(judge, "people (median)", on_scale, humans, marks.scale),
+        tuple(Spot(human, mark, count) for (human, mark), count in sorted(spots.items())),
+    )
+
+
+def _differences(given: Column, means: Column, resampler: Resampler) -> list[Measure]:
+    """How much higher the judge marks than the mean human, and how far off it is."""
+    both = [
+        (index, a - b) for index, (a, b) in enumerate(zip(given, means, strict=True)) if a is not None and b is not None
+    ]
+    found: list[Measure] = []
+    kinds: tuple[Kind, ...] = ("bias", "distance")
+    for kind in kinds:
+        measure = Measure(kind=kind, value=None, n=len(both), left_out=len(given) - len(both))
+        if not both:
+            found.append(bounded(measure, None, "", "no item has both a mark of the judge's and one of a person"))
+            continue
+        values = [difference if kind == "bias" else abs(difference) for _, difference in both]
+        mean, around = mean_interval(values, [int(resampler.questions[index]) for index, _ in both])
+        measure = Measure(kind=kind, value=mean, n=measure.n, left_out=measure.left_out)
+        if around is not None and kind == "distance":
+            around = max(0.0, around[0]), around[1]
+        found.append(bounded(measure, around, "Student's t", "the differences do not vary"))
+    return found
+
+
+def _table(rows: str, columns: str, first: Column, second: Column, scale: tuple[float, ...]) -> Confusion | None:
+    if not 1 < len(scale) <= min(DRAWN, MOST_MARKS):
+        return None
+    return Confusion(rows=rows, columns=columns, scale=scale, counts=confusion(first, second, scale))
+
+
+def _powered(
+    ratings: Ratings, judge: str | None, rows: Sequence[Column], scale: tuple[float, ...], strata: str | None
+) -> Powered:
+    if judge is None:
+        raise DataError("prediction-powered inference needs a judge: name the rater that is one")
+    if strata is not None:
+        ratings.parts(strata)  # says which tags there are
+    low, high = (scale[0], scale[-1]) if scale else (0.0, 1.0)
+    # Marks that are shares of 1 have these bounds, whatever was given.
+    low, high = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
+    return powered(
+        ratings.column(judge),
+        [None if (mean := mean_of(row)) is None or not math.isfinite(mean) else mean for row in rows],
+        strata=ratings.tags[strata] if strata is not None else (),
+        questions=ratings.questions,
+        bounds=(low, high),
+    )

@@ -1,0 +1,301 @@
+"""Few labels, honest number: an expert's sample and a judge's verdicts on all answers, in one unbiased mean.
+
+Of M answers the judge has a verdict f on each, and n, DRAWN AT RANDOM, have an expert's mark Y. Prediction-powered
+inference (Angelopoulos et al. 2023, arXiv 2301.09633) takes the judge's mean and corrects it by what the labelled
+answers say of the judge's error; with power tuning (PPI++: Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453)
+
+    estimate = λ · mean f over all M + mean of e over the n labelled,    e = Y − λ f
+
+which is the paper's Ȳ + λ' (f̄_unlabelled − f̄_labelled) with λ' = λ (M − n)/M. Its best λ is the slope of Y on f,
+clipped to 0…1: a judge who is always too kind by as much costs nothing, a useless one is not listened to. The slope is
+taken within the labelled answers, where the paper divides by the variance of f over all: on 30 labels that is less
+biased. Labels that were not drawn at random (disagreement first, the reviewer's choice) make every interval here wrong,
+and nothing in the numbers would show it.
+
+Two readings, one estimate:
+
+    run        what the experts' mean over these M answers would be: (1/n − 1/M) s²_e. Zero once all are labelled.
+    questions  what it would be over more questions of the kind: the same, and s²_Y / M for the choice of questions.
+
+`questions` is the default, because every other interval of Viva is of that kind (Wilson, Student's t over questions),
+and two models are compared by it. `run` answers a narrower question: how far off the judge may be here.
+
+Intervals are Student's t over labelled questions. Rare disagreements need more than that: 30 labels without one look
+like certainty, though a judge wrong in a tenth of all answers gives such a sample once in 24. So s²_e counts one more
+disagreement of the usual size (of the whole scale where none was seen), by the share of labels in exact agreement, and
+never falls below what three disagreements make (the rule of three). Labels alone are treated alike. In simulations
+(tests/analysis/test_prediction.py) intervals hold 93 to 97 % from n = 30 on, more where disagreements are rare; at
+n = 20 with marks of which six in seven are the best one, 91 % at least, as do labels alone.
+
+Strata: labels drawn at random within each, with fractions that may differ, weigh by their stratum; one λ for all
+(Cochran 1977, Sampling Techniques, section 7.10). Clusters: several answers to one question count as one draw; that is
+right where whole questions were drawn for labelling, and careful where single answers were.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.resampling import numbered
+from viva.analysis.uncertainty import Interval, t_quantile
+
+Reading = Literal["questions", "run"]
+READINGS: tuple[Reading, ...] = ("questions", "run")
+VERIFIED = 20
+"""Labels from which on the intervals' coverage was simulated."""
+PSEUDO = 1
+"""Disagreements added, by the share of labels in exact agreement."""
+RARE = 3
+"""Disagreements of which the variance is assumed at least: 1 − 0.95 = (1 − 3/n)^n."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """A mean with its 95 % interval in each reading."""
+
+    value: float
+    questions: Interval
+    run: Interval
+
+    def interval(self, reading: Reading = "questions") -> Interval:
+        """The interval of a reading."""
+        return self.run if reading == "run" else self.questions
+
+
+class Powered(Struct, frozen=True, kw_only=True):
+    """What labels and verdicts give together. `combined` and `labels_alone` are None where `reason` says why."""
+
+    answers: int
+    """All of the run: M."""
+    labels: int
+    unjudged: int
+    """Answers without a verdict; the judge's mean stands in, which costs width and no bias."""
+    judge: float | None
+    """The judge's mean over the answers that it decided on."""
+    labels_alone: Estimate | None = None
+    combined: Estimate | None = None
+    power: float | None = None
+    """λ: how far the judge is listened to, 0 to 1."""
+    correlation: float | None = None
+    """Of mark and verdict over the labelled answers (within strata)."""
+    variance: float | None = None
+    """Of the marks, over the labelled answers."""
+    effective: float | None = None
+    """How many labels alone would give as narrow an interval; M at most."""
+    reason: str = ""
+
+
+class _Sample(Struct, frozen=True):
+    """The answers as arrays: all of them, and where the labelled ones are."""
+
+    f: Floats
+    y: Floats
+    """Marks of the labelled answers, in the order of `at`."""
+    at: Ints
+    stratum: Ints
+    cluster: Ints
+    sizes: Floats
+    """Answers of each stratum: M_h."""
+    drawn: Floats
+    """Labels of each stratum: n_h."""
+
+
+def powered(
+    verdicts: Sequence[float | None],
+    marks: Sequence[float | None],
+    *,
+    strata: Sequence[str] = (),
+    questions: Sequence[str] = (),
+    bounds: Interval = (0.0, 1.0),
+) -> Powered:
+    """The experts' mean over all answers, from the marks of a random sample of them.
+
+    `verdicts` and `marks` go over all answers of the run; a mark is None where the answer was not drawn. `strata` names
+    each answer's stratum where labels were drawn by stratum, `questions` its question where several answer one.
+    `bounds`: the lowest and the highest mark. The labelled answers must be a random sample (of each stratum).
+    """
+    given = [value for value in verdicts if value is not None]
+    middle = math.fsum(given) / len(given) if given else None
+    at = [index for index, mark in enumerate(marks) if mark is not None]
+    found = Powered(
+        answers=len(verdicts), labels=len(at), unjudged=len(verdicts) - len(given), judge=middle
+    )  # fmt: skip
+    sample = _Sample(
+        f=np.array([middle or 0.0 if value is None else value for value in verdicts], dtype=float),
+        y=np.array([marks[index] for index in at], dtype=float),
+        at=np.array(at, dtype=np.int64),
+        stratum=(stratum := np.array(numbered(strata, 0) if strata else [0] * len(verdicts), dtype=np.int64)),
+        cluster=np.array(numbered(questions, len(verdicts)), dtype=np.int64),
+        sizes=(sizes := np.bincount(stratum).astype(float)),
+        drawn=np.bincount(stratum[at], minlength=len(sizes)).astype(float),
+    )
+    reason = _too_little(sample, list(dict.fromkeys(strata)), bool(given))
+    if reason:
+        return msgspec.structs.replace(found, reason=reason)
+    span = max(bounds[1] - bounds[0], 1e-12)
+    power, tuned = _power(sample)
+    alone, alone_variance = _estimate(sample, 0.0, False, span, bounds)
+    combined, variance = _estimate(sample, power, tuned, span, bounds)
+    spread, together = _within(sample)
+    return msgspec.structs.replace(
+        found,
+        labels_alone=alone,
+        combined=combined,
+        power=power,
+        correlation=together,
+        variance=spread,
+        effective=_effective(sample, variance, alone_variance),
+    )
+
+
+def labels_needed(
+    half_width: float,
+    answers: int,
+    *,
+    variance: float = 0.25,
+    correlation: float = 0.0,
+    reading: Reading = "questions",
+) -> int | None:
+    """The fewest labels that an interval of ± `half_width` takes, drawn at random of `answers`.
+
+    `variance` of the marks (0.25 is the most that shares of 1 can have) and their `correlation` with the verdicts come
+    from a pilot (`Powered.variance`, `.correlation`), or are assumed: correlation 0 is labels alone. A pilot of few
+    labels flatters as often as not; plan with less. None where even all labels are not enough, which only the reading
+    `questions` knows: then it takes more questions.
+    """
+    if not (math.isfinite(half_width) and half_width > 0 and answers > 0):
+        raise ValueError(f"a half-width above 0 and some answers are needed, not {half_width} and {answers}")
+    left = variance * (1 - min(1.0, max(0.0, correlation)) ** 2)
+
+    def enough(labels: int) -> bool:
+        # Three disagreements at least, as the interval itself will assume; of half the scale, which is usual.
+        residual = max(left, min(variance, 0.5 * RARE / labels))
+        total = (1 / labels - 1 / answers) * residual + (variance / answers if reading == "questions" else 0.0)
+        return t_quantile(max(1, labels - 2)) * math.sqrt(max(0.0, total)) <= half_width
+
+    low, high = min(2, answers), answers
+    if not enough(high):
+        return None
+    while low < high:  # the width falls with every label
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low
+
+
+def _too_little(sample: _Sample, names: Sequence[str], judged: bool) -> str:
+    if not judged:
+        return "the judge has given no verdict"
+    if len(sample.y) < 2:
+        return f"it takes two labels at least; there {'is one' if len(sample.y) else 'are none'}"
+    for stratum, (size, drawn) in enumerate(zip(sample.sizes, sample.drawn, strict=True)):
+        if drawn < min(2.0, size):
+            return (
+                f"stratum {names[stratum]!r} has {drawn:.0f} labels of {size:.0f} answers and needs two: "
+                "label more, or merge it with another"
+            )
+    if len(np.unique(sample.cluster[sample.at])) < 2:
+        return "all labels are of one question: it takes two"
+    return ""
+
+
+def _centred(sample: _Sample, values: Floats) -> tuple[Floats, Floats]:
+    """Labelled values about the mean of their stratum, and these means."""
+    own = sample.stratum[sample.at]
+    means = np.bincount(own, weights=values, minlength=len(sample.sizes)) / np.maximum(sample.drawn, 1.0)
+    return values - means[own], means
+
+
+def _shares(sample: _Sample) -> Floats:
+    """What each stratum's s² adds to the run's variance: (M_h/M)² (1/n_h − 1/M_h)."""
+    found: Floats = (sample.sizes / sample.sizes.sum()) ** 2 * (1 / sample.drawn - 1 / sample.sizes)
+    return found
+
+
+def _power(sample: _Sample) -> tuple[float, bool]:
+    """λ, and whether a degree of freedom went into it."""
+    own = sample.stratum[sample.at]
+    y, f = _centred(sample, sample.y)[0], _centred(sample, sample.f[sample.at])[0]
+    weights = (_shares(sample) / np.maximum(sample.drawn - 1, 1.0))[own]
+    below = float((weights * f * f).sum())
+    if below <= 1e-12 * max(1e-300, float((weights * sample.f[sample.at] ** 2).sum())):
+        return 0.0, False
+    return min(1.0, max(0.0, float((weights * y * f).sum()) / below)), True
+
+
+def _within(sample: _Sample) -> tuple[float, float | None]:
+    """Variance of the marks, and their correlation with the verdicts within strata."""
+    y, f = _centred(sample, sample.y)[0], _centred(sample, sample.f[sample.at])[0]
+    both = float((y * y).sum() * (f * f).sum())
+    return float(np.var(sample.y, ddof=1)), float((y * f).sum()) / math.sqrt(both) if both > 1e-18 else None
+
+
+def _estimate(sample: _Sample, power: float, tuned: bool, span: float, bounds: Interval) -> tuple[Estimate, float]:
+    """The estimate with a given λ, and its variance over draws of labels."""
+    total, labels = sample.sizes.sum(), len(sample.y)
+    own = sample.stratum[sample.at]
+    e, means = _centred(sample, sample.y - power * sample.f[sample.at])
+    guesses = np.bincount(sample.stratum, weights=sample.f) / sample.sizes
+    value = float((sample.sizes / total * (power * guesses + means)).sum())
+
+    # Squares of the labelled questions' deviations, stratum by stratum.
+    keys, places = np.unique(own * (int(sample.cluster.max()) + 1) + sample.cluster[sample.at], return_inverse=True)
+    sums = np.bincount(places, weights=e)
+    of_stratum = (keys // (int(sample.cluster.max()) + 1)).astype(np.int64)
+    count = np.bincount(of_stratum, minlength=len(sample.sizes)).astype(float)
+    squares = np.bincount(of_stratum, weights=sums**2, minlength=len(sample.sizes))
+    spare = labels - len(sample.sizes) if labels > len(sample.sizes) else 1
+    small = np.where(count > 1, count / np.maximum(count - 1, 1.0), 1.0) * (spare / max(1, spare - 1) if tuned else 1.0)
+    parts = _shares(sample) * small * squares / sample.drawn
+    missing = _missing(sample, sample.y if not power else sample.y - sample.f[sample.at], e, span, tuned)
+    within = float(parts.sum()) + missing * float(_shares(sample).sum())
+
+    # Over questions: what each adds to the estimate, be it labelled or not (the sandwich).
+    each = (power * sample.f + (means - value)[sample.stratum]) / total
+    np.add.at(each, sample.at, (np.sqrt(small) * sample.sizes / sample.drawn)[own] * e / total)
+    by_question = np.bincount(sample.cluster, weights=each)
+    clusters = len(by_question)
+    over = float((by_question**2).sum()) * clusters / max(1, clusters - 1) + missing * float(_shares(sample).sum())
+    freedom = _freedom(parts, count, tuned)
+    run, questions = (t_quantile(freedom) * math.sqrt(max(0.0, v)) for v in (within, max(within, over)))
+
+    def around(half: float) -> Interval:
+        return max(bounds[0], value - half), min(bounds[1], value + half)
+
+    inside = min(bounds[1], max(bounds[0], value))
+    return Estimate(value=inside, questions=around(questions), run=around(run)), within
+
+
+def _missing(sample: _Sample, differences: Floats, e: Floats, span: float, tuned: bool) -> float:
+    """By how much s²_e has to rise so that rare disagreements are reckoned with (see the top)."""
+    labels = len(e)
+    away = differences - np.median(differences)
+    apart = np.abs(away) > 1e-9 * span
+    size = float((away[apart] ** 2).mean()) if apart.any() else span**2
+    equal = 1 - float(apart.mean())
+    spare = max(1, labels - len(sample.sizes) - tuned)
+    seen = float((e * e).sum())
+    wanted = max((seen + PSEUDO * equal * size) / (spare + PSEUDO * equal), size * RARE / labels)
+    return max(0.0, wanted - seen / spare)
+
+
+def _freedom(parts: Floats, count: Floats, tuned: bool) -> int:
+    """Degrees of freedom, by Satterthwaite over strata."""
+    squares = float((parts**2 / np.maximum(count - 1, 1.0)).sum())
+    found = float(parts.sum()) ** 2 / squares if squares > 0 else float((count - 1).sum())
+    return max(1, math.floor(found + 1e-9) - tuned)
+
+
+def _effective(sample: _Sample, variance: float, alone: float) -> float:
+    total, labels = float(sample.sizes.sum()), float(len(sample.y))
+    if labels >= total or alone <= 0:
+        return total if labels >= total else labels
+    return 1 / (1 / total + (1 / labels - 1 / total) * variance / alone)

@@ -1,0 +1,99 @@
+"""What raters gave to items: the one shape that all measures of agreement read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from viva.errors import DataError
+
+
+class Ratings(Struct, frozen=True, kw_only=True):
+    """Items × raters. An item is an answer (or one aspect of it); a rater is an expert or a judge."""
+
+    items: tuple[str, ...]
+    raters: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    """An item's marks in the order of `raters`; None where that one did not rate it."""
+    questions: tuple[str, ...] = ()
+    """The question that each item answers, where several answer one: those are not independent. Empty: all differ."""
+    tags: Mapping[str, tuple[str, ...]] = {}
+    """Tag → its value for each item."""
+
+    def column(self, rater: str) -> tuple[float | None, ...]:
+        """One rater's marks, an item each. Raises DataError for a name that nobody has."""
+        if rater not in self.raters:
+            known = ", ".join(map(repr, self.raters[:20]))
+            raise DataError(f"there is no rater {rater!r}; there are: {known}")
+        place = self.raters.index(rater)
+        return tuple(row[place] for row in self.values)
+
+    def columns(self, raters: Sequence[str]) -> list[list[float | None]]:
+        """The same for some raters: a row an item."""
+        places = [self.raters.index(rater) for rater in raters]
+        return [[row[place] for place in places] for row in self.values]
+
+    def without(self, raters: Sequence[str]) -> Ratings:
+        """All but these raters, and without the items that only they rated."""
+        for rater in raters:
+            self.column(rater)
+        kept = [rater for rater in self.raters if rater not in raters]
+        rows = self.columns(kept)
+        rated = [index for index, row in enumerate(rows) if any(value is not None for value in row)]
+        return self._picked(tuple(kept), [tuple(row) for row in rows], rated)
+
+    def parts(self, tag: str) -> dict[str, Ratings]:
+        """The items by the values of a tag, in the order of their first. Raises DataError for an unknown tag."""
+        if tag not in self.tags:
+            known = ", ".join(map(repr, list(self.tags)[:20])) or "none"
+            raise DataError(f"there is no column {tag!r} to break the ratings down by; there are: {known}")
+        places: dict[str, list[int]] = {}
+        for index, value in enumerate(self.tags[tag]):
+            places.setdefault(value, []).append(index)
+        return {value: self._picked(self.raters, self.values, indices) for value, indices in places.items()}
+
+    def _picked(
+        self, raters: tuple[str, ...], values: Sequence[tuple[float | None, ...]], indices: Sequence[int]
+    ) -> Ratings:
+        return Ratings(
+            items=tuple(self.items[index] for index in indices),
+            raters=raters,
+            values=tuple(values[index] for index in indices),
+            questions=tuple(self.questions[index] for index in indices) if self.questions else (),
+            tags={tag: tuple(column[index] for index in indices) for tag, column in self.tags.items()},
+        )
+
+
+def marks_of(values: Sequence[Sequence[float | None]]) -> list[float]:
+    """The different marks that were given, ascending."""
+    return sorted({value for row in values for value in row if value is not None})
+
+
+def nearest(value: float, scale: Sequence[float], towards: float | None = None) -> float:
+    """The mark of a scale that is nearest; of two as near, the one nearer to `towards`, then the lower one."""
+
+    def far(mark: float) -> tuple[float, float, float]:
+        # Rounded, so that the last bits of a mean do not decide which of two marks is nearer.
+        return round(abs(mark - value), 9), 0.0 if towards is None else round(abs(mark - towards), 9), mark
+
+    return min(scale, key=far)
+
+
+def mean_of(row: Sequence[float | None]) -> float | None:
+    """The mean of the marks that are there; None where there is none."""
+    given = [value for value in row if value is not None]
+    return math.fsum(given) / len(given) if given else None
+
+
+def typical(row: Sequence[float | None], scale: Sequence[float]) -> float | None:
+    """The one mark that stands for several people's: their median, on the scale.
+
+    A median between two marks goes to the one nearer to the mean, and where that does not decide, to the lower.
+    """
+    given = sorted(value for value in row if value is not None)
+    if not given:
+        return None
+    middle = (given[(len(given) - 1) // 2] + given[len(given) // 2]) / 2
+    return nearest(middle, scale, math.fsum(given) / len(given))
