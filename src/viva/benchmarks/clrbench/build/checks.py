@@ -10,18 +10,16 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from viva.benchmarks.clrbench.build.questions import (
-    BLANK,
     DIFFICULTIES,
-    LETTERS,
     NAMES,
     TYPES,
     Collected,
-    Type,
     as_type,
 )
 from viva.benchmarks.clrbench.build.sheet import Row, Sheet, given_ids
 from viva.benchmarks.clrbench.build.similar import near_duplicates, words
 from viva.benchmarks.clrbench.build.topics import Graph, nearest
+from viva.benchmarks.clrbench.loading import GAP, LETTERS, Type
 
 FEWEST = 10
 """Questions below which no distribution is told: chance alone would be blamed."""
@@ -207,13 +205,13 @@ class _Reader:
             if not option:
                 self.error(column, "options", "empty, while a later option is not; leave no gap")
                 continue
-            form = " ".join(option.split())
+            form = " ".join(option.split()).casefold()
             if form in folded:
-                self.error(column, "options", f"the same as option {folded[form]}")
+                self.error(column, "options", f"the same as option {folded[form]}, but for case at most")
             loose = next((other for text, other in folded.items() if _nearly(text, form)), "")
             if loose and form not in folded:
                 self.warn(
-                    column, "options nearly equal", f"differs from option {loose} in case, punctuation or a letter only"
+                    column, "options nearly equal", f"differs from option {loose} in punctuation or a letter only"
                 )
             folded.setdefault(form, letter)
         headed = [_LETTER_FIRST.match(option) for option in given]
@@ -274,9 +272,9 @@ class _Reader:
         blanks = re.findall(r"_{2,}", text)
         if len(blanks) != 1:
             what = "no blank" if not blanks else f"{len(blanks)} blanks"
-            self.error("question", "blank", f"{what}; show the one blank as {BLANK} (four underscores)")
-        elif blanks[0] != BLANK:
-            self.error("question", "blank", f"the blank has {len(blanks[0])} underscores; write four: {BLANK}")
+            self.error("question", "blank", f"{what}; show the one blank as {GAP} (four underscores)")
+        elif blanks[0] != GAP:
+            self.error("question", "blank", f"the blank has {len(blanks[0])} underscores; write four: {GAP}")
 
     def _leaks(self, question: Collected) -> None:
         """Answers that the question gives away."""
@@ -296,7 +294,7 @@ class _Reader:
 
 
 def _nearly(one: str, other: str) -> bool:
-    """Two options that differ in case and punctuation only, or in one letter of a long word; never in a number."""
+    """Two options that differ in punctuation only, or in one letter of a long word; never in a number."""
     bare = [re.sub(r"[\s.,;:!'\"()-]+", "", text.casefold()) for text in (one, other)]
     if bare[0] == bare[1]:
         return bool(bare[0])

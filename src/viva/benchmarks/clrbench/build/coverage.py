@@ -8,8 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from viva.benchmarks.clrbench.build.questions import TYPES, Collected, Type
+from viva.benchmarks.clrbench.build.questions import TYPES, Collected
 from viva.benchmarks.clrbench.build.topics import Graph
+from viva.benchmarks.clrbench.loading import Type
 
 LEAST = 2
 """Questions of each type a concept, as in the paper."""

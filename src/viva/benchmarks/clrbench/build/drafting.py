@@ -13,7 +13,8 @@ from importlib.resources import files
 from msgspec import Struct
 
 from viva.benchmarks.clrbench.build.cells import clean, decoded
-from viva.benchmarks.clrbench.build.questions import LETTERS, NAMES, TYPES, Collected
+from viva.benchmarks.clrbench.build.questions import NAMES, TYPES, Collected
+from viva.benchmarks.clrbench.loading import LETTERS
 from viva.errors import DataError
 from viva.prompting import fence, fill
 from viva.scorers.fold import after_thinking, is_blank

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from viva.benchmarks.clrbench.build.approval import Folded, Proposal, Status
 from viva.benchmarks.clrbench.build.checks import Checked
-from viva.benchmarks.clrbench.build.questions import TYPES, Item, Type, as_item, slug
+from viva.benchmarks.clrbench.build.questions import TYPES, as_item, slug
+from viva.benchmarks.clrbench.loading import Record, Type, problems
 from viva.benchmarks.sets import fingerprint
 from viva.errors import DataError
 
@@ -164,6 +165,11 @@ def _exemplar_id(proposal: Proposal) -> str:
     return f"{slug(proposal.question.path[0])}/{proposal.question.type.lower()}/exemplar"
 
 
-def _lines(items: Iterable[Item]) -> bytes:
-    encode = msgspec.json.Encoder().encode
-    return b"".join(encode(item) + b"\n" for item in items)
+def _lines(records: Iterable[Record]) -> bytes:
+    """The records as JSONL. Raises DataError for one that no exam could ask: the checks of the sheet let it through."""
+    lines: list[bytes] = []
+    for record in records:
+        for problem in problems(record):
+            raise DataError(f"{record.id}: {problem}; mend the sheet, nothing was written")
+        lines.append(msgspec.json.encode(record) + b"\n")
+    return b"".join(lines)

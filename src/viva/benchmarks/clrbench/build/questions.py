@@ -1,15 +1,16 @@
-"""A question as it is collected, and as the set has it: the schema of CLR-Bench's data."""
+"""A question as it is collected, and as a record of the set."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 import msgspec
 from msgspec import Struct
 
-Type = Literal["MC", "MS", "TF", "FB", "OE"]
+from viva.benchmarks.clrbench.loading import LETTERS, Record, Type
+
 TYPES: Final[tuple[Type, ...]] = ("MC", "MS", "TF", "FB", "OE")
 NAMES: Final[dict[Type, str]] = {
     "MC": "multiple choice",
@@ -19,8 +20,6 @@ NAMES: Final[dict[Type, str]] = {
     "OE": "open-ended",
 }
 DIFFICULTIES: Final = ("easy", "medium", "hard")
-BLANK: Final = "____"
-LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Collected(Struct, frozen=True, kw_only=True):
@@ -56,23 +55,7 @@ class Collected(Struct, frozen=True, kw_only=True):
         return _digest([self.type, self.question, self.options, self.gold, self.accepted])
 
 
-class Item(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of test.jsonl or exemplars.jsonl."""
-
-    id: str
-    discipline: str
-    topic: tuple[str, ...]
-    type: Type
-    question: str
-    options: tuple[str, ...] = ()
-    answer: str | bool | None = None
-    answers: tuple[str, ...] = ()
-    rationale: str
-    difficulty: str = ""
-    source: str
-
-
-def as_item(question: Collected, rationale: str, name: str) -> Item:
+def as_item(question: Collected, rationale: str, name: str) -> Record:
     """A question with its approved rationale in the schema."""
     several = question.type == "MS" or bool(question.accepted)
     answer: str | bool | None = None if several else question.gold
@@ -81,7 +64,7 @@ def as_item(question: Collected, rationale: str, name: str) -> Item:
     answers: tuple[str, ...] = ()
     if several:
         answers = tuple(question.gold) if question.type == "MS" else (question.gold, *question.accepted)
-    return Item(
+    return Record(
         id=name,
         discipline=question.path[0],
         topic=question.path,

@@ -21,7 +21,8 @@ from viva.benchmarks.clrbench.build.cells import (
     read_table,
     written_table,
 )
-from viva.benchmarks.clrbench.build.questions import LETTERS, Type, as_type, slug
+from viva.benchmarks.clrbench.build.questions import as_type, slug
+from viva.benchmarks.clrbench.loading import LETTERS, Type
 from viva.errors import DataError
 
 OFFERED = "ABCDEF"

@@ -60,19 +60,20 @@ def parse(text: str) -> Contents:
     left_out: list[str] = []
     stack: list[_Line] = []
     heading = number = 0
-    muted: tuple[int, int, int] | None = None
-    """The rank of a heading that is no topic: what lies below it is none either."""
+    muted: _Line | None = None
+    """A heading that is no topic: what lies below it is none either."""
     for at, raw in enumerate(re.split(r"\r\n|[\n\r\f\v\x85\u2028\u2029]", text), 1):
         line = _read(raw, heading, number)
         if line is None:
             continue
         heading, number = line.rank[0], (line.rank[1] if line.numbered else (0 if line.rank[2] == 0 else number))
-        if muted is not None and line.rank > muted:
+        # A plain "Preface" has only what is indented below it; what is numbered goes its own way.
+        if muted is not None and line.rank > muted.rank and (muted.numbered or not line.numbered):
             continue
         muted = None
         if not _is_topic(line.title):
             left_out.append(line.title)
-            muted = line.rank
+            muted = line
             continue
         if line.numbered and line.rank[1] > 1:
             while stack and not stack[-1].numbered and stack[-1].rank[1]:

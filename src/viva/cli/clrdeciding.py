@@ -1,0 +1,345 @@
+"""`viva build clrbench`, its second half: drafts, decisions, the set."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from viva.cli.clrtelling import SHOWN, all_option, content_of, counted, project_argument, tell_more
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, DataError, VivaError
+from viva.reports.text import one_line, visible
+
+if TYPE_CHECKING:
+    from viva.benchmarks.clrbench.build.approval import Proposal
+    from viva.benchmarks.clrbench.build.cells import Table
+    from viva.cli.clrproject import Project
+    from viva.engine.asking import Run
+    from viva.engine.budget import Price
+    from viva.engine.reviews import Review
+
+_PATH = click.Path(path_type=Path)
+_TITLES = (
+    *("question", "item", "type", "discipline", "asked", "right answer", "state"),
+    *("decision", "rationale", "comment", "remarks"),
+)
+"""The columns of a file of decisions; `question` (an id) and `decision` must be there."""
+_DECISIONS = ("approve", "reject", "edit")
+
+
+@click.command(name="draft", short_help="Let a model draft the rationales that are missing.")
+@project_argument
+@click.option(
+    "--model", required=True, metavar="PROVIDER/NAME[@URL]", help="openai/..., anthropic/..., google/..., replay/FILE."
+)
+@click.option("--base-url", metavar="URL", help="OpenAI-compatible server of an openai/ model, ending in /v1.")
+@click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]")
+@click.option("--rejected", is_flag=True, help="Also draft anew what experts rejected, with their remarks.")
+@click.option("--temperature", type=click.FloatRange(0, 10), help="[default: left to the server]")
+@click.option("--max-tokens", type=click.IntRange(1), default=4096, show_default=True, help="Longest reply.")
+@click.option(
+    "--concurrency", type=click.IntRange(1), help="Requests in flight.  [default: as many as the server bears]"
+)
+@click.option(
+    "--timeout", type=click.FloatRange(0.1), default=300.0, show_default=True, help="Seconds for one attempt."
+)
+@click.option("--attempts", type=click.IntRange(1), default=8, show_default=True, help="Tries for each question.")
+@click.option("--max-requests", type=click.IntRange(1), help="Stop after so many requests, retries included.")
+@click.option("--max-cost", type=click.FloatRange(0, min_open=True), help="Never spend more US dollars than this.")
+@click.option("--price", metavar="IN/OUT", help="US dollars per million tokens, where the list price is unknown.")
+@click.option("--progress", type=click.Choice(["auto", "live", "plain", "quiet"]), default="auto", show_default=True)
+def draft_command(project: Path, **given: Any) -> int:
+    """Draft a rationale for every usable question of the sheet that has none, by PROJECT's instructions.toml.
+
+    Replies are kept in drafts.jsonl as they come: interrupted or killed, the same command goes on, and asks nothing
+    twice. A draft is a proposal: it enters no set before an expert approves it.
+    """
+    from viva.benchmarks.clrbench.build.drafting import bundled_instructions, read_instructions
+    from viva.cli.clrdrafting import Asking, draft, wanted
+    from viva.cli.clrproject import INSTRUCTIONS, locked, replace_file
+    from viva.models import Endpoint, connect
+    from viva.types import Sampling
+
+    opened = opened_project(project)
+    content = opened.read(INSTRUCTIONS)
+    if content is None:
+        content = bundled_instructions()
+        replace_file(project / INSTRUCTIONS, content)
+    instructions = read_instructions(content, str(project / INSTRUCTIONS))
+    model = connect(given["model"], Endpoint(base_url=given["base_url"], key_variable=given["api_key_env"]))
+    asking = Asking(
+        price=_price(given["price"]),
+        **{
+            name: given[name] for name in ("concurrency", "timeout", "attempts", "max_requests", "max_cost", "progress")
+        },
+    )
+    sampling = Sampling(temperature=given["temperature"], max_tokens=given["max_tokens"])
+    with locked(project):
+        requests = wanted(opened, opened.folded().proposals, instructions, sampling, rejected=given["rejected"])
+        run, asked = draft(opened, model, requests, asking)
+    return _ending(opened_project(project), run, asked)
+
+
+def _price(text: str | None) -> Price | None:
+    from viva.engine.budget import Price
+
+    if text is None:
+        return None
+    try:
+        paid, earned = (float(part) for part in text.split("/"))
+    except ValueError:
+        raise VivaError(f"--price {text!r}: write IN/OUT, in US dollars per million tokens") from None
+    return Price(paid, earned)
+
+
+def _ending(project: Project, run: Run, asked: int) -> int:
+    """What to tell after drafting, and the exit code."""
+    from viva.engine.asking import disk_full
+
+    tally = run.tally
+    if run.stop == "disk":
+        raise disk_full(run)
+    for model, why in run.refused.items():
+        click.echo(visible(f"viva: {model} was given up: {one_line(why, 400)}"), err=True)
+    questions = {question.asked: question for question in project.checked.questions}
+    replied = {questions[asked]: draft for asked, draft in project.drafts.items() if asked in questions}
+    doubts = [(question, draft.doubt) for question, draft in replied.items() if draft.doubt]
+    for question, doubt in doubts[:SHOWN]:
+        click.echo(f"row {question.row}, {question.id}: the model doubts the answer: {one_line(doubt, 300)}")
+    silent = sum(not draft.text and not draft.doubt for draft in replied.values())
+    cost = f" for ${tally.cost:.2f}" if tally.cost else ""
+    click.echo(
+        f"{counted(tally.answered, 'reply', 'replies')} of {asked:,} asked{cost}; "
+        f"{sum(bool(draft.text) for draft in replied.values()):,} questions have a draft, "
+        f"{len(doubts):,} are doubted, {silent:,} replies hold none"
+    )
+    missing = asked - tally.answered
+    if not missing:
+        return EXIT_OK
+    last = f" (last error: {one_line(tally.last_error, 300)})" if tally.last_error else ""
+    click.echo(visible(f"viva: {missing:,} not drafted yet{last}; the same command goes on"), err=True)
+    if run.stop == "interrupted":
+        return EXIT_INTERRUPTED
+    return EXIT_REFUSED if run.refused.keys() - run.unreached else EXIT_INCOMPLETE
+
+
+@click.command(name="review", short_help="Decide about rationales in the browser.")
+@project_argument
+@click.option("--reviewer", default="", metavar="NAME", help="Who decides, where the page is not told another name.")
+@click.option("--everything", is_flag=True, help="Also what is approved already.")
+@click.option(
+    "--marks", type=click.IntRange(1, 100), default=1, show_default=True, help="Experts wanted for each question."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="For another one a token is needed.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0: a free one.")
+@click.option("--token", default="", help="Of the address.  [default: made where one is needed]")
+def review_command(
+    project: Path, *, reviewer: str, everything: bool, marks: int, host: str, port: int, token: str
+) -> int:
+    """Show questions with their rationales on a local page, to be edited, approved or rejected. Ends with Ctrl-C.
+
+    A text that somebody edited comes up anew for the others when the page is started again.
+    """
+    from viva.cli.clrproject import items_for_approval
+    from viva.review.room import Settings
+    from viva.review.server import serve
+
+    opened = opened_project(project)
+    items = items_for_approval(opened, everything=everything)
+    if not items:
+        click.echo("nothing is left to decide; --everything shows what is approved")
+        return EXIT_OK
+    settings = Settings(title=project.resolve().name, reviewer=reviewer, marks_per_item=marks)
+    serve(items, opened.log, settings, host=host, port=port, token=token, announce=click.echo)
+    return EXIT_OK
+
+
+@click.command(name="approve", short_help="Decide about rationales in a spreadsheet.")
+@project_argument
+@click.option("--reviewer", metavar="NAME", help="Who decided what is in the file.")
+@click.option(
+    "--file", "decided", type=_PATH, metavar="FILE.csv", help="Decisions: question, decision, rationale, comment."
+)
+@click.option(
+    "--write", "target", type=_PATH, metavar="FILE.csv", help="Write a file of what is to be decided, to be filled in."
+)
+@click.option("--everything", is_flag=True, help="With --write: also what is approved already.")
+def approve_command(
+    project: Path, *, reviewer: str | None, decided: Path | None, target: Path | None, everything: bool
+) -> int:
+    """Take over decisions about rationales from a CSV, or --write one to be filled in.
+
+    `approve` approves the text in the column rationale, `edit` changes the text and leaves it to be approved, `reject`
+    rejects it. All rows are taken over, or none. Every decision is a line of reviews.jsonl, as from the review page.
+    """
+    if (decided is None) == (target is None):
+        raise VivaError("--write FILE.csv to get a file to fill in, then --reviewer NAME --file FILE.csv")
+    opened = opened_project(project)
+    if target is not None:
+        return _write_decisions(opened, target, everything=everything)
+    assert decided is not None
+    if not reviewer or not reviewer.strip() or len(reviewer) > 100:
+        raise VivaError("--reviewer NAME: who decided? (the audit trail keeps it)")
+    reviews = _read_decisions(opened, decided, " ".join(visible(reviewer).split()))
+    written = opened.log.append(reviews)
+    states = Counter(proposal.state.status for proposal in opened.folded().proposals)
+    now = ", ".join(f"{count:,} {state}" for state, count in states.items())
+    click.echo(f"{counted(len(written), 'decision')} taken over; now {now}")
+    return EXIT_OK
+
+
+def _write_decisions(project: Project, target: Path, *, everything: bool) -> int:
+    from viva.benchmarks.clrbench.build.cells import written_table
+    from viva.cli.clrproject import replace_file
+
+    if target.exists():
+        raise VivaError(f"{target} is there already; name another file")
+    shown = [one for one in project.folded().proposals if everything or one.state.status != "approved"]
+    content = written_table(_TITLES, (_decision_row(proposal) for proposal in shown), encoding="utf-8-sig")
+    replace_file(target, content)
+    click.echo(f"{target}: {counted(len(shown), 'question')}; write approve, reject or edit into the column decision")
+    return EXIT_OK
+
+
+def _decision_row(proposal: Proposal) -> tuple[str, ...]:
+    question, state = proposal.question, proposal.state
+    options = [
+        f"{letter}. {text}" for letter, text in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", question.options, strict=False)
+    ]
+    asked = "\n".join((question.question, *options))
+    return (
+        *(question.id, proposal.key, question.type, question.path[0], asked, question.gold_text, state.status),
+        *("", state.text, "", "; ".join(state.remarks)),
+    )
+
+
+def _read_decisions(project: Project, path: Path, reviewer: str) -> list[Review]:
+    """The decisions of a file as lines of the audit trail; those that change nothing are left out. Raises DataError."""
+    from viva.benchmarks.clrbench.build.cells import read_table
+
+    table = read_table(content_of(path), str(path), ("question", "decision", "rationale", "item", "comment"))
+    for column in ("question", "decision"):
+        if column not in table.columns:
+            raise DataError(f"{path} has no column {column!r}; `approve --write` writes such a file")
+    proposals = {proposal.question.id: proposal for proposal in project.folded().proposals}
+    at = time.time()
+    found: dict[str, Review] = {}
+    for number, row in _rows(table):
+        if not row["decision"]:
+            continue
+        where = f"{path}, row {number}"
+        proposal = proposals.get(row["question"])
+        if proposal is None:
+            raise DataError(f"{where}: no question {row['question'][:80]!r} that can be used is in the sheet")
+        if row["question"] in found:
+            raise DataError(f"{where}: a second decision about {row['question']!r}")
+        review = _decision(proposal, row, where, reviewer, at)
+        if review:
+            found[row["question"]] = review
+    return list(found.values())
+
+
+def _rows(table: Table) -> list[tuple[int, dict[str, str]]]:
+    empty = dict.fromkeys(("question", "decision", "rationale", "item", "comment"), "")
+    return [(number, empty | dict(zip(table.columns, cells, strict=False))) for number, cells in table.rows]
+
+
+def _decision(proposal: Proposal, row: dict[str, str], where: str, reviewer: str, at: float) -> Review | None:
+    """One row; None where it says what this reviewer said already."""
+    from viva.cli.clrproject import about
+    from viva.engine.reviews import Review
+    from viva.types import RATIONALE
+
+    decision, state = row["decision"].casefold(), proposal.state
+    if decision not in _DECISIONS:
+        raise DataError(f"{where}: decision {row['decision'][:40]!r}; write {', '.join(_DECISIONS)}, or nothing")
+    if row["item"] and row["item"] != proposal.key:
+        raise DataError(
+            f"{where}: {row['question']!r} or its rationale has changed since this file was written; write a new one "
+            "with --write, and decide about that"
+        )
+    text = row["rationale"] or state.text
+    if decision == "edit" and text == state.text:
+        raise DataError(f"{where}: `edit`, but the rationale is as it was; write `approve` if that is what you mean")
+    if decision == "approve" and not text.strip():
+        raise DataError(f"{where}: there is no rationale to approve; write one")
+    edited = text != state.text and decision != "reject"
+    said = {"approve": reviewer in state.approved_by, "reject": reviewer in state.rejected_by, "edit": False}
+    if said[decision] and not edited:
+        return None
+    return Review(
+        id=secrets.token_hex(16),
+        at=round(at, 3),
+        reviewer=reviewer,
+        item=proposal.key,
+        about=about(proposal),
+        aspect=RATIONALE,
+        after={"approve": 1.0, "reject": 0.0, "edit": None}[decision],
+        comment=row["comment"],
+        text_before=state.text,
+        text_after=text if edited else None,
+    )
+
+
+@click.command(name="export", short_help="Write the set of all that is approved.")
+@project_argument
+@click.option("--out", required=True, type=_PATH, help="Folder for the set.")
+@click.option("--force", is_flag=True, help="Replace the set that --out holds.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Draws exemplars where the sheet marks none.")
+@click.option("--name", default="", help="What build.json calls the set.  [default: the project folder's name]")
+@all_option
+def export_command(project: Path, *, out: Path, force: bool, seed: int, name: str, everything: bool) -> int:
+    """Write test.jsonl, exemplars.jsonl, build.json and audit.jsonl: questions whose rationale is approved, no others.
+
+    One question of each discipline and type becomes the exemplar: the marked one, else one drawn. What is held back is
+    told with the reason.
+    """
+    import msgspec
+
+    from viva import __version__
+    from viva.benchmarks.clrbench.build.export import AUDIT, EXEMPLARS, MANIFEST, TEST, export
+    from viva.benchmarks.clrbench.build.staging import write_set
+
+    opened = opened_project(project)
+    opened.needed_graph()
+    folded = opened.folded()
+    audit = b"".join(msgspec.json.encode(review) + b"\n" for review in opened.log.reviews)
+    made = export(
+        folded,
+        opened.checked,
+        name=name or project.resolve().name,
+        seed=seed,
+        viva=__version__,
+        sources=opened.sources(),
+    )
+    manifest = msgspec.json.format(msgspec.json.encode(made.manifest), indent=2) + b"\n"
+    write_set(out, {TEST: made.test, EXEMPLARS: made.exemplars, AUDIT: audit, MANIFEST: manifest}, force=force)
+    for held in made.held if everything else made.held[:SHOWN]:
+        click.echo(
+            visible(f"held back: row {held.row}{f', {held.question}' if held.question else ''}: {held.why}"), err=True
+        )
+    tell_more(len(made.held), everything=everything)
+    for note in (
+        *made.notes,
+        *(f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar),
+    ):
+        click.echo(visible(f"note: {note}"), err=True)
+    click.echo(
+        f"{counted(made.manifest.test, 'question')} and {counted(made.manifest.exemplars, 'exemplar')} are in {out}, "
+        f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "
+        f"examine with: viva run clrbench --data {out} --model ..."
+    )
+    return EXIT_OK
+
+
+def opened_project(path: Path) -> Project:
+    """The project, its sheet read. Raises DataError where there is none."""
+    from viva.cli.clrproject import Project
+
+    project = Project(path)
+    _ = project.checked
+    return project
