@@ -1,0 +1,211 @@
+"""Open an encoder: NAME on the Hugging Face Hub or a folder, either with #LAYER. What it computes: embedding.py.
+
+    roberta-large           the Hub's, layer 17 (encoders.toml: BERTScore's choice); fetched once, then read offline
+    ./models/roberta-large  a folder with config.json, tokenizer and weights, as `save_pretrained` or `hf download` make
+    ./my-encoder#9          the ninth hidden layer; without it a listed name's, otherwise the last
+
+Needs torch and transformers (`pip install 'viva[encoder]'`), which are imported when an encoder is opened. No code from
+the Hub or a folder is run, and nothing is sent but the requests for files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.resources
+import importlib.util
+import os
+import re
+import socket
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from viva.errors import VivaError
+from viva.models.embedding import CACHE, ContextualEncoder
+from viva.types import Encoder
+
+VERSION = "1"
+"""Goes up whenever the same texts could get another similarity."""
+_WITHOUT = "; or --encoder none, and the judge decides"
+_INSTALL = "pip install 'viva[encoder]'"
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
+_SMALL = (
+    *_TOKENIZERS,
+    *("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt"),
+)
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+_QUIET = {"HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "DISABLE_SAFETENSORS_CONVERSION": "1"}
+"""No telemetry, and no request to a service that converts a repository's weights."""
+
+
+def missing(name: str) -> str:
+    """Why this encoder cannot be used here, with what to do about it; "" if it can. Imports nothing, asks nobody.
+
+    A name that is not on this machine yet counts as usable unless the Hub is switched off (HF_HUB_OFFLINE).
+    """
+    absent = [package for package in ("torch", "transformers") if importlib.util.find_spec(package) is None]
+    if absent:
+        return f"comparing texts needs {' and '.join(absent)}: {_INSTALL}{_WITHOUT}"
+    place, _ = _parted(name)
+    folder = Path(place).expanduser()
+    if folder.is_dir():
+        return _lacking(name, folder)
+    if not _HUB_NAME.fullmatch(place) or place.startswith(("./", "../")) or folder.is_absolute():
+        return f"--encoder {name!r}: there is no such folder, and it is no Hugging Face name such as roberta-large"
+    if _offline() and not _fetched(place).is_dir():
+        return f"the encoder {place} is not here, and HF_HUB_OFFLINE is set: name a folder that holds it{_WITHOUT}"
+    return ""
+
+
+def open_encoder(name: str, room: int = CACHE) -> Encoder:
+    """The encoder `name`, ready; `room` bounds its cache, in bytes. Blocking: seconds, and a download the first time.
+
+    Raises VivaError where it cannot be used, saying what to do.
+    """
+    problem = missing(name)
+    if problem:
+        raise VivaError(problem)
+    os.environ.update(_QUIET)
+    place, layer = _parted(name)
+    folder = Path(place).expanduser()
+    tokenizer, model, revision, layer = _load(name, place, layer)
+    weights = fingerprint(folder) if folder.is_dir() else f"{place}@{revision}"
+    identity = {"encoder": "token matching F1", "version": VERSION, "weights": weights, "layer": str(layer)}
+    return ContextualEncoder(name, identity, tokenizer, model, room)
+
+
+def fingerprint(folder: Path) -> str:
+    """A hash over the files that a similarity depends on: weights, configuration, tokenizer. About a second a GB."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in [*_weights(folder), *(folder / name for name in sorted(_SMALL))]:
+        if path.is_file():
+            with path.open("rb") as content:
+                digest.update(path.name.encode() + b"\0" + hashlib.file_digest(content, "blake2b").digest())
+    return digest.hexdigest()
+
+
+def published_layer(place: str) -> int | None:
+    """BERTScore's layer for a Hub name, or for a folder that is called like one; None where it has none."""
+    table, owners = _published()
+    parts = Path(place).parts
+    cached = next((part for part in parts if part.startswith("models--")), "")  # where the Hub's client keeps things
+    owned = "/".join(parts[-2:])
+    for called in (place, cached.removeprefix("models--").replace("--", "/"), owned, parts[-1] if parts else ""):
+        owner, _, rest = called.partition("/")
+        found = table.get(called) or (table.get(rest) if owner in owners else None)
+        if found:
+            return found
+    return None
+
+
+@cache
+def _published() -> tuple[dict[str, int], frozenset[str]]:
+    content = (importlib.resources.files("viva.models") / "encoders.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(content)
+    return data["layers"], frozenset(data["owners"])
+
+
+def _parted(name: str) -> tuple[str, int | None]:
+    """NAME#17 as name and layer; a folder's own name may hold the sign."""
+    place, sign, layer = name.rpartition("#")
+    if not sign or not re.fullmatch("[0-9]{1,4}", layer) or Path(name).expanduser().is_dir():
+        return name, None
+    return place, int(layer)
+
+
+def _lacking(name: str, folder: Path) -> str:
+    lacks = []
+    if not (folder / "config.json").is_file():
+        lacks.append("config.json")
+    if not any((folder / file).is_file() for file in _TOKENIZERS):
+        lacks.append("tokenizer (tokenizer.json, vocab.txt, ...)")
+    if not _weights(folder):
+        lacks.append("weights (*.safetensors, pytorch_model.bin)")
+    if not lacks:
+        return ""
+    return f"the folder --encoder {name!r} has no {' and no '.join(lacks)}: name the folder of an encoder{_WITHOUT}"
+
+
+def _weights(folder: Path) -> list[Path]:
+    """The files of weights: safetensors, or else pickled tensors."""
+    for pattern in _WEIGHTS:
+        found = sorted(folder.glob(pattern))
+        if found:
+            return found
+    return []
+
+
+def _offline() -> bool:
+    said = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
+    return said.upper() in ("1", "ON", "YES", "TRUE")
+
+
+def _fetched(name: str) -> Path:
+    """Where the Hub's client keeps what it fetched."""
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
+    cached = os.environ.get("HF_HUB_CACHE") or Path(home) / "hub"
+    return Path(cached).expanduser() / f"models--{name.replace('/', '--')}" / "snapshots"
+
+
+def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]:
+    """Tokenizer, model, the Hub's revision and the layer; from this machine if all is here, so that nobody is asked."""
+    transformers = importlib.import_module("transformers")
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    folder = Path(place).expanduser()
+    try:
+        if folder.is_dir():
+            return _read(transformers, name, str(folder.absolute()), layer, local_files_only=True)
+        try:
+            return _read(transformers, name, place, layer, local_files_only=True)
+        except OSError:
+            _look_up_the_hub()
+            return _read(transformers, name, place, layer, local_files_only=False)
+    except VivaError:
+        raise
+    except Exception as problem:
+        why = f"{type(problem).__name__}: {' '.join(str(problem).split())[:300]}"
+        if folder.is_dir():
+            raise VivaError(f"the folder {name} cannot be read as an encoder ({why})") from problem
+        raise VivaError(
+            f"the encoder {name} is not on this machine and could not be fetched; "
+            f"a folder with config.json, tokenizer and weights works as well{_WITHOUT} ({why})"
+        ) from problem
+
+
+def _look_up_the_hub() -> None:
+    """Raises OSError where there is no network: the Hub's client would try for half a minute."""
+    if not any(os.environ.get(variable) for variable in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        hub = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+        socket.getaddrinfo(hub.hostname, hub.port or 443)
+
+
+def _read(transformers: Any, name: str, source: str, wanted: int | None, **how: Any) -> tuple[Any, Any, str, int]:
+    config = transformers.AutoConfig.from_pretrained(source, **how)
+    layer = _layer(name, source, wanted, config)
+    config.num_hidden_layers = layer  # the layers above would be computed in vain
+    revision = getattr(config, "_commit_hash", None) or ""
+    if revision:
+        how["revision"] = revision
+    tokenizer = transformers.AutoTokenizer.from_pretrained(source, **how)
+    torch = importlib.import_module("torch")
+    model, loaded = transformers.AutoModel.from_pretrained(
+        source, config=config, dtype=torch.float32, output_loading_info=True, **how
+    )
+    made_up = [key for key in loaded["missing_keys"] if "pooler" not in key]  # the pooler is not used
+    if made_up:
+        more = f" and {len(made_up) - 1} more" if len(made_up) > 1 else ""
+        raise VivaError(f"the weights of {name} lack {made_up[0]}{more}: are they an encoder's?")
+    return tokenizer, model.get_encoder() if config.is_encoder_decoder else model, revision, layer
+
+
+def _layer(name: str, source: str, wanted: int | None, config: Any) -> int:
+    highest = int(getattr(config, "num_hidden_layers", 0))
+    layer = wanted if wanted is not None else published_layer(source) or highest
+    if not 1 <= layer <= highest:
+        raise VivaError(f"--encoder {name!r}: layer {layer} of {highest}; name one from 1 on, as in NAME#{highest}")
+    return layer
