@@ -1,19 +1,28 @@
 """What experts said of answers: reviews.jsonl, an append-only file of who gave what, when, and what it was before.
 
 The last line of a reviewer about an aspect of an item counts; a line whose `after` is None takes the mark back. A line
-is known by its `id`, so one that is posted twice is written once.
+is known by its `id`, so one that is posted twice is written once. Several processes may read and append at the same
+time: each write is whole, locked (flock) and on the disk before it is acknowledged.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from viva.errors import StorageError
+from viva.types import Mark
+
 
 class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of reviews.jsonl."""
+    """One line of reviews.jsonl. The lines of one posted form share `at`."""
 
     id: str
     """Made by the page that was posted: 32 hexadecimal digits."""
@@ -33,13 +42,234 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The verdict that was there."""
     blind: bool = False
     """Whether the reviewer marked without seeing it."""
+    drawn: str = ""
+    """The random sample that it was marked as a part of ("random:30:seed0"); empty where it was picked by hand."""
     comment: str = ""
     text_before: str | None = None
     text_after: str | None = None
     """An edited text, where the item can be edited."""
+    undoes: str = ""
+    """The id of the line that this one takes back."""
+
+
+class Damage(Struct, frozen=True):
+    """A line of reviews.jsonl that cannot be read: its number from 1, and why. It is left where it is, and skipped."""
+
+    line: int
+    reason: str
 
 
 def item_key(exam: str, model: str, question: str, sample: int, reply: str) -> str:
     """32 hexadecimal digits for one answer; another reply to the same question is another item."""
-    content = msgspec.json.encode([exam, model, question, sample, reply])
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+    return _digest([exam, model, question, sample, reply])
+
+
+def line_id(*parts: str) -> str:
+    """32 hexadecimal digits for what a form says: posted again it is the same, with another mark it is another."""
+    return _digest(parts)
+
+
+def _digest(parts: Sequence[object]) -> str:
+    return hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
+
+
+class ReviewLog:
+    """reviews.jsonl, indexed. Safe in several threads; `refresh` takes in what other processes appended."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._guard = threading.RLock()
+        self._encode = msgspec.json.Encoder().encode
+        self._decode = msgspec.json.Decoder(Review).decode
+        self._forget()
+        self.refresh()
+
+    def _forget(self) -> None:
+        self._file = (0, 0)  # device and inode
+        self._end = 0
+        self._lines = 0
+        self._damaged: list[Damage] = []
+        self._reviews: list[Review] = []
+        self._ids: set[str] = set()
+        self._latest: dict[str, dict[tuple[str, str], Review]] = {}
+        self._by: dict[str, list[Review]] = {}
+
+    def refresh(self) -> None:
+        """Read what is new. A line still without its end is being written, or torn: it is not there yet."""
+        with self._guard:
+            try:
+                found = self.path.stat()
+                if (found.st_dev, found.st_ino) == self._file and found.st_size == self._end:
+                    return
+                file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                self._forget()
+                return
+            except OSError as problem:
+                raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
+            try:
+                self._read(file)
+            except OSError as problem:
+                raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
+            finally:
+                os.close(file)
+
+    def _read(self, file: int) -> None:
+        found = os.fstat(file)
+        if (found.st_dev, found.st_ino) != self._file or found.st_size < self._end:
+            self._forget()  # another file under the same name
+            self._file = (found.st_dev, found.st_ino)
+        content = _read_all(file, self._end, found.st_size)
+        for line in content.split(b"\n")[:-1]:
+            self._lines += 1
+            self._end += len(line) + 1
+            try:
+                self._remember(self._decode(line))
+            except (msgspec.DecodeError, ValueError) as problem:
+                self._damaged.append(Damage(self._lines, str(problem)))
+
+    def _remember(self, review: Review) -> None:
+        if review.id in self._ids:
+            return
+        self._ids.add(review.id)
+        self._reviews.append(review)
+        self._by.setdefault(review.reviewer, []).append(review)
+        self._latest.setdefault(review.item, {})[review.reviewer, review.aspect] = review
+
+    @property
+    def reviews(self) -> tuple[Review, ...]:
+        """Every line that can be read, in the order of the file."""
+        with self._guard:
+            return tuple(self._reviews)
+
+    @property
+    def damaged(self) -> tuple[Damage, ...]:
+        """The lines that cannot be read."""
+        with self._guard:
+            return tuple(self._damaged)
+
+    def latest(self, item: str) -> dict[tuple[str, str], Review]:
+        """Reviewer and aspect → the last line about it; its `after` is None where the mark was taken back."""
+        with self._guard:
+            return dict(self._latest.get(item, {}))
+
+    def marks(self, item: str) -> tuple[Mark, ...]:
+        """The marks that count: the last of every reviewer on every aspect."""
+        return tuple(
+            Mark(reviewer, aspect, review.after, review.comment)
+            for (reviewer, aspect), review in self.latest(item).items()
+            if review.after is not None
+        )
+
+    def append(self, reviews: Sequence[Review]) -> list[Review]:
+        """Write the lines that are not there yet, all or none, through to the disk; returns those written.
+
+        `before` is filled in here: only under the lock is it certain. Raises StorageError when nothing was written.
+        """
+        with self._guard, _Locked(self.path) as file:
+            self._take_over(file)
+            return self._write(file, reviews)
+
+    def undo(self, reviewer: str, form: str, at: float) -> list[Review]:
+        """Take back what a reviewer's last form said, step by step further back each time; returns the lines written.
+
+        `form` is the id of the form that asks for it: asked again by the same one, nothing more is taken back.
+        """
+        with self._guard, _Locked(self.path) as file:
+            self._take_over(file)
+            if line_id(form, "undo", "0") in self._ids:
+                return []
+            return self._write(file, self._taking_back(reviewer, form, at))
+
+    def _taking_back(self, reviewer: str, form: str, at: float) -> list[Review]:
+        lines = self._by.get(reviewer, [])
+        undone = {line.undoes for line in lines}
+        standing = [line for line in lines if not line.undoes and line.id not in undone]
+        if not standing:
+            return []
+        last = standing[-1]
+        group = [line for line in standing if (line.item, line.at) == (last.item, last.at)]
+        rest = [line for line in standing if line not in group]
+        found: list[Review] = []
+        for number, line in enumerate(group):
+            earlier = [other for other in rest if (other.item, other.aspect) == (line.item, line.aspect)]
+            empty = msgspec.structs.replace(line, after=None, comment="", text_after=line.text_before)
+            found.append(
+                msgspec.structs.replace(
+                    earlier[-1] if earlier else empty,
+                    id=line_id(form, "undo", str(number)),
+                    at=at,
+                    text_before=line.text_after,
+                    undoes=line.id,
+                )
+            )
+        return found
+
+    def _take_over(self, file: int) -> None:
+        """Under the lock: what others wrote is read; a line that a killed writer left unfinished is set aside."""
+        self._read(file)
+        size = os.fstat(file).st_size
+        if size > self._end:
+            torn = _read_all(file, self._end, size)
+            with self.path.with_suffix(".torn").open("ab") as aside:
+                aside.write(torn + b"\n")
+            os.ftruncate(file, self._end)
+
+    def _write(self, file: int, reviews: Sequence[Review]) -> list[Review]:
+        new: list[Review] = []
+        now: dict[tuple[str, str, str], float | None] = {}
+        for review in {review.id: review for review in reviews if review.id not in self._ids}.values():
+            whose = (review.item, review.reviewer, review.aspect)
+            last = self._latest.get(review.item, {}).get(whose[1:])
+            new.append(msgspec.structs.replace(review, before=now.get(whose, last.after if last else None)))
+            now[whose] = review.after
+        lines = [self._encode(review) + b"\n" for review in new]
+        content = b"".join(lines)
+        if not content:
+            return []
+        try:
+            if os.write(file, content) < len(content):
+                raise OSError(0, "the disk is full")
+            os.fsync(file)
+        except OSError as problem:
+            os.ftruncate(file, self._end)
+            raise StorageError(f"nothing was saved: cannot write {self.path}: {problem.strerror}") from None
+        for review, line in zip(new, lines, strict=True):
+            self._remember(review)
+            self._lines += 1
+            self._end += len(line)
+        return new
+
+
+class _Locked:
+    """The file, open for appending, with no other writer; made where it is not there yet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> int:
+        while True:
+            try:
+                file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            except OSError as problem:
+                raise StorageError(f"nothing was saved: cannot open {self._path}: {problem.strerror}") from None
+            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                here = self._path.stat()
+            except FileNotFoundError:
+                here = None
+            if here is not None and os.path.samestat(here, os.fstat(file)):
+                self._opened = file
+                return file
+            os.close(file)  # it was replaced while we waited for it
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._opened)  # and with it the lock goes
+
+
+def _read_all(file: int, start: int, end: int) -> bytes:
+    pieces: list[bytes] = []
+    while start < end and (piece := os.pread(file, end - start, start)):
+        pieces.append(piece)
+        start += len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,229 @@
+"""What stands before every page: who may ask, from where, how much, and what a browser may do with the answer.
+
+The room has no secrets of its own. A session is a random cookie, and the token in its forms is a hash of it: a page
+that was open when the server was killed can still be posted after a restart. The cookies of a host are shared by all
+its ports, so on a machine with other users give a token and mind who else serves pages there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import html
+import ipaddress
+import re
+import secrets
+from collections.abc import Collection
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from msgspec import Struct
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from viva.errors import VivaError
+
+HEADERS_LIMIT = 32_768
+"""Bytes of all request headers."""
+QUERY_LIMIT = 4_096
+BODY_LIMIT = 1_048_576
+"""Bytes of a posted form."""
+SHORTEST_TOKEN = 16
+COOKIE_SECONDS = 90 * 24 * 3600
+_METHODS = {"GET", "HEAD", "POST"}
+_SESSION = re.compile(r"[0-9a-f]{32}\Z")
+_NAMED = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?\Z")
+_RESPONSE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not no-referrer: under it, browsers post `Origin: null`, and the origin of a form could not be checked. Addresses
+    # still go to no other origin.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cache-Control": "no-store",
+}
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """Who may ask. `host` is what the server is bound to, `names` what else it may be called; `token` "" for none.
+
+    `port` tells the cookies of two rooms on one host apart.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    token: str = ""
+    names: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.token and len(self.token) < SHORTEST_TOKEN:
+            raise VivaError(
+                f"the token is too short: give at least {SHORTEST_TOKEN} characters, or none to have one made"
+            )
+        if not self.token and not is_loopback(self.host):
+            raise VivaError(f"whoever reaches {self.host} could mark: a token is needed for any host but 127.0.0.1")
+
+    def cookie(self, name: str) -> str:
+        """What a cookie of this room is called."""
+        return f"viva_{name}_{self.port}"
+
+    @property
+    def key(self) -> str:
+        """What the cookie of who knows the token holds."""
+        return hmac.new(self.token.encode(), b"viva review", hashlib.sha256).hexdigest()
+
+    def knows(self, host: str) -> bool:
+        """Whether a Host header names this server. A rebound DNS name is a name; an address cannot be rebound."""
+        found = _NAMED.match(host)
+        if not found:
+            return False
+        name = found["name"].strip("[]").lower()
+        if name in {"localhost", "127.0.0.1", "::1", self.host.lower(), *(known.lower() for known in self.names)}:
+            return True
+        return not is_loopback(self.host) and _is_address(name)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it."""
+    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def form_token(session: str) -> str:
+    """The token that the forms of a session carry."""
+    return hashlib.blake2b(session.encode(), digest_size=16, person=b"viva form").hexdigest()
+
+
+def is_form_token(session: str, token: str) -> bool:
+    """Whether a form is of this session; in constant time."""
+    return bool(session) and hmac.compare_digest(form_token(session).encode(), token.encode("utf-8", "replace"))
+
+
+def session_of(cookies: dict[str, str], name: str) -> str:
+    """The session of a request; "" where there is none."""
+    found = cookies.get(name, "")
+    return found if _SESSION.match(found) else ""
+
+
+def new_session() -> str:
+    """A session that nobody can guess."""
+    return secrets.token_hex(16)
+
+
+def set_cookie(response: Response, name: str, value: str) -> None:
+    """A cookie that no script reads and no other site makes the browser send."""
+    response.set_cookie(name, value, max_age=COOKIE_SECONDS, path="/", httponly=True, samesite="strict")
+
+
+class Guard:
+    """ASGI: refuses what it must before the pages see it, and sets the headers of every answer, refusals too."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _RESPONSE_HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        answer = self._refusal(scope)
+        await (answer or self._app)(scope, receive, guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADERS_LIMIT:
+            return _no(
+                431, "The headers of this request are too large. Delete the cookies of this host, then try again."
+            )
+        if len(scope["query_string"]) > QUERY_LIMIT:
+            return _no(414, "This address is too long.")
+        if scope["method"] not in _METHODS:
+            return _no(405, "There are GET, HEAD and POST here.", {"Allow": "GET, HEAD, POST"})
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._access.knows(hosts[0]):
+            return _no(421, "This server has another name: use the address that `viva review` printed.")
+        return self._stranger(scope, headers) or self._tokenless(scope, headers)
+
+    def _stranger(self, scope: Scope, headers: Headers) -> Response | None:
+        """Refuse what another site made the browser send; a link from elsewhere gets a page with a link."""
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        if scope["method"] == "POST":
+            foreign = site not in (None, "same-origin", "none")
+            foreign = foreign or (origin is not None and urlsplit(origin).netloc != headers["host"])
+            return _no(403, "This form was sent by another site; nothing was saved.") if foreign else None
+        if site == "cross-site":
+            if headers.get("sec-fetch-mode") not in (None, "navigate") or headers.get("sec-fetch-dest") == "iframe":
+                return _no(403, "This page cannot be part of another site.")
+            # Cookies of ours do not come with a link from elsewhere; with the next step, from here, they do.
+            return self._entrance(scope)
+        return None
+
+    def _entrance(self, scope: Scope) -> Response:
+        """A page that only says go on; where the address holds the right token, with the cookie for it."""
+        rest, token = _without_token(scope)
+        rest = html.escape(rest)
+        body = (
+            '<!doctype html><html lang="en"><title>Viva review</title>'
+            '<meta name="viewport" content="width=device-width">'
+            f'<meta http-equiv="refresh" content="0;url={rest}"><p><a href="{rest}">Go on to the review</a></p></html>'
+        )
+        response = HTMLResponse(body)
+        if token is not None and self._is_token(token):
+            set_cookie(response, self._access.cookie("key"), self._access.key)
+        return response
+
+    def _tokenless(self, scope: Scope, headers: Headers) -> Response | None:
+        """Refuse who does not know the token; who brings it in the address gets a cookie, and an address without it."""
+        rest, token = _without_token(scope)
+        if not self._access.token:
+            return RedirectResponse(rest, 303) if token is not None and scope["method"] != "POST" else None
+        cookies = cookie_parser(headers.get("cookie", ""))
+        if token is not None and scope["method"] != "POST" and self._is_token(token):
+            answer = RedirectResponse(rest, 303)
+            set_cookie(answer, self._access.cookie("key"), self._access.key)
+            return answer
+        given = cookies.get(self._access.cookie("key"), "").encode("utf-8", "replace")
+        if hmac.compare_digest(given, self._access.key.encode()):
+            return None
+        return _no(401, "This review needs its token: open the whole link that whoever invited you sent.")
+
+    def _is_token(self, token: str) -> bool:
+        return bool(self._access.token) and hmac.compare_digest(
+            token.encode("utf-8", "replace"), self._access.token.encode("utf-8", "replace")
+        )
+
+
+def _without_token(scope: Scope) -> tuple[str, str | None]:
+    """The address without its token, safe in a header, and the token."""
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
+    token = next((value for name, value in pairs if name == "token"), None)
+    rest = urlencode([(name, value) for name, value in pairs if name != "token"], errors="replace")
+    path = re.sub(r"[^A-Za-z0-9/._-]", "", scope["path"])
+    path = "/" + path.lstrip("/")  # `//host` would be another site
+    return (f"{path}?{rest}" if rest else path), token
+
+
+def _no(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
+    return PlainTextResponse(sentence + "\n", status, headers=headers)

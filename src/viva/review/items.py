@@ -1,0 +1,56 @@
+"""What is reviewed: one answer, with a draft verdict for each of its aspects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from viva.types import Draft
+
+DECIDED = "decided"
+"""The tag that is not in `about`: who decided a draft."""
+OUTCOME = "outcome"
+TELLING = (OUTCOME, DECIDED)
+"""Tags that say what the verdict is: hidden from who reviews blind."""
+UNTAGGED = ("question", "sample")
+"""What of `about` tells an answer from others, and groups none."""
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """One answer to review. All its texts are hostile.
+
+    `key` is `viva.engine.reviews.item_key`. `about` says which answer it is, for people (exam, model, question,
+    sample), and its tags (type, discipline, ...). `disagreement` is how far apart the judges are (`spread`).
+    `editable`: the draft's text may be edited too, as where a set is built; the scale is then (0, 1): reject, approve.
+    """
+
+    key: str
+    about: dict[str, str]
+    question: str
+    options: tuple[str, ...] = ()
+    drafts: tuple[Draft, ...]
+    disagreement: float = 0.0
+    editable: bool = False
+
+    def values(self, tag: str) -> tuple[str, ...]:
+        """The item's values of a tag; its aspects can have been decided by several."""
+        if tag == DECIDED:
+            return tuple(sorted({str(draft.decided) for draft in self.drafts if draft.decided}))
+        return (self.about[tag],) if tag in self.about else ()
+
+
+def spread(opinions: Sequence[Mapping[str, float]]) -> float:
+    """How far apart the judges are: the largest distance of two on any aspect; 0 where fewer than two spoke."""
+    return max((max(given.values()) - min(given.values()) for given in opinions if len(given) > 1), default=0.0)
+
+
+def tags(items: Sequence[Item], most: int = 80) -> dict[str, tuple[str, ...]]:
+    """The tags that can tell items apart, with their values in order: those with two or more, and at most `most`."""
+    names = [name for name in dict.fromkeys(name for item in items for name in item.about) if name not in UNTAGGED]
+    found: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys((*names, DECIDED)):
+        values = {value for item in items for value in item.values(name)}
+        if 1 < len(values) <= most:
+            found[name] = tuple(sorted(values))
+    return found

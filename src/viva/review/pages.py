@@ -1,0 +1,332 @@
+"""The pages: every text is escaped, a POST is answered with 303, and everything works without JavaScript."""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from urllib.parse import quote, unquote
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from viva.engine.reviews import Review
+from viva.errors import StorageError
+from viva.review import guard
+from viva.review.filters import PAGE, Filter
+from viva.review.forms import COMMENT_LIMIT, Form, FormError, Marking, form_id, read_form
+from viva.review.guard import Access
+from viva.review.items import TELLING, Item
+from viva.review.room import Room
+from viva.review.text import harmless, name_problem, one_line, shown
+from viva.review.views import aspects, figure, labels, marked
+
+_ASSETS = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_SAID = {
+    "saved": "Saved.",
+    "undone": "Taken back: here is the item it was about.",
+    "nothing": "Nothing more was taken back.",
+    "same": "Nothing new: this was saved before.",
+    "done": "Saved. That was the last one here: everything is marked.",
+    "next": "Here is the next one to mark.",
+}
+"""What a page says of the form before it: codes in the address, so that no text of an address is ever shown."""
+_COLUMNS = tuple(Review.__struct_fields__)
+
+
+class Pages:
+    """One method a route."""
+
+    def __init__(self, room: Room, access: Access) -> None:
+        self._room = room
+        self._access = access
+        self._templates = Environment(
+            loader=PackageLoader("viva.review"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=_finalised,
+        )
+        self._templates.globals |= {"one_line": one_line, "raw": _raw, "figure": figure, "marked": marked}
+        folder = files("viva.review") / "static"
+        self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
+
+    # Who is asking
+
+    def _reviewer(self, request: Request) -> str:
+        """Who marks, as the cookie says; "" for nobody yet."""
+        name = unquote(request.cookies.get(self._access.cookie("reviewer"), ""), errors="replace")
+        return self._room.settings.reviewer if name_problem(name) else name
+
+    def _filter(self, request: Request) -> Filter:
+        return Filter.read(request.query_params, self._room.settings.start.blind)
+
+    def _page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
+        """A page; a browser without a session gets one."""
+        name = self._access.cookie("session")
+        known = guard.session_of(request.cookies, name)
+        session = known or guard.new_session()
+        text = self._templates.get_template(template).render(
+            title=self._room.settings.title,
+            reviewer=self._reviewer(request),
+            csrf=guard.form_token(session),
+            form=secrets.token_hex(16),
+            has_agreement=self._room.settings.agreement is not None,
+            damaged=len(self._room.log.damaged),
+            said=_SAID.get(request.query_params.get("said", ""), ""),
+            start=self._room.settings.start.query(),
+            **values,
+        )
+        response = HTMLResponse(text, status)
+        if not known:
+            guard.set_cookie(response, name, session)
+        return response
+
+    async def _form(self, request: Request) -> Form:
+        """A posted form of this session. Raises FormError."""
+        form = await read_form(request)
+        session = guard.session_of(request.cookies, self._access.cookie("session"))
+        if not guard.is_form_token(session, form.get("csrf", "")):
+            raise FormError(
+                403,
+                "This form does not belong to your session, so nothing was saved. Allow cookies for this address, "
+                "reload the page, and mark again.",
+            )
+        return form
+
+    async def _marker(self, request: Request, form: Form) -> str:
+        """Who posted a form about an item; the page must have been opened by the same."""
+        reviewer = self._reviewer(request)
+        if not reviewer:
+            raise FormError(403, "Say who you are first. Nothing was saved.")
+        if form.get("reviewer") != reviewer:
+            raise FormError(409, "You changed your name since you opened this page. Nothing was saved: reload it.")
+        return reviewer
+
+    # Pages
+
+    async def home(self, request: Request) -> Response:
+        """Whoever is known goes to the list, others say their name first."""
+        await self._refresh()
+        where = f"/items?{self._room.settings.start.query()}" if self._reviewer(request) else "/start"
+        return RedirectResponse(where, 303)
+
+    async def start(self, request: Request) -> Response:
+        """The reviewer's name."""
+        if request.method != "POST":
+            return self._page(request, "start.html", problem="", name=self._reviewer(request))
+        form = await self._form(request)
+        name = " ".join(form.get("name", "").split())
+        problem = name_problem(name)
+        if problem:
+            return self._page(request, "start.html", 422, problem=problem, name=name[:60])
+        response = RedirectResponse("/", 303)
+        guard.set_cookie(response, self._access.cookie("reviewer"), quote(name, safe=""))
+        return response
+
+    async def list(self, request: Request) -> Response:
+        """The items of a filter, a page at a time."""
+        reviewer = self._reviewer(request)
+        if not reviewer:
+            return RedirectResponse("/start", 303)
+        await self._refresh()
+        chosen, room = self._filter(request), self._room
+        found = room.listed(chosen, reviewer)
+        pages = max(1, -(-len(found) // PAGE))
+        page = min(chosen.page, pages)
+        shown_items = [
+            (item, labels(item, chosen.blind, room.names), room.own(item, reviewer), len(room.reviewers(item)))
+            for item in found[(page - 1) * PAGE : page * PAGE]
+        ]
+        return self._page(
+            request,
+            "list.html",
+            chosen=chosen,
+            rows=shown_items,
+            found=len(found),
+            page=page,
+            pages=pages,
+            tags={name: values for name, values in room.tags.items() if not (chosen.blind and name in TELLING)},
+            strata=[name for name in room.tags if name not in TELLING],
+            progress=room.progress(chosen, reviewer),
+            wanted=room.settings.marks_per_item,
+        )
+
+    async def next(self, request: Request) -> Response:
+        """The next item to mark in a filter, from its beginning."""
+        await self._refresh()
+        chosen = self._filter(request)
+        item = self._room.next_to_do(None, chosen, self._reviewer(request))
+        if item is None:
+            return RedirectResponse(f"/items?{chosen.query()}&said=done", 303)
+        return RedirectResponse(f"/item/{item.key}?{chosen.query()}", 303)
+
+    async def show(self, request: Request) -> Response:
+        """One item with its forms."""
+        if not self._reviewer(request):
+            return RedirectResponse("/start", 303)
+        await self._refresh()
+        return self._item_page(request, self._item(request))
+
+    def _item(self, request: Request) -> Item:
+        item = self._room.item(request.path_params["key"])
+        if item is None:
+            raise HTTPException(404, "There is no such item in this run. It may have been answered anew since.")
+        return item
+
+    def _item_page(
+        self, request: Request, item: Item, status: int = 200, entered: Form | None = None, problem: str = ""
+    ) -> Response:
+        reviewer, chosen, room = self._reviewer(request), self._filter(request), self._room
+        chain = room.select(chosen)
+        before, after = room.beside(item, chosen, reviewer)
+        own = room.own(item, reviewer)
+        shown_aspects = aspects(item, own, room.others(item, reviewer), entered, chosen.blind)
+        if not chosen.blind:
+            room.showed(item, reviewer)
+        return self._page(
+            request,
+            "item.html",
+            status,
+            item=item,
+            labels=labels(item, chosen.blind),
+            aspects=shown_aspects,
+            confirmable=any(aspect.confirmable and not aspect.saved for aspect in shown_aspects),
+            chosen=chosen,
+            place=next((place for place, other in enumerate(chain, 1) if other.key == item.key), 0),
+            before=before,
+            after=after,
+            progress=room.progress(chosen, reviewer),
+            problem=problem,
+            comment_limit=COMMENT_LIMIT,
+            blind_again=chosen.blind and not room.blind(item, chosen, reviewer),
+        )
+
+    # Forms
+
+    async def mark(self, request: Request) -> Response:
+        """Marks of one item: written, then the next item; a form that says too little comes back as it was."""
+        form = await self._form(request)
+        reviewer = await self._marker(request, form)
+        await self._refresh()
+        item, chosen, room = self._item(request), self._filter(request), self._room
+        marking = Marking(
+            item=item,
+            reviewer=reviewer,
+            form=form,
+            own=room.own(item, reviewer),
+            blind=room.blind(item, chosen, reviewer),
+            shown=not chosen.blind,
+            drawn=chosen.design if any(item.key == other.key for other in room.select(chosen)) else "",
+        )
+        try:
+            lines = marking.lines()
+            if not lines and not marking.own:
+                raise FormError(422, "Nothing was saved: choose a mark first.")
+        except FormError as problem:
+            if problem.status != 422:
+                raise
+            return self._item_page(request, item, 422, form, problem.sentence)
+        written = await run_in_threadpool(room.log.append, lines)
+        if form.get("action") == "stay":
+            return RedirectResponse(f"/item/{item.key}?{chosen.query()}&said={'saved' if written else 'same'}", 303)
+        following = room.next_to_do(item, chosen, reviewer)
+        if following is None or following.key == item.key:
+            return RedirectResponse(f"/items?{chosen.query()}&said={'done' if written else 'same'}", 303)
+        return RedirectResponse(f"/item/{following.key}?{chosen.query()}&said={'saved' if written else 'next'}", 303)
+
+    async def undo(self, request: Request) -> Response:
+        """Take back what this reviewer's last form said, and show what it was about."""
+        form = await self._form(request)
+        reviewer = await self._marker(request, form)
+        chosen, log = self._filter(request), self._room.log
+        written = await run_in_threadpool(log.undo, reviewer, form_id(form), time.time())
+        if not written:
+            return RedirectResponse(f"/items?{chosen.query()}&said=nothing", 303)
+        return RedirectResponse(f"/item/{written[0].item}?{chosen.query()}&said=undone", 303)
+
+    # The rest
+
+    async def agreement(self, request: Request) -> Response:
+        """What the caller's code drew: the one place where HTML is trusted, because ours."""
+        make = self._room.settings.agreement
+        if make is None:
+            raise HTTPException(404, "This review has no agreement page.")
+        await self._refresh()
+        return self._page(request, "agreement.html", content=Markup(await run_in_threadpool(make)))  # noqa: S704
+
+    async def export(self, request: Request) -> Response:
+        """All lines of the log, as JSONL or CSV."""
+        await self._refresh()
+        reviews, form = self._room.log.reviews, request.path_params["form"]
+        if form == "jsonl":
+            content, kind = b"".join(msgspec.json.encode(line) + b"\n" for line in reviews), "application/x-ndjson"
+        elif form == "csv":
+            content, kind = reviews_csv(reviews).encode("utf-8", "replace"), "text/csv"
+        else:
+            raise HTTPException(404, "Reviews are exported as reviews.jsonl and reviews.csv.")
+        headers = {"Content-Disposition": f'attachment; filename="reviews.{form}"'}
+        return Response(content, media_type=kind, headers=headers)
+
+    async def static(self, request: Request) -> Response:
+        """The style sheet, the script, the icon: from memory, by name."""
+        name = request.path_params["name"]
+        if name not in self._static:
+            raise HTTPException(404, "There is no such file.")
+        return Response(self._static[name], media_type=_ASSETS[name])
+
+    async def _refresh(self) -> None:
+        await run_in_threadpool(self._room.log.refresh)
+
+    async def refused(self, request: Request, problem: Exception) -> Response:
+        """A page that says what was wrong."""
+        status, sentence, headers = 400, str(problem), None
+        if isinstance(problem, HTTPException):
+            status, sentence, headers = problem.status_code, problem.detail, problem.headers
+        elif isinstance(problem, FormError):
+            status = problem.status
+        elif isinstance(problem, StorageError):
+            status = 507
+        page = self._page(request, "message.html", status, sentence=sentence)
+        page.headers.update(dict(headers or {}))
+        return page
+
+    async def failed(self, request: Request, problem: Exception) -> Response:
+        """A defect of Viva: the traceback is on the server's terminal, not here."""
+        return self._page(request, "message.html", 500, sentence="Viva failed; what you posted was not saved.")
+
+
+def reviews_csv(reviews: Sequence[Review]) -> str:
+    """A row a line of the log; texts are made harmless to spreadsheets."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(_COLUMNS)
+    for review in reviews:
+        row: Mapping[str, object] = msgspec.structs.asdict(review)
+        table.writerow([_cell(row[name]) for name in _COLUMNS])
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, dict):
+        return harmless("; ".join(f"{name}={text}" for name, text in value.items()))
+    return harmless(value) if isinstance(value, str) else value
+
+
+def _finalised(value: object) -> object:
+    """Every text of a template goes through here before it is escaped; what is markup already is ours."""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _raw(text: str) -> Markup:
+    """A text for a field that is posted back: escaped, and otherwise as it is."""
+    return escape(text)

@@ -1,0 +1,140 @@
+"""The state behind the pages: the items, the log, who has marked what, and what comes next."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from viva.engine.reviews import Review, ReviewLog
+from viva.review.filters import Filter
+from viva.review.items import Item, tags
+
+_KEPT_SELECTIONS = 64
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How a room is opened. `start` is the filter that reviewers begin with.
+
+    `marks_per_item` is how many reviewers each item should get. `reviewer` is who marks where nobody has said.
+    `agreement` makes the agreement page: trusted HTML or SVG that our own code built, without style attributes.
+    """
+
+    title: str = ""
+    start: Filter = Filter()
+    marks_per_item: int = 1
+    reviewer: str = ""
+    agreement: Callable[[], str] | None = None
+
+
+class Progress(Struct, frozen=True):
+    """How many items there are, and are marked: by me, by anyone, by two or more."""
+
+    items: int
+    mine: int
+    anyone: int
+    doubly: int
+
+
+class Room:
+    """What the pages ask for. Everything about marks comes from the log, read anew where it has grown."""
+
+    def __init__(self, items: Sequence[Item], log: ReviewLog, settings: Settings) -> None:
+        self.items = tuple(items)
+        self.log = log
+        self.settings = settings
+        self.tags = tags(self.items)
+        self.names = (*self.tags, "question", *(("sample",) if self._several("sample") else ()))
+        self._by_key = {item.key: item for item in self.items}
+        self._selections: OrderedDict[str, tuple[Item, ...]] = OrderedDict()
+        self._seen: set[tuple[str, str]] = set()
+
+    def _several(self, name: str) -> bool:
+        return len({item.about.get(name) for item in self.items}) > 1
+
+    def item(self, key: str) -> Item | None:
+        """The item of this key, if there is one."""
+        return self._by_key.get(key)
+
+    def select(self, chosen: Filter) -> tuple[Item, ...]:
+        """The items of a filter, whoever marked them."""
+        name = chosen.query(page=1, todo="all", blind=False)
+        found = self._selections.get(name)
+        if found is None:
+            found = self._selections[name] = chosen.select(self.items)
+            if len(self._selections) > _KEPT_SELECTIONS:
+                self._selections.popitem(last=False)
+        return found
+
+    def reviewers(self, item: Item) -> tuple[str, ...]:
+        """Who has marked every aspect of it."""
+        given: dict[str, int] = {}
+        aspects = {draft.aspect for draft in item.drafts}
+        for (reviewer, aspect), review in self.log.latest(item.key).items():
+            if review.after is not None and aspect in aspects:
+                given[reviewer] = given.get(reviewer, 0) + 1
+        return tuple(reviewer for reviewer, count in given.items() if count == len(aspects))
+
+    def wants(self, item: Item, chosen: Filter, reviewer: str) -> bool:
+        """Whether it is on the list of what this reviewer has to do."""
+        if chosen.todo == "all":
+            return True
+        marked = self.reviewers(item)
+        return reviewer not in marked and (chosen.todo == "mine" or len(marked) < self.settings.marks_per_item)
+
+    def listed(self, chosen: Filter, reviewer: str) -> list[Item]:
+        """The items of a filter that this reviewer wants to see."""
+        return [item for item in self.select(chosen) if self.wants(item, chosen, reviewer)]
+
+    def beside(self, item: Item, chosen: Filter, reviewer: str) -> tuple[Item | None, Item | None]:
+        """The item before and the one after it within the filter."""
+        chain = self.select(chosen)
+        here = next((place for place, other in enumerate(chain) if other.key == item.key), -1)
+        if here < 0:
+            first = next((other for other in chain if self.wants(other, chosen, reviewer)), None)
+            return None, first
+        before = (other for other in reversed(chain[:here]) if self.wants(other, chosen, reviewer))
+        after = (other for other in chain[here + 1 :] if self.wants(other, chosen, reviewer))
+        return next(before, None), next(after, None)
+
+    def next_to_do(self, item: Item | None, chosen: Filter, reviewer: str) -> Item | None:
+        """What to mark after this item: first what still needs reviewers, then what this one has not marked.
+
+        It goes on from the item to the end of the filter, then from its beginning. None: all of it is marked.
+        """
+        chain = self.select(chosen)
+        here = next((place for place, other in enumerate(chain) if item and other.key == item.key), -1)
+        around = (*chain[here + 1 :], *chain[: here + 1])
+        marked = {other.key: self.reviewers(other) for other in around}
+        mine = [other for other in around if reviewer not in marked[other.key]]
+        short = (other for other in mine if len(marked[other.key]) < self.settings.marks_per_item)
+        return next(short, mine[0] if mine and chosen.todo != "short" else None)
+
+    def progress(self, chosen: Filter, reviewer: str) -> Progress:
+        """How far the items of a filter are."""
+        marked = [self.reviewers(item) for item in self.select(chosen)]
+        return Progress(
+            len(marked),
+            sum(reviewer in names for names in marked),
+            sum(bool(names) for names in marked),
+            sum(len(names) > 1 for names in marked),
+        )
+
+    def own(self, item: Item, reviewer: str) -> dict[str, Review]:
+        """Aspect → this reviewer's last line about it."""
+        return {aspect: line for (name, aspect), line in self.log.latest(item.key).items() if name == reviewer}
+
+    def others(self, item: Item, reviewer: str) -> list[Review]:
+        """The other reviewers' marks that count."""
+        lines: Mapping[tuple[str, str], Review] = self.log.latest(item.key)
+        return [line for (name, _), line in lines.items() if name != reviewer and line.after is not None]
+
+    def showed(self, item: Item, reviewer: str) -> None:
+        """Remember that this reviewer was shown the drafts."""
+        self._seen.add((item.key, reviewer))
+
+    def blind(self, item: Item, chosen: Filter, reviewer: str) -> bool:
+        """Whether a mark made now is blind: the drafts are hidden, and were never shown to this reviewer before."""
+        lines = self.own(item, reviewer).values()
+        return chosen.blind and (item.key, reviewer) not in self._seen and all(line.blind for line in lines)

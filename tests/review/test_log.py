@@ -1,0 +1,193 @@
+"""reviews.jsonl: whole lines, each once, whatever happens around them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.engine.reviews import Review, ReviewLog, line_id
+from viva.errors import StorageError
+from viva.types import Mark
+
+
+def review(number: int, after: float | None = 1.0, reviewer: str = "Ada", item: str = "i", **more: object) -> Review:
+    fields = {"aspect": "answer", "at": float(number), **more}
+    return Review(id=line_id(str(number)), reviewer=reviewer, item=item, after=after, **fields)  # type: ignore[arg-type]
+
+
+def test_a_line_that_is_posted_twice_is_written_once(path: Path) -> None:
+    log = ReviewLog(path)
+    assert len(log.append([review(1), review(1)])) == 1
+    assert log.append([review(1, after=0.0)]) == []
+    assert ReviewLog(path).append([review(1)]) == []
+    assert len(path.read_bytes().splitlines()) == 1
+
+
+def test_the_last_mark_of_each_reviewer_counts(path: Path) -> None:
+    log = ReviewLog(path)
+    log.append([review(1, 0.0), review(2, 0.5), review(3, 1.0, "Bo", comment="why")])
+    assert log.marks("i") == (Mark("Ada", "answer", 0.5), Mark("Bo", "answer", 1.0, "why"))
+    assert [line.before for line in log.reviews] == [None, 0.0, None]
+    log.append([review(4, None)])
+    assert log.marks("i") == (Mark("Bo", "answer", 1.0, "why"),)
+
+
+def test_what_others_append_is_seen(path: Path) -> None:
+    mine, theirs = ReviewLog(path), ReviewLog(path)
+    theirs.append([review(1, 0.0)])
+    assert mine.marks("i") == ()
+    mine.refresh()
+    assert mine.marks("i") == (Mark("Ada", "answer", 0.0),)
+    theirs.append([review(2, 0.5)])
+    assert mine.append([review(3, 1.0)])[0].before == 0.5, "the mark until now is read under the lock"
+
+
+@pytest.mark.parametrize("cut", [1, 20, -1])
+def test_a_torn_line_is_set_aside_and_spoils_nothing(path: Path, cut: int) -> None:
+    log = ReviewLog(path)
+    log.append([review(1)])
+    torn = msgspec.json.encode(review(2))[:cut]
+    with path.open("ab") as file:
+        file.write(torn)
+    again = ReviewLog(path)
+    assert len(again.reviews) == 1
+    assert not again.damaged, "it may still be being written"
+    again.append([review(3)])
+    assert [line.id for line in ReviewLog(path).reviews] == [line_id("1"), line_id("3")]
+    assert path.with_suffix(".torn").read_bytes() == torn + b"\n"
+
+
+def test_a_damaged_line_is_reported_and_left_where_it_is(path: Path) -> None:
+    log = ReviewLog(path)
+    log.append([review(1)])
+    with path.open("ab") as file:
+        file.write(b'{"id": 7}\n\xff\xfe\r\nnull\n')
+    log.append([review(2)])
+    found = ReviewLog(path)
+    assert [damage.line for damage in found.damaged] == [2, 3, 4]
+    assert len(found.reviews) == 2
+    assert log.damaged == found.damaged
+
+
+def test_another_file_under_the_same_name_is_read_from_its_beginning(path: Path) -> None:
+    log = ReviewLog(path)
+    log.append([review(number) for number in range(5)])
+    other = path.with_name("other")
+    ReviewLog(other).append([review(9, 0.25)])
+    other.rename(path)
+    log.refresh()
+    assert log.marks("i") == (Mark("Ada", "answer", 0.25),)
+    path.unlink()
+    log.refresh()
+    assert log.reviews == ()
+    log.append([review(10)])
+    assert len(log.reviews) == 1
+
+
+def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
+    log = ReviewLog(tmp_path / "there" / "is" / "none.jsonl")
+    with pytest.raises(StorageError, match="nothing was saved"):
+        log.append([review(1)])
+    assert log.reviews == ()
+
+
+def test_a_full_disk_leaves_no_half_line(path: Path) -> None:
+    log = ReviewLog(path)
+    log.append([review(1)])
+    before = path.read_bytes()
+    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 30, allowed[1]))
+    try:
+        with pytest.raises(StorageError, match="nothing was saved"):
+            log.append([review(2)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+    assert path.read_bytes() == before
+    assert len(log.append([review(2)])) == 1
+    assert len(ReviewLog(path).reviews) == 2
+
+
+def review_of(reviewer: str, number: int) -> Review:
+    return msgspec.structs.replace(review(number, reviewer=reviewer), id=line_id(reviewer, str(number)))
+
+
+def _append(path: str, reviewer: str, count: int) -> None:
+    log = ReviewLog(Path(path))
+    for number in range(count):
+        log.append([review_of(reviewer, number)])
+
+
+def test_several_processes_append_at_once(path: Path) -> None:
+    names = ("Ada", "Bo", "Cy")
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_append, args=(str(path), name, 60)) for name in names]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    log = ReviewLog(path)
+    assert not log.damaged
+    assert sorted(line.id for line in log.reviews) == sorted(
+        review_of(name, number).id for name in names for number in range(60)
+    )
+
+
+def test_undo_goes_back_step_by_step_and_ends(path: Path) -> None:
+    log = ReviewLog(path)
+    log.append([review(1, 0.0, comment="first")])
+    log.append([review(2, 0.5), review(20, 1.0, aspect="rationale", at=2.0)])
+    log.append([review(3, 1.0, item="j")])
+    log.append([review(4, 1.0, "Bo")])
+    forms = iter(f"{number:032x}" for number in range(10))
+    assert {line.item for line in log.undo("Ada", next(forms), 5.0)} == {"j"}
+    assert log.marks("j") == ()
+    assert len(log.undo("Ada", next(forms), 6.0)) == 2, "what was posted together is taken back together"
+    assert Mark("Ada", "answer", 0.0, "first") in log.marks("i")
+    assert len(log.undo("Ada", next(forms), 7.0)) == 1
+    assert log.marks("i") == (Mark("Bo", "answer", 1.0),)
+    assert log.undo("Ada", next(forms), 8.0) == []
+    log.append([review(9, 0.5)])
+    assert len(log.undo("Ada", next(forms), 9.0)) == 1
+    assert ReviewLog(path).marks("i") == (Mark("Bo", "answer", 1.0),)
+
+
+def test_an_undo_that_is_posted_twice_takes_back_once(path: Path) -> None:
+    log = ReviewLog(path)
+    log.append([review(1, 0.0)])
+    log.append([review(2, 0.5)])
+    form = "a" * 32
+    assert len(log.undo("Ada", form, 3.0)) == 1
+    assert log.undo("Ada", form, 4.0) == []
+    assert log.marks("i") == (Mark("Ada", "answer", 0.0),)
+
+
+@given(
+    marks=st.lists(
+        st.tuples(
+            st.sampled_from(["Ada", "Bo"]),
+            st.sampled_from(["i", "j"]),
+            st.sampled_from(["answer", "rationale"]),
+            st.sampled_from([0.0, 0.5, 1.0]),
+        ),
+        max_size=12,
+    ),
+    comment=st.text(max_size=20).filter(lambda text: text.isprintable()),
+)
+def test_undoing_everything_leaves_no_mark(
+    tmp_path_factory: pytest.TempPathFactory, marks: list[tuple[str, str, str, float]], comment: str
+) -> None:
+    log = ReviewLog(tmp_path_factory.mktemp("log") / "reviews.jsonl")
+    for number, (reviewer, item, aspect, value) in enumerate(marks):
+        log.append([review(number, value, reviewer, item, aspect=aspect, comment=comment)])
+    for number in range(len(marks)):
+        for name in ("Ada", "Bo"):
+            log.undo(name, line_id(name, str(number)), 100.0 + number)
+    assert log.marks("i") == log.marks("j") == ()
+    again = ReviewLog(log.path)
+    assert again.reviews == log.reviews
