@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from viva.analysis.consistency import cronbach
@@ -113,10 +114,10 @@ def agree(
     """Every measure of agreement that these ratings allow.
 
     `scale` lists the marks that people can give (default: all that were given); a judge's mark between two, a mean over
-    samples for instance, counts as the nearest where marks are compared one by one. `level`: whether marks are names (nominal),
-    an order, or amounts. `ppi` also combines the people's marks with the judge's on all items (see `prediction`): the
-    items that people rated must be a random sample, of each value of the tag `strata` if one is named. `seed` draws the
-    bootstrap. Raises DataError for an unknown judge or tag, or a person's mark that is not on the scale.
+    samples for instance, counts as the nearest where marks are compared one by one. `level`: whether marks are names
+    (nominal), an order, or amounts. `ppi` also combines the people's marks with the judge's on all items (see
+    `prediction`): the items that people rated must be a random sample, of each value of the tag `strata` if one is
+    named. `seed` draws the bootstrap. Raises DataError for an unknown judge or tag, or a person's mark that is not on the scale.
     """
     if judge is not None:
         ratings.column(judge)
@@ -140,8 +141,7 @@ def agree(
     )  # fmt: skip
     if between:
         notes.append(
-            f"{between:,} of the judge's marks lie between marks of the scale: kappas, agreement and the table take the "
-            "nearest one."
+            f"{between:,} of the judge's marks are not on the scale: kappas, agreement and the table take the nearest."
         )
     return Agreement(
         title=title,
@@ -177,10 +177,13 @@ def _scale(ratings: Ratings, judge: str | None, scale: Sequence[float]) -> tuple
 
 def _among(rows: Sequence[Column], marks: _Marks) -> tuple[Measure, ...]:
     """All people at once."""
+    unrated = sum(mean_of(row) is None for row in rows)
     found = [krippendorff(rows, marks.level, marks.resampler)]
     if marks.level != "nominal":
         found.insert(0, cronbach(rows, marks.resampler, normal=marks.normal))
-    return (*found, fleiss(rows, marks.resampler), agreement(rows, marks.resampler))
+    found += [fleiss(rows, marks.resampler), agreement(rows, marks.resampler)]
+    # What only the judge has marked is nothing that they left out.
+    return tuple(msgspec.structs.replace(one, left_out=one.left_out - unrated) for one in found)
 
 
 def _two(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:

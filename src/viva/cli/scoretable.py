@@ -57,12 +57,10 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
     Raises DataError with the line and the value: not there, torn, a missing column, a score that is none, an answer
     that is there twice, a question with two values of a tag.
     """
-    table = path.name.removesuffix(".gz").endswith(".csv")
-    content = _read(path)
     found: dict[str, ModelScores] = {}
     answers: dict[tuple[str, str], dict[tuple[int, int], tuple[int, float | None]]] = {}
     named: bool | None = None
-    for line, row in _csv_rows(path, content) if table else _json_rows(path, content):
+    for line, row in rows_of(path):
         where = f"{path}, line {line}"
         named = MODEL[0] in row if named is None else named
         if not named and MODEL[0] in row:
@@ -89,6 +87,16 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
     for (model, question), given in answers.items():
         found[model].scores[question] = [given[place][1] for place in sorted(given)]
     return found
+
+
+def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
+    """The rows of any CSV or JSONL file with their lines; a `tags` object's entries stand beside the others.
+
+    Raises DataError where it is not there or torn.
+    """
+    content = _read(path)
+    table = path.name.removesuffix(".gz").endswith(".csv")
+    yield from _csv_rows(path, content) if table else _json_rows(path, content)
 
 
 def _read(path: Path) -> bytes:

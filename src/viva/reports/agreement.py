@@ -1,0 +1,207 @@
+"""How raters agree, as tables and as data; `agreementchart` draws the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from viva.analysis.agreement import Agreement, Pair
+from viva.analysis.measure import Kind, Measure
+from viva.analysis.prediction import VERIFIED, Estimate, Powered
+from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.result import Grid
+from viva.reports.text import harmless, one_line
+
+NAMES: dict[Kind, str] = {
+    "cronbach": "Cronbach's alpha",
+    "krippendorff": "Krippendorff's alpha",
+    "fleiss": "Fleiss' kappa",
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's rho",
+    "kappa": "Cohen's kappa",
+    "kappa_linear": "Cohen's kappa, linear",
+    "kappa_quadratic": "Cohen's kappa, quadratic",
+    "agreement": "equal marks (share)",
+    "bias": "mean difference",
+    "distance": "mean absolute difference",
+}
+LEGEND = (
+    "[…]: 95 % interval over items, by question where several items answer one. Krippendorff's alpha takes marks as "
+    "{level}."
+)
+_WORDS = {*WORDS, "interval", "and", "of"}
+_LONG = 40
+MOST_REASONS = 12
+
+
+def agreement_grids(found: Agreement) -> list[Grid]:
+    """The people among each other, the judge against them, every pair, the confusion table, and the combined mean."""
+    where = f" · {found.title}" if found.title else ""
+    grids = [_measures(f"{len(found.people)} people among each other{where}", found.among)]
+    if found.judge is not None:
+        grids.append(_measures(f"{found.judge} against the people{where}", found.judged))
+    if found.pairs and len(found.people) + (found.judge is not None) > 2:
+        grids.append(_pairs(f"Two by two{where}", found.pairs))
+    elif found.pairs and found.judge is None:
+        grids.append(_measures(f"{found.pairs[0].first} and {found.pairs[0].second}{where}", found.pairs[0].measures))
+    if found.table is not None:
+        table = found.table
+        header = (f"{table.rows} ↓ {table.columns} →", *(f"{mark:g}" for mark in table.scale), "n")
+        rows = tuple(
+            (f"{mark:g}", *(f"{count:,}" for count in counts), f"{sum(counts):,}")
+            for mark, counts in zip(table.scale, table.counts, strict=True)
+        )
+        grids.append(Grid(f"Marks given by both{where}", header, rows))
+    if found.powered is not None:
+        grids.append(_powered(f"Mean mark of all {found.powered.answers:,} items{where}", found.powered))
+    return grids
+
+
+def notes_on(found: Sequence[Agreement]) -> list[str]:
+    """What is missing and why, and what the combined mean rests on."""
+    notes: list[str] = []
+    reasons: list[str] = []
+    for one in found:
+        where = f" ({one.title})" if one.title else ""
+        notes += [note + where for note in one.notes]
+        for whose, measure in _all(one):
+            what = "no value" if measure.value is None else "no interval"
+            if measure.reason:
+                reasons.append(f"{NAMES[measure.kind]}, {whose}{where}: {what}; {measure.reason}.")
+        if one.powered is not None:
+            notes += [note + where for note in _notes_on_powered(one.powered)]
+    reasons = list(dict.fromkeys(reasons))
+    if len(reasons) > MOST_REASONS:
+        reasons[MOST_REASONS:] = [f"{len(reasons) - MOST_REASONS:,} more figures are missing for such reasons."]
+    return [*notes, *reasons]
+
+
+def _all(found: Agreement) -> Iterator[tuple[str, Measure]]:
+    for measure in found.among:
+        yield "the people", measure
+    for measure in found.judged:
+        yield f"{one_line(found.judge or '', _LONG)} against the people", measure
+    for pair in found.pairs:
+        for measure in pair.measures:
+            yield f"{one_line(pair.first, _LONG)} and {one_line(pair.second, _LONG)}", measure
+
+
+def _notes_on_powered(one: Powered) -> list[str]:
+    if one.combined is None:
+        return [f"no combined mean: {one.reason}."]
+    notes = [
+        f"the combined mean takes the {one.labels:,} items that people rated as a random sample of all "
+        f"{one.answers:,}; were they chosen otherwise (disagreement first, say), its intervals mean nothing.",
+        f"it listens to the judge with λ = {one.power:.2f} and is worth {one.effective:,.0f} labels alone. "
+        "Over such questions: what more questions of the kind would give. This run: what people would give these "
+        "items, so no width once all are rated.",
+    ]
+    if one.unjudged:
+        notes.append(f"{one.unjudged:,} items have no verdict; the judge's mean stands in for them, without bias.")
+    if one.labels < VERIFIED:
+        notes.append(f"intervals were tested from {VERIFIED} labels on; here are {one.labels:,}.")
+    return notes
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A figure, or a dash."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def measure_text(measure: Measure) -> str:
+    """`0.743 [0.61, 0.85]`."""
+    if measure.low is None or measure.high is None:
+        return number(measure.value)
+    return f"{number(measure.value)} [{measure.low:.2f}, {measure.high:.2f}]"
+
+
+def _measures(title: str, measures: Sequence[Measure]) -> Grid:
+    rows = tuple(
+        (NAMES[one.kind], measure_text(one), f"{one.n:,}", f"{one.left_out:,}", one.interval or "–") for one in measures
+    )
+    return Grid(title, ("", "value", "items", "left out", "interval"), rows)
+
+
+def _pairs(title: str, pairs: Sequence[Pair]) -> Grid:
+    header = ("", "and", "items", *(NAMES[measure.kind] for measure in pairs[0].measures))
+    rows = tuple(
+        (pair.first, pair.second, f"{pair.measures[-1].n:,}", *map(measure_text, pair.measures)) for pair in pairs
+    )
+    return Grid(title, header, rows)
+
+
+def _powered(title: str, one: Powered) -> Grid:
+    def row(name: str, of: str, estimate: Estimate | None) -> tuple[str, ...]:
+        if estimate is None:
+            return name, of, "–", "–", "–"
+        (low, high), (lower, higher) = estimate.questions, estimate.run
+        return name, of, number(estimate.value), f"[{low:.3f}, {high:.3f}]", f"[{lower:.3f}, {higher:.3f}]"
+
+    rows = (
+        ("judge alone", f"{one.answers - one.unjudged:,} verdicts", number(one.judge), "–", "–"),
+        row("people alone", f"{one.labels:,} labels", one.labels_alone),
+        row("combined", "both", one.combined),
+    )
+    return Grid(title, ("", "of", "mean", "over such questions", "this run"), rows)
+
+
+def _closing(found: Sequence[Agreement], notes: Sequence[str]) -> list[str]:
+    return [LEGEND.format(level=found[0].level if found else "interval"), *notes]
+
+
+def as_terminal(
+    found: Sequence[Agreement], notes: Sequence[str], *, width: int | None = None, colour: bool = False
+) -> str:
+    """Tables for a terminal."""
+    grids = [grid for one in found for grid in agreement_grids(one)]
+    return grids_terminal(grids, _closing(found, notes), width=width, colour=colour, words=_WORDS)
+
+
+def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[..., str]:
+    def render(found: Sequence[Agreement], notes: Sequence[str]) -> str:
+        return form([grid for one in found for grid in agreement_grids(one)], _closing(found, notes))
+
+    return render
+
+
+def as_csv(found: Sequence[Agreement], notes: Sequence[str]) -> str:
+    """A row a measure, unrounded; the combined mean's rows have the readings as their intervals' method."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(
+        ["table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval", "reason"]
+    )
+    for one in found:
+        rows = [("people", "", measure) for measure in one.among]
+        rows += [(one.judge or "", "people", measure) for measure in one.judged]
+        rows += [(pair.first, pair.second, measure) for pair in one.pairs for measure in pair.measures]
+        for first, second, m in rows:
+            where = [harmless(one.title), harmless(first), harmless(second)]
+            table.writerow([*where, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason])
+        if one.powered is not None:
+            p = one.powered
+            where = [harmless(one.title), harmless(one.judge or ""), "people"]
+            counts = [p.answers, p.answers - p.labels]
+            table.writerow([*where, "mean of the judge", p.judge, "", "", p.answers - p.unjudged, p.unjudged, "", ""])
+            for name, estimate in (("mean of labels alone", p.labels_alone), ("combined mean", p.combined)):
+                if estimate is not None:
+                    table.writerow([*where, name, estimate.value, *estimate.questions, *counts, "questions", ""])
+                    table.writerow([*where, name, estimate.value, *estimate.run, *counts, "run", ""])
+    return out.getvalue()
+
+
+def as_json(found: Sequence[Agreement], notes: Sequence[str]) -> str:
+    """Everything, as plain data."""
+    content = {"tables": list(found), "notes": list(notes)}
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+FORMATS: dict[str, Callable[..., str]] = {
+    "json": as_json,
+    "csv": as_csv,
+    "markdown": _tables(grids_markdown),
+    "latex": _tables(grids_latex),
+}
