@@ -42,6 +42,19 @@ def fence(text: str) -> str:
     return f"{'=' * 8} {digest} {'=' * 8}"
 
 
+LONGEST_JUDGED = 16_000
+"""Characters of an answer that a judge is shown: a longer one is no better for it, and would fill the context."""
+
+
+def clip(text: str) -> str:
+    """A text with its middle left out, visibly, where it is longer than a judge is shown."""
+    text = text.strip()
+    if len(text) <= LONGEST_JUDGED:
+        return text
+    head, tail = LONGEST_JUDGED * 3 // 4, LONGEST_JUDGED // 4
+    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters …]\n{text[-tail:]}"
+
+
 def stops_before(template: str) -> tuple[str, ...]:
     """What a base model writes first that goes on with a next question: where to stop it, instead of paying on."""
     head = _pieces(template)[0].strip()

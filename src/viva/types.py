@@ -330,6 +330,8 @@ class Line(Struct, frozen=True):
     and the share of full scores to expect of 5 drawn from all of them; "" as the exam's headline."""
     part: str = ""
     """Which part of each score (`Score.parts`) is averaged in place of its value; a score without it counts whole."""
+    given: str = ""
+    """Only answers count that have full marks in this part."""
 
 
 class Layout(Struct, frozen=True):
@@ -366,10 +368,12 @@ class About(Struct, frozen=True, kw_only=True):
     """How the paper draws answers; what the user does not say otherwise."""
     few_shot: Draws | None = None
     """The same where exemplars are shown, if that differs."""
+    default_shots: int = 0
+    """The paper's number of exemplars; what the user does not say otherwise."""
     encoder: str = ""
     """The paper's encoder, where it compares answers by similarity."""
-    explainable: bool = False
-    """Whether its questions can also be asked for a rationale (`--rationale`)."""
+    rationale: Literal["never", "possible", "always"] = "never"
+    """Whether its questions are asked for a rationale: always, or with `--rationale`."""
 
 
 class Exam(Protocol):

@@ -125,7 +125,7 @@ def test_a_gold_that_is_no_letter_leaves_the_question_unsound(tmp_path: Path, an
     exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE, (*TWO[:5], answer))}))
     assert golds(exam) == {"arts/0": "A", "arts/1": None}
     assert counted(exam) == {("no usable gold", "unsound"): 1}
-    score = exam.score(list(exam.questions())[1], Response(text="A"), ())
+    score = exam.score(list(exam.questions())[1], Response(text="A"))
     assert (score.value, score.outcome) == (None, "unsound")
 
 
@@ -397,7 +397,7 @@ def graded(reply: str, gold: str | None = "B", *, as_published: bool = False, **
         answer=gold,
         tags={"subject": "arts"},
     )
-    return exam.score(question, Response(text=reply, **response), ())  # type: ignore[arg-type]
+    return exam.score(question, Response(text=reply, **response))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_as_published_an_outage_and_a_lost_gold_are_still_no_score() -> None:
 
 def test_no_judge_is_asked() -> None:
     exam = opened("cmmlu")
-    assert exam.judgements(first(exam), Response(text="A"), 3) == ()
+    assert exam.judgements(first(exam), Response(text="A"), 3, {}) == ()
 
 
 # Averages
@@ -462,7 +462,7 @@ def test_macro_and_micro_averages_by_hand(tmp_path: Path) -> None:
     for question in exam.questions():
         subject, _, number = question.id.partition("/")
         reply = "A" if int(number) < counts[subject][1] else "B"
-        score = exam.score(question, Response(text=reply), ())
+        score = exam.score(question, Response(text=reply))
         scored.append(
             ScoreRow(
                 benchmark="cmmlu",

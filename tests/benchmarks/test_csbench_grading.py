@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
-from viva.types import SCORED, Exam, Failure, Kind, Outcome, Question, Response, Score
+from evidence import heard
+from viva.types import ANSWER, SCORED, Exam, Failure, Kind, Outcome, Question, Response, Score
 
 FENCE = re.compile(r"={8} [0-9a-f]{16} ={8}")
 EXAM = opened("csbench")
@@ -30,7 +31,7 @@ OPEN = question("open", "Because it is balanced.")
 
 
 def graded(asked: Question, reply: str, *verdicts: str, exam: Exam = EXAM, **response: object) -> Score:
-    return exam.score(asked, Response(text=reply, **response), verdicts)  # type: ignore[arg-type]
+    return exam.score(asked, Response(text=reply, **response), heard(*verdicts))  # type: ignore[arg-type]
 
 
 # By rule
@@ -68,7 +69,7 @@ def test_a_rule_decides_letters_and_truth_values(
 def test_an_outage_is_an_error_and_a_question_without_gold_is_unsound_whatever_was_said(
     asked: Question, exam: Exam
 ) -> None:
-    outage = exam.score(asked, Response(error=Failure("timeout", "no reply within 5 s")), ())
+    outage = exam.score(asked, Response(error=Failure("timeout", "no reply within 5 s")))
     assert (outage.value, outage.outcome) == (None, "error")
     assert "no reply within 5 s" in outage.explanation
     unsound = graded(question(asked.kind, None), "B", "VERDICT: 1", exam=exam)
@@ -86,7 +87,7 @@ def test_a_reply_that_the_limit_cut_to_nothing_is_truncated(asked: Question) -> 
 
 @pytest.mark.parametrize("asked", [CHOICE, TRUE])
 def test_no_judge_is_asked_where_a_rule_decides(asked: Question) -> None:
-    assert EXAM.judgements(asked, Response(text="B"), 3) == ()
+    assert EXAM.judgements(asked, Response(text="B"), 3, {}) == ()
 
 
 @pytest.mark.parametrize("asked", [BLANK, OPEN])
@@ -94,17 +95,17 @@ def test_no_judge_is_asked_where_a_rule_decides(asked: Question) -> None:
     "response", [Response(), Response(text=" \n\t"), Response(error=Failure("status", "HTTP 500"))]
 )
 def test_no_judge_is_asked_about_nothing(asked: Question, response: Response) -> None:
-    assert EXAM.judgements(asked, response, 3) == ()
+    assert EXAM.judgements(asked, response, 3, {}) == ()
 
 
 def test_no_judge_is_asked_where_the_gold_is_missing() -> None:
-    assert EXAM.judgements(question("blank", None), Response(text="x"), 1) == ()
+    assert EXAM.judgements(question("blank", None), Response(text="x"), 1, {}) == ()
 
 
 @pytest.mark.parametrize("asked", [BLANK, OPEN])
 @pytest.mark.parametrize("samples", [1, 3])
 def test_a_judge_sees_question_gold_and_answer_as_often_as_it_is_asked(asked: Question, samples: int) -> None:
-    requests = EXAM.judgements(asked, Response(text="my answer"), samples)
+    requests = EXAM.judgements(asked, Response(text="my answer"), samples, {})
     assert [request.sample for request in requests] == list(range(samples))
     assert len({request.prompt for request in requests}) == 1
     system, user = requests[0].prompt
@@ -119,7 +120,7 @@ def test_a_judge_sees_question_gold_and_answer_as_often_as_it_is_asked(asked: Qu
 def test_a_judge_is_told_the_format_and_the_fence_in_the_questions_language(language: str) -> None:
     exam = opened("csbench", language=language)
     for asked in exam.questions():
-        for request in exam.judgements(asked, Response(text="x"), 1):
+        for request in exam.judgements(asked, Response(text="x"), 1, {}):
             system, user = request.prompt
             assert "VERDICT: " in user.content
             (fence,) = set(FENCE.findall(user.content))
@@ -131,7 +132,7 @@ def test_a_judge_is_told_the_format_and_the_fence_in_the_questions_language(lang
 
 def fenced(answer: str) -> tuple[str, str]:
     """The judge's message about an answer, and its fence."""
-    system, user = EXAM.judgements(OPEN, Response(text=answer), 1)[0].prompt
+    system, user = EXAM.judgements(OPEN, Response(text=answer), 1, {})[0].prompt
     (fence,) = FENCE.findall(system.content)
     return user.content, fence
 
@@ -186,7 +187,7 @@ def test_a_verdict_is_read_from_the_last_line(asked: Question, verdict: str, val
     score = graded(asked, "my answer", verdict)
     assert score.value == pytest.approx(value)
     assert score.outcome == ("right" if value == 1 else "wrong" if value == 0 else "partly")
-    assert EXAM.readable(asked, verdict)
+    assert EXAM.readable(asked, ANSWER, verdict)
     assert "my answer" in score.answer
 
 
@@ -214,7 +215,7 @@ def test_a_verdict_is_read_from_the_last_line(asked: Question, verdict: str, val
 def test_what_is_no_verdict_leaves_the_answer_ungraded(asked: Question, verdict: str) -> None:
     score = graded(asked, "my answer", verdict)
     assert (score.value, score.outcome) == (None, "ungraded")
-    assert not EXAM.readable(asked, verdict)
+    assert not EXAM.readable(asked, ANSWER, verdict)
 
 
 @pytest.mark.parametrize("asked", [BLANK, OPEN])
@@ -322,7 +323,7 @@ def test_as_published_no_assertion_is_ever_right(asked: Question, reply: str) ->
 def test_as_published_the_last_number_is_the_mark(verdict: str, value: float | None) -> None:
     score = graded(OPEN, "x", verdict, exam=PUBLISHED)
     assert score.value == (None if value is None else pytest.approx(value))
-    assert PUBLISHED.readable(OPEN, verdict) == (value is not None)
+    assert PUBLISHED.readable(OPEN, ANSWER, verdict) == (value is not None)
     assert graded(BLANK, "x", "8/10", exam=PUBLISHED).outcome == "ungraded", "blanks have no deviation here"
 
 

@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def score(sat: Exam, part: str, text: str, stop: str = "stop") -> Score:
     question = next(question for question in sat.questions() if part in question.id)
-    return sat.score(question, Response(text=text, stop_reason=stop), ())  # type: ignore[arg-type]
+    return sat.score(question, Response(text=text, stop_reason=stop))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["chat", "base"])
@@ -97,7 +97,7 @@ def test_a_reply_cut_off_before_it_said_anything_is_truncated(folder: Path) -> N
 
 def test_an_outage_is_no_zero(folder: Path) -> None:
     question = next(iter(exam(folder).questions()))
-    found = exam(folder).score(question, Response(error=Failure("timeout", "late")), ())
+    found = exam(folder).score(question, Response(error=Failure("timeout", "late")))
     assert (found.value, found.outcome) == (None, "error")
 
 
@@ -196,8 +196,8 @@ def test_scoring_is_total_bounded_and_deterministic(
     where = tmp_path_factory.getbasetemp() / "properties"
     sat = exam(where if where.exists() else write(where), form=form, as_published=published)
     question = data.draw(questions(sat))
-    found = sat.score(question, Response(text=text), ())
-    assert found == sat.score(question, Response(text=text), ())
+    found = sat.score(question, Response(text=text))
+    assert found == sat.score(question, Response(text=text))
     assert (found.value is None) == (found.outcome not in SCORED)
     if found.value is not None:
         assert 0.0 <= found.value <= 1.0

@@ -46,7 +46,7 @@ def graded(sat: Exam, reply: Reply, samples: int = 1) -> list[ScoreRow]:
         )
 
     return [
-        row(question, sample, sat.score(question, Response(text=reply(question)), ()))
+        row(question, sample, sat.score(question, Response(text=reply(question))))
         for question in sat.questions()
         for sample in range(samples)
     ]

@@ -45,7 +45,7 @@ def chance(sat: Exam) -> dict[str, dict[str, float]]:
     async def sit() -> None:
         for question in sat.questions():
             response = await model.answer(sat.request(question, 0, Sampling()))
-            parts[question.tags["knowledge_point"]].append(sat.score(question, response, ()).parts)
+            parts[question.tags["knowledge_point"]].append(sat.score(question, response).parts)
 
     asyncio.run(sit())
     return {

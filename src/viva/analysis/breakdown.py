@@ -7,7 +7,8 @@ would be if everything unscored were wrong, and if it were right.
 
 Several answers to a question count as their mean, or as the best of each repeat, as a line says (`Line.attempts`). A
 question that the set lists several times counts so often (`ScoreRow.weight`), and is one question to the intervals. A
-line may average a part of the scores in place of their values (`Line.part`).
+line may average a part of the scores in place of their values (`Line.part`); an answer whose part is known counts
+there even where its score is not (its answer is graded, its rationale waits for a judge).
 """
 
 from __future__ import annotations
@@ -111,17 +112,17 @@ class Breakdown:
         self._repeats = scores["repeat"].n_unique()
         self._attempts = attempts or "mean"
         self._several = scores.height > scores.select("question", "repeat").n_unique()
-        self._marked: dict[str, pl.DataFrame] = {}
-        self._views: dict[tuple[str, str], _View] = {}
+        self._marked: dict[tuple[str, str], pl.DataFrame] = {}
+        self._views: dict[tuple[str, str, str], _View] = {}
 
-    def _view(self, attempts: str, part: str) -> _View:
+    def _view(self, attempts: str, part: str, given: str) -> _View:
         """Made when first asked for: most tables need one only."""
         if attempts in ("mean", "best") and not self._several:
             attempts = "mean"
-        if (attempts, part) not in self._views:
-            answers = self._marked.get(part)
+        if (attempts, part, given) not in self._views:
+            answers = self._marked.get((part, given))
             if answers is None:
-                answers = self._marked[part] = _marked(self._scores, part)
+                answers = self._marked[part, given] = _marked(_given(self._scores, given), part)
             if attempts == "best":
                 answers = best_of_repeats(answers, self._known)
             elif attempts != "mean":
@@ -133,8 +134,8 @@ class Breakdown:
                 *((pl.col("outcome") == name).sum().cast(pl.Int32).alias(f"outcome:{name}") for name in OUTCOMES),
             )
             counts = ("n", "points", "answered", "floor", "ceiling", *(f"outcome:{name}" for name in OUTCOMES))
-            self._views[attempts, part] = _View(answers, questions.with_columns(pl.col(*counts) * weight))
-        return self._views[attempts, part]
+            self._views[attempts, part, given] = _View(answers, questions.with_columns(pl.col(*counts) * weight))
+        return self._views[attempts, part, given]
 
     def table(self, layout: Layout, exam: str, model: str) -> Table:
         """A layout's cells."""
@@ -154,12 +155,14 @@ class Breakdown:
         """The answers that all `lines` share, averaged as they say."""
         over = next((line.over for line in lines if line.over), "")
         attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
-        view = self._view(attempts, next((line.part for line in lines if line.part), ""))
+        part_of = next((line.part for line in lines if line.part), "")
+        view = self._view(attempts, part_of, next((line.given for line in lines if line.given), ""))
         part = self._part(view.questions, lines)
         summed = part.select(
             pl.len().alias("clusters"),
             pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(),
             *_products(),
+            pl.col("points").min().alias("lowest"),
             *(pl.col(f"outcome:{outcome}").sum() for outcome in OUTCOMES),
         ).row(0, named=True)
         n, answered = int(summed["n"]), int(summed["answered"])
@@ -193,14 +196,26 @@ class Breakdown:
         return standard_deviation(means["points"].to_list())
 
 
+def _given(scores: pl.DataFrame, part: str) -> pl.DataFrame:
+    """The answers with full marks in a part."""
+    if not part:
+        return scores
+    return scores.filter(pl.col(f"part:{part}") >= 1.0) if f"part:{part}" in scores.columns else scores.clear()
+
+
 def _marked(scores: pl.DataFrame, part: str = "") -> pl.DataFrame:
     """Every answer with what it counts for: the part of its score, where it has such a part, else its value."""
-    value = pl.coalesce(f"part:{part}", "value") if f"part:{part}" in scores.columns else pl.col("value")
+    apart = pl.col(f"part:{part}") if f"part:{part}" in scores.columns else pl.lit(None, dtype=pl.Float64)
+    known = apart.is_not_null()
     outcome = pl.col("outcome").cast(pl.String)
-    unanswered = outcome.is_in(sorted(UNANSWERED))
-    points = pl.when(unanswered).then(0.0).otherwise(value.fill_null(0.0))
-    unscored = ~outcome.is_in(sorted(SCORED))
+    unanswered = outcome.is_in(sorted(UNANSWERED)) & ~known
+    points = pl.when(unanswered).then(0.0).otherwise(pl.coalesce(apart, "value").fill_null(0.0))
+    unscored = ~outcome.is_in(sorted(SCORED)) & ~known
+    graded = (
+        pl.when(apart >= 1.0).then(pl.lit("right")).when(apart > 0.0).then(pl.lit("partly")).otherwise(pl.lit("wrong"))
+    )
     return scores.with_columns(
+        outcome=pl.when(outcome.is_in(sorted(UNANSWERED)) & known).then(graded).otherwise(outcome).cast(pl.Categorical),
         points=points,
         answered=(~unanswered).cast(pl.Int32),
         floor=pl.when(unscored).then(0.0).otherwise(points),
@@ -233,7 +248,9 @@ def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float 
     once = answered == questions
     # Where all questions agree a t interval has no width, though the sample is finite. Wilson over the questions has
     # one, and is on the safe side for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
-    if squares < 1e-9 or (once and not summed["fraction"]):
+    if summed["lowest"] < 0:  # a difference of scores: no share of anything
+        interval = clustered(mean, squares, questions, answered, least=-1.0)
+    elif squares < 1e-9 or (once and not summed["fraction"]):
         interval = wilson(mean * questions, questions)
     else:
         interval = clustered(mean, squares, questions, answered)

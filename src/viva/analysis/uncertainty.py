@@ -27,17 +27,17 @@ def wilson(points: float, n: int) -> Interval | None:
     return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
 
 
-def clustered(mean: float, squares: float, clusters: int, answers: float) -> Interval | None:
+def clustered(mean: float, squares: float, clusters: int, answers: float, least: float = 0.0) -> Interval | None:
     """Student's t around a ratio mean of clustered answers; None where there are fewer than two clusters.
 
     `squares` is the sum over clusters of (sum of scores − mean × answers)², `answers` their number in all. With one
-    answer a cluster this is the ordinary t interval of a mean.
+    answer a cluster this is the ordinary t interval of a mean. Scores lie between `least` and 1.
     """
     if clusters < 2 or answers == 0:
         return None
     error = math.sqrt(squares * clusters / (clusters - 1)) / answers
     half = t_quantile(clusters - 1) * error
-    return max(0.0, mean - half), min(1.0, mean + half)
+    return max(least, mean - half), min(1.0, mean + half)
 
 
 def stratified(mean: float, variances: list[float]) -> Interval | None:

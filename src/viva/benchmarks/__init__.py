@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from viva.errors import VivaError
-from viva.types import Benchmark
+import msgspec
+
+from viva.errors import DataError, VivaError
+from viva.types import Benchmark, Exam, ExamSpec
 
 BENCHMARKS: dict[str, str] = {
     "csbench": "viva.benchmarks.csbench.benchmark",
+    "clrbench": "viva.benchmarks.clrbench.benchmark",
     "cmmlu": "viva.benchmarks.cmmlu.benchmark",
     "infibench": "viva.benchmarks.infibench.benchmark",
     "syneval": "viva.benchmarks.syneval.benchmark",
@@ -18,6 +22,8 @@ BENCHMARKS: dict[str, str] = {
 """Name → module that holds a `BENCHMARK`."""
 OWN = "questions"
 """What a run calls the benchmark of a question file of one's own."""
+EXPLAINED = "rationale"
+"""What the templates of the protocol of rationales are called among those of an exam."""
 _OWN_MODULE = "viva.benchmarks.questions.benchmark"
 
 
@@ -28,6 +34,30 @@ def find_benchmark(name: str) -> Benchmark:
         known = ", ".join(BENCHMARKS)
         raise VivaError(f"there is no benchmark {name!r}; there are: {known}, and question files (NAME.yaml)")
     return cast("Benchmark", importlib.import_module(module).BENCHMARK)
+
+
+def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None = None) -> Exam:
+    """A benchmark with these settings; under the protocol of rationales where it asks for them.
+
+    Raises VivaError for a benchmark that is not there, DataError for settings that it does not have.
+    """
+    benchmark = find_benchmark(spec.benchmark)
+    about = benchmark.about
+    if about.rationale == "always":
+        spec = msgspec.structs.replace(spec, rationale=True)
+    elif spec.rationale and about.rationale == "never":
+        raise DataError(f"{spec.benchmark} has no --rationale: its answers are not of a kind that is defended in words")
+    elif spec.rationale and (spec.shots or spec.chain_of_thought or spec.as_published or spec.form == "base"):
+        raise DataError(
+            "--rationale is a way of asking of its own: it goes without --shots, --cot, --form base and --as-published"
+        )
+    own = {key: value for key, value in (templates or {}).items() if key != EXPLAINED}
+    exam = benchmark.open(spec, data, own if templates is not None else None)
+    if not spec.rationale:
+        return exam
+    from viva.benchmarks.explained.exam import Explained
+
+    return Explained(exam, cast("Mapping[str, object] | None", (templates or {}).get(EXPLAINED)))
 
 
 def question_file(name: str) -> Path | None:

@@ -7,15 +7,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.ruled import ComparesNothing
 from viva.prompting import Templates, estimate_tokens, fence, fill, prompt_text
+from viva.scorers.deciding import decide, heard
 from viva.scorers.fold import after_thinking
 from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, default_seconds
 from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.model import Graded, Points, Rubric
-from viva.scorers.verdict import read_verdict
+from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
+    ANSWER,
+    NOTHING,
     Defect,
+    Draft,
+    Evidence,
     ExamSpec,
     Execute,
     Execution,
@@ -57,7 +63,7 @@ class Item(Struct, frozen=True, kw_only=True):
     post_handler: PostHandler | None = None
 
 
-class RubricExam:
+class RubricExam(ComparesNothing):
     """Questions with rubrics, as an exam. Layouts and headline are those of the room that makes it."""
 
     dropped_exemplars = 0
@@ -144,7 +150,9 @@ class RubricExam:
             )
         return tuple(programs)
 
-    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
         """What a judge is asked, where the rubric has a part for one."""
         part = self._items[question.id].rubric.judge
         text = self._visible(response)
@@ -162,21 +170,24 @@ class RubricExam:
             Message("user", fill(self._texts.text("judge.user"), values)),
         )
         return tuple(
-            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING)
+            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING, aspect=ANSWER)
             for sample in range(samples)
         )
 
-    def readable(self, question: Question, verdict: str) -> bool:
-        """Whether a judge's reply holds a verdict."""
-        return read_verdict(verdict, low=0, high=JUDGE_SCALE) is not None
+    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+        """Whether a judge's reply holds a verdict, or says that there is none."""
+        return self.mark(question, aspect, verdict) is not None or undecided(verdict)
 
-    def score(
-        self,
-        question: Question,
-        response: Response,
-        verdicts: Sequence[str],
-        executions: Sequence[Execution | None] = (),
-    ) -> Score:
+    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+        """A judge's mark as a share of the best."""
+        mark = read_mark(verdict, range(JUDGE_SCALE + 1))
+        return None if mark is None else mark / JUDGE_SCALE
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+        """None: the points of a rubric are not put before experts."""
+        return ()
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Points of the rubric as a share of its total."""
         if response.error:
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
@@ -187,7 +198,7 @@ class RubricExam:
         if silent and not self.spec.as_published:
             nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
             return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
-        graded = self.graded(question, text, verdicts, executions)
+        graded = self.graded(question, text, evidence)
         lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
         explanation = "\n".join(lines[:SHOWN_LINES])
         if graded.share is None:
@@ -203,16 +214,16 @@ class RubricExam:
             parts={name: part.points for name, part in graded.parts.items()},
         )
 
-    def graded(
-        self, question: Question, text: str, verdicts: Sequence[str], executions: Sequence[Execution | None]
-    ) -> Graded:
+    def graded(self, question: Question, text: str, evidence: Evidence = NOTHING) -> Graded:
         """The points of one answer, part by part."""
         item = self._items[question.id]
+        opinions = heard(evidence.opinions, ANSWER, lambda reply: self.mark(question, ANSWER, reply))
+        decision = decide(ANSWER, opinions=opinions, heard=len(evidence.opinions), panel=self.spec.panel)
         return grade(
             item.rubric,
             text,
-            executions=[execution or NOT_RUN for execution in executions],
-            verdicts=verdicts,
+            executions=[execution or NOT_RUN for execution in evidence.executions],
+            judged=decision,
             language=self.spec.language,
             custom=item.custom,
             post_handler=item.post_handler,

@@ -1,21 +1,45 @@
-"""What exams have in common whose answers a rule grades: no judge is asked, and nothing is run."""
+"""What exams have in common that leave something out: no judge, no encoder, no sandbox, nothing for an expert."""
 
 from __future__ import annotations
 
-from viva.types import Execute, Generate, Question, Response
+from collections.abc import Mapping
+
+from viva.types import Compare, Draft, Evidence, Execute, Generate, Question, Response
 
 
-class GradedByRule:
-    """The part of `Exam` about judges and programs, for exams that need neither."""
-
-    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
-        """None: every answer is graded by rule."""
-        return ()
-
-    def readable(self, question: Question, verdict: str) -> bool:
-        """No judge is asked."""
-        return True
+class RunsNothing:
+    """The part of `Exam` about programs, for exams whose answers are none."""
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """Nothing is run: no answer is a program."""
+        return ()
+
+
+class ComparesNothing:
+    """The part of `Exam` about similarity, for exams that do without."""
+
+    def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
+        """No encoder is needed."""
+        return ()
+
+
+class GradedByRule(RunsNothing, ComparesNothing):
+    """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
+
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
+        """None: every answer is graded by rule."""
+        return ()
+
+    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+        """No judge is asked."""
+        return True
+
+    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+        """No judge is asked."""
+        return None
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+        """Nothing is left to an expert's judgement."""
         return ()

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from viva.benchmarks import find_benchmark, question_file
+from viva.cli.checkexplained import explained_problems, said
 from viva.cli.exams import label, open_exams
 from viva.cli.options import Choice, data_folder, exam_options, pick
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
@@ -105,15 +106,18 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
     if not exam.request(question, 0, Sampling()).prompt:
         yield "its prompt is empty"
     if question.answer is None:
-        score = exam.score(question, Response(text="A"), ())
+        score = exam.score(question, Response(text="A"))
         if score.outcome != "unsound":
             yield f"has no usable gold answer, yet an answer is {score.outcome}"
         return
     if exam.spec.as_published:
         return  # the authors' readings are wrong for some gold answers: that is what --as-published is for
-    empty = exam.score(question, Response(text=" \n"), ())
+    empty = exam.score(question, Response(text=" \n"))
     if empty.value is not None or empty.outcome != "empty":
         yield f"an empty reply is {empty.outcome}, not empty"
+    if exam.spec.rationale:
+        yield from explained_problems(exam, question)
+        return
     if question.kind == "free":
         return  # what a rubric must give is said by example answers: see checkfile.py
     if question.kind in ("blank", "open"):
@@ -121,11 +125,11 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
         return
     gold, wrong = one_line(question.answer, 60), one_line(wrong_answer(question), 60)
     for reply in phrasings(question, question.answer):
-        score = exam.score(question, Response(text=reply), ())
+        score = exam.score(question, Response(text=reply))
         if score.value != 1.0:
             yield f"gold {gold} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
     for reply in phrasings(question, wrong_answer(question)):
-        score = exam.score(question, Response(text=reply), ())
+        score = exam.score(question, Response(text=reply))
         if score.value != 0.0:
             yield f"wrong {wrong} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
 
@@ -133,15 +137,15 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
 def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:
     """A judged question: the judge is asked about the gold answer, and its best and worst verdicts count as such."""
     gold = Response(text=str(question.answer))
-    requests = exam.judgements(question, gold, 1)
+    requests = exam.judgements(question, gold, 1, {})
     if len(requests) != 1 or str(question.answer) not in prompt_text(requests[0].prompt):
         yield "the judge would not see the gold answer"
     best, worst = ("1", "0") if question.kind == "blank" else ("10", "1")
     for mark, wanted in ((best, 1.0), (worst, 0.0 if question.kind == "blank" else 0.1)):
-        score = exam.score(question, gold, (f"Reason.\nVERDICT: {mark}",))
+        score = exam.score(question, gold, said(f"Reason.\nVERDICT: {mark}"))
         if score.value != wanted:
             yield f"the verdict {mark} scores {score.value}, not {wanted}"
-    if exam.score(question, gold, ()).outcome != "ungraded":
+    if exam.score(question, gold).outcome != "ungraded":
         yield "without a verdict it is graded all the same"
 
 

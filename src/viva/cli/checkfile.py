@@ -16,7 +16,7 @@ from viva.engine.programs import program_key
 from viva.errors import EXIT_INCOMPLETE, VivaError
 from viva.reports.text import visible
 from viva.scorers.rubric.model import Graded
-from viva.types import Execute, Execution, Response
+from viva.types import Evidence, Execute, Execution, Response
 
 SHOWN = 50
 """Problems that are listed; the rest is counted."""
@@ -63,7 +63,8 @@ def example_problems(
     def grade(own: OwnQuestion, answer: str) -> Graded:
         question = asked[own.id]
         requests = exam.executions(question, Response(text=answer))
-        return exam.graded(question, answer, (), [fared.get(program_key(request)) for request in requests])
+        executions = [fared.get(program_key(request)) for request in requests]
+        return exam.graded(question, answer, Evidence(executions=executions))
 
     return [problem for own in questions for problem in check_examples(own, grade)]
 

@@ -60,3 +60,22 @@ def ending_of_running(run: Run, path: Path, total: int) -> int:
         )
         return EXIT_INCOMPLETE
     return EXIT_OK
+
+
+def ending_of_comparing(run: Run, path: Path, total: int) -> int:
+    """After comparing texts with the gold."""
+    tally = run.tally
+    if run.stop == "disk":
+        raise disk_full(run)
+    missing = total - tally.answered - tally.kept
+    if run.stop == "interrupted":
+        print(f"viva: interrupted, {missing:,} texts not compared yet; go on with: viva resume {path}", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    if missing > 0:
+        why = visible(tally.last_error)
+        print(
+            f"viva: {missing:,} texts could not be compared ({why}); try those again with: viva resume {path}",
+            file=sys.stderr,
+        )
+        return EXIT_INCOMPLETE
+    return EXIT_OK

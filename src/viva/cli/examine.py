@@ -1,4 +1,4 @@
-"""Carry a run through its stages: answers, executions, verdicts. `run`, `resume`, `grade` and `score` meet here."""
+"""Carry a run through its stages: answers, executions, similarities, verdicts. What asks or grades meets here."""
 
 from __future__ import annotations
 
@@ -7,127 +7,33 @@ import itertools
 import os
 import signal
 import sys
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from msgspec import Struct
 
-from viva.cli.endings import ending_of_asking, ending_of_running
-from viva.cli.exams import data_notes, label, reopen
-from viva.cli.options import Limits, per_provider
+from viva.cli.endings import ending_of_asking, ending_of_comparing, ending_of_running
+from viva.cli.examination import Examination, ceilings, paces
+from viva.cli.options import Limits
 from viva.cli.progress import Progress
 from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
-from viva.engine.budget import Budget, Price, list_price
-from viva.engine.folder import ModelRecord, RunFolder, find_run
+from viva.engine.budget import Budget
+from viva.engine.comparing import Comparison, run_comparisons
+from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
 from viva.engine.limits import Adaptive, Ceiling, Fixed, Pace, Policy
 from viva.engine.programs import program_key, run_programs
-from viva.engine.stages import Bench, Sitting, answers_wanted, programs_wanted, verdicts_wanted
+from viva.engine.stages import (
+    Bench,
+    Likenesses,
+    answers_wanted,
+    comparisons_wanted,
+    programs_wanted,
+    verdicts_wanted,
+)
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.models import Endpoint, connect
-from viva.types import Exam, Model, Sandbox
-
-
-class Examination(Struct, kw_only=True):
-    """A run opened for work: its folder, exams, models and judge."""
-
-    folder: RunFolder
-    exams: list[Exam]
-    sittings: list[Sitting]
-    bench: Bench | None
-    limits: Limits
-
-    @property
-    def examinees(self) -> list[Model]:
-        """Every examined model once."""
-        return list({id(sitting.model): sitting.model for sitting in self.sittings}.values())
-
-    @property
-    def answers_wanted(self) -> int:
-        """How many answers there are to get in all."""
-        return sum(len(sitting.exam) * sitting.samples for sitting in self.sittings)
-
-    def notes(self) -> list[str]:
-        """What belongs beside the numbers."""
-        records = self.folder.record.exams
-        return [
-            note
-            for exam, record in zip(self.exams, records, strict=True)
-            for note in data_notes(exam, Path(record.data) if record.data else None)
-        ]
-
-
-def prepare(folder: RunFolder, limits: Limits, exams: list[Exam] | None = None) -> Examination:
-    """Open what run.json describes: exams (unless given), models, judge, prices."""
-    record = folder.record
-    opened = exams or [reopen(exam) for exam in record.exams]
-    prices = _prices(limits.price)
-    models = [reach(model, record.seed) for model in record.models]
-    twice = [name for name, times in Counter(model.name for model in models).items() if times > 1]
-    if twice:
-        raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
-    sittings = [
-        Sitting.of(
-            exam,
-            label(exam),
-            model,
-            remembered.sampling or record.sampling,
-            remembered.samples or record.samples,
-            record.repeats,
-            _price(model, prices),
-        )
-        for model in models
-        for exam, remembered in zip(opened, record.exams, strict=True)
-    ]
-    bench: Bench | None = None
-    if record.judge:
-        judge = reach(record.judge, record.seed)
-        bench = Bench(judge, record.judge_samples, _price(judge, prices))
-    _ceilings(limits)
-    _paces(limits)
-    if limits.max_cost is not None:
-        for model in (*models, *([bench.model] if bench else [])):
-            if _price(model, prices) is None:
-                raise VivaError(f"--max-cost needs the price of {model.name}: give --price {model.name}=IN/OUT")
-    return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench, limits=limits)
-
-
-def reach(record: ModelRecord, seed: int) -> Model:
-    """Connect to a model that run.json names."""
-    return connect(record.name, Endpoint(base_url=record.base_url, key_variable=record.key_variable, seed=seed))
-
-
-def _prices(values: tuple[str, ...]) -> dict[str, Price]:
-    prices: dict[str, Price] = {}
-    for value in values:
-        name, _, amounts = value.rpartition("=")
-        try:
-            paid, earned = (float(part) for part in amounts.split("/"))
-        except ValueError:
-            raise VivaError(
-                f"--price {value!r}: write IN/OUT or MODEL=IN/OUT, in US dollars per million tokens"
-            ) from None
-        prices[name] = Price(paid, earned)
-    return prices
-
-
-def _price(model: Model, given: Mapping[str, Price]) -> Price | None:
-    price = given.get(model.name) or given.get("")
-    if price:
-        return price
-    provider = model.identity.get("provider", "")
-    if provider in ("baseline", "replay"):
-        return Price(0.0, 0.0)
-    if provider == "openai" and "api.openai.com" not in model.identity.get("endpoint", ""):
-        return None  # a server of one's own: its list price would be somebody else's
-    return list_price(provider, model.identity.get("model", ""))
-
-
-def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
-    """The runs whose answers may be taken over. Raises VivaError for one that is none."""
-    return [RunFolder.open(find_run(path)) for path in reuse]
+from viva.types import Model, Sandbox
 
 
 def examine(examination: Examination, earlier: list[RunFolder]) -> int:
@@ -148,21 +54,23 @@ def examine(examination: Examination, earlier: list[RunFolder]) -> int:
         )
         if code in (EXIT_OK, EXIT_INCOMPLETE):
             code = _programs(examination, answers, earlier, stack) or code
+        if code in (EXIT_OK, EXIT_INCOMPLETE):
+            code = _comparisons(examination, answers, earlier, stack) or code
         bench = examination.bench
         if bench and code in (EXIT_OK, EXIT_INCOMPLETE):
             verdicts = folder.journal("annotations")
             stack.callback(verdicts.close)
             judged = _stage(
                 examination,
-                Stage("judging", verdicts, budget, _judgements_wanted(examination, bench, answers)),
+                Stage("judging", verdicts, budget, _judgements_wanted(examination, bench, answers, stack)),
                 lambda run: _carry_out(
                     run,
                     _verdict_tasks(
-                        examination, bench, answers, verdicts, _earlier(earlier, "annotations", stack), run.tally
+                        examination, bench, answers, verdicts, _earlier(earlier, "annotations", stack), run.tally, stack
                     ),
                     limits,
                 ),
-                [bench.model],
+                [judge.model for judge in bench.judges],
             )
             code = judged or code
     return code
@@ -209,6 +117,41 @@ def _programs_wanted(examination: Examination, answers: Journal) -> int:
     )
 
 
+def _comparisons(examination: Examination, answers: Journal, earlier: list[RunFolder], stack: ExitStack) -> int:
+    """Compare texts with the gold, where an exam has an encoder."""
+    encoder = examination.encoder
+    if encoder is None:
+        return EXIT_OK
+    journal = examination.folder.journal("similarities")
+    stack.callback(journal.close)
+    old = _earlier(earlier, "similarities", stack)
+
+    def wanted(tally: Tally, kept: Sequence[tuple[str, Journal]], into: Journal) -> Iterator[Comparison]:
+        asked: set[bytes] = set()
+        return itertools.chain.from_iterable(
+            comparisons_wanted(sitting, encoder.identity, answers, into, kept, tally, asked)
+            for sitting in examination.sittings
+        )
+
+    total = _distinct_comparisons(examination, answers)
+    stage = Stage("comparing", journal, Budget(), total, ending_of_comparing)
+    return _stage(examination, stage, lambda run: run_comparisons(run, encoder, wanted(run.tally, old, journal)), [])
+
+
+def _distinct_comparisons(examination: Examination, answers: Journal) -> int:
+    """How many pairs of texts there are to compare, for the progress line."""
+    return len(
+        {
+            (request.text, request.reference)
+            for sitting in examination.sittings
+            if sitting.exam.spec.encoder
+            for question, _, entry in sitting.answers(answers)
+            if entry and not entry.error
+            for request in sitting.exam.comparisons(question, entry.response())
+        }
+    )
+
+
 def _earlier(folders: list[RunFolder], stage: str, stack: ExitStack) -> list[tuple[str, Journal]]:
     found = [(folder.path.name, folder.journal(stage)) for folder in folders]
     for _, journal in found:
@@ -244,21 +187,40 @@ def _verdict_tasks(
     verdicts: Journal,
     earlier: list[tuple[str, Journal]],
     tally: Tally,
+    stack: ExitStack,
 ) -> Tasks:
     asked: set[bytes] = set()
-    wanted = [
-        verdicts_wanted(sitting, bench, answers, verdicts, earlier, tally, asked) for sitting in examination.sittings
-    ]
-    return {bench.model.lane: [_chain(wanted)]}
+    likenesses = _likenesses(examination, stack)
+    lanes: Tasks = {}
+    for judge in bench.judges:
+        wanted = [
+            verdicts_wanted(sitting, bench, judge, answers, likenesses, verdicts, earlier, tally, asked)
+            for sitting in examination.sittings
+        ]
+        lanes.setdefault(judge.model.lane, []).append(_chain(wanted))
+    return lanes
 
 
-def _judgements_wanted(examination: Examination, bench: Bench, answers: Journal) -> int:
+def _likenesses(examination: Examination, stack: ExitStack) -> Likenesses | None:
+    if examination.encoder is None:
+        return None
+    journal = examination.folder.journal("similarities", write=False)
+    stack.callback(journal.close)
+    return Likenesses(examination.encoder.identity, journal)
+
+
+def _judgements_wanted(examination: Examination, bench: Bench, answers: Journal, stack: ExitStack) -> int:
     """How many verdicts there are to get, for the progress line: one pass over the answers."""
     keys: set[bytes] = set()
+    likenesses = _likenesses(examination, stack)
     for sitting in examination.sittings:
+        exam = sitting.exam
         for question, _, entry in sitting.answers(answers):
-            if question.kind not in ("choice", "truth") and entry and not entry.error:
-                keys.update(key for key, _ in bench.requests(sitting, question, entry.response()))
+            if (question.kind not in ("choice", "truth") or exam.spec.rationale) and entry and not entry.error:
+                response = entry.response()
+                similarities = likenesses.of(exam, question, response) if likenesses else {}
+                for judge in bench.judges:
+                    keys.update(key for key, _ in bench.requests(judge, sitting, question, response, similarities))
     return len(keys)
 
 
@@ -311,34 +273,10 @@ def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
     provider = lane.split(maxsplit=1)[0]
     if provider in ("baseline", "replay"):
         return LanePlan(tasks, Fixed(1), Pace(None))  # they answer at once; more workers would only take turns
-    ceilings, paces = _ceilings(limits), _paces(limits)
-    wanted = ceilings.get(provider, ceilings.get("", 0))
+    most, pace = ceilings(limits), paces(limits)
+    wanted = most.get(provider, most.get("", 0))
     ceiling: Ceiling = Fixed(wanted) if wanted else Adaptive()
-    return LanePlan(tasks, ceiling, Pace(paces.get(provider, paces.get(""))))
-
-
-def _ceilings(limits: Limits) -> dict[str, int]:
-    """Requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
-    found: dict[str, int] = {}
-    for provider, amount in per_provider(limits.concurrency, "--concurrency").items():
-        if amount != "auto" and not (amount.isdecimal() and int(amount) > 0):
-            raise VivaError(f"--concurrency {amount!r} is neither a number from 1 on nor `auto`")
-        found[provider] = 0 if amount == "auto" else int(amount)
-    return found
-
-
-def _paces(limits: Limits) -> dict[str, float]:
-    """Requests a minute by provider. Raises VivaError for what is no positive number."""
-    found: dict[str, float] = {}
-    for provider, amount in per_provider(limits.requests_per_minute, "--requests-per-minute").items():
-        try:
-            pace = float(amount)
-        except ValueError:
-            pace = 0.0
-        if not 0 < pace < float("inf"):
-            raise VivaError(f"--requests-per-minute {amount!r} is no number above 0")
-        found[provider] = pace
-    return found
+    return LanePlan(tasks, ceiling, Pace(pace.get(provider, pace.get(""))))
 
 
 def _listen(run: Run, asking: asyncio.Task[None]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from viva.benchmarks import BENCHMARKS, OWN, find_benchmark, question_file
+from viva.benchmarks import BENCHMARKS, EXPLAINED, OWN, find_benchmark, open_exam, question_file
 from viva.cli.options import Choice, data_folder, specs
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
@@ -19,6 +19,7 @@ def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, 
     """Every exam that the options ask for, with its data folder (None for the bundled sample)."""
     names = list(dict.fromkeys(benchmarks))
     templates = _templates(choice.prompts, names)
+    rubric = _rubric(choice.rubric) if choice.rubric else {}
     opened: list[tuple[Exam, Path | None]] = []
     for name in names:
         own = question_file(name)
@@ -29,13 +30,46 @@ def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, 
         if len(names) == 1 and named - set(supported) - {"all"}:
             wrong = sorted(named - set(supported))[0]
             raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
-        for spec in specs(choice, benchmark.about.name, supported):
+        for spec in specs(choice, benchmark.about):
             own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
-            exam = benchmark.open(own_spec, data, templates.get(name))
+            exam = open_exam(own_spec, data, _merged(templates.get(name), rubric))
             if len(exam) == 0:
                 raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
             opened.append((exam, data.resolve() if data else None))
     return opened
+
+
+def _rubric(path: Path) -> dict[str, object]:
+    """A rubric file as templates of an exam: `[answer]` for the answer's judge, `[rationale]` for the rationale's."""
+    content = read_templates(path)
+    for name, table in content.items():
+        if name not in ("answer", "rationale") or not isinstance(table, dict):
+            raise DataError(f"{path}: {name!r} belongs into a table [answer] or [rationale]: which judge is it for?")
+        said = cast("dict[str, object]", table).get("rubric")
+        if not isinstance(said, dict) or not {"name", "version"} <= said.keys():
+            raise DataError(
+                f"{path}: [{name}.rubric] must give a name and a version: they tell your numbers from those of others"
+            )
+    if not content:
+        raise DataError(f"{path} holds no rubric: it needs a table [answer] or [rationale]")
+    found: dict[str, object] = {}
+    if "answer" in content:
+        found["judge"] = content["answer"]
+    if "rationale" in content:
+        found[EXPLAINED] = {"rubric": content["rationale"]}
+    return found
+
+
+def _merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict[str, object] | None:
+    """Two files of templates as one; what is in both, counts as in `over`."""
+    if not over:
+        return templates
+    merged = dict(templates or {})
+    for key, value in over.items():
+        below = merged.get(key)
+        both = isinstance(below, dict) and isinstance(value, dict)
+        merged[key] = _merged(cast("dict[str, object]", below), cast("dict[str, object]", value)) if both else value
+    return merged
 
 
 def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, object]]:
@@ -57,7 +91,7 @@ def reopen(record: ExamRecord) -> Exam:
     """An exam as run.json describes it. Raises DataError when its data is not what it was."""
     data = Path(record.data) if record.data else None
     templates: dict[str, Any] = record.templates
-    exam = find_benchmark(record.spec.benchmark).open(record.spec, data, templates)
+    exam = open_exam(record.spec, data, templates)
     if exam.fingerprint != record.fingerprint:
         where = record.data or "the bundled sample"
         raise DataError(

@@ -14,7 +14,8 @@ import click
 
 from viva import __version__
 from viva.benchmarks import find_benchmark
-from viva.cli.examine import examine, prepare
+from viva.cli.examination import open_encoder_of, prepare
+from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
 from viva.cli.options import (
     Choice,
@@ -27,7 +28,7 @@ from viva.cli.options import (
     pick,
 )
 from viva.cli.reporting import check_writable, emit, grade_run, print_report, read_scores
-from viva.cli.run import judge_record
+from viva.cli.run import judge_records
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import DataError
 from viva.models import Endpoint
@@ -86,7 +87,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
         command=["viva", *sys.argv[1:]],
         exams=[remember(exam, data) for exam, data in opened],
         models=[ModelRecord(name=f"replay/{answers.resolve()}")],
-        judge=judge_record(judging, judging.judge_base_url, judging.judge_key_env),
+        judges=judge_records(judging, judging.judge_base_url, judging.judge_key_env),
         judge_samples=judging.judge_samples,
         samples=samples,
         repeats=repeats,
@@ -96,6 +97,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
     limits, output = pick(Limits, given), pick(Output, given)
     path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{answers.name}")
     examination = prepare(RunFolder(path, record), limits, exams)
+    open_encoder_of(examination, new=True)
     examination.folder = RunFolder.create(path, record)
     try:
         code = examine(examination, [])

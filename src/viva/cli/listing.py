@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from viva.benchmarks import BENCHMARKS, find_benchmark
+from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder, sources
 from viva.types import ExamSpec
 
@@ -22,7 +22,7 @@ def list_command(form: str) -> int:
         sample = {}
         for language in ("en", "zh"):
             if language in about.languages:
-                sample[language] = len(benchmark.open(ExamSpec(benchmark=name, language=language), None, None))
+                sample[language] = len(open_exam(ExamSpec(benchmark=name, language=language), None))
         rows.append({**msgspec.to_builtins(about), "sample": sample, "fetched": str(fetched_folder(name) or "")})
     if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
@@ -37,7 +37,7 @@ def list_command(form: str) -> int:
         click.echo(f"  sample     {bundled} (bundled, Viva's own)")
         missing = f"not fetched: viva fetch {row['name']}, or --data DIR"
         if row["name"] not in sources():
-            missing = f"no set was published: viva build {row['name']}, then --data DIR"
+            missing = f"no set can be fetched: viva build {row['name']}, then --data DIR"
         click.echo(f"  published  {row['fetched'] or missing}")
         click.echo(f"  licence    {row['licence']}")
         click.echo(f"  source     {row['source']}")

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.models import PROVIDERS
-from viva.types import ExamSpec, Language, Sampling
+from viva.types import About, ExamSpec, Language, Sampling
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S", bound=Struct)
@@ -24,7 +24,7 @@ class Choice(Struct, kw_only=True):
 
     data: Path | None = None
     language: tuple[str, ...] = ()
-    shots: int = 0
+    shots: int | None = None
     cot: bool = False
     form: Literal["chat", "base"] = "chat"
     only: Literal["", "comprehension"] = ""
@@ -33,6 +33,10 @@ class Choice(Struct, kw_only=True):
     context: int | None = None
     as_published: bool = False
     seed: int | None = None
+    rationale: bool = False
+    encoder: str | None = None
+    panel: Literal["mean", "median", "majority"] = "mean"
+    rubric: Path | None = None
 
 
 class Draw(Struct, kw_only=True):
@@ -63,7 +67,7 @@ class Limits(Struct, kw_only=True):
 class Grading(Struct, kw_only=True):
     """Who judges: the options of `judge_options`."""
 
-    judge: str | None = None
+    judge: tuple[str, ...] = ()
     judge_samples: int = 1
     judge_base_url: str | None = None
     judge_key_env: str | None = None
@@ -104,7 +108,9 @@ exam_options = _stack(
         "--language", multiple=True, metavar="LANG", help="en, zh, de, fr (CS-Bench); several: en,zh or repeat."
     ),
     click.option(
-        "--shots", type=click.IntRange(0, 20), default=0, show_default=True, help="Exemplars before the question."
+        "--shots",
+        type=click.IntRange(0, 20),
+        help="Exemplars before the question.  [default: the paper's; 1 for CLR-Bench, else 0]",
     ),
     click.option("--cot", is_flag=True, help="Chain of thought: ask for reasoning before the answer."),
     click.option(
@@ -130,6 +136,17 @@ exam_options = _stack(
         "--context",
         type=click.IntRange(1),
         help="The model's context in tokens: exemplars that do not fit are dropped, the longest first, and counted.",
+    ),
+    click.option(
+        "--rationale",
+        is_flag=True,
+        help="Ask for a rationale and an answer, and grade both (CLR-Bench's protocol): CS-Bench, CMMLU.",
+    ),
+    click.option(
+        "--encoder",
+        metavar="NAME|FOLDER|none",
+        help="Compares rationales and open-ended answers with the gold before a judge does.  "
+        "[default: the paper's; roberta-large for CLR-Bench, else none]",
     ),
     click.option("--as-published", is_flag=True, help="Grade as the authors' scripts do, defects included."),
 )
@@ -197,7 +214,20 @@ engine_options = _stack(
 )
 
 judge_options = _stack(
-    click.option("--judge", metavar="MODEL", help="Model that grades blanks and open-ended answers."),
+    click.option(
+        "--judge",
+        multiple=True,
+        metavar="MODEL[@URL]",
+        help="Model that grades what no rule can (blanks, open-ended answers, rationales). Repeat for a panel.",
+    ),
+    click.option(
+        "--panel",
+        type=click.Choice(["mean", "median", "majority"]),
+        default="mean",
+        show_default=True,
+        help="What several verdicts on one answer become; without a majority there is none.",
+    ),
+    click.option("--rubric", type=_PATH, metavar="FILE", help="TOML file that replaces the judge's rubric."),
     click.option("--judge-samples", type=click.IntRange(1), default=1, show_default=True, help="Verdicts per answer."),
     click.option("--judge-base-url", metavar="URL", help="The judge's server.  [default: --base-url]"),
     click.option("--judge-key-env", metavar="NAME", help="Environment variable with the judge's key."),
@@ -230,14 +260,16 @@ def languages(choice: Choice, supported: tuple[Language, ...]) -> list[Language]
     return [cast("Language", name) for name in dict.fromkeys(named)]
 
 
-def specs(choice: Choice, benchmark: str, supported: tuple[Language, ...]) -> list[ExamSpec]:
+def specs(choice: Choice, about: About) -> list[ExamSpec]:
     """One exam for each language asked for. A benchmark of one language is asked in that one."""
+    supported = about.languages
+    encoder = about.encoder if choice.encoder is None else choice.encoder
     wanted = languages(choice, supported) if len(supported) > 1 else list(supported)
     return [
         ExamSpec(
-            benchmark=benchmark,
+            benchmark=about.name,
             language=language,
-            shots=choice.shots,
+            shots=about.default_shots if choice.shots is None else choice.shots,
             chain_of_thought=choice.cot,
             form=choice.form,
             only=choice.only,
@@ -245,6 +277,9 @@ def specs(choice: Choice, benchmark: str, supported: tuple[Language, ...]) -> li
             seed=choice.seed or 0,
             as_published=choice.as_published,
             context=choice.context,
+            rationale=choice.rationale,
+            encoder="" if encoder == "none" else encoder,
+            panel=choice.panel,
         )
         for language in wanted
     ]

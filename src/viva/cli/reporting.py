@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from viva.cli.examine import Examination
+from viva.cli.examination import Examination, gather
 from viva.cli.options import Output
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
-from viva.engine.stages import Evidence, Sitting, scores
+from viva.engine.stages import Sitting, scores
 from viva.errors import StorageError, VivaError
+from viva.reports.deciding import Deciding
 from viva.reports.result import Report, Result, signature
 from viva.types import ScoreRow
 
@@ -27,15 +28,13 @@ def grade_run(examination: Examination, output: Output) -> Report:
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
-        verdicts = folder.journal("annotations", write=False)
-        stack.callback(verdicts.close)
-        executions = folder.journal("executions", write=False)
-        stack.callback(executions.close)
-        evidence = Evidence(examination.bench, verdicts, executions)
+        gathered = gather(examination, stack)
         write = stack.enter_context(_scores_file(folder))
         for sitting in examination.sittings:
-            rows = scores(sitting, answers, evidence)
-            results.append(_result(sitting, _written(rows, write), output, record, remembered[id(sitting.exam)]))
+            deciding = Deciding()
+            rows = scores(sitting, answers, gathered, deciding.watch)
+            result = _result(sitting, _written(rows, write), output, record, remembered[id(sitting.exam)])
+            results.append(msgspec.structs.replace(result, decided=deciding.shares()))
     return Report(run=str(folder.path), results=tuple(results), notes=tuple(examination.notes()))
 
 
@@ -53,7 +52,7 @@ def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, record: 
         overall=breakdown.cell(sitting.exam.headline()),
         tables=tuple(breakdown.table(layout, sitting.label, sitting.model.name) for layout in layouts),
         signature=signature(record, exam, sitting.model.name),
-        judged=record.judge is not None,
+        judged=bool(record.judges),
     )
 
 

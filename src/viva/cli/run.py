@@ -13,7 +13,8 @@ import msgspec
 from viva import __version__
 from viva.benchmarks import find_benchmark
 from viva.cli.checkpoints import model_names, read_checkpoints
-from viva.cli.examine import Examination, earlier_runs, examine, prepare
+from viva.cli.examination import Examination, earlier_runs, open_encoder_of, prepare
+from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
 from viva.cli.options import (
     Choice,
@@ -96,7 +97,7 @@ def run_command(**given: Any) -> int:
         command=["viva", *sys.argv[1:]],
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in opened],
         models=[model_record(name, given["base_url"], given["api_key_env"]) for name in models],
-        judge=judge_record(judging, given["base_url"], given["api_key_env"], models),
+        judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
         judge_samples=judging.judge_samples,
         samples=draw.samples or 1,
         repeats=draw.repeats,
@@ -114,6 +115,7 @@ def run_command(**given: Any) -> int:
         return 0
     earlier = earlier_runs(given["reuse"])
     _self_test(exams)
+    open_encoder_of(examination, new=True)
     examination.folder = RunFolder.create(path, record)
     return _finish(examination, earlier, output)
 
@@ -139,6 +141,7 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     folder = RunFolder.open(find_run(run))
     examination = prepare(folder, pick(Limits, given))
     earlier = earlier_runs(reuse)
+    open_encoder_of(examination, new=False)
     folder.lock()
     return _finish(examination, earlier, output)
 
@@ -184,7 +187,7 @@ def _finish(examination: Examination, earlier: list[RunFolder], output: Output) 
 
 def _check_addresses(models: tuple[str, ...], judging: Grading, base_url: str | None, key: str | None) -> None:
     """Refuse an address or a key that nobody would use, or that would go to several vendors."""
-    asked = [*models, *([judging.judge] if judging.judge else [])]
+    asked = [*models, *judging.judge]
     if base_url and not any(name.startswith("openai/") for name in asked):
         raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
     vendors = dict.fromkeys(name.partition("/")[0] for name in models)
@@ -195,19 +198,23 @@ def _check_addresses(models: tuple[str, ...], judging: Grading, base_url: str | 
         )
 
 
-def judge_record(
+def judge_records(
     judging: Grading, base_url: str | None, key_variable: str | None, examinees: tuple[str, ...] = ()
-) -> ModelRecord | None:
-    """The judge for run.json; None without one."""
-    if judging.judge is None:
-        return None
+) -> list[ModelRecord]:
+    """The judges for run.json."""
+    return [_judge_record(name, judging, base_url, key_variable, examinees) for name in dict.fromkeys(judging.judge)]
+
+
+def _judge_record(
+    name: str, judging: Grading, base_url: str | None, key_variable: str | None, examinees: tuple[str, ...]
+) -> ModelRecord:
     # A key goes only where it was meant to: not along to a judge at another address.
-    vendors = {name.partition("/")[0] for name in examinees}
-    elsewhere = judging.judge_base_url or "@http" in judging.judge or judging.judge.partition("/")[0] not in vendors
+    vendors = {examinee.partition("/")[0] for examinee in examinees}
+    elsewhere = judging.judge_base_url or "@http" in name or name.partition("/")[0] not in vendors
     inherited = None if elsewhere else key_variable
-    record = model_record(judging.judge, judging.judge_base_url or base_url, judging.judge_key_env or inherited)
-    if judging.judge_base_url and record.base_url is None:
-        raise VivaError(f"--judge-base-url is for openai/ judges; {judging.judge} has an address of its own")
+    record = model_record(name, judging.judge_base_url or base_url, judging.judge_key_env or inherited)
+    if judging.judge_base_url and len(judging.judge) == 1 and record.base_url is None:
+        raise VivaError(f"--judge-base-url is for openai/ judges; {name} has an address of its own")
     return record
 
 

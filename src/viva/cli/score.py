@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from viva.cli.examine import prepare
+from viva.cli.examination import prepare
 from viva.cli.options import Limits, Output, pick, report_options
 from viva.cli.reporting import check_writable, grade_run, print_report
 from viva.engine.folder import RunFolder, find_run

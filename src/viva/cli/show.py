@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from viva.cli.examine import Examination, prepare
+from viva.cli.examination import Examination, gather, prepare
 from viva.cli.options import Limits
 from viva.engine.folder import RunFolder, find_run
-from viva.engine.stages import NOT_ASKED, Evidence
+from viva.engine.stages import NOT_ASKED
 from viva.errors import VivaError
 from viva.prompting import prompt_text
 from viva.reports.text import visible
@@ -67,17 +67,16 @@ def _answers(
     stack: ExitStack,
     prompts: bool,
 ) -> Iterator[tuple[str, str, Score, Question]]:
-    answers, verdicts, executions = map(examination.folder.journal, ("responses", "annotations", "executions"))
-    for journal in (answers, verdicts, executions):
-        stack.callback(journal.close)
-    evidence = Evidence(examination.bench, verdicts, executions)
+    answers = examination.folder.journal("responses")
+    stack.callback(answers.close)
+    gathered = gather(examination, stack)
     for sitting in examination.sittings:
         for question in sitting.exam.questions():
             for key, request in sitting.requests(question):
                 entry = answers.read(key)
                 response = entry.response() if entry else NOT_ASKED
-                replies = evidence.verdicts_on(sitting, question, response)
-                score = evidence.score(sitting, question, response)
+                evidence = gathered.about(sitting, question, request.sample, response)
+                score = sitting.exam.score(question, response, evidence)
                 whose = f"{sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}"
                 lines = [visible(f"=== {whose}: {score.outcome}")]
                 if prompts:
@@ -92,8 +91,18 @@ def _answers(
                     f"--- read: {visible(score.answer, limit=200) or '–'}   gold: {visible(question.answer or '–')}"
                 )
                 lines.append(f"--- why: {visible(score.explanation, limit=1000)}")
-                for execution in evidence.executions_of(sitting, question, response):
+                for execution in evidence.executions:
                     said = f"{execution.verdict}: {execution.detail}" if execution else "not run yet"
                     lines.append(f"--- program: {visible(said, limit=2000)}")
-                lines += [f"--- judge: {visible(reply, limit=2000)}" for reply in replies]
+                lines += [
+                    f"--- similarity of the {aspect}: {value:.4f}" for aspect, value in evidence.similarities.items()
+                ]
+                lines += [
+                    f"--- judge {visible(said.judge)} on the {said.aspect}: {visible(said.text, limit=2000)}"
+                    for said in evidence.opinions
+                ]
+                lines += [
+                    f"--- expert {visible(mark.reviewer)} on the {mark.aspect}: {mark.value:g} {visible(mark.comment)}"
+                    for mark in evidence.marks
+                ]
                 yield "\n".join(lines) + "\n", sitting.model.name, score, question

@@ -3,7 +3,9 @@
 run.json          what was asked: exams, models, sampling, data fingerprints, prompts, versions
 responses.jsonl   the examinees' replies
 executions.jsonl  how their programs fared in the sandbox
-annotations.jsonl the judge's replies
+similarities.jsonl how near texts come to the gold, where an encoder compares them
+annotations.jsonl the judges' replies
+reviews.jsonl     the experts' marks
 scores.jsonl      a row an answer, made anew by every scoring
 """
 
@@ -24,8 +26,8 @@ from viva.engine.journal import Journal
 from viva.errors import StorageError, VivaError
 from viva.types import ExamSpec, Sampling
 
-FORMAT = 1
-"""The folder's layout; a folder of a newer one is refused."""
+FORMAT = 2
+"""The folder's layout; a folder of a newer one is refused. Format 1 had one `judge` in place of `judges`."""
 
 
 class ExamRecord(Struct, kw_only=True):
@@ -52,6 +54,13 @@ class ModelRecord(Struct, kw_only=True):
     key_variable: str | None = None
 
 
+class EncoderRecord(Struct, kw_only=True):
+    """The encoder as run.json remembers it: its name, and all that a similarity depends on."""
+
+    name: str
+    identity: dict[str, str]
+
+
 class RunRecord(Struct, kw_only=True):
     """All of run.json."""
 
@@ -61,8 +70,9 @@ class RunRecord(Struct, kw_only=True):
     command: list[str]
     exams: list[ExamRecord]
     models: list[ModelRecord]
-    judge: ModelRecord | None = None
+    judges: list[ModelRecord] = []
     judge_samples: int = 1
+    encoder: EncoderRecord | None = None
     samples: int = 1
     repeats: int = 1
     seed: int = 0
@@ -88,10 +98,7 @@ class RunFolder:
                 )
             folder = cls(path, record)
             folder.lock()
-            content = msgspec.json.format(msgspec.json.encode(record), indent=2)
-            partial = path / ".run.json.partial"
-            partial.write_bytes(content + b"\n")
-            partial.replace(path / "run.json")
+            folder.remember(record)
         except OSError as problem:
             raise StorageError(f"cannot write the run folder {path}: {problem.strerror}") from None
         return folder
@@ -112,6 +119,8 @@ class RunFolder:
                     f"{path} was written by Viva {head.get('viva', '?')} (folder format {head['format']}); "
                     f"this Viva knows format {FORMAT}: upgrade it, nothing was changed"
                 )
+            if head.get("format") == 1 and head.get("judge"):
+                content = msgspec.json.encode({**head, "judges": [head["judge"]]})
             return cls(path, msgspec.json.decode(content, type=RunRecord))
         except msgspec.DecodeError as problem:
             raise StorageError(f"{path / 'run.json'} is damaged: {problem}") from None
@@ -132,13 +141,21 @@ class RunFolder:
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"pid {os.getpid()}".encode(), 0)
 
+    def remember(self, record: RunRecord) -> None:
+        """Write run.json, as a whole. Only under the lock."""
+        content = msgspec.json.format(msgspec.json.encode(record), indent=2)
+        partial = self.path / ".run.json.partial"
+        partial.write_bytes(content + b"\n")
+        partial.replace(self.path / "run.json")
+        self.record = record
+
     @property
     def writable(self) -> bool:
         """Whether this process holds the lock."""
         return self._lock >= 0
 
     def journal(self, stage: str, *, write: bool = True) -> Journal:
-        """The journal of a stage ("responses", "executions" or "annotations"); writable only under the lock."""
+        """The journal of a stage ("responses", "similarities", ...); writable only under the lock."""
         return Journal(self.path / f"{stage}.jsonl", write=write and self.writable)
 
     def unlock(self) -> None:

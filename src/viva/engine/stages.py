@@ -1,4 +1,4 @@
-"""The stages of a run, each from the files of the one before: answers, executions, verdicts, scores.
+"""The stages of a run, each from the files of the one before: answers, executions, similarities, verdicts, scores.
 
 A stage is an iterator: it renders one request at a time, skips what the journal holds, and takes over what an earlier
 run answered. Nothing here waits or sends; `asking.carry_out` does.
@@ -6,17 +6,34 @@ run answered. Nothing here waits or sends; `asking.carry_out` does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
 from viva.engine.asking import Tally, Task
 from viva.engine.budget import Price
+from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
 from viva.engine.programs import Program, program_key, read_execution
-from viva.types import Exam, Execution, Failure, Generate, Model, Question, Response, Sampling, Score, ScoreRow
+from viva.engine.reviews import item_key
+from viva.types import (
+    NOTHING,
+    Evidence,
+    Exam,
+    Execution,
+    Failure,
+    Generate,
+    Mark,
+    Model,
+    Opinion,
+    Question,
+    Response,
+    Sampling,
+    Score,
+    ScoreRow,
+)
 
 DIGEST = 16
 _SHOWN = 2000
@@ -67,18 +84,43 @@ class Sitting(Struct):
                 yield question, sample, journal.read(key)
 
 
-class Bench(Struct):
-    """A judge and how often it is asked."""
+class Judge(Struct):
+    """A model that judges."""
 
     model: Model
-    samples: int
     price: Price | None = None
 
-    def requests(self, sitting: Sitting, question: Question, response: Response) -> Iterator[tuple[bytes, Generate]]:
-        """What the judge must be asked about one answer, with keys; identical answers have identical keys."""
-        keys = Keys(self.model.identity, "judge")
-        for request in sitting.exam.judgements(question, response, self.samples):
+
+class Bench(Struct):
+    """The judges, and how often each is asked about an answer."""
+
+    judges: tuple[Judge, ...]
+    samples: int
+
+    def requests(
+        self, judge: Judge, sitting: Sitting, question: Question, response: Response, similarities: Mapping[str, float]
+    ) -> Iterator[tuple[bytes, Generate]]:
+        """What one judge must be asked about one answer, with keys; identical answers have identical keys."""
+        keys = Keys(judge.model.identity, "judge")
+        for request in sitting.exam.judgements(question, response, self.samples, similarities):
             yield keys.of(request, own_question=False), request
+
+
+class Likenesses(Struct):
+    """The similarities that are known: whose they are, and where they stand."""
+
+    identity: Mapping[str, str]
+    """The encoder's."""
+    journal: Journal
+
+    def of(self, exam: Exam, question: Question, response: Response) -> dict[str, float]:
+        """Aspect → similarity, as far as there are any."""
+        found: dict[str, float] = {}
+        for request in exam.comparisons(question, response):
+            value = read_similarity(self.journal.read(comparison_key(self.identity, request)))
+            if value is not None:
+                found[request.aspect] = value
+        return found
 
 
 def answers_wanted(
@@ -98,13 +140,15 @@ def answers_wanted(
 def verdicts_wanted(
     sitting: Sitting,
     bench: Bench,
+    judge: Judge,
     answers: Journal,
+    likenesses: Likenesses | None,
     journal: Journal,
     earlier: Sequence[tuple[str, Journal]],
     tally: Tally,
     asked: set[bytes],
 ) -> Iterator[Task]:
-    """What the judge must still be asked about the answers of one sitting.
+    """What one judge must still be asked about the answers of one sitting.
 
     `asked` collects the keys over all sittings: equal answers to a question share a verdict.
     """
@@ -112,13 +156,39 @@ def verdicts_wanted(
     for question, _, entry in sitting.answers(answers):
         if entry is None or entry.error:
             continue
-        for key, request in bench.requests(sitting, question, entry.response()):
+        response = entry.response()
+        similarities = likenesses.of(sitting.exam, question, response) if likenesses else {}
+        for key, request in bench.requests(judge, sitting, question, response, similarities):
             if key in asked:
                 continue
             asked.add(key)
             if _kept(key, journal, earlier, tally):
                 continue
-            yield Task(key, benchmark, request, bench.model, bench.price, _reader(sitting.exam, question))
+            accept = _reader(sitting.exam, question, request.aspect)
+            yield Task(key, benchmark, request, judge.model, judge.price, accept)
+
+
+def comparisons_wanted(
+    sitting: Sitting,
+    identity: Mapping[str, str],
+    answers: Journal,
+    journal: Journal,
+    earlier: Sequence[tuple[str, Journal]],
+    tally: Tally,
+    asked: set[bytes],
+) -> Iterator[Comparison]:
+    """The texts of one sitting's answers that nobody has compared yet. `asked` collects keys over all sittings."""
+    benchmark = sitting.exam.spec.benchmark
+    for question, sample, entry in sitting.answers(answers):
+        if entry is None or entry.error:
+            continue
+        for request in sitting.exam.comparisons(question, entry.response()):
+            key = comparison_key(identity, request)
+            if key in asked:
+                continue
+            asked.add(key)
+            if not _kept(key, journal, earlier, tally):
+                yield Comparison(key, benchmark, sitting.model.name, question.id, sample, request)
 
 
 def programs_wanted(
@@ -143,8 +213,8 @@ def programs_wanted(
                 yield Program(key, benchmark, sitting.model.name, request)
 
 
-def _reader(exam: Exam, question: Question) -> Callable[[str], bool]:
-    return lambda verdict: exam.readable(question, verdict)
+def _reader(exam: Exam, question: Question, aspect: str) -> Callable[[str], bool]:
+    return lambda verdict: exam.readable(question, aspect, verdict)
 
 
 def _kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally) -> bool:
@@ -161,42 +231,71 @@ def _kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], 
     return False
 
 
-class Evidence(Struct):
-    """What was found out about a run's answers: the journals of judge and sandbox, as far as there are any."""
+def _no_marks(item: str) -> Sequence[Mark]:
+    return ()
+
+
+class Gathered(Struct):
+    """What was found out about a run's answers: the journals of encoder, judges and sandbox, and the experts' marks."""
 
     bench: Bench | None = None
     verdicts: Journal | None = None
     executions: Journal | None = None
+    likenesses: Likenesses | None = None
+    marks: Callable[[str], Sequence[Mark]] = _no_marks
+    """Item (`reviews.item_key`) → the experts' marks."""
 
-    def verdicts_on(self, sitting: Sitting, question: Question, response: Response) -> list[str]:
-        """The judge's replies about one answer."""
-        if self.bench is None or self.verdicts is None or response.error:
-            return []
-        found = [self.verdicts.read(key) for key, _ in self.bench.requests(sitting, question, response)]
-        return [entry.text for entry in found if entry]
+    def about(self, sitting: Sitting, question: Question, sample: int, response: Response) -> Evidence:
+        """All about one answer."""
+        if response.error:
+            return NOTHING
+        exam = sitting.exam
+        similarities = self.likenesses.of(exam, question, response) if self.likenesses else {}
+        item = item_key(sitting.label, sitting.model.name, question.id, sample, response.text)
+        return Evidence(
+            executions=self._executions(exam, question, response),
+            similarities=similarities,
+            opinions=self._opinions(sitting, question, response, similarities),
+            marks=self.marks(item),
+        )
 
-    def executions_of(self, sitting: Sitting, question: Question, response: Response) -> list[Execution | None]:
+    def _opinions(
+        self, sitting: Sitting, question: Question, response: Response, similarities: Mapping[str, float]
+    ) -> list[Opinion]:
+        found: list[Opinion] = []
+        if self.bench is not None and self.verdicts is not None:
+            for judge in self.bench.judges:
+                for key, request in self.bench.requests(judge, sitting, question, response, similarities):
+                    entry = self.verdicts.read(key)
+                    if entry and not entry.error:
+                        found.append(Opinion(judge.model.name, request.aspect, entry.text))
+        return found
+
+    def _executions(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
         """How the programs of one answer fared, in the order of `Exam.executions`."""
-        if self.executions is None or response.error:
+        if self.executions is None:
             return []
         journal = self.executions
-        return [
-            read_execution(journal.read(program_key(request)))
-            for request in sitting.exam.executions(question, response)
-        ]
+        return [read_execution(journal.read(program_key(request))) for request in exam.executions(question, response)]
 
-    def score(self, sitting: Sitting, question: Question, response: Response) -> Score:
+    def score(self, sitting: Sitting, question: Question, sample: int, response: Response) -> Score:
         """The score of one answer."""
-        verdicts = self.verdicts_on(sitting, question, response)
-        return sitting.exam.score(question, response, verdicts, self.executions_of(sitting, question, response))
+        return sitting.exam.score(question, response, self.about(sitting, question, sample, response))
 
 
-def scores(sitting: Sitting, answers: Journal, evidence: Evidence) -> Iterator[ScoreRow]:
-    """The score of every answer of a sitting, from the journals alone. An answer that is not there is an error."""
+def scores(
+    sitting: Sitting, answers: Journal, gathered: Gathered, watch: Callable[[Question, Score], None] | None = None
+) -> Iterator[ScoreRow]:
+    """The score of every answer of a sitting, from the journals alone. An answer that is not there is an error.
+
+    `watch` sees every score on its way, with all that a row leaves out.
+    """
     exam = sitting.exam
     shown = parts_shown(exam)
     for question, sample, entry in sitting.answers(answers):
-        score = evidence.score(sitting, question, entry.response() if entry else NOT_ASKED)
+        score = gathered.score(sitting, question, sample, entry.response() if entry else NOT_ASKED)
+        if watch is not None:
+            watch(question, score)
         yield ScoreRow(
             benchmark=exam.spec.benchmark,
             exam=sitting.label,
@@ -211,10 +310,11 @@ def scores(sitting: Sitting, answers: Journal, evidence: Evidence) -> Iterator[S
             tags=question.tags,
             parts={name: part for name, part in score.parts.items() if name in shown},
             weight=question.weight,
+            decided=score.decided,
         )
 
 
 def parts_shown(exam: Exam) -> frozenset[str]:
     """The parts of scores that the exam's tables have a column or row for; others stay out of scores.jsonl."""
     lines = [line for layout in exam.layouts() for line in (*layout.rows, *layout.columns)]
-    return frozenset(line.part for line in (*lines, exam.headline()) if line.part)
+    return frozenset(part for line in (*lines, exam.headline()) for part in (line.part, line.given) if part)

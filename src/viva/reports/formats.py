@@ -24,6 +24,10 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
     for result in report.results:
         shown = (table for table in result.tables if not table.across and (details or not table.detail))
         grids.extend(grid(table) for table in shown)
+        grids.extend(
+            Grid(f"{found.title} · {result.exam} · {result.model}", found.header, found.rows)
+            for found in result.decided
+        )
     grids.extend(across_models(report.results, details=details))
     grids.extend(side_by_side(report.results))
     if len(report.results) > 1:

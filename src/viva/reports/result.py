@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +14,14 @@ from viva.engine.folder import ExamRecord, RunRecord
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
+
+
+class Grid(Struct, frozen=True):
+    """A table as strings: a header, rows, and what it is about."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -27,6 +36,8 @@ class Result(Struct, frozen=True, kw_only=True):
     signature: str
     judged: bool = False
     """Whether there was a judge."""
+    decided: tuple[Grid, ...] = ()
+    """Who decided which share, and how far judges agreed; only where there was more than a rule."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -55,7 +66,11 @@ def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
         "extract": "as-published" if spec.as_published else "viva",
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),
         "model": model,
-        "judge": f"{record.judge.name}x{record.judge_samples}" if record.judge else "none",
+        "judge": "+".join(f"{judge.name}x{record.judge_samples}" for judge in record.judges) or "none",
+        "panel": spec.panel if len(record.judges) * record.judge_samples > 1 else "none",
+        "rubric": "+".join(_rubrics(exam.templates)) or "none",
+        "rationale": "yes" if spec.rationale else "no",
+        "encoder": _encoder(record) if spec.encoder else "none",
         "samples": f"{exam.samples or record.samples}x{record.repeats}",
         "temp": "server" if sampling.temperature is None else f"{sampling.temperature:g}",
         "top_p": "server" if sampling.top_p is None else f"{sampling.top_p:g}",
@@ -66,6 +81,26 @@ def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
         "viva": record.viva,
     }
     return "|".join(f"{name}:{value}" for name, value in parts.items())
+
+
+def _rubrics(templates: Mapping[str, object]) -> Iterator[str]:
+    """Name and version of every rubric among an exam's templates."""
+    for key, value in templates.items():
+        if not isinstance(value, dict):
+            continue
+        table = cast("dict[str, object]", value)
+        if key == "rubric" and isinstance(table.get("name"), str):
+            yield f"{table['name']}.{table.get('version', '?')}"
+        else:
+            yield from _rubrics(table)
+
+
+def _encoder(record: RunRecord) -> str:
+    """The encoder with the layer and the weights that it was used with."""
+    if record.encoder is None:
+        return "missing"
+    said = record.encoder.identity
+    return ".".join([record.encoder.name, *(said[key][:12] for key in ("layer", "weights") if said.get(key))])
 
 
 def percent(share: float | None, digits: int = 2) -> str:
@@ -95,14 +130,6 @@ def bounds_text(cell: Cell) -> str:
     if cell.floor == cell.ceiling or not cell.n:
         return ""
     return f"{percent(cell.floor)}–{percent(cell.ceiling)}"
-
-
-class Grid(Struct, frozen=True):
-    """A table as strings: a header, rows, and what it is about."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def grid(table: Table) -> Grid:
@@ -190,9 +217,9 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         said = ", ".join(f"{count:,} {name}" for name, count in left.items() if count)
         hint = ""
         if left["ungraded"]:
-            hint = " (blanks and open-ended answers need --judge MODEL)"
+            hint = " (blanks, open-ended answers and rationales need --judge MODEL)"
             if result.judged:
-                hint = " (the judge gave no readable verdict; `viva resume` asks it again)"
+                hint = " (no judge came to a verdict; `viva resume` asks again those whose reply had none)"
         bounds = f"over all {cell.n:,} the score lies between {bounds_text(cell).replace('–', ' and ')}"
         notes.append(f"{UNSURE} {result.model} on {result.exam}: the mean leaves out {said}{hint}; {bounds}.")
     return notes

@@ -24,3 +24,8 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
         return Score(value=None, outcome=outcome, explanation=where)
     right = reading.read == gold
     return Score(value=float(right), outcome="right" if right else "wrong", answer=reading.read, explanation=where)
+
+
+def outcome_of(value: float) -> Outcome:
+    """Full marks, some, or none."""
+    return "right" if value >= 1.0 else "partly" if value > 0.0 else "wrong"

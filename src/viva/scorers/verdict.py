@@ -2,42 +2,65 @@
 
 Judges of all languages are told to end with this very line. What comes before may quote the examinee, who may have
 written a verdict line of their own: only the last visible line counts, and two verdict lines that differ count as none.
+A judge that cannot decide says `VERDICT: none`; that is an answer, and no mark.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from viva.scorers.fold import plain
 
-_LINE = re.compile(r"VERDICT: ?(\d{1,4})(?: ?/ ?(\d{1,4}))?\.?", re.IGNORECASE)
+_LINE = re.compile(r"VERDICT: ?(?:(\d{1,4}(?:\.\d{1,4})?)(?: ?/ ?(\d{1,4}))?|(none))\.?", re.IGNORECASE)
 _ANYWHERE = re.compile(r"^[ \t*_#`]{0,8}VERDICT[ \t*_`]{0,4}[:：][^\n]{0,40}", re.IGNORECASE | re.MULTILINE)
 _WRAPPING = re.compile(r"[*_`#>$\"'\[\]()]+|\\boxed\{|\}")
-
 _INVISIBLE = " \t\r\n\x00\u00a0\u200b\u200c\u200d\u2060\u3000\ufeff"
+_NONE = -1.0
 
 
 def read_verdict(reply: str, *, low: int, high: int) -> int | None:
-    """The number that the judge gives, or None where it gives none that the format allows.
+    """The whole number that the judge gives, or None where it gives none that the format allows.
 
     "VERDICT: 8/10" is 8 where `high` is 10. Decimals, numbers outside `low`..`high`, another denominator, text after
     the number, and verdict lines that contradict each other are None.
     """
+    mark = read_mark(reply, range(low, high + 1))
+    return None if mark is None else int(mark)
+
+
+def read_mark(reply: str, scale: Sequence[float]) -> float | None:
+    """The mark of an ascending scale that the judge gives, or None: "VERDICT: 0.5" where the scale has a half."""
+    found = _read(reply, scale)
+    return None if found == _NONE else found
+
+
+def undecided(reply: str) -> bool:
+    """Whether the judge says that it cannot decide."""
+    return _read(reply, ()) == _NONE
+
+
+def _read(reply: str, scale: Sequence[float]) -> float | None:
     stripped = reply.rstrip(_INVISIBLE)
-    value = _value(stripped[stripped.rfind("\n") + 1 :], low, high)
+    value = _value(stripped[stripped.rfind("\n") + 1 :], scale)
     if value is None:
         return None
     for match in _ANYWHERE.finditer(stripped):
-        if _value(match.group(), low, high) != value:
+        if _value(match.group(), scale) != value:
             return None
     return value
 
 
-def _value(line: str, low: int, high: int) -> int | None:
+def _value(line: str, scale: Sequence[float]) -> float | None:
     if len(line) > 200:
         return None
     match = _LINE.fullmatch(" ".join(_WRAPPING.sub("", plain(line)).split()).replace(" :", ":"))
-    if match is None or (match[2] is not None and int(match[2]) != high):
+    if match is None:
         return None
-    value = int(match[1])
-    return value if low <= value <= high else None
+    if match[3]:
+        return _NONE
+    whole = isinstance(scale, range)
+    if (match[2] is not None and float(match[2]) != max(scale, default=0)) or (whole and "." in match[1]):
+        return None
+    value = float(match[1])
+    return value if value in scale else None

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from viva.scorers.deciding import Decision
 from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.model import (
     Accepted,
@@ -66,7 +67,9 @@ def test_metrics_are_added_in_the_published_order():
     rubric = Rubric(
         judge=JUDGE, truth=TRUTH, choice=CHOICE, similarity=(SIMILAR,), tests=TESTS, blanks=BLANKS, keywords=(HIT,)
     )
-    graded = grade(rubric, ANSWER, executions=[PASSED] * 2, verdicts=["VERDICT: 5"], custom=lambda _: Points(0.5, 1.0))
+    graded = grade(
+        rubric, ANSWER, executions=[PASSED] * 2, judged=Decision(value=0.5), custom=lambda _: Points(0.5, 1.0)
+    )
     assert list(graded.parts) == [
         "keywords", "blank_filling", "unit_test", "similarity", "customized", "choice", "truth", "judge",
     ]  # fmt: skip
@@ -119,19 +122,16 @@ def test_choice_and_truth_are_read_from_the_answer():
     assert grade(Rubric(truth=TRUTH), "错误", language="zh").share == 0.0
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "points"),
-    [(["VERDICT: 10"], 4.0), (["VERDICT: 0"], 0.0), (["VERDICT: 5", "VERDICT: 10"], 3.0), (["?", "VERDICT: 5"], 2.0)],
-)
-def test_the_judges_marks_are_averaged(verdicts: list[str], points: float):
-    graded = grade(Rubric(judge=JUDGE), ANSWER, verdicts=verdicts)
+@pytest.mark.parametrize(("value", "points"), [(1.0, 4.0), (0.0, 0.0), (0.75, 3.0), (0.5, 2.0)])
+def test_what_the_judges_decided_earns_its_share_of_the_weight(value: float, points: float):
+    graded = grade(Rubric(judge=JUDGE), ANSWER, judged=Decision(value=value, by="judge"))
     assert (graded.points, graded.share) == (points, points / 4)
 
 
-def test_without_a_readable_verdict_the_answer_is_pending():
+def test_without_a_decision_the_answer_is_pending():
     assert grade(Rubric(judge=JUDGE), ANSWER).pending == "no judge was asked"
-    assert grade(Rubric(judge=JUDGE), ANSWER, verdicts=["VERDICT: 11"]).pending == "the judge gave no readable verdict"
-    assert grade(Rubric(judge=JUDGE), ANSWER, verdicts=["", ""]).share is None
+    undecided = Decision(value=None, why="no judge came to a decision")
+    assert grade(Rubric(judge=JUDGE), ANSWER, judged=undecided).pending == "no judge came to a decision"
 
 
 @pytest.mark.parametrize(
@@ -194,14 +194,14 @@ RUBRICS = st.builds(
     min_score=st.sampled_from([None, 0.0]),
 )
 EXECUTIONS = st.lists(st.sampled_from([PASSED, FAILED, Execution("toolchain")]), max_size=3)
-VERDICTS = st.lists(st.sampled_from(["VERDICT: 3", "VERDICT: 10", "no"]), max_size=2)
+DECISIONS = st.sampled_from([Decision(value=0.3), Decision(value=1.0), Decision(value=None, why="no judge was asked")])
 
 
-@given(RUBRICS, st.text(max_size=30), EXECUTIONS, VERDICTS)
-def test_total_bounded_and_deterministic(rubric: Rubric, text: str, executions: list[Execution], verdicts: list[str]):
-    graded = grade(rubric, text, executions=executions, verdicts=verdicts)
+@given(RUBRICS, st.text(max_size=30), EXECUTIONS, DECISIONS)
+def test_total_bounded_and_deterministic(rubric: Rubric, text: str, executions: list[Execution], judged: Decision):
+    graded = grade(rubric, text, executions=executions, judged=judged)
     assert (graded.share is None) is bool(graded.pending)
     if graded.share is not None:
         assert graded.share <= 1.0
         assert rubric.min_score is None or graded.share >= 0.0
-    assert graded == grade(rubric, text, executions=executions, verdicts=verdicts)
+    assert graded == grade(rubric, text, executions=executions, judged=judged)

@@ -28,10 +28,11 @@ from viva.prompting import Templates, estimate_tokens, fill, read_templates, sto
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.types import (
+    NOTHING,
     About,
     Defect,
+    Evidence,
     ExamSpec,
-    Execution,
     Generate,
     Layout,
     Line,
@@ -266,6 +267,8 @@ class CMMLUExam(GradedByRule):
             before = self._prefix(subject, shots)
             if everything:
                 self._prefixes[subject] = before
+        if self.spec.rationale:  # who asks for a rationale says how to reply
+            return before + self._block(question)
         return f"{before}{self._block(question)}\n{lead}"
 
     def _prefix(self, subject: str, shots: Sequence[Question]) -> str:
@@ -285,13 +288,7 @@ class CMMLUExam(GradedByRule):
         ]
         return fill(self._texts.text("question"), {"question": question.text.strip(), "options": "\n".join(lines)})
 
-    def score(
-        self,
-        question: Question,
-        response: Response,
-        verdicts: Sequence[str],
-        executions: Sequence[Execution | None] = (),
-    ) -> Score:
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """The letter that the reply commits to, against the gold letter."""
         if response.error:
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
@@ -372,6 +369,7 @@ class CMMLU:
         version="1",
         source="https://github.com/haonan-li/CMMLU",
         shots=MAX_SHOTS,
+        rationale="possible",
     )
     sample = HERE / "sample"
 

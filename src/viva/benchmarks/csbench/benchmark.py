@@ -13,7 +13,6 @@ Deviations from the authors' script are listed in README.md beside this file; `-
 from __future__ import annotations
 
 import random
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -21,18 +20,22 @@ import msgspec
 
 from viva.benchmarks.csbench import published
 from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
+from viva.benchmarks.ruled import ComparesNothing, RunsNothing
 from viva.benchmarks.sets import fingerprint, locate, spread
 from viva.errors import DataError
 from viva.prompting import Templates, estimate_tokens, fence, fill, prompt_text, read_templates, stops_before
 from viva.scorers.choice import read_choice
-from viva.scorers.grading import grade_reading
+from viva.scorers.deciding import Decision, decide, drafted, heard
+from viva.scorers.grading import grade_reading, outcome_of
 from viva.scorers.truth import read_truth
-from viva.scorers.verdict import read_verdict
+from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
+    ANSWER,
+    NOTHING,
     About,
+    Draft,
+    Evidence,
     ExamSpec,
-    Execute,
-    Execution,
     Generate,
     Language,
     Layout,
@@ -52,7 +55,7 @@ COMPREHENSION = ("Multiple-choice", "Assertion")
 JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 
 
-class CSBenchExam:
+class CSBenchExam(RunsNothing, ComparesNothing):
     """CS-Bench in one language, with its exemplars."""
 
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
@@ -125,7 +128,9 @@ class CSBenchExam:
             return sampling
         return msgspec.structs.replace(sampling, stop=stops_before(self._text(f"{question.kind}.question")))
 
-    def judgements(self, question: Question, response: Response, samples: int) -> tuple[Generate, ...]:
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
         """Blanks and open-ended answers go to the judge, unless there is nothing to judge."""
         if question.kind not in ("blank", "open") or response.error or not response.text.strip():
             return ()
@@ -143,25 +148,25 @@ class CSBenchExam:
             Message("user", fill(self._texts.text(f"{section}.user"), values)),
         )
         return tuple(
-            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING)
+            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING, aspect=ANSWER)
             for sample in range(samples)
         )
 
-    def readable(self, question: Question, verdict: str) -> bool:
-        """Whether a judge's reply holds a verdict; one that does not is asked for again."""
-        return self._verdict(question, verdict) is not None
+    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+        """Whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
+        return self.mark(question, aspect, verdict) is not None or undecided(verdict)
 
-    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """Nothing is run: no answer is a program."""
-        return ()
+    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+        """A blank's 0 or 1; an open-ended answer's 1 to 10, divided by 10."""
+        if question.kind == "blank":
+            return read_mark(verdict, (0.0, 1.0))
+        if self.spec.as_published:
+            number = published.last_number(verdict)
+            return None if number is None else min(max(number, 1.0), 10.0) / 10
+        mark = read_mark(verdict, range(1, 11))
+        return None if mark is None else mark / 10
 
-    def score(
-        self,
-        question: Question,
-        response: Response,
-        verdicts: Sequence[str],
-        executions: Sequence[Execution | None] = (),
-    ) -> Score:
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Letter and truth value by rule, blanks and open-ended by the judge's verdicts (their mean)."""
         if response.error:
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
@@ -171,7 +176,7 @@ class CSBenchExam:
             return self._choice(question, question.answer, response)
         if question.kind == "truth":
             return self._truth(question, question.answer, response)
-        return self._judged(question, response, verdicts)
+        return self._judged(question, response, evidence)
 
     def _choice(self, question: Question, gold: str, response: Response) -> Score:
         if self.spec.as_published:
@@ -188,32 +193,56 @@ class CSBenchExam:
             return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
         return score
 
-    def _judged(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
+    def _judged(self, question: Question, response: Response, evidence: Evidence) -> Score:
         if not response.text.strip():
             nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
             return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
-        values = [value for verdict in verdicts if (value := self._verdict(question, verdict)) is not None]
-        if not values:
-            why = "the judge gave no readable verdict" if verdicts else "no judge was asked"
-            return Score(value=None, outcome="ungraded", answer=response.text.strip(), explanation=why)
-        value = statistics.fmean(values)
-        outcome: Outcome = "right" if value == 1 else "wrong" if value == 0 else "partly"
+        said = response.text.strip()
+        decision = self._decision(question, evidence)
+        if decision.value is None:
+            return Score(
+                value=None,
+                outcome="ungraded",
+                answer=said,
+                explanation=decision.why,
+                verdicts={ANSWER: decision.verdicts},
+            )
+        reasons = [opinion.text.strip() for opinion in evidence.opinions if decision.by == "judge"]
         return Score(
-            value=value,
-            outcome=outcome,
-            answer=response.text.strip(),
-            explanation=verdicts[0].strip(),
-            parts={f"verdict {index + 1}": value for index, value in enumerate(values)},
+            value=decision.value,
+            outcome=outcome_of(decision.value),
+            answer=said,
+            explanation=reasons[0] if reasons else decision.why,
+            decided={ANSWER: decision.by} if decision.by else {},
+            verdicts={ANSWER: decision.verdicts},
         )
 
-    def _verdict(self, question: Question, reply: str) -> float | None:
-        if question.kind == "blank":
-            return read_verdict(reply, low=0, high=1)
-        if self.spec.as_published:
-            number = published.last_number(reply)
-            return None if number is None else min(max(number, 1.0), 10.0) / 10
-        mark = read_verdict(reply, low=1, high=10)
-        return None if mark is None else mark / 10
+    def _decision(self, question: Question, evidence: Evidence) -> Decision:
+        return decide(
+            ANSWER,
+            marks=evidence.marks,
+            opinions=heard(evidence.opinions, ANSWER, lambda reply: self.mark(question, ANSWER, reply)),
+            heard=len(evidence.opinions),
+            panel=self.spec.panel,
+        )
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+        """A blank or an open-ended answer, as the judges left it."""
+        if question.kind not in ("blank", "open") or question.answer is None or not response.text.strip():
+            return ()
+        scale = (0.0, 1.0) if question.kind == "blank" else tuple(mark / 10 for mark in range(1, 11))
+        opinions = heard(evidence.opinions, ANSWER, lambda reply: self.mark(question, ANSWER, reply))
+        return (
+            drafted(
+                ANSWER,
+                self._decision(question, msgspec.structs.replace(evidence, marks=())),
+                evidence.opinions,
+                opinions,
+                text=response.text.strip(),
+                gold=question.answer,
+                scale=scale,
+            ),
+        )
 
     def layouts(self) -> tuple[Layout, ...]:
         """Tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and reasoning."""
@@ -264,7 +293,8 @@ class CSBenchExam:
             parts.append(f"{self._block(question)}\n{lead}")
             return "\n\n".join(parts)
         parts.append(self._block(question))
-        parts.append(self._text(f"{kind}.ask_cot" if cot else f"{kind}.ask"))
+        if not self.spec.rationale:  # who asks for a rationale says how to reply
+            parts.append(self._text(f"{kind}.ask_cot" if cot else f"{kind}.ask"))
         return (Message("user", "\n\n".join(parts)),)
 
     def _exemplar_answer(self, shot: Question) -> str:
@@ -332,6 +362,7 @@ class CSBench:
         size="2,183 test and 236 validation questions in each language",
         version="1",
         source="https://github.com/csbench/csbench",
+        rationale="possible",
         shots=5,
     )
     sample = HERE / "sample"

@@ -13,7 +13,7 @@ What the bundled set holds, and how Viva differs from the authors' scripts: READ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -25,10 +25,11 @@ from viva.benchmarks.syneval.items import FORMATS, Format, Item
 from viva.errors import DataError
 from viva.prompting import Templates, estimate_tokens, prompt_text, read_templates
 from viva.types import (
+    NOTHING,
     About,
     Draws,
+    Evidence,
     ExamSpec,
-    Execution,
     Generate,
     Kind,
     Layout,
@@ -143,13 +144,7 @@ class SynEvalExam(GradedByRule):
             self._dropped[item.id, sample] = len(everything) - len(shots)
         return prompt
 
-    def score(
-        self,
-        question: Question,
-        response: Response,
-        verdicts: Sequence[str],
-        executions: Sequence[Execution | None] = (),
-    ) -> Score:
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """The truth value or letter against the gold one; a phrase by its words. Pure."""
         if response.error:
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")

@@ -8,13 +8,13 @@ from typing import Final
 
 from viva.errors import VivaError
 from viva.scorers.choice import read_choice
+from viva.scorers.deciding import Decision
 from viva.scorers.reading import Reading
 from viva.scorers.rubric.blanks import grade_blanks
 from viva.scorers.rubric.keywords import grade_keywords
 from viva.scorers.rubric.model import ChoicePart, Graded, JudgePart, Points, Rubric, TruthPart, UnitTests
 from viva.scorers.rubric.overlap import grade_similarity
 from viva.scorers.truth import read_truth
-from viva.scorers.verdict import read_verdict
 from viva.types import Execution
 
 PostHandler = Callable[[Points, tuple[bool, ...] | tuple[str, ...]], Points]
@@ -22,7 +22,7 @@ PostHandler = Callable[[Points, tuple[bool, ...] | tuple[str, ...]], Points]
 Custom = Callable[[str], Points]
 """A grader written for a single published question: the answer → its points."""
 
-JUDGE_SCALE: Final = 10
+NOT_JUDGED: Final = Decision(value=None, why="no judge was asked")
 
 _SHOWN = 80
 """Characters of a program's last words that a line of explanation shows."""
@@ -33,21 +33,21 @@ def grade(
     text: str,
     *,
     executions: Sequence[Execution] = (),
-    verdicts: Sequence[str] = (),
+    judged: Decision = NOT_JUDGED,
     language: str = "en",
     post_handler: PostHandler | None = None,
     custom: Custom | None = None,
 ) -> Graded:
     """Grade one answer. Never raises for what an answer or a question file contains.
 
-    `executions` holds one result a unit test, in order; `verdicts` what judges replied; `language` is that of the
+    `executions` holds one result a unit test, in order; `judged` is what judges came to; `language` is that of the
     answer's prose. `post_handler` is applied to the keywords, or to the blanks of a rubric without keywords.
     The share is None, with a reason in `pending`, while a part is unknown or where the rubric cannot be applied.
     """
     parts: dict[str, Points] = {}
     points = total = 0.0
     pending = unsound = ""
-    metrics = _metrics(rubric, text, executions, verdicts, language, post_handler, custom)
+    metrics = _metrics(rubric, text, executions, judged, language, post_handler, custom)
     for name, metric in metrics:
         try:
             part = metric()
@@ -79,7 +79,7 @@ def _metrics(
     rubric: Rubric,
     text: str,
     executions: Sequence[Execution],
-    verdicts: Sequence[str],
+    judged: Decision,
     language: str,
     post_handler: PostHandler | None,
     custom: Custom | None,
@@ -102,7 +102,7 @@ def _metrics(
     if truth:
         yield "truth", lambda: _grade_truth(truth, text, language)
     if judge:
-        yield "judge", lambda: _grade_judge(judge, verdicts)
+        yield "judge", lambda: _grade_judge(judge, judged)
 
 
 def _after(handler: PostHandler | None, points: Points, status: tuple[bool, ...] | tuple[str, ...]) -> Points:
@@ -167,12 +167,9 @@ def _grade_reading(reading: Reading, gold: str, weight: float) -> Points:
     return Points(weight if right else 0.0, weight, (detail,))
 
 
-def _grade_judge(part: JudgePart, verdicts: Sequence[str]) -> Points:
-    """The mean of the judges' marks; those that are not readable are left out."""
-    marks = [mark for reply in verdicts if (mark := read_verdict(reply, low=0, high=JUDGE_SCALE)) is not None]
-    if not marks:
-        why = "the judge gave no readable verdict" if verdicts else "no judge was asked"
-        return Points(0.0, part.weight, (f"+0 {why}",), why)
-    mean = sum(marks) / len(marks)
-    points = part.weight * (mean / JUDGE_SCALE)
-    return Points(points, part.weight, (f"{points:+g} judged {mean:g} of {JUDGE_SCALE}",))
+def _grade_judge(part: JudgePart, judged: Decision) -> Points:
+    """The weight times what the judges decided."""
+    if judged.value is None:
+        return Points(0.0, part.weight, (f"+0 {judged.why}",), judged.why)
+    points = part.weight * judged.value
+    return Points(points, part.weight, (f"{points:+g} judged {judged.value * 10:g} of 10 ({judged.why})",))

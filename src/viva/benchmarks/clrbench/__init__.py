@@ -1,0 +1,1 @@
+"""CLR-Bench: college-level questions whose answers come with their reasons."""

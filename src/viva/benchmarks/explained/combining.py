@@ -1,0 +1,67 @@
+"""How answer and rationale make one number, and the tables of it (CLR-Bench, arXiv 2410.17558, section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from viva.types import Layout, Line
+
+Q_A = "Q→A"
+Q_R = "Q→R"
+Q_AR = "Q→AR"
+GAP = "guess gap"
+WRONG = "rationale wrong"
+FLAWED = "rationale not full"
+IN_FORM = "in form"
+
+
+def combine(answer: float, rationale: float) -> float:
+    """Q→AR = R (1 + A) / 2: the paper's six cases, and the half-right selection that it leaves open.
+
+    (1, 1) → 1; (1, ½) → ½; (1, 0) → 0; (0, 1) → ½; (0, ½) → ¼; (0, 0) → 0; (½, 1) → ¾; (½, ½) → ⅜; (½, 0) → 0.
+    """
+    return rationale * (1.0 + answer) / 2.0
+
+
+def parts_of(answer: float | None, rationale: float | None, *, in_form: bool) -> dict[str, float]:
+    """The parts of a score, as far as they are known."""
+    parts = {IN_FORM: float(in_form)}
+    if answer is not None:
+        parts[Q_A] = answer
+    if rationale is not None:
+        parts[Q_R] = rationale
+        parts[WRONG] = float(rationale == 0.0)
+        parts[FLAWED] = float(rationale < 1.0)
+    if answer is not None and rationale is not None:
+        parts[GAP] = answer - combine(answer, rationale)
+    return parts
+
+
+def defended(rows: Layout, over: str = "") -> tuple[Layout, Layout]:
+    """Two tables with the rows of another: the three metrics, and how much of Q→A was guessed."""
+    metrics = (
+        Line(Q_A, part=Q_A, over=over),
+        Line(Q_R, part=Q_R, over=over),
+        Line(Q_AR, over=over),
+    )
+    guesses = (
+        Line("guess gap (Q→A − Q→AR)", part=GAP, over=over),
+        Line("reply in form", part=IN_FORM, over=over),
+        Line("P(rationale not full | answer right)", part=FLAWED, given=Q_A),
+        Line("P(rationale wrong | answer right)", part=WRONG, given=Q_A),
+    )
+    return (
+        Layout(rows.name, rows.title, rows.rows, metrics, detail=rows.detail),
+        Layout(f"{rows.name}-guessing", f"{rows.title}: was it guessed?", rows.rows, guesses, detail=rows.detail),
+    )
+
+
+def compared(kinds: Iterable[tuple[str, Line]]) -> Layout:
+    """The paper's main table: a row a model; for each type, and over all, Q→A and then Q→AR."""
+    named = (*kinds, ("", Line("Overall")))
+    columns = tuple(
+        Line(f"{metric} {label}".strip(), where=line.where, part=part)
+        for metric, part in ((Q_A, Q_A), (Q_AR, ""))
+        for label, line in named
+    )
+    return Layout("models", "Q→A and Q→AR by type", (Line("Overall"),), columns, detail=True, across=True)

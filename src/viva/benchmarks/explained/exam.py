@@ -1,0 +1,278 @@
+"""Any exam under CLR-Bench's protocol: the model must say why, and then what; both are graded, and combined.
+
+    Q→A   the exam's own grading of the answer
+    Q→R   the rationale: similarity to the gold rationale, else a judge by the rubric of the question's kind
+    Q→AR  R (1 + A) / 2
+
+The exam inside knows nothing of this but to leave out its own way of asking (`ExamSpec.rationale`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from viva.benchmarks import EXPLAINED
+from viva.benchmarks.explained.combining import Q_A, combine, defended, parts_of
+from viva.prompting import Templates, clip, fence, fill, read_templates
+from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
+from viva.scorers.grading import outcome_of
+from viva.scorers.rationale import Taken, take_apart
+from viva.scorers.verdict import read_mark, undecided
+from viva.types import (
+    ANSWER,
+    NOTHING,
+    RATIONALE,
+    UNREADABLE,
+    Compare,
+    Defect,
+    Draft,
+    Evidence,
+    Exam,
+    ExamSpec,
+    Execute,
+    Generate,
+    Layout,
+    Line,
+    Message,
+    Prompt,
+    Question,
+    Response,
+    Sampling,
+    Score,
+)
+
+HERE = Path(__file__).parent
+SCALE = (0.0, 0.5, 1.0)
+JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@cache
+def _bundled() -> dict[str, object]:
+    return {"ask": read_templates(HERE / "asking.toml"), "rubric": read_templates(HERE / "rubric.toml")}
+
+
+class Explained:
+    """An exam whose questions are answered with a rationale."""
+
+    def __init__(self, inner: Exam, templates: Mapping[str, object] | None = None) -> None:
+        self._inner = inner
+        self._texts = Templates(_bundled(), templates)
+        self.spec: ExamSpec = inner.spec
+        self.fingerprint = inner.fingerprint
+
+    @property
+    def defects(self) -> Sequence[Defect]:
+        """Those of the exam inside."""
+        return self._inner.defects
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """Those of the exam inside, and this protocol's under `EXPLAINED`."""
+        return {**self._inner.templates, EXPLAINED: self._texts.data}
+
+    @property
+    def dropped_exemplars(self) -> int:
+        """Of the exam inside."""
+        return self._inner.dropped_exemplars
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def questions(self) -> Iterator[Question]:
+        """Those of the exam inside."""
+        return self._inner.questions()
+
+    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+        """The prompt of the exam inside, and what form the reply must have."""
+        request = self._inner.request(question, sample, sampling)
+        return msgspec.structs.replace(request, prompt=self._asked(question, request.prompt))
+
+    def _asked(self, question: Question, prompt: Prompt) -> Prompt:
+        ask = self._ask(question)
+        if isinstance(prompt, str):
+            head, _, lead = prompt.rpartition("\n")  # a base model goes on after the lead, so that stays last
+            return f"{head}\n{ask}\n{lead}"
+        *before, last = prompt
+        return (*before, Message(last.role, f"{last.content}\n\n{ask}"))
+
+    def _ask(self, question: Question) -> str:
+        at = f"ask.{question.language}"
+        why, what = (self._texts.text(f"{at}.{question.kind}.{part}") for part in ("why", "what"))
+        return fill(self._texts.text(f"{at}.ask"), {"why": why, "what": what})
+
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """What the exam inside runs."""
+        return self._inner.executions(question, _answer(take_apart(response.text), response))
+
+    def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
+        """The answer where the exam inside compares it; the rationale with the gold one."""
+        if not self.spec.encoder or response.error or question.answer is None:
+            return ()
+        taken = take_apart(response.text)
+        wanted = self._inner.comparisons(question, _answer(taken, response))
+        if taken.rationale and question.explanation.strip():
+            wanted = (*wanted, Compare(RATIONALE, taken.rationale, question.explanation))
+        return wanted
+
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
+        """What the exam inside asks about the answer; and the rationale, unless it is like the gold one."""
+        if response.error or question.answer is None:
+            return ()
+        taken = take_apart(response.text)
+        wanted = self._inner.judgements(question, _answer(taken, response), samples, similarities)
+        if not taken.rationale or similarities.get(RATIONALE, 0.0) >= ALIKE:
+            return wanted
+        prompt = self._judged(question, taken)
+        mine = (
+            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING, aspect=RATIONALE)
+            for sample in range(samples)
+        )
+        return (*wanted, *mine)
+
+    def _judged(self, question: Question, taken: Taken) -> Prompt:
+        at = f"rubric.{question.language}"
+        options = "".join(f"\n{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False))
+        # In form "none" the whole reply is both; it is shown once.
+        answer = clip(taken.answer) if taken.answer != taken.rationale else ""
+        rationale = clip(taken.rationale)
+        values = {
+            "question": question.text + options,
+            "gold": str(question.answer),
+            "reference": question.explanation.strip() or self._texts.text(f"{at}.none"),
+            "answer": answer,
+            "rationale": rationale,
+            "fence": fence(f"{answer}\n{rationale}"),
+            "instructions": self._texts.text(f"{at}.{question.kind}"),
+        }
+        return (
+            Message("system", fill(self._texts.text(f"{at}.system"), values)),
+            Message("user", fill(self._texts.text(f"{at}.user"), values)),
+        )
+
+    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+        """Whether a judge's reply holds a verdict, or says that there is none."""
+        if aspect != RATIONALE:
+            return self._inner.readable(question, aspect, verdict)
+        return self.mark(question, aspect, verdict) is not None or undecided(verdict)
+
+    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+        """A rationale's 0, ½ or 1; an answer's mark as the exam inside has it."""
+        return read_mark(verdict, SCALE) if aspect == RATIONALE else self._inner.mark(question, aspect, verdict)
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
+        """Q→AR, with Q→A and Q→R as parts."""
+        if response.error or question.answer is None:
+            return self._inner.score(question, response, evidence)
+        taken = take_apart(response.text)
+        answered = self._answered(question, _answer(taken, response), evidence)
+        if not taken.rationale and not taken.answer:
+            return answered  # empty, truncated
+        reasoned = self._reasoned(question, taken, evidence)
+        known = {Q_A: answered.value} if answered.outcome not in UNREADABLE else {}
+        a = 0.0 if answered.outcome in UNREADABLE else answered.value
+        r = reasoned.value
+        value = None if a is None or r is None else combine(a, r)
+        decided = dict(answered.decided)
+        if reasoned.by:
+            decided[RATIONALE] = reasoned.by
+        outcome = "ungraded" if value is None else outcome_of(value)
+        if value == 0.0 and answered.outcome in UNREADABLE:
+            value, outcome = None, answered.outcome  # earned nothing, and could not be read either
+        return Score(
+            value=value,
+            outcome=outcome,
+            answer=answered.answer or taken.answer,
+            explanation=f"answer: {answered.explanation}\nrationale: {reasoned.why}",
+            parts=parts_of(known.get(Q_A, 0.0 if value is not None else None), r, in_form=taken.form == "json"),
+            decided=decided,
+            verdicts={**answered.verdicts, RATIONALE: reasoned.verdicts},
+        )
+
+    def _answered(self, question: Question, answer: Response, evidence: Evidence) -> Score:
+        """The exam's own score of the answer, which an expert may overrule."""
+        score = self._inner.score(question, answer, evidence)
+        experts = decide(ANSWER, marks=evidence.marks)
+        if experts.value is None or experts.by is None or "expert" in score.decided.values():
+            return (
+                score
+                if score.decided or score.value is None
+                else msgspec.structs.replace(score, decided={ANSWER: "rule"})
+            )
+        return msgspec.structs.replace(
+            score,
+            value=experts.value,
+            outcome=outcome_of(experts.value),
+            explanation=f"{experts.why}; before: {score.explanation}",
+            decided={ANSWER: experts.by},
+        )
+
+    def _reasoned(self, question: Question, taken: Taken, evidence: Evidence) -> Decision:
+        if not taken.rationale:
+            experts = decide(RATIONALE, marks=evidence.marks)
+            none = Decision(value=0.0, by="rule", why="the reply gives no rationale")
+            return experts if experts.value is not None else none
+        return decide(
+            RATIONALE,
+            marks=evidence.marks,
+            opinions=heard(evidence.opinions, RATIONALE, lambda reply: self.mark(question, RATIONALE, reply)),
+            heard=sum(1 for opinion in evidence.opinions if opinion.aspect == RATIONALE),
+            panel=self.spec.panel,
+            similarity=evidence.similarities.get(RATIONALE),
+        )
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+        """Answer and rationale, as rule, similarity and judges left them."""
+        taken = take_apart(response.text)
+        if response.error or question.answer is None or not (taken.rationale or taken.answer):
+            return ()
+        without = msgspec.structs.replace(evidence, marks=())
+        answer = _answer(taken, response)
+        inside = self._inner.drafts(question, answer, evidence)
+        if not inside:
+            score = self._answered(question, answer, without)
+            value = 0.0 if score.outcome in UNREADABLE else score.value
+            inside = (
+                Draft(
+                    aspect=ANSWER,
+                    text=taken.answer,
+                    gold=str(question.answer),
+                    value=value,
+                    scale=SCALE if question.kind in ("choices", "open") else (0.0, 1.0),
+                    decided="rule" if value is not None else None,
+                    reasons=score.explanation,
+                ),
+            )
+        opinions = heard(evidence.opinions, RATIONALE, lambda reply: self.mark(question, RATIONALE, reply))
+        reasons = drafted(
+            RATIONALE,
+            self._reasoned(question, taken, without),
+            evidence.opinions,
+            opinions,
+            text=taken.rationale,
+            gold=question.explanation,
+            scale=SCALE,
+        )
+        return (*inside, reasons)
+
+    def layouts(self) -> tuple[Layout, ...]:
+        """The rows of the exam's own tables, each with the three metrics and with what was guessed."""
+        over = self._inner.headline().over
+        tables = self._inner.layouts()
+        across = tuple(table for table in tables if table.across)
+        own = [table for table in tables if not table.across]
+        return (*(pair for table in own for pair in defended(table, over)), *across)
+
+    def headline(self) -> Line:
+        """Q→AR, averaged as the exam inside does."""
+        return msgspec.structs.replace(self._inner.headline(), label="Q→AR")
+
+
+def _answer(taken: Taken, response: Response) -> Response:
+    return msgspec.structs.replace(response, text=taken.answer)

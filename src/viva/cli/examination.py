@@ -1,0 +1,204 @@
+"""A run opened for work: its exams, models, judges and encoder, and what its folder holds about its answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from msgspec import Struct
+
+from viva.cli.exams import data_notes, label, reopen
+from viva.cli.options import Limits, per_provider
+from viva.engine.budget import Price, list_price
+from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, find_run
+from viva.engine.reviews import ReviewLog
+from viva.engine.stages import Bench, Gathered, Judge, Likenesses, Sitting
+from viva.errors import VivaError
+from viva.models import Endpoint, connect
+from viva.types import Encoder, Exam, Model
+
+REVIEWS = "reviews.jsonl"
+"""The experts' marks, in a run folder."""
+
+
+class Examination(Struct, kw_only=True):
+    """A run opened for work: its folder, exams, models and judge."""
+
+    folder: RunFolder
+    exams: list[Exam]
+    sittings: list[Sitting]
+    bench: Bench | None
+    limits: Limits
+    encoder: Encoder | None = None
+    """Open only where something may have to be compared."""
+
+    @property
+    def examinees(self) -> list[Model]:
+        """Every examined model once."""
+        return list({id(sitting.model): sitting.model for sitting in self.sittings}.values())
+
+    @property
+    def answers_wanted(self) -> int:
+        """How many answers there are to get in all."""
+        return sum(len(sitting.exam) * sitting.samples for sitting in self.sittings)
+
+    def notes(self) -> list[str]:
+        """What belongs beside the numbers."""
+        records = self.folder.record.exams
+        about_data = [
+            note
+            for exam, record in zip(self.exams, records, strict=True)
+            for note in data_notes(exam, Path(record.data) if record.data else None)
+        ]
+        return [*about_data, *self.conflicts()]
+
+    def conflicts(self) -> list[str]:
+        """Who judges themselves: models tend to like their own answers."""
+        judges = {tuple(sorted(judge.model.identity.items())) for judge in (self.bench.judges if self.bench else ())}
+        return [
+            f"{model.name} is examinee and judge: models favour their own answers; take another judge, or a panel."
+            for model in self.examinees
+            if tuple(sorted(model.identity.items())) in judges
+        ]
+
+
+def prepare(folder: RunFolder, limits: Limits, exams: list[Exam] | None = None) -> Examination:
+    """Open what run.json describes: exams (unless given), models, judge, prices."""
+    record = folder.record
+    opened = exams or [reopen(exam) for exam in record.exams]
+    prices = _prices(limits.price)
+    models = [reach(model, record.seed) for model in record.models]
+    twice = [name for name, times in Counter(model.name for model in models).items() if times > 1]
+    if twice:
+        raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
+    sittings = [
+        Sitting.of(
+            exam,
+            label(exam),
+            model,
+            remembered.sampling or record.sampling,
+            remembered.samples or record.samples,
+            record.repeats,
+            _price(model, prices),
+        )
+        for model in models
+        for exam, remembered in zip(opened, record.exams, strict=True)
+    ]
+    judges = [reach(judge, record.seed) for judge in record.judges]
+    bench = Bench(tuple(Judge(model, _price(model, prices)) for model in judges), record.judge_samples)
+    ceilings(limits)
+    paces(limits)
+    if limits.max_cost is not None:
+        for model in (*models, *judges):
+            if _price(model, prices) is None:
+                raise VivaError(f"--max-cost needs the price of {model.name}: give --price {model.name}=IN/OUT")
+    return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
+
+
+def open_encoder_of(examination: Examination, *, new: bool) -> None:
+    """Load the encoder that the exams compare with, and write into run.json what its numbers depend on.
+
+    Raises VivaError where it cannot be loaded, or is not the one that this run began with.
+    """
+    wanted = {exam.spec.encoder for exam in examination.exams if exam.spec.encoder}
+    if not wanted:
+        return
+    if len(wanted) > 1:
+        raise VivaError(f"one run compares with one encoder; here are {' and '.join(sorted(wanted))}")
+    from viva.models.encoder import open_encoder
+
+    encoder = open_encoder(wanted.pop())
+    folder = examination.folder
+    found = EncoderRecord(name=encoder.name, identity=dict(encoder.identity))
+    known = folder.record.encoder
+    if known is None or new:
+        folder.record.encoder = found
+    elif known != found:
+        both = {**known.identity, **found.identity}
+        differing = next((key for key in both if known.identity.get(key) != found.identity.get(key)), "name")
+        raise VivaError(
+            f"this run was compared with another {known.name}: its {differing} was "
+            f"{known.identity.get(differing)!r}, and is {found.identity.get(differing)!r} now; put the old one back, or "
+            "start a new run (--reuse takes the answers over)"
+        )
+    examination.encoder = encoder
+
+
+def reach(record: ModelRecord, seed: int) -> Model:
+    """Connect to a model that run.json names."""
+    return connect(record.name, Endpoint(base_url=record.base_url, key_variable=record.key_variable, seed=seed))
+
+
+def _prices(values: tuple[str, ...]) -> dict[str, Price]:
+    prices: dict[str, Price] = {}
+    for value in values:
+        name, _, amounts = value.rpartition("=")
+        try:
+            paid, earned = (float(part) for part in amounts.split("/"))
+        except ValueError:
+            raise VivaError(
+                f"--price {value!r}: write IN/OUT or MODEL=IN/OUT, in US dollars per million tokens"
+            ) from None
+        prices[name] = Price(paid, earned)
+    return prices
+
+
+def _price(model: Model, given: Mapping[str, Price]) -> Price | None:
+    price = given.get(model.name) or given.get("")
+    if price:
+        return price
+    provider = model.identity.get("provider", "")
+    if provider in ("baseline", "replay"):
+        return Price(0.0, 0.0)
+    if provider == "openai" and "api.openai.com" not in model.identity.get("endpoint", ""):
+        return None  # a server of one's own: its list price would be somebody else's
+    return list_price(provider, model.identity.get("model", ""))
+
+
+def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
+    """The runs whose answers may be taken over. Raises VivaError for one that is none."""
+    return [RunFolder.open(find_run(path)) for path in reuse]
+
+
+def ceilings(limits: Limits) -> dict[str, int]:
+    """Requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
+    found: dict[str, int] = {}
+    for provider, amount in per_provider(limits.concurrency, "--concurrency").items():
+        if amount != "auto" and not (amount.isdecimal() and int(amount) > 0):
+            raise VivaError(f"--concurrency {amount!r} is neither a number from 1 on nor `auto`")
+        found[provider] = 0 if amount == "auto" else int(amount)
+    return found
+
+
+def paces(limits: Limits) -> dict[str, float]:
+    """Requests a minute by provider. Raises VivaError for what is no positive number."""
+    found: dict[str, float] = {}
+    for provider, amount in per_provider(limits.requests_per_minute, "--requests-per-minute").items():
+        try:
+            pace = float(amount)
+        except ValueError:
+            pace = 0.0
+        if not 0 < pace < float("inf"):
+            raise VivaError(f"--requests-per-minute {amount!r} is no number above 0")
+        found[provider] = pace
+    return found
+
+
+def gather(examination: Examination, stack: ExitStack) -> Gathered:
+    """All that the run folder holds about its answers, to read."""
+    folder = examination.folder
+    verdicts, executions, similarities = (
+        folder.journal(stage, write=False) for stage in ("annotations", "executions", "similarities")
+    )
+    for journal in (verdicts, executions, similarities):
+        stack.callback(journal.close)
+    encoder = folder.record.encoder
+    return Gathered(
+        bench=examination.bench,
+        verdicts=verdicts,
+        executions=executions,
+        likenesses=Likenesses(encoder.identity, similarities) if encoder else None,
+        marks=ReviewLog(folder.path / REVIEWS).marks,
+    )
