@@ -92,19 +92,7 @@ def read_table(content: bytes, name: str, known: Iterable[str]) -> Table:
     told, skipped = "", 0
     if head.strip().strip('"').lower().startswith("sep=") and len(head.strip().strip('"')) <= 5:
         told, text, skipped = head.strip().strip('"')[4:] or "\t", rest, 1  # a tab, which strip took away
-    wanted = set(known)
-    best: Table | None = None
-    for delimiter in [told] if told else [",", ";", "\t"]:
-        table = _parse(text, name, delimiter, encoding, skipped, broken_ok=not told)
-        if table and (best is None or len(wanted & set(table.columns)) > len(wanted & set(best.columns))):
-            best = table
-    if best is None:
-        _parse(text, name, told or ",", encoding, skipped, broken_ok=False)  # tells what is wrong
-        raise DataError(f"{name} is empty: its first row must name the columns")
-    return best
-
-
-def _parse(text: str, name: str, delimiter: str, encoding: str, skipped: int, *, broken_ok: bool) -> Table | None:
+    delimiter = told or _delimiter(text, set(known))
     rows: list[tuple[int, list[str]]] = []
     titles: list[str] = []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -118,20 +106,30 @@ def _parse(text: str, name: str, delimiter: str, encoding: str, skipped: int, *,
             elif [cell.casefold() for cell in cells] != [title.casefold() for title in titles]:
                 rows.append((number, cells))
     except csv.Error as problem:
-        if broken_ok and delimiter != ",":
-            return None
-        if broken_ok and not titles:
-            return None
         raise DataError(
             f"{name}, line {reader.line_num + skipped}: {problem}; a quote inside a quoted cell is written twice, and "
             "every opened quote is closed"
         ) from None
-    if not titles:
-        return None
     while titles and not titles[-1]:
         titles.pop()
+    if not titles:
+        raise DataError(f"{name} is empty: its first row must name the columns")
     columns = tuple("_".join(title.casefold().split()) for title in titles)
     return Table(titles=tuple(titles), columns=columns, rows=rows, delimiter=delimiter, encoding=encoding)
+
+
+def _delimiter(text: str, known: set[str]) -> str:
+    """The one that finds the most known columns in the first row, else the most columns."""
+
+    def found(delimiter: str) -> tuple[int, int]:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        try:
+            titles = next((record for record in reader if any(map(str.strip, record))), [])
+        except csv.Error:
+            return 0, 0
+        return len(known & {"_".join(title.casefold().split()) for title in titles}), len(titles)
+
+    return max((",", ";", "\t"), key=found)
 
 
 def written_table(

@@ -21,8 +21,8 @@ WIDTH: Final = 250
 """Of a box, in pixels; so are all lengths here."""
 _GAP_X, _GAP_Y, _MARGIN, _TOP = 70, 10, 24, 104
 _LINE, _PADDING, _COVERED = 17, 8, 18
-_LETTERS = 30
-"""Half-width characters in a line of a label."""
+_LETTERS = 26.0
+"""Letters of usual width in a line of a label."""
 _LINES = 3
 _STYLE = """
 svg{--paper:#fff;--ink:#1b1f24;--faint:#57606a;--line:#8c959f;--full:#0b5cad;--full-box:#e2effc;--part:#8a4b00;\
@@ -153,7 +153,7 @@ def _drawn(box: _Box) -> Iterator[str]:
 
 
 def _counts(concept: Concept) -> str:
-    return "  ".join(f"{kind} {concept.counts[kind]:,}" for kind in TYPES)
+    return " · ".join(f"{kind} {concept.counts[kind]:,}" for kind in TYPES)
 
 
 def _legend() -> Iterator[str]:
@@ -202,11 +202,22 @@ def _parts(word: str) -> list[str]:
     return [*parts, part]
 
 
-def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+def _width(text: str) -> float:
+    """In letters, roughly: whoever reads the file may have another typeface."""
+    return sum(map(_wide, text))
 
 
-def _cut(text: str, width: int, *, always: bool = False) -> str:
+def _wide(character: str) -> float:
+    if unicodedata.combining(character):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.7
+    if character in "mwMW@%—…":
+        return 1.5
+    return 1.15 if character.isupper() else 0.65 if character in "iljtfrI.,:;|!'()[] " else 1.0
+
+
+def _cut(text: str, width: float, *, always: bool = False) -> str:
     if _width(text) <= width and not always:
         return text
     while _width(text) > width - 1:

@@ -19,6 +19,7 @@ from viva.benchmarks.clrbench.build.cells import (
     clean,
     decoded,
     read_table,
+    tidy,
     written_table,
 )
 from viva.benchmarks.clrbench.build.questions import as_type, slug
@@ -64,7 +65,7 @@ class Row(Struct, frozen=True):
         path = [self["discipline"], self["topic"], self["subtopic"]]
         while path and not path[-1]:
             path.pop()
-        return tuple(" ".join(name.split()) for name in path)
+        return tuple(map(tidy, path))
 
 
 class Sheet(Struct, frozen=True, kw_only=True):

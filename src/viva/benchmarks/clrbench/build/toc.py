@@ -23,6 +23,7 @@ _LETTER = re.compile(r"(?:[A-Z]|[a-z]|[IVXLC]{1,7}|[ivxlc]{1,7})[.)][ \t]+(.*)")
 _LEADER = re.compile(
     r"(?:[ \t]*(?:\.[ \t]?){3,}|[ \t]*…[.… \t]*|[ \t]*[·_]{3,}|\t+|[ ]{2,})[ \t]*(?:\d{1,4}|[ivxlc]{1,7})?[ \t]*\Z"
 )
+_PAGE = re.compile(r"(?<=[^\W\d])[ \t.…]{1,200}(\d{1,4})[ \t]*\Z")
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,500}\)")
 _RULE = re.compile(r"[-=_*~#.\s]{2,}\Z")
 
@@ -62,8 +63,10 @@ def parse(text: str) -> Contents:
     heading = number = 0
     muted: _Line | None = None
     """A heading that is no topic: what lies below it is none either."""
-    for at, raw in enumerate(re.split(r"\r\n|[\n\r\f\v\x85\u2028\u2029]", text), 1):
-        line = _read(raw, heading, number)
+    lines = re.split(r"\r\n|[\n\r\f\v\x85\u2028\u2029]", text)
+    paged = _has_pages(lines)
+    for at, raw in enumerate(lines, 1):
+        line = _read(_PAGE.sub("", raw) if paged else raw, heading, number)
         if line is None:
             continue
         heading, number = line.rank[0], (line.rank[1] if line.numbered else (0 if line.rank[2] == 0 else number))
@@ -83,6 +86,13 @@ def parse(text: str) -> Contents:
         stack.append(line)
         entries.append(Entry(len(stack), line.title, at))
     return Contents(tuple(entries), tuple(left_out))
+
+
+def _has_pages(lines: list[str]) -> bool:
+    """Whether titles end in page numbers after a mere space: most lines do, and they never fall."""
+    found = [int(page[1]) for line in lines if len(line) < 1_000 and (page := _PAGE.search(line))]
+    written = sum(bool(line.strip()) for line in lines)
+    return len(found) >= 3 and 3 * len(found) >= 2 * written and found == sorted(found) and found[0] < found[-1]
 
 
 def _read(raw: str, heading: int, number: int) -> _Line | None:
@@ -155,6 +165,7 @@ def _words() -> dict[str, list[str]]:
 
 def _is_topic(title: str) -> bool:
     bare = " ".join(re.findall(r"[^\W\d_]+", title.casefold()))
+    bare = re.sub(r" [ivxl]+\Z", "", bare)  # the page of a preface
     if bare in _words()["left_out"]:
         return False
     return not any(bare == begin or bare.startswith(f"{begin} ") for begin in _words()["left_out_from"])

@@ -112,8 +112,6 @@ def check(graph: Graph) -> list[Finding]:
     cycle = find_cycle(graph)
     if cycle:
         found.append(Finding("cycle", f"topics lead back to themselves: {' → '.join(map(_q, cycle))}"))
-    if not graph.roots:
-        found.append(Finding("root", "no topic is a discipline: every one is a subtopic of another"))
     if not found:
         found += _levels(graph)
     found += _oddities(graph)
@@ -148,9 +146,11 @@ def _levels(graph: Graph) -> list[Finding]:
     for name in graph.names:
         levels = graph.levels[name]
         if max(levels) > LEVELS:
-            found.append(
-                Finding("level", f"{_q(name)} lies below level {LEVELS}: {' → '.join(map(_q, _chain(graph, name)))}")
-            )
+            if any(
+                LEVELS in graph.levels[head] for head in graph.parents[name]
+            ):  # what is deeper yet goes without saying
+                chain = " → ".join(map(_q, _chain(graph, name)))
+                found.append(Finding("level", f"{_q(name)} lies below level {LEVELS}: {chain}"))
         elif len(levels) > 1:
             where = " and ".join(str(level) for level in sorted(levels))
             heads = ", ".join(map(_q, graph.parents[name]))
@@ -160,10 +160,10 @@ def _levels(graph: Graph) -> list[Finding]:
 
 
 def _chain(graph: Graph, name: str) -> list[str]:
-    """The longest way down to a topic, as far as it matters."""
+    """A way down to a topic of level 4."""
     path = [name]
-    while graph.parents.get(path[0]):
-        path.insert(0, max(graph.parents[path[0]], key=lambda head: max(graph.levels[head])))
+    for level in range(LEVELS, 0, -1):
+        path.insert(0, next(head for head in graph.parents[path[0]] if level in graph.levels[head]))
     return path
 
 
@@ -197,7 +197,9 @@ def similar(names: Sequence[str]) -> list[tuple[str, str]]:
     for at, one in enumerate(distinct):
         matcher = difflib.SequenceMatcher(b=folded[one], autojunk=False)
         for other in distinct[at + 1 :]:
-            long = min(len(folded[one]), len(folded[other])) >= 8 and _digits(folded[one]) == _digits(folded[other])
+            pair = folded[one], folded[other]
+            # A beginning makes the difference where a letter or two do not: supervised, unsupervised.
+            long = min(map(len, pair)) >= 8 and pair[0][:2] == pair[1][:2] and _digits(pair[0]) == _digits(pair[1])
             matcher.set_seq1(folded[other])
             if long and matcher.real_quick_ratio() > 0.9 and matcher.quick_ratio() > 0.9 and matcher.ratio() > 0.9:
                 found.append((names[one], names[other]))

@@ -1,0 +1,69 @@
+"""A project of `viva build clrbench`, made in a folder, and its commands run in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from viva.benchmarks.clrbench.build.questions import Collected
+from viva.benchmarks.clrbench.build.sheet import COLUMNS
+from viva.cli.buildclr import clrbench_command
+
+TRIPLES = """head,relation,tail
+Operating Systems,has_subtopic,Processes
+Operating Systems,has_subtopic,Memory
+Processes,has_subtopic,Deadlock
+"""
+DEADLOCK = {"discipline": "Operating Systems", "topic": "Processes", "subtopic": "Deadlock", "source": "own"}
+GOOD: dict[str, dict[str, str]] = {
+    "MC": {**DEADLOCK, "type": "MC", "question": "Which of the four conditions does a total order on locks break?",
+           "A": "Mutual exclusion", "B": "Circular wait", "C": "Hold and wait", "answer": "B"},
+    "MS": {**DEADLOCK, "type": "MS", "question": "Which conditions are necessary for a deadlock?",
+           "A": "Circular wait", "B": "Starvation", "C": "Mutual exclusion", "answer": "A, C"},
+    "TF": {**DEADLOCK, "type": "TF", "question": "Every cycle in a wait-for graph of locks is a deadlock.",
+           "answer": "TRUE"},
+    "FB": {**DEADLOCK, "type": "FB", "question": "Dijkstra's algorithm that avoids deadlocks is named after a ____.",
+           "answer": "banker", "also accepted": "bank manager\nmoney lender"},
+    "OE": {**DEADLOCK, "type": "OE", "question": "Why can spooling a printer prevent deadlocks?",
+           "answer": "Only the spooler holds the printer, so nobody waits for it while holding something else."},
+}  # fmt: skip
+
+
+class Told:
+    """What a command said, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+def build(*arguments: object) -> Told:
+    """A command of `viva build clrbench`; errors come out as they are raised."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = clrbench_command.main([str(one) for one in arguments], standalone_mode=False)
+    return Told(code, out.getvalue(), err.getvalue())
+
+
+def write_sheet(project: Path, rows: Iterable[Mapping[str, str]]) -> None:
+    with (project / "collection.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS)
+        table.writeheader()
+        table.writerows(rows)
+
+
+def make_project(folder: Path, rows: Iterable[Mapping[str, str]] = tuple(GOOD.values())) -> Path:
+    """A project with a graph and a sheet."""
+    folder.mkdir()
+    (folder / "topics.csv").write_text(TRIPLES, encoding="utf-8")
+    write_sheet(folder, rows)
+    return folder
+
+
+def collected(number: int = 1, **changed: object) -> Collected:
+    """A question."""
+    given = {"row": number, "id": f"os/oe/{number}", "path": ("OS",), "type": "OE", "question": f"Why {number}?",
+             "gold": f"Because of {number}.", "source": "own", **changed}  # fmt: skip
+    return Collected(**given)  # type: ignore[arg-type]

@@ -1,0 +1,304 @@
+"""Tables of contents, the topic graph, and its picture."""
+
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.clrbench_project import build, collected
+from viva.benchmarks.clrbench.build.cells import guarded, read_table, unguarded, written_table
+from viva.benchmarks.clrbench.build.coverage import coverage, paths
+from viva.benchmarks.clrbench.build.picture import picture, wrapped
+from viva.benchmarks.clrbench.build.toc import outline, parse
+from viva.benchmarks.clrbench.build.topics import (
+    Graph,
+    check,
+    find_cycle,
+    merged,
+    read_triples,
+    similar,
+    written_triples,
+)
+from viva.errors import DataError, VivaError
+
+HOSTILE = "<script>alert('x')</script> & \"]]>\u202e\x1b[31m\ufffe"
+texts = st.text(st.characters(codec="utf-8"), max_size=60)
+names = st.text(st.sampled_from("abcdef é<&\"'=+@-#*.1\u202e\x07\n"), min_size=1, max_size=8)
+
+
+def levels(text: str) -> list[tuple[int, str]]:
+    return [(entry.level, entry.title) for entry in parse(text).entries]
+
+
+BOOK = [(1, "Processes"), (2, "Threads"), (3, "Kernel Threads"), (2, "Scheduling"), (1, "Memory"), (2, "Paging")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\n2 Memory\n2.1 Paging\n",
+        "1. Processes\n  1.1. Threads\n    1.1.1. Kernel Threads\n  1.2. Scheduling\n2. Memory\n  2.1. Paging",
+        "Processes\n\tThreads\n\t\tKernel Threads\n\tScheduling\nMemory\n\tPaging",
+        "Processes\n  Threads\n     Kernel Threads\n  Scheduling\n\nMemory\n      Paging",
+        "# Processes\n## Threads\n### Kernel Threads\n## Scheduling\n# Memory\n## Paging\n",
+        "## Processes ##\n#### Threads\n###### Kernel Threads\n#### Scheduling\n## Memory\n### Paging",
+        "- Processes\n  - Threads\n    * Kernel Threads\n  - Scheduling\n- Memory\n  + [Paging](http://x.y/z)",
+        "# Processes\n- **Threads**\n  - Kernel Threads\n- Scheduling\n# Memory\n- [ ] Paging",
+        "# Processes\n1. Threads\n   1. Kernel Threads\n2. Scheduling\n# Memory\n1. Paging",
+        "1. Processes\n   1. Threads\n      1. Kernel Threads\n   2. Scheduling\n2. Memory\n   1. Paging",
+        "Chapter 1: Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\nChapter 2. Memory\n2.1 Paging",
+        "1 Processes ... 1\n1.1 Threads . . 3\n1.1.1 Kernel Threads\t4\n1.2 Scheduling   9\n2 Memory … 20\n2.1 Paging",
+        "1 Processes 1\n1.1 Threads 3\n1.1.1 Kernel Threads 4\n1.2 Scheduling 9\n2 Memory 20\n2.1 Paging 21",
+        "Preface x\n1 Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\nNotes\n2 Memory\n2.1 Paging\nIndex",
+        "\ufeff1 Processes\r\n1.1 Threads\r\n1.1.1 Kernel Threads\r\n1.2 Scheduling\r\n2 Memory\r\n2.1 Paging\r\n--",
+        "# Processes\n## Threads\n### Kernel Threads\n### Quiz\n#### A\n## Scheduling\n# Memory\n## Paging\n# Index",
+    ],
+)  # fmt: skip
+def test_the_same_book_in_every_way_of_writing_a_table_of_contents(text: str) -> None:
+    assert levels(text) == BOOK
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("3D Graphics", "3D Graphics"),
+        ("2-3 Trees", "2-3 Trees"),
+        ("C++ and C#", "C++ and C#"),
+        ("Calculus 2", "Calculus 2"),
+        ("1.2.3 `malloc` and *free*", "malloc and *free*"),
+        ("§ 4.1 Proofs", "Proofs"),
+        ("Part IV: Networks", "Networks"),
+        ("Units of Measure", "Units of Measure"),
+        ("* Bullets", "Bullets"),
+    ],
+)
+def test_titles_keep_what_is_theirs(line: str, title: str) -> None:
+    assert levels(line) == [(1, title)]
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_a_table_of_contents(text: str) -> None:
+    contents = parse(text)
+    previous = 0
+    for entry in contents.entries:
+        assert 1 <= entry.level <= previous + 1
+        assert entry.title == " ".join(entry.title.split()) != ""
+        assert not any(ord(c) < 32 for c in entry.title)
+        previous = entry.level
+    graph = outline(contents, "Book").graph
+    assert check(graph) is not None
+    assert read_triples(written_triples(graph), "t.csv").edges == graph.edges or not graph.edges
+
+
+def test_a_book_belongs_below_its_discipline_and_what_is_too_deep_is_counted() -> None:
+    found = outline(parse("1 A1\n1.1 B1\n1.1.1 C1\n"), "Operating Systems")
+    assert found.graph.edges == (("Operating Systems", "A1"), ("A1", "B1"))
+    assert found.too_deep == 1
+
+
+@pytest.mark.parametrize(
+    ("edges", "kinds", "said"),
+    [
+        ([("a", "b"), ("b", "c"), ("c", "a"), ("r", "a")], {"cycle"}, '"a" → "b" → "c" → "a"'),
+        ([("a", "a")], {"self-loop"}, '"a"'),
+        ([("a", "b"), ("b", "a")], {"cycle"}, '"a" → "b" → "a"'),
+        ([("a", "b"), ("b", "c"), ("c", "d")], {"level"}, '"a" → "b" → "c" → "d"'),
+        ([("a", "b"), ("b", "c"), ("a", "c")], {"several levels"}, "levels 2 and 3"),
+        ([], {"empty"}, ""),
+        ([("a", "b"), ("a", "c"), ("d", "c")], set(), ""),
+    ],
+)
+def test_what_is_wrong_with_a_graph_is_named(edges: list[tuple[str, str]], kinds: set[str], said: str) -> None:
+    found = check(Graph(edges))
+    assert {finding.kind for finding in found if finding.error} == kinds
+    assert said in "\n".join(finding.message for finding in found)
+
+
+def test_odd_things_are_notes() -> None:
+    graph = Graph([("CS", "Hash Tables"), ("CS", "hash table"), ("EE", "Signals"), ("CS", "Signals")], ["Law"])
+    assert [(f.kind, f.error) for f in check(graph)] == [
+        ("several parents", False),
+        ("similar names", False),
+        ("orphan", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("Sorting & Searching", "sorting and searching", True),
+        ("Neural Network", "Neural Networks", True),
+        ("Synchronisation", "Synchronization", True),
+        ("Calculus 1", "Calculus 2", False),
+        ("C", "C++", False),
+        ("C#", "C", False),
+        ("A* Search", "A Search", False),
+        ("Supervised Learning", "Unsupervised Learning", False),
+    ],
+)
+def test_near_misses_of_names(one: str, other: str, *, alike: bool) -> None:
+    assert bool(similar([one, other])) == alike
+
+
+@given(st.lists(st.tuples(names, names), max_size=30))
+def test_graphs_of_any_edges_are_checked_and_a_cycle_is_one(edges: list[tuple[str, str]]) -> None:
+    graph = Graph(edges)
+    cycle = find_cycle(graph)
+    assert all(pair in graph.edges for pair in itertools.pairwise(cycle))
+    if not any(finding.error for finding in check(graph)):
+        assert not cycle
+        assert sorted(name for level in (1, 2, 3) for name in graph.at(level)) == sorted(graph.names)
+        assert all(graph.holds(path) for path in paths(graph))
+        assert sorted(path[-1] for path in paths(graph)) == sorted(graph.names)
+
+
+def test_a_deep_chain_is_no_recursion() -> None:
+    graph = Graph([(f"n{i}", f"n{i + 1}") for i in range(5_000)])
+    assert [finding.kind for finding in check(graph) if finding.error] == ["level"]
+    assert [finding.kind for finding in check(Graph([*graph.edges, ("n5000", "n0")])) if finding.error] == ["cycle"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"head,relation,tail\na,has_subtopic,b\n",
+        b"\xef\xbb\xbfhead;relation;tail\r\na;has_subtopic;b\r\n",
+        b"tail\thead\nb\ta\n",
+        b"a,has_subtopic,b\n",
+        b"a\thasSubtopic\tb\n",
+        b'{"head": "a", "relation": "has_subtopic", "tail": "b"}\n',
+        b'["a", "has subtopic", "b"]\n',
+        b"sep=;\nhead;relation;tail\na;has_subtopic;b\n",
+        "head,relation,tail\na,has_subtopic,b\n".encode("utf-16"),
+    ],
+)
+def test_triples_however_they_are_written(content: bytes) -> None:
+    assert read_triples(content, "t").edges == (("a", "b"),)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a,is_a,b\n", "is_a"),
+        (b"head,relation,tail\n,has_subtopic,b\n", "row 2"),
+        (b"a,b,c,d\n", "4 columns"),
+        (b'{"head": 1}\n', "line 1"),
+        (b"[[[", "line 1"),
+        (b"caf\xe9,has_subtopic,b\n", "0xE9"),
+        (b"a\0,has_subtopic,b\n", "NUL"),
+        (b'"a,has_subtopic,b\n', "quote"),
+    ],
+)
+def test_what_is_no_triple_is_refused_with_its_place(content: bytes, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_triples(content, "t")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_triples_or_an_error(content: bytes) -> None:
+    try:
+        read_triples(content, "t")
+    except DataError:
+        return
+
+
+@given(texts)
+def test_a_cell_comes_back_and_never_begins_like_a_formula(text: str) -> None:
+    assert unguarded(guarded(text)) == text
+    assert guarded(text).strip()[:1] not in tuple("=+-@")
+
+
+@given(st.lists(st.lists(texts, min_size=3, max_size=3), max_size=5), st.sampled_from([",", ";", "\t"]))
+def test_tables_come_back_whatever_is_in_them(rows: list[list[str]], delimiter: str) -> None:
+    from viva.benchmarks.clrbench.build.cells import clean
+
+    titles = ("head", "relation", "tail")
+    cleaned = [[clean(cell) for cell in row] for row in rows]
+    table = read_table(written_table(titles, cleaned, delimiter), "t", titles)
+    expected = [row for row in cleaned if any(row) and [cell.casefold() for cell in row] != list(titles)]
+    assert [cells for _, cells in table.rows] == expected
+
+
+@given(st.lists(st.tuples(names, names), max_size=12), texts)
+def test_every_picture_is_xml_that_runs_and_loads_nothing(edges: list[tuple[str, str]], title: str) -> None:
+    graph = Graph([(f"{a}{HOSTILE}", f"x{b}") for a, b in edges] or [("a", HOSTILE)])
+    if any(finding.error for finding in check(graph)):
+        return
+    root = ET.fromstring(picture(graph, coverage(graph, []), title))
+    tags = {element.tag.partition("}")[2] for element in root.iter()}
+    assert tags <= {"svg", "title", "desc", "style", "rect", "text", "path", "g"}
+    attributes = {name for element in root.iter() for name in element.attrib}
+    assert not [name for name in attributes if name.startswith("on") or "href" in name]
+
+
+def sixteen_forty_twenty_six() -> Graph:
+    edges = [(f"Discipline {i % 16}", f"Topic {i}: a name of several words") for i in range(40)]
+    return Graph([*edges, *((edges[i % 9][1], f"Subtopic {i}") for i in range(26))])
+
+
+def test_no_two_boxes_of_the_papers_graph_touch() -> None:
+    graph = sixteen_forty_twenty_six()
+    assert [len(graph.at(level)) for level in (1, 2, 3)] == [16, 40, 26]
+    root = ET.fromstring(picture(graph, coverage(graph, [])))
+    boxes = [
+        tuple(float(element.attrib[name]) for name in ("x", "y", "width", "height"))
+        for element in root.iter("{http://www.w3.org/2000/svg}rect")
+        if element.attrib.get("rx") == "6"
+    ]
+    assert len(boxes) == 82
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    for index, (x, y, w, h) in enumerate(boxes):
+        assert x >= 0 <= y
+        assert x + w <= width
+        assert y + h <= height
+        for x2, y2, w2, h2 in boxes[index + 1 :]:
+            assert x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y
+
+
+@given(st.text(max_size=120))
+def test_labels_have_at_most_three_lines(name: str) -> None:
+    lines = wrapped(name)
+    assert 1 <= len(lines) <= 3
+    assert all(len(line) <= 45 for line in lines if line.isascii())
+
+
+def test_the_picture_says_coverage_in_words_too() -> None:
+    graph = Graph([("OS", "Memory"), ("OS", "Files")])
+    asked = [collected(path=("OS", "Memory"), type=kind) for kind in ("MC", "MS", "TF", "FB", "OE") * 2]
+    drawn = picture(graph, coverage(graph, asked))
+    assert "OS › Memory: MC 2 · MS 2 · TF 2 · FB 2 · OE 2, enough of every type" in drawn
+    assert "OS › Files: MC 0 · MS 0 · TF 0 · FB 0 · OE 0, no question yet" in drawn
+    assert "1 of 2 concepts have 2 questions of each type" in drawn
+
+
+def test_graphs_are_made_added_to_and_checked(tmp_path: Path) -> None:
+    project, book, more = tmp_path / "p", tmp_path / "os.txt", tmp_path / "more.md"
+    book.write_text("1 Processes\n1.1 Threads\n", encoding="utf-8")
+    more.write_text("# Databases\n- Joins\n", encoding="utf-8")
+    assert build("graph", project, "--toc", f"Operating Systems={book}").code == 0
+    with pytest.raises(VivaError, match="--add"):
+        build("graph", project, "--toc", more)
+    told = build("graph", project, "--toc", more, "--add")
+    assert told.code == 0
+    assert (project / "topics.csv").read_text(encoding="utf-8").splitlines()[1:] == [
+        "Operating Systems,has_subtopic,Processes",
+        "Processes,has_subtopic,Threads",
+        "Databases,has_subtopic,Joins",
+    ]
+    bad = tmp_path / "bad.csv"
+    bad.write_text("Threads,has_subtopic,Processes\n", encoding="utf-8")
+    before = (project / "topics.csv").read_bytes()
+    told = build("graph", project, "--triples", bad, "--add")
+    assert told.code == 3
+    assert '"Processes" → "Threads" → "Processes"' in told.err
+    assert (project / "topics.csv").read_bytes() == before
+    assert build("graph", project).code == 0
+
+
+def test_graphs_of_several_books_are_one() -> None:
+    assert merged([Graph([("a", "b")]), Graph([("a", "b"), ("a", "c")], ["a", "d"])]).edges == (("a", "b"), ("a", "c"))
