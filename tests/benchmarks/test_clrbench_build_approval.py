@@ -125,12 +125,6 @@ def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(ha
     made = export(folded, Checked([QUESTION, filler], [], 0), name="n", seed=0, viva="0", sources={})
     out = [json.loads(line) for line in (made.test + made.exemplars).splitlines()]
     texts = [row["rationale"] for row in out if row["question"] == QUESTION.question]
-    last: dict[str, Event] = {}
-    known = {approval_key(QUESTION, "D")}
-    for one in happened:
-        if one.item in known:
-            last[one.reviewer] = one
-            known |= {approval_key(QUESTION, text) for text in (one.seen, one.text) if text is not None}
     names = {approval_key(QUESTION, text): text for text in TEXTS}
 
     def named(one: Event) -> str:
@@ -138,6 +132,12 @@ def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(ha
         seen = own if one.seen is None else one.seen
         return one.text if one.text is not None else own if one.undoes else seen
 
+    last: dict[str, Event] = {}
+    known = {approval_key(QUESTION, "D")}  # an item is there once somebody made its text
+    for one in happened:
+        if one.item in known:
+            last[one.reviewer] = one
+            known.add(approval_key(QUESTION, named(one)))
     for text in texts:
         assert text.strip()
         assert any(one.decision == "approve" and named(one) == text for one in last.values())
