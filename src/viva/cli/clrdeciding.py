@@ -328,10 +328,11 @@ def export_command(project: Path, *, out: Path, force: bool, seed: int, name: st
         *(f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar),
     ):
         click.echo(visible(f"note: {note}"), err=True)
+    shots = "" if made.manifest.exemplars else " --shots 0"
     click.echo(
         f"{counted(made.manifest.test, 'question')} and {counted(made.manifest.exemplars, 'exemplar')} are in {out}, "
         f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "
-        f"examine with: viva run clrbench --data {out} --model ..."
+        f"examine with: viva run clrbench --data {out}{shots} --model ..."
     )
     return EXIT_OK
 
