@@ -18,7 +18,8 @@ def clrbench_command() -> None:
     viva build clrbench check PROJECT                                    what is wrong in it
     viva build clrbench coverage PROJECT --picture topics.svg            what is missing
     viva build clrbench draft PROJECT --model openai/NAME                rationales, drafted
-    viva build clrbench approve PROJECT --write decisions.csv            ... and decided about, in a spreadsheet
+    viva build clrbench review PROJECT                                   ... decided about, in the browser
+    viva build clrbench approve PROJECT --write decisions.csv            ... or in a spreadsheet
     viva build clrbench export PROJECT --out SET
     viva run clrbench --data SET --model openai/NAME
 
