@@ -79,6 +79,17 @@ def test_a_form_that_is_posted_again_counts_once_and_one_that_says_something_new
     assert [(line.before, line.after) for line in ada.log.reviews] == [(None, 1.0), (1.0, 0.0)]
 
 
+def test_a_form_that_was_taken_back_is_not_quietly_dropped(visit: Visit) -> None:
+    ada = visit().enter()
+    address = f"/item/{FIRST.key}"
+    form = ada.fields(address) | {"mark.0": "2", "action": "save"}
+    ada.post(address, data=form)
+    ada.undo(FIRST)
+    assert where(ada.post(address, data=form)).startswith(f"/item/{FIRST.key}?blind=0&said=stale")
+    assert "give them again" in ada.get(f"{address}?said=stale").text
+    assert ada.log.marks(FIRST.key) == ()
+
+
 def test_confirming_takes_the_drafts_that_were_shown_and_nothing_else(visit: Visit) -> None:
     ada = visit().enter()
     ada.mark(SECOND, action="confirm", answer="0")
@@ -137,7 +148,17 @@ def test_blind_reviewers_see_no_verdict_and_no_other_mark(visit: Visit) -> None:
     ada = visit().enter()
     page = ada.get(f"/item/{FIRST.key}?blind=1").text
     draft = FIRST.drafts[1]
-    for secret in ("Draft verdict", draft.reasons, "judge-a", "Bo", "outcome", "by judge", "Confirm", "data-draft"):
+    for secret in (
+        "Draft verdict",
+        draft.reasons,
+        "judge-a",
+        "s view",
+        "<bdi>Bo",
+        "outcome",
+        "by judge",
+        "Confirm",
+        "data-draft",
+    ):
         assert secret not in page, secret
     listed = ada.get("/items?blind=1&order=disagreement").text
     for secret in ("draft 1", "apart", "t.outcome", "t.decided", ">right<", "partly<"):

@@ -35,6 +35,7 @@ _SAID = {
     "undone": "Taken back: here is the item it was about.",
     "nothing": "Nothing more was taken back.",
     "same": "Nothing new: this was saved before.",
+    "stale": "That form was saved before, and something newer stands since: look at the marks, and give them again.",
     "done": "Saved. That was the last one here: everything is marked.",
     "next": "Here is the next one to mark.",
 }
@@ -230,13 +231,15 @@ class Pages:
         )
         try:
             lines = marking.lines()
-            if not lines and not marking.own:
+            if not lines and all(line.after is None for line in marking.own.values()):
                 raise FormError(422, "Nothing was saved: choose a mark first.")
         except FormError as problem:
             if problem.status != 422:
                 raise
             return self._item_page(request, item, 422, form, problem.sentence)
         written = await run_in_threadpool(room.log.append, lines)
+        if lines and not written:
+            return RedirectResponse(f"/item/{item.key}?{chosen.query()}&said=stale", 303)
         if form.get("action") == "stay":
             return RedirectResponse(f"/item/{item.key}?{chosen.query()}&said={'saved' if written else 'same'}", 303)
         following = room.next_to_do(item, chosen, reviewer)
