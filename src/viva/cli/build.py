@@ -1,4 +1,4 @@
-"""`viva build`: make an examination. So far there is one generator: SynEval's, which takes treebanks."""
+"""`viva build`: make an examination, of treebanks (SynEval) or of what experts write and approve (CLR-Bench)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from viva.cli.buildclr import clrbench_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.reports.text import one_line, visible
 
@@ -26,6 +27,9 @@ SHOWN = 20
 @click.group(name="build", short_help="Make an examination of your own data.")
 def build_command() -> None:
     """Make an examination of your own data."""
+
+
+build_command.add_command(clrbench_command)
 
 
 @build_command.command(name="syneval", short_help="Questions about the syntax of a treebank's sentences.")

@@ -21,7 +21,9 @@ def fetch_command(benchmark: str, to: Path | None, url: str | None) -> int:
     if benchmark not in sources():
         known = ", ".join(sources())
         if benchmark in BENCHMARKS:
-            raise VivaError(f"no {benchmark} set was published: `viva build {benchmark}` makes one; there are: {known}")
+            raise VivaError(
+                f"no {benchmark} set lies where it could be fetched: `viva build {benchmark}` makes one; there are: {known}"
+            )
         raise VivaError(f"nothing to fetch for {benchmark!r}; there are: {known}")
     source = sources()[benchmark]
     folder = to or cache_folder(benchmark)

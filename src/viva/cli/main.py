@@ -16,6 +16,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("viva.cli.run", "Examine models: ask, grade, print the tables."),
     "resume": ("viva.cli.run", "Go on with a run: ask only what is missing or failed."),
     "score": ("viva.cli.score", "Grade a run again from its files, asking nobody."),
+    "review": ("viva.cli.review", "Let experts confirm or change verdicts, on a page of their own."),
+    "agree": ("viva.cli.agree", "How far experts agree, and a judge with them; scores from few labels."),
     "grade": ("viva.cli.grade", "Grade answers collected elsewhere."),
     "reduce": ("viva.cli.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
     "training": ("viva.cli.training", "Scores over training: many checkpoints of one model."),
@@ -27,7 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("viva.cli.listing", "List benchmarks: formats, languages, counts, licences."),
     "toolchains": ("viva.cli.toolchains", "Say which programming languages the sandbox can run here."),
     "fetch": ("viva.cli.fetch", "Download a benchmark's published files."),
-    "build": ("viva.cli.build", "Make an examination of your own data: SynEval's from a treebank."),
+    "build": ("viva.cli.build", "Make an examination of your own: from a treebank, or a table of contents."),
 }
 
 

@@ -37,8 +37,11 @@ def parts_of(answer: float | None, rationale: float | None, *, in_form: bool) ->
     return parts
 
 
-def defended(rows: Layout, over: str = "") -> tuple[Layout, Layout]:
-    """Two tables with the rows of another: the three metrics, and how much of Q→A was guessed."""
+def defended(rows: Layout, over: str = "", *, first: bool = True) -> tuple[Layout, Layout]:
+    """Two tables with the rows of another: the three metrics, and how much of Q→A was guessed.
+
+    Of all such pairs the second table of the `first` is always shown, the others are long tables.
+    """
     metrics = (
         Line(Q_A, part=Q_A, over=over),
         Line(Q_R, part=Q_R, over=over),
@@ -52,7 +55,7 @@ def defended(rows: Layout, over: str = "") -> tuple[Layout, Layout]:
     )
     return (
         Layout(rows.name, rows.title, rows.rows, metrics, detail=rows.detail),
-        Layout(f"{rows.name}-guessing", f"{rows.title}: was it guessed?", rows.rows, guesses, detail=rows.detail),
+        Layout(f"{rows.name}-guessing", f"{rows.title}: was it guessed?", rows.rows, guesses, detail=not first),
     )
 
 

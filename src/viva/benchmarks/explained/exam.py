@@ -267,7 +267,7 @@ class Explained:
         tables = self._inner.layouts()
         across = tuple(table for table in tables if table.across)
         own = [table for table in tables if not table.across]
-        return (*(pair for table in own for pair in defended(table, over)), *across)
+        return (*(pair for table in own for pair in defended(table, over, first=table is own[0])), *across)
 
     def headline(self) -> Line:
         """Q→AR, averaged as the exam inside does."""
