@@ -117,7 +117,8 @@ def agree(
     samples for instance, counts as the nearest where marks are compared one by one. `level`: whether marks are names
     (nominal), an order, or amounts. `ppi` also combines the people's marks with the judge's on all items (see
     `prediction`): the items that people rated must be a random sample, of each value of the tag `strata` if one is
-    named. `seed` draws the bootstrap. Raises DataError for an unknown judge or tag, or a person's mark that is not on the scale.
+    named. `seed` draws the bootstrap. Raises DataError for an unknown judge or tag, or a person's mark that is not on
+    the scale.
     """
     if judge is not None:
         ratings.column(judge)

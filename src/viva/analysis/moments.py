@@ -26,7 +26,7 @@ def spearman_of(xs: Sequence[float], ys: Sequence[float]) -> Statistic:
     coded = [np.unique(np.asarray(values, dtype=float), return_inverse=True) for values in (xs, ys)]
 
     def statistic(weights: Weights) -> Floats:
-        total = weights.sum(axis=1, keepdims=True)
+        total = np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
         x, y = (midranks(weights, codes, len(kinds))[:, codes] / total - 0.5 for kinds, codes in coded)
         both, own = (weights * x * y).sum(axis=1), (weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1)
         return _coefficient(both, own, np.ones(len(weights)))

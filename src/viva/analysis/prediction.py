@@ -22,10 +22,10 @@ and two models are compared by it. `run` answers a narrower question: how far of
 
 Intervals are Student's t over labelled questions. Rare disagreements need more than that: 30 labels without one look
 like certainty, though a judge wrong in a tenth of all answers gives such a sample once in 24. So s²_e counts one more
-disagreement of the usual size (of the whole scale where none was seen), by the share of labels in exact agreement, and
-never falls below what three disagreements make (the rule of three). Labels alone are treated alike. In simulations
-(tests/analysis/test_prediction.py) intervals hold 93 to 97 % from n = 30 on, more where disagreements are rare; at
-n = 20 with marks of which six in seven are the best one, 91 % at least, as do labels alone.
+disagreement of the usual size (where none was seen: that of two marks that differ), by the share of labels in exact
+agreement, and never falls below what three disagreements make (the rule of three). Labels alone are treated alike. In
+simulations (tests/analysis/test_prediction.py) intervals hold 93 to 97 % from n = 30 on, more where disagreements are
+rare; with 20 or 30 labels and marks of which six in seven are the best one, 91 % at least.
 
 Strata: labels drawn at random within each, with fractions that may differ, weigh by their stratum; one λ for all
 (Cochran 1977, Sampling Techniques, section 7.10). Clusters: several answers to one question count as one draw; that is
@@ -279,12 +279,19 @@ def _missing(sample: _Sample, differences: Floats, e: Floats, span: float, tuned
     labels = len(e)
     away = differences - np.median(differences)
     apart = np.abs(away) > 1e-9 * span
-    size = float((away[apart] ** 2).mean()) if apart.any() else span**2
+    size = float((away[apart] ** 2).mean()) if apart.any() else _unlike(sample.y, span)
     equal = 1 - float(apart.mean())
     spare = max(1, labels - len(sample.sizes) - tuned)
     seen = float((e * e).sum())
     wanted = max((seen + PSEUDO * equal * size) / (spare + PSEUDO * equal), size * RARE / labels)
     return max(0.0, wanted - seen / spare)
+
+
+def _unlike(marks: Floats, span: float) -> float:
+    """The mean squared difference of two marks that differ; of the ends of the scale where all are equal."""
+    counts = np.unique(marks, return_counts=True)[1]
+    differing = float(len(marks) ** 2 - (counts**2).sum())
+    return 2 * len(marks) ** 2 * float(marks.var()) / differing if differing else span**2
 
 
 def _freedom(parts: Floats, count: Floats, tuned: bool) -> int:

@@ -49,7 +49,9 @@ def agreement_grids(found: Agreement) -> list[Grid]:
         grids.append(_measures(f"{found.pairs[0].first} and {found.pairs[0].second}{where}", found.pairs[0].measures))
     if found.table is not None:
         table = found.table
-        header = (f"{table.rows} ↓ {table.columns} →", *(f"{mark:g}" for mark in table.scale), "n")
+        # A header goes to the terminal as it is: no name of a rater's may drive it.
+        corner = f"{one_line(table.rows, _LONG)} ↓ {one_line(table.columns, _LONG)} →"
+        header = (corner, *(f"{mark:g}" for mark in table.scale), "n")
         rows = tuple(
             (f"{mark:g}", *(f"{count:,}" for count in counts), f"{sum(counts):,}")
             for mark, counts in zip(table.scale, table.counts, strict=True)

@@ -34,13 +34,13 @@ def svg_agreement(found: Agreement) -> str:
     bars = [measure for measure in (*found.among, *found.judged) if measure.kind not in _UNBOUNDED]
     parted = len(found.among)
     top = 60 + (_PANEL + 110 if squares else 0)
-    height = top + 30 + _ROW * (len(bars) + 2) + 50
+    height = top + 38 + _ROW * (len(bars) + 2) + 50
     title = f"Agreement · {found.title}" if found.title else "Agreement of raters"
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="agreement" role="img" aria-labelledby="t d" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="agreement" role="img" aria-labelledby="agreement-title agreement-desc" '
         f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" font-family="sans-serif" font-size="12">',
-        f'<title id="t">{_text(title)}</title>',
-        f'<desc id="d">{_text(_said(found), 600)}</desc>',
+        f'<title id="agreement-title">{_text(title)}</title>',
+        f'<desc id="agreement-desc">{_text(_said(found), 600)}</desc>',
         f"<style>{_STYLE}</style>",
         f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
         f'<text x="20" y="28" font-size="16">{_text(title)}</text>',
@@ -152,7 +152,7 @@ def _bars(measures: Sequence[Measure], parted: int, found: Agreement, top: int) 
     def place(value: float) -> float:
         return _BARS_LEFT + (min(1.0, max(low, value)) - low) / (1 - low) * _BARS_WIDTH
 
-    bottom = top + 20 + _ROW * (len(measures) + (2 if found.judged else 1))
+    bottom = top + 28 + _ROW * (len(measures) + (2 if found.judged else 1))
     for tick in [low + (1 - low) * step / 5 for step in range(6)]:
         x = place(tick)
         yield f'<line class="line" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}" stroke-width="0.7"/>'
@@ -160,6 +160,7 @@ def _bars(measures: Sequence[Measure], parted: int, found: Agreement, top: int) 
     y = top + 12
     for index, one in enumerate(measures):
         if index in (0, parted):
+            y += 8 if index else 0
             whose = f"{len(found.people)} people" if index == 0 else f"{found.judge} against the people"
             yield f'<text x="20" y="{y}" font-size="13" font-weight="bold">{_text(whose)}</text>'
             y += _ROW

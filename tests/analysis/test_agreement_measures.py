@@ -1,0 +1,248 @@
+"""Alphas and kappas against published examples, against other people's packages, and what must hold for any ratings.
+
+tests/golden/agreement.jsonl holds ratings drawn with a seed and what other packages make of them: krippendorff 0.9.0
+(`alpha`, three levels), pingouin 0.7.0 (`cronbach_alpha` over complete items, with Feldt's interval to three digits),
+statsmodels 0.15.0 (`fleiss_kappa` over complete items; `cohens_kappa` of the first two raters with weights |a − b|^p).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viva.analysis.consistency import cronbach, feldt
+from viva.analysis.correlation import coefficient
+from viva.analysis.kappa import agreement, cohen, confusion, fleiss, kappa_of_counts, kappa_of_table
+from viva.analysis.krippendorff import LEVELS, Level, krippendorff
+from viva.analysis.measure import Measure
+from viva.analysis.moments import pearson_of, spearman_of
+from viva.analysis.ratings import nearest, typical
+from viva.analysis.resampling import Resampler
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "agreement.jsonl"
+CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+
+# Fleiss 1971, Table 1: 30 patients, six psychiatrists each, five diagnoses.
+FLEISS = """
+00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031
+00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006
+"""
+# Krippendorff 2011: four observers, twelve units, marks 1 to 5.
+OBSERVERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
+
+
+def sampler(items: int, questions: list[int] | None = None) -> Resampler:
+    return Resampler(questions or list(range(items)), resamples=300)
+
+
+def column(text: str) -> list[float | None]:
+    return [None if mark == "." else float(mark) for mark in text]
+
+
+def units() -> list[list[float | None]]:
+    """Krippendorff's example: an item a row."""
+    return [list(row) for row in zip(*map(column, OBSERVERS), strict=True)]
+
+
+def test_fleiss_of_1971() -> None:
+    counts = [[int(mark) for mark in row] for row in FLEISS.split()]
+    assert [sum(column) for column in zip(*counts, strict=True)] == [26, 26, 30, 55, 43], "the paper's totals"
+    found = kappa_of_counts(counts)
+    assert found == pytest.approx(0.430, abs=5e-4)
+    rows = [[float(mark) for mark, count in enumerate(row) for _ in range(count)] for row in counts]
+    measure = fleiss(rows, sampler(30))
+    assert measure.value == pytest.approx(found)
+    assert measure.low is not None
+    assert measure.high is not None
+    assert measure.low < 0.43 < measure.high
+
+
+@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_krippendorffs_example(level: Level, alpha: float) -> None:
+    found = krippendorff(units(), level, sampler(12))
+    assert found.value == pytest.approx(alpha, abs=5e-4)
+    assert (found.n, found.left_out) == (11, 1), "the last unit has one mark"
+
+
+def test_cohens_examples() -> None:
+    # 1968: two psychiatrists, 200 patients, three diagnoses; unweighted 0.492, with the paper's own weights 0.348.
+    table = [[0.44, 0.07, 0.09], [0.05, 0.20, 0.05], [0.01, 0.03, 0.06]]
+    assert kappa_of_table(table, 1 - np.eye(3)) == pytest.approx(0.492, abs=5e-4)
+    weights = np.array([[0.0, 1, 3], [1, 0, 6], [3, 6, 0]])
+    assert kappa_of_table(table, weights) == pytest.approx(0.348, abs=5e-4)
+    first = [float(row) for row in range(3) for column in range(3) for _ in range(round(200 * table[row][column]))]
+    second = [float(column) for row in range(3) for column in range(3) for _ in range(round(200 * table[row][column]))]
+    assert cohen(first, second, sampler(200)).value == pytest.approx(0.492, abs=5e-4)
+    assert confusion(first, second, (0, 1, 2)) == ((88, 14, 18), (10, 40, 10), (2, 6, 12))
+
+
+def test_a_textbook_cronbach() -> None:
+    # Shrout and Fleiss 1979, Table 2: six targets, four judges. Alpha is their ICC(3, 4) = 0.91.
+    rows = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    found = cronbach(rows, sampler(6))
+    assert found.value == pytest.approx(0.9093, abs=5e-5)
+    incomplete = cronbach([*rows, [1, None, 2, 3]], sampler(7))
+    assert (incomplete.value, incomplete.n, incomplete.left_out) == (pytest.approx(found.value), 6, 1)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_other_packages(case: dict[str, Any]) -> None:
+    rows = case["rows"]
+    draws = sampler(len(rows))
+    for level in LEVELS:
+        assert krippendorff(rows, level, draws).value == pytest.approx(case[level], abs=1e-8), level
+    alpha = cronbach(rows, draws)
+    assert alpha.value == pytest.approx(case["cronbach"][0], abs=1e-8)
+    assert (alpha.low, alpha.high) == pytest.approx(tuple(case["cronbach"][1:]), abs=6e-4 * max(1, abs(alpha.low or 0)))
+    assert fleiss(rows, draws).value == pytest.approx(case["fleiss"], abs=1e-8)
+    first, second = [row[0] for row in rows], [row[1] for row in rows]
+    for kind, expected in zip(("kappa", "kappa_linear", "kappa_quadratic"), case["kappa"], strict=True):
+        assert cohen(first, second, draws, kind).value == pytest.approx(expected, abs=1e-8), kind  # type: ignore[arg-type]
+
+
+def all_of(rows: list[list[float | None]], draws: Resampler) -> list[Measure]:
+    first, second = ([row[place] if len(row) > place else None for row in rows] for place in (0, 1))
+    return [
+        cronbach(rows, draws),
+        *(krippendorff(rows, level, draws) for level in LEVELS),
+        fleiss(rows, draws),
+        agreement(rows, draws),
+        *(cohen(first, second, draws, kind) for kind in ("kappa", "kappa_linear", "kappa_quadratic")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "without"),
+    [
+        ([], 9),
+        ([[1.0, 0.0]], 8),  # one item: the share of equal marks is still one
+        ([[1.0], [0.0], [1.0]], 9),
+        ([[1.0, None], [None, 0.0]], 9),
+        ([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], 8),
+    ],
+)
+def test_where_there_is_nothing_to_measure_it_is_said_why(rows: list[list[float | None]], without: int) -> None:
+    found = all_of(rows, sampler(len(rows)))
+    assert sum(one.value is None for one in found) == without
+    for one in found:
+        assert (one.value is not None and one.low is not None) or one.reason, one
+        assert "nan" not in repr(one)
+
+
+def test_full_agreement_is_one_without_an_interval() -> None:
+    rows: list[list[float | None]] = [[float(index % 3)] * 3 for index in range(12)]
+    for one in all_of(rows, sampler(12)):
+        assert one.value == pytest.approx(1.0)
+        assert one.low is None or one.kind == "agreement"
+
+
+def test_a_stricter_rater_costs_agreement_and_no_consistency() -> None:
+    marks = [1.0, 2, 3, 4, 5, 4, 3, 2, 1, 5]
+    rows = [[mark, mark + 1] for mark in marks]
+    assert cronbach(rows, sampler(10)).value == pytest.approx(1.0)
+    agreed = krippendorff(rows, "interval", sampler(10)).value
+    assert agreed is not None
+    assert agreed < 0.9
+    assert agreement(rows, sampler(10)).value == 0
+
+
+MARKS = st.sampled_from([None, 0.0, 0.5, 1.0])
+TABLES = st.integers(1, 4).flatmap(
+    lambda raters: st.lists(st.lists(MARKS, min_size=raters, max_size=raters), min_size=1, max_size=12)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TABLES, st.integers(1, 3))
+def test_any_ratings(rows: list[list[float | None]], together: int) -> None:
+    draws = Resampler([index // together for index in range(len(rows))], resamples=60)
+    found = all_of(rows, draws)
+    for one in found:
+        assert one.n + one.left_out == len(rows)
+        if one.value is None:
+            assert one.reason
+            assert (one.low, one.high) == (None, None)
+            continue
+        assert math.isfinite(one.value)
+        assert one.value <= 1 + 1e-9
+        if one.low is None or one.high is None:
+            assert one.reason
+        else:
+            assert one.low <= one.high <= 1 + 1e-9
+            assert one.interval
+    mirrored = all_of([row[::-1] for row in rows], draws)
+    for one, other in zip(found[:6], mirrored[:6], strict=True):
+        assert other.value == pytest.approx(one.value), "the order of raters does not matter"
+    turned = all_of([[None if mark is None else 7 - 2 * mark for mark in row] for row in rows], draws)
+    for one, other in zip(found, turned, strict=True):
+        assert other.value == pytest.approx(one.value), "nor does another scale, turned round"
+
+
+def test_resamples_are_seeded_and_keep_questions_together() -> None:
+    generator = np.random.default_rng(0)
+    rows = [[float(mark), float(generator.random() < 0.8) * mark] for mark in generator.integers(0, 2, 60)]
+    once, again = (fleiss(rows, Resampler(list(range(60)))) for _ in range(2))
+    assert once == again
+    assert fleiss(rows, Resampler(list(range(60)), seed=1)) != once
+    # Every item twice: to take them as independent would be to know more than there is.
+    twice = [row for row in rows for _ in range(2)]
+    honest = fleiss(twice, Resampler([index // 2 for index in range(120)]))
+    naive = fleiss(twice, Resampler(list(range(120))))
+
+    def width(one: Measure) -> float:
+        assert one.low is not None
+        assert one.high is not None
+        return one.high - one.low
+
+    assert width(honest) == pytest.approx(width(once), rel=0.1)
+    assert width(naive) < 0.85 * width(honest)
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+def test_weighted_coefficients_are_those_of_the_repeated_rows(kind: Any) -> None:
+    generator = np.random.default_rng(3)
+    xs, ys = generator.integers(0, 4, 15).astype(float), generator.integers(0, 4, 15).astype(float)
+    weights = generator.multinomial(15, [1 / 15] * 15, size=5).astype(float)
+    found = (pearson_of if kind == "pearson" else spearman_of)(list(xs), list(ys))(weights)
+    for value, counts in zip(found, weights.astype(int), strict=True):
+        expected = coefficient(kind, list(np.repeat(xs, counts)), list(np.repeat(ys, counts)))
+        assert expected is not None
+        assert value == pytest.approx(expected[0])
+
+
+def test_feldts_interval_by_hand() -> None:
+    low, high = feldt(0.8, 50, 4) or (0, 0)
+    # F of 49 and 147 degrees of freedom is 1.54435 at 0.975 and 0.61368 at 0.025.
+    assert (low, high) == pytest.approx((1 - 0.2 * 1.54435, 1 - 0.2 * 0.61368), abs=1e-5)
+    assert feldt(1.0, 50, 4) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "mark"),
+    [
+        ([0.0, 1.0, 1.0], 1.0),
+        ([0.0, 0.5], 0.0),  # between two marks, and so is the mean: the lower one
+        ([0.0, 1.0], 0.5),
+        ([0.0, 0.5, 1.0, 1.0], 0.5),  # median 0.75, mean 0.625
+        ([0.5, 0.5, 1.0, 1.0], 0.5),
+        ([0.0, 0.0, 0.5, 1.0], 0.5),  # median 0.25, mean 0.375
+        ([None, None, 1.0], 1.0),
+        ([None], None),
+        ([], None),
+    ],
+)
+def test_one_mark_for_several_people(row: list[float | None], mark: float | None) -> None:
+    assert typical(row, (0.0, 0.5, 1.0)) == mark
+
+
+def test_the_nearest_mark_does_not_hang_on_the_last_bit() -> None:
+    scale = [index / 10 for index in range(11)]
+    assert nearest(0.1 + 0.2, scale) == 0.3
+    assert nearest((0.1 + 0.2 + 0.3 + 0.4) / 4, scale) == 0.2

@@ -1,0 +1,204 @@
+"""`viva agree`: anybody's ratings in, every form out, and files that nobody can use."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.rated import consistency_design
+from cli.told import told
+from viva.analysis.agreement import agree
+from viva.cli.agree import agree_command, scale_of
+from viva.cli.ratingtable import read_ratings
+from viva.errors import VivaError
+
+
+@pytest.fixture(autouse=True)
+def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def written(content: str | bytes, name: str = "r.csv") -> Path:
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return Path(name)
+
+
+def run(*arguments: object) -> str:
+    return told(agree_command, *arguments)
+
+
+def report(*arguments: object) -> Any:
+    return json.loads(run(*arguments, "--format", "json"))["tables"]
+
+
+SMALL = "item,rater,value,type\n" + "".join(
+    f"q{index},{rater},{mark},{'MC' if index % 2 else 'OE'}\n"
+    for index, marks in enumerate(["000", "012", "222", "122", "211", "110", "220", "001"])
+    for rater, mark in zip(("anna", "ben", "judge"), marks, strict=True)
+)
+
+
+def test_the_published_design_from_a_file() -> None:
+    ratings = consistency_design(0.9751, 0.9494, 5, "1..10")
+    lines = ["question,reviewer,score"]
+    for item, row in zip(ratings.items, ratings.values, strict=True):
+        lines += [
+            f"{item},{rater},{mark:g}" for rater, mark in zip(ratings.raters, row, strict=True) if mark is not None
+        ]
+    written("\n".join(lines))
+    assert read_ratings(Path("r.csv")) == ratings
+    (found,) = report("r.csv", "--judge", "judge", "--scale", "1..10")
+    direct = agree(ratings, judge="judge", scale=scale_of("1..10"))
+    alpha, pearson = found["among"][0], found["judged"][0]
+    assert (alpha["kind"], alpha["value"]) == ("cronbach", direct.among[0].value)
+    assert alpha["low"] < 0.9687 < alpha["high"], "the population's, of rounded marks"
+    assert pearson["low"] < 0.9375 < pearson["high"]
+    text = run("r.csv", "--judge", "judge")
+    for said in ("3 people among each other", "judge against the people", "Two by two", "Cronbach's alpha", "Feldt"):
+        assert said in text
+
+
+def test_every_form_and_the_picture() -> None:
+    written(SMALL)
+    for form in ("terminal", "markdown", "latex", "json", "csv"):
+        run("r.csv", "--judge", "judge", "--ppi", "--format", form, "--out", f"o.{form}")
+        assert Path(f"o.{form}").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(Path("o.csv").read_text(encoding="utf-8"))))
+    assert {row["measure"] for row in rows} >= {"cronbach", "kappa_quadratic", "combined mean", "mean of the judge"}
+    run("r.csv", "--judge", "judge", "--chart", "c.svg")
+    assert ET.parse("c.svg").getroot().tag.endswith("svg")
+
+
+def test_a_combined_mean_lies_between_what_people_and_judge_say() -> None:
+    # The judge is half a mark too kind on every third; people rated the first 40 of 200.
+    lines = ["item,rater,value"]
+    for index in range(200):
+        mark = (index * 7 % 3) / 2
+        lines.append(f"q{index},gpt,{min(1.0, mark + 0.5 * (index % 3 == 0)):g}")
+        lines += [f"q{index},anna,{mark:g}"] if index < 40 else []
+    written("\n".join(lines))
+    (found,) = report("r.csv", "--judge", "gpt", "--ppi")
+    powered = found["powered"]
+    assert (powered["answers"], powered["labels"]) == (200, 40)
+    assert powered["combined"]["run"][0] <= 0.5 <= powered["combined"]["run"][1]
+    assert powered["judge"] > powered["combined"]["value"]
+    text = run("r.csv", "--judge", "gpt", "--ppi")
+    assert "random sample of all 200" in text
+    assert "people alone │ 40 labels" in text
+
+
+def test_by_a_tag_and_never_across_aspects() -> None:
+    written(SMALL)
+    assert [one["title"] for one in report("r.csv", "--by", "type")] == ["r.csv · OE", "r.csv · MC"]
+    assert [one["items"] for one in report("r.csv", "--by", "type")] == [4, 4]
+    header, *rows = SMALL.splitlines()
+    both = [f"{row},{aspect}" for row in rows for aspect in ("answer", "rationale")]
+    written("\n".join([f"{header},aspect", *both]))
+    found = report("r.csv")
+    assert [one["title"] for one in found] == ["r.csv · answer", "r.csv · rationale"]
+    assert found[0]["among"] == found[1]["among"]
+    assert len(report("r.csv", "--by", "type")) == 4
+    with pytest.raises(VivaError, match="draws one report, and here are 2"):
+        run("r.csv", "--chart", "c.svg")
+
+
+def test_jsonl_with_tags_and_answers_of_one_question() -> None:
+    rows = [
+        {"item": f"q{question}/{sample}", "question": f"q{question}", "rater": rater, "value": (question + sample) % 2,
+         "comment": f"{rater} says {sample}", "tags": {"discipline": "Databases"}}
+        for question in range(6) for sample in range(3) for rater in ("anna", "ben")
+    ]  # fmt: skip
+    ratings = read_ratings(written("\n".join(map(json.dumps, rows)), "r.jsonl"))
+    assert len(ratings.items) == 18
+    assert ratings.questions[:4] == ("q0", "q0", "q0", "q1")
+    assert ratings.tags == {"discipline": ("Databases",) * 18}, "a comment has a value a rating: it is no tag"
+    assert report("r.jsonl", "--by", "discipline")[0]["items"] == 18
+
+
+def test_raters_can_be_left_out_and_ratings_be_missing() -> None:
+    written(SMALL + "q9,anna,,MC\nq9,ben,1,MC\n")
+    (found,) = report("r.csv", "--without", "judge")
+    assert found["people"] == ["anna", "ben"]
+    assert found["items"] == 9
+    assert found["among"][0]["left_out"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [("0,0.5,1", (0, 0.5, 1)), ("1..4", (1, 2, 3, 4)), ("1, 0", (0, 1)), ("-1..1", (-1, 0, 1))],
+)
+def test_scales(text: str, marks: tuple[float, ...]) -> None:
+    assert scale_of(text) == marks
+
+
+@pytest.mark.parametrize("text", ["", "1", "1,1", "a..b", "5..1", "1..", "0,nan", "0,inf", "1..1000000", "0;1"])
+def test_no_scales(text: str) -> None:
+    with pytest.raises(VivaError, match="two marks or more"):
+        scale_of(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "said"),
+    [
+        ("", (), "holds no ratings"),
+        ("item,rater,value\n", (), "holds no ratings"),
+        ("item,rater,value\nq,a,\n", (), "holds no ratings"),
+        ("thing,rater,value\nq,a,1\n", (), "line 2: no column 'item' or 'question'; it has: 'thing'"),
+        ("item,who,value\nq,a,1\n", (), "line 2: no column 'rater' or 'reviewer' or 'judge'"),
+        ("item,rater,mark\nq,a,1\n", (), "line 2: no column 'value' or 'score'"),
+        ("item,rater,value\nq,a,1\nq,a,0\n", (), "line 3: a second rating of 'q' by 'a'; the first is in line 2"),
+        ("item,rater,value\nq,a,good\n", (), "line 2: value 'good' is no number"),
+        ("item,rater,value\nq,a,nan\n", (), "line 2: value 'nan' is no mark"),
+        ("item,rater,value\nq,a,1e300\n", (), "line 2: value '1e300' is no mark"),
+        ("item,rater,value\nq,a,1_0\n", (), "line 2: value '1_0' is no number"),
+        ("item,rater,value\n,a,1\n", (), "line 2: item '' is no name"),
+        ("item,rater,value\nq, ,1\n", (), "line 2: rater ' ' is no name"),
+        ("item,rater,value\nq,a\n", (), "line 2: 2 columns, where the header names 3"),
+        ("item,rater,value,t\nq,a,1,x\nq,b,1,y\n", ("--by", "t"), "line 3: t of 'q' is 'y', and 'x' above"),
+        ("item,question,rater,value\nq,1,a,1\nq,2,b,1\n", (), "line 3: question of 'q' is '2', and '1' above"),
+        (b"item,rater,value\n\xff,a,1\n", (), "is no CSV in UTF-8"),
+        (SMALL, ("--judge", "gpt"), "there is no rater 'gpt'; there are: 'anna', 'ben', 'judge'"),
+        (SMALL, ("--without", "gpt"), "there is no rater 'gpt'"),
+        (SMALL, ("--by", "discipline"), "there is no column 'discipline'"),
+        (SMALL, ("--scale", "0,1"), "2, which 'judge' gave to 'q1', is no mark of the scale 0, 1"),
+        (SMALL, ("--ppi",), "name the rater that is one"),
+        (SMALL, ("--strata", "type"), "it goes with --ppi"),
+        (SMALL, ("--chart", "c.png"), "ends in .svg"),
+        (SMALL, ("--chart", "no/c.svg"), "in a folder that exists"),
+        (SMALL, ("--out", "no/o.csv"), "--out"),
+    ],
+)
+def test_what_cannot_be_used_is_said(content: str | bytes, arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(VivaError) as problem:
+        run(written(content), *arguments)
+    assert said in str(problem.value)
+
+
+def test_jsonl_that_is_none() -> None:
+    for content, said in (
+        ('{"item": "q", "rater": "a", "value": 1}\n[1]\n', "line 2 is no JSON object"),
+        ('{"item": "q", "rater": "a", "value": true}\n', "value True is no number"),
+        ('{"item": "q", "rater": "a", "value": [1]}\n', "value [1] is no number"),
+        ('{"item": {}, "rater": "a", "value": 1}\n', "item {} is no name"),
+        ('{"item": "q", "rater": "a", "value": 1, "aspect": []}\n', "aspect [] is no plain value"),
+    ):
+        with pytest.raises(VivaError) as problem:
+            run(written(content, "r.jsonl"))
+        assert said in str(problem.value)
+    with pytest.raises(VivaError, match="there is no table"):
+        run("nowhere.csv")
+
+
+def test_names_cannot_drive_a_terminal_or_a_spreadsheet() -> None:
+    written('item,rater,value\n"=q\x1b[2J","=r\x1b[31m",1\n"=q\x1b[2J",b,0\nz,"=r\x1b[31m",0\nz,b,0\n')
+    for form in ("terminal", "markdown", "latex", "csv"):
+        run("r.csv", "--format", form)  # `told` looks
+    run("r.csv", "--chart", "c.svg")
+    assert "\x1b" not in Path("c.svg").read_text(encoding="utf-8")
+    assert "'=r" in run("r.csv", "--format", "csv")
