@@ -37,7 +37,8 @@ def svg_agreement(found: Agreement) -> str:
     height = top + 38 + _ROW * (len(bars) + 2) + 50
     title = f"Agreement · {found.title}" if found.title else "Agreement of raters"
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="agreement" role="img" aria-labelledby="agreement-title agreement-desc" '
+        '<svg xmlns="http://www.w3.org/2000/svg" class="agreement" role="img" '
+        'aria-labelledby="agreement-title agreement-desc" '
         f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" font-family="sans-serif" font-size="12">',
         f'<title id="agreement-title">{_text(title)}</title>',
         f'<desc id="agreement-desc">{_text(_said(found), 600)}</desc>',
