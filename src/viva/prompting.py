@@ -20,6 +20,9 @@ from viva.types import Prompt
 _OPTIONAL = {"subject", "explanation"}
 """Placeholders that a template of one's own may leave out."""
 _FIELD = re.compile(r"\{([a-z_]+)\}")
+_MATERIAL = {"answer", "rationale"}
+"""Placeholders of what an examinee wrote: a judge must see it between fences, and nowhere else."""
+_FENCE_LINE = re.compile(r"^\{fence\}$", re.MULTILINE)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
@@ -40,6 +43,11 @@ def fence(text: str) -> str:
     """A line to put around a text that must not instruct whoever reads it: the text cannot contain its own hash."""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
     return f"{'=' * 8} {digest} {'=' * 8}"
+
+
+def whole(text: str) -> str:
+    """A text without halves of surrogate pairs, which cannot be written or sent: each becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 LONGEST_JUDGED = 16_000
@@ -98,11 +106,28 @@ class Templates:
             if missing - _OPTIONAL:
                 lost = sorted(missing - _OPTIONAL)[0]
                 raise DataError(f"prompt template {key!r} lacks {{{lost}}}: the model would not see it")
+            if "fence" in fields(str(original)) and not _fenced(template):
+                raise DataError(
+                    f"prompt template {key!r} must have two lines {{fence}}, and what the examinee wrote between them "
+                    "alone: outside, it could instruct the judge"
+                )
         self._cache: dict[str, str] = dict(_leaves(self.data))
 
     def text(self, key: str) -> str:
         """The template at a dotted key."""
         return self._cache[key]
+
+
+def _fenced(template: str) -> bool:
+    """Whether all that an examinee wrote stands between two fence lines. A template without any of it is no danger."""
+    if not fields(template) & _MATERIAL:
+        return True
+    parts = _FENCE_LINE.split(template)
+    return (
+        len(parts) == 3
+        and not any("{fence}" in part for part in parts)
+        and not ((fields(parts[0]) | fields(parts[2])) & _MATERIAL)
+    )
 
 
 def _overlay(bundled: Mapping[str, object], over: Mapping[str, object], at: str) -> dict[str, object]:

@@ -17,7 +17,7 @@ import msgspec
 
 from viva.benchmarks import EXPLAINED
 from viva.benchmarks.explained.combining import Q_A, combine, defended, parts_of
-from viva.prompting import Templates, clip, fence, fill, read_templates
+from viva.prompting import Templates, clip, fence, fill, read_templates, whole
 from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
 from viva.scorers.grading import outcome_of
 from viva.scorers.rationale import Taken, take_apart
@@ -107,13 +107,13 @@ class Explained:
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """What the exam inside runs."""
-        return self._inner.executions(question, _answer(take_apart(response.text), response))
+        return self._inner.executions(question, _answer(_taken(response), response))
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
         """The answer where the exam inside compares it; the rationale with the gold one."""
         if not self.spec.encoder or response.error or question.answer is None:
             return ()
-        taken = take_apart(response.text)
+        taken = _taken(response)
         wanted = self._inner.comparisons(question, _answer(taken, response))
         if taken.rationale and question.explanation.strip():
             wanted = (*wanted, Compare(RATIONALE, taken.rationale, question.explanation))
@@ -125,7 +125,7 @@ class Explained:
         """What the exam inside asks about the answer; and the rationale, unless it is like the gold one."""
         if response.error or question.answer is None:
             return ()
-        taken = take_apart(response.text)
+        taken = _taken(response)
         wanted = self._inner.judgements(question, _answer(taken, response), samples, similarities)
         if not taken.rationale or similarities.get(RATIONALE, 0.0) >= ALIKE:
             return wanted
@@ -170,7 +170,7 @@ class Explained:
         """Q→AR, with Q→A and Q→R as parts."""
         if response.error or question.answer is None:
             return self._inner.score(question, response, evidence)
-        taken = take_apart(response.text)
+        taken = _taken(response)
         answered = self._answered(question, _answer(taken, response), evidence)
         if not taken.rationale and not taken.answer:
             return answered  # empty, truncated
@@ -229,7 +229,7 @@ class Explained:
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
         """Answer and rationale, as rule, similarity and judges left them."""
-        taken = take_apart(response.text)
+        taken = _taken(response)
         if response.error or question.answer is None or not (taken.rationale or taken.answer):
             return ()
         without = msgspec.structs.replace(evidence, marks=())
@@ -272,6 +272,12 @@ class Explained:
     def headline(self) -> Line:
         """Q→AR, averaged as the exam inside does."""
         return msgspec.structs.replace(self._inner.headline(), label="Q→AR")
+
+
+def _taken(response: Response) -> Taken:
+    """The parts of a reply. JSON can spell half of a surrogate pair ("\\ud800"), which no file and no wire can hold."""
+    taken = take_apart(response.text)
+    return msgspec.structs.replace(taken, rationale=whole(taken.rationale), answer=whole(taken.answer))
 
 
 def _answer(taken: Taken, response: Response) -> Response:
