@@ -158,14 +158,18 @@ class ContextualEncoder:
         torch = self._torch
         if not len(text.vectors) or not len(reference.vectors):
             return torch.zeros(2, device=self.device)
-        rows = max(1, BLOCK // len(reference.vectors))
-        of_text: list[Any] = []
+        rows = min(len(text.vectors), max(1, BLOCK // len(reference.vectors)))
+        # One place for all blocks: what is allocated anew between small results is not always given back.
+        cells = torch.empty((rows, len(reference.vectors)), device=self.device)
+        of_text = torch.empty(len(text.vectors), device=self.device)
         of_reference = torch.full((len(reference.vectors),), -math.inf, device=self.device)
-        for block in text.vectors.split(rows):
-            cosines = block @ reference.vectors.T
-            of_text.append(cosines.amax(dim=1))
+        for start in range(0, len(text.vectors), rows):
+            block = text.vectors[start : start + rows]
+            cosines = cells[: len(block)]
+            torch.mm(block, reference.vectors.T, out=cosines)
+            of_text[start : start + rows] = cosines.amax(dim=1)
             of_reference = torch.maximum(of_reference, cosines.amax(dim=0))
-        return torch.stack([torch.cat(of_text)[text.own].mean(), of_reference[reference.own].mean()])
+        return torch.stack([of_text[text.own].mean(), of_reference[reference.own].mean()])
 
     def _embed(self, texts: Iterable[str]) -> dict[str, Embedded]:
         """Every text's tokens, from the cache or the encoder; none for a text of too many."""

@@ -52,7 +52,7 @@ def missing(name: str) -> str:
         return f"comparing texts needs {' and '.join(absent)}: {_INSTALL}{_WITHOUT}"
     place, _ = _parted(name)
     folder = Path(place).expanduser()
-    if folder.is_dir():
+    if place and folder.is_dir():
         return _lacking(name, folder)
     if not _HUB_NAME.fullmatch(place) or place.startswith(("./", "../")) or folder.is_absolute():
         return f"--encoder {name!r}: there is no such folder, and it is no Hugging Face name such as roberta-large"
@@ -88,15 +88,19 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def published_layer(place: str) -> int | None:
+def published_layer(place: str, *, folder: bool) -> int | None:
     """BERTScore's layer for a Hub name, or for a folder that is called like one; None where it has none."""
     table, owners = _published()
-    parts = Path(place).parts
-    cached = next((part for part in parts if part.startswith("models--")), "")  # where the Hub's client keeps things
-    owned = "/".join(parts[-2:])
-    for called in (place, cached.removeprefix("models--").replace("--", "/"), owned, parts[-1] if parts else ""):
-        owner, _, rest = called.partition("/")
-        found = table.get(called) or (table.get(rest) if owner in owners else None)
+    names = [place]
+    if folder:
+        parts = Path(place).parts
+        cached = next(
+            (part for part in parts if part.startswith("models--")), ""
+        )  # where the Hub's client keeps things
+        names = [cached.removeprefix("models--").replace("--", "/"), "/".join(parts[-2:]), *parts[-1:]]
+    for name in names:
+        owner, _, rest = name.partition("/")
+        found = table.get(name) or (table.get(rest) if owner in owners else None)
         if found:
             return found
     return None
@@ -205,7 +209,7 @@ def _read(transformers: Any, name: str, source: str, wanted: int | None, **how: 
 
 def _layer(name: str, source: str, wanted: int | None, config: Any) -> int:
     highest = int(getattr(config, "num_hidden_layers", 0))
-    layer = wanted if wanted is not None else published_layer(source) or highest
+    layer = wanted if wanted is not None else published_layer(source, folder=Path(source).is_dir()) or highest
     if not 1 <= layer <= highest:
         raise VivaError(f"--encoder {name!r}: layer {layer} of {highest}; name one from 1 on, as in NAME#{highest}")
     return layer
