@@ -248,8 +248,8 @@ def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float 
     once = answered == questions
     # Where all questions agree a t interval has no width, though the sample is finite. Wilson over the questions has
     # one, and is on the safe side for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
-    if summed["lowest"] < 0:  # a difference of scores: no share of anything
-        interval = clustered(mean, squares, questions, answered, least=-1.0)
+    if summed["lowest"] < 0:  # a difference of scores is no share: no interval for what did not vary at all
+        interval = clustered(mean, squares, questions, answered, least=-1.0) if squares >= 1e-9 else None
     elif squares < 1e-9 or (once and not summed["fraction"]):
         interval = wilson(mean * questions, questions)
     else:
@@ -278,8 +278,11 @@ def _macro(part: pl.DataFrame, over: str) -> tuple[float | None, float | None, f
     if not means:
         return None, None, None, *bounds
     mean = sum(means) / len(means)
-    interval = stratified(mean, variances) if len(variances) == len(means) else None
-    if interval and interval[1] - interval[0] < 1e-9:
+    difference = float(part["points"].min() or 0.0) < 0  # type: ignore[arg-type]
+    interval = stratified(mean, variances, -1.0 if difference else 0.0) if len(variances) == len(means) else None
+    if interval and interval[1] - interval[0] < 1e-9 and difference:
+        interval = None
+    elif interval and interval[1] - interval[0] < 1e-9:
         questions = int(groups["heard"].sum())
         interval = wilson(mean * questions, questions)
     return (mean, *interval, *bounds) if interval else (mean, None, None, *bounds)

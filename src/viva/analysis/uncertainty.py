@@ -40,12 +40,15 @@ def clustered(mean: float, squares: float, clusters: int, answers: float, least:
     return max(least, mean - half), min(1.0, mean + half)
 
 
-def stratified(mean: float, variances: list[float]) -> Interval | None:
-    """An interval around a macro average: the strata's sampling variances add up, each weighted 1/k²."""
+def stratified(mean: float, variances: list[float], least: float = 0.0) -> Interval | None:
+    """An interval around a macro average: the strata's sampling variances add up, each weighted 1/k².
+
+    Scores lie between `least` and 1.
+    """
     if not variances:
         return None
     error = math.sqrt(sum(variances)) / len(variances)
-    return max(0.0, mean - Z * error), min(1.0, mean + Z * error)
+    return max(least, mean - Z * error), min(1.0, mean + Z * error)
 
 
 def t_quantile(degrees: int) -> float:
