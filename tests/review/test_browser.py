@@ -181,6 +181,24 @@ def test_two_clicks_are_one_form(web: Open, path: Path) -> None:
     assert len(ReviewLog(path).reviews) == 1
 
 
+def test_leaving_with_something_unsaved_is_asked_about(web: Open, path: Path) -> None:
+    page = web(watched=False)
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.goto(f"/item/{FIRST.key}")
+    page.keyboard.press("1")
+    page.keyboard.press("j")
+    page.wait_for_function("document.querySelector('input:checked')")
+    assert asked == ["beforeunload"]
+    assert FIRST.key in page.url
+    page.keyboard.press("Control+Enter")
+    wait_for(page, SECOND)
+    page.keyboard.press("j")
+    wait_for(page, THIRD)
+    assert asked == ["beforeunload"]
+    assert marks(path, FIRST) == {("answer", 1.0)}
+
+
 def test_a_set_is_edited_and_approved(web: Open, path: Path) -> None:
     item = editable()
     page = web()

@@ -199,7 +199,7 @@ class Pages:
             "item.html",
             status,
             item=item,
-            labels=labels(item, chosen.blind),
+            labels=labels(item, chosen.blind, room.names),
             aspects=shown_aspects,
             confirmable=any(aspect.confirmable and not aspect.saved for aspect in shown_aspects),
             chosen=chosen,

@@ -31,17 +31,22 @@
   });
   turnTo(current, false);
 
-  // A key twice, or a click on top of it, is one form.
+  // A key twice, or a click on top of it, is one form. Leaving with something unsaved is asked about.
   let sent = false;
+  let changed = false;
   form.addEventListener("submit", (event) => {
     if (sent) event.preventDefault();
     sent = true;
+    setTimeout(() => { sent = false; }, 3000);
   });
+  form.addEventListener("input", () => { changed = true; });
+  window.addEventListener("beforeunload", (event) => { if (changed && !sent) event.preventDefault(); });
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
   const give = (key) => {
     const mark = marks(current).find((one) => one.dataset.key === key);
     if (!mark) return false;
+    changed = changed || !mark.checked;
     mark.checked = true;
     mark.focus({ preventScroll: true });
     const next = sections.slice(sections.indexOf(current) + 1).find((section) => !marked(section));
