@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,14 +13,14 @@ from viva.cli.options import Choice, data_folder, specs
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
 from viva.prompting import read_templates
-from viva.types import Exam
+from viva.types import Exam, ExamSpec
 
 
 def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, Path | None]]:
     """Every exam that the options ask for, with its data folder (None for the bundled sample)."""
     names = list(dict.fromkeys(benchmarks))
     templates = _templates(choice.prompts, names)
-    rubric = _rubric(choice.rubric) if choice.rubric else {}
+    rubric = read_rubric(choice.rubric) if choice.rubric else {}
     opened: list[tuple[Exam, Path | None]] = []
     for name in names:
         own = question_file(name)
@@ -32,15 +33,25 @@ def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, 
             raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
         for spec in specs(choice, benchmark.about):
             own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
-            exam = open_exam(own_spec, data, _merged(templates.get(name), rubric))
+            exam = open_exam(own_spec, data, merged(templates.get(name), rubric))
             if len(exam) == 0:
                 raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
             opened.append((exam, data.resolve() if data else None))
+    refuse_unused(rubric, [exam.spec for exam, _ in opened])
     return opened
 
 
-def _rubric(path: Path) -> dict[str, object]:
-    """A rubric file as templates of an exam: `[answer]` for the answer's judge, `[rationale]` for the rationale's."""
+def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> None:
+    """Refuse a rubric for rationales where nobody is asked for one: it would be as if it had counted."""
+    if EXPLAINED in rubric and not any(spec.rationale for spec in asked):
+        raise DataError("the rubric file has a table [rationale], and no rationale is asked for: give --rationale too")
+
+
+def read_rubric(path: Path) -> dict[str, object]:
+    """A rubric file as templates of an exam: `[answer]` for the answer's judge, `[rationale]` for the rationale's.
+
+    Raises DataError for a file that does not say what it is.
+    """
     content = read_templates(path)
     for name, table in content.items():
         if name not in ("answer", "rationale") or not isinstance(table, dict):
@@ -60,16 +71,16 @@ def _rubric(path: Path) -> dict[str, object]:
     return found
 
 
-def _merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict[str, object] | None:
+def merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict[str, object] | None:
     """Two files of templates as one; what is in both, counts as in `over`."""
     if not over:
         return templates
-    merged = dict(templates or {})
+    found = dict(templates or {})
     for key, value in over.items():
-        below = merged.get(key)
+        below = found.get(key)
         both = isinstance(below, dict) and isinstance(value, dict)
-        merged[key] = _merged(cast("dict[str, object]", below), cast("dict[str, object]", value)) if both else value
-    return merged
+        found[key] = merged(cast("dict[str, object]", below), cast("dict[str, object]", value)) if both else value
+    return found
 
 
 def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, object]]:

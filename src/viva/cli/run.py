@@ -30,6 +30,7 @@ from viva.cli.options import (
     sampling,
     sampling_options,
 )
+from viva.cli.rejudging import Anew, anew_options, judged_anew
 from viva.cli.reporting import check_writable, grade_run, print_report
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import VivaError
@@ -122,6 +123,7 @@ def run_command(**given: Any) -> int:
 
 @click.command(name="resume", short_help="Go on with a run.")
 @click.argument("run", type=click.Path(path_type=Path))
+@anew_options
 @engine_options
 @click.option(
     "--reuse",
@@ -134,16 +136,54 @@ def run_command(**given: Any) -> int:
 def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     """Ask only what is missing or failed in RUN (a run folder, or a folder of runs: the newest in it).
 
-    Exams, models, prompts and sampling are those of the run; limits and price may be given anew.
+    Exams, models, prompts and sampling are those of the run; limits and price may be given anew. So may all that has to
+    do with judging, and the encoder: no examinee is asked again for that, and a judge that comes back is not either.
+
+    \b
+    viva resume runs/NAME
+    viva resume runs/NAME --judge openai/a --judge anthropic/b --panel majority
     """
-    output = pick(Output, given)
+    output, limits, anew = pick(Output, given), pick(Limits, given), pick(Anew, given)
     check_writable(output.out)
     folder = RunFolder.open(find_run(run))
-    examination = prepare(folder, pick(Limits, given))
     earlier = earlier_runs(reuse)
+    if anew:
+        return _judge_anew(folder, anew, limits, earlier, output)
+    examination = prepare(folder, limits)
     open_encoder_of(examination, new=False)
     folder.lock()
     return _finish(examination, earlier, output)
+
+
+def _judge_anew(folder: RunFolder, anew: Anew, limits: Limits, earlier: list[RunFolder], output: Output) -> int:
+    """Rewrite run.json, then go on as with any run."""
+    folder.lock()
+    try:
+        record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
+        record, exams = judged_anew(record, anew, _judges_anew(record, anew))
+        folder.record = record  # all that can be refused is refused before run.json changes
+        examination = prepare(folder, limits, exams)
+        open_encoder_of(examination, new=anew.encoder is not None)
+        folder.remember(record)
+        return _finish(examination, earlier, output)
+    finally:
+        folder.unlock()
+
+
+def _judges_anew(record: RunRecord, anew: Anew) -> list[ModelRecord]:
+    """Those named anew, or the run's. A judge of the run is reached as before, unless an address or key is given."""
+    known = {judge.name: judge for judge in record.judges}
+    names = anew.judge or tuple(known)
+    if not names and (anew.judge_base_url or anew.judge_key_env):
+        raise VivaError("this run has no judge: --judge-base-url and --judge-key-env need --judge MODEL")
+    judging = Grading(judge=names, judge_base_url=anew.judge_base_url, judge_key_env=anew.judge_key_env)
+    addresses = {model.base_url for model in record.models if model.base_url}  # what `viva run` was told, one at most
+    keys = {model.key_variable for model in record.models if model.key_variable}
+    examinees = tuple(model.name for model in record.models)
+    found = judge_records(judging, next(iter(addresses), None), next(iter(keys), None), examinees)
+    if anew.judge_base_url or anew.judge_key_env:
+        return found
+    return [known.get(judge.name, judge) for judge in found]
 
 
 def _models(named: tuple[str, ...], checkpoints: Path | None) -> tuple[str, ...]:
