@@ -20,6 +20,7 @@ from viva.reports.text import one_line
 if TYPE_CHECKING:
     from viva.analysis.agreement import Agreement
     from viva.analysis.ratings import Ratings
+    from viva.reports.agreement import ScoreFromLabels
 
 MOST_MARKS = 1000
 """Marks that a scale may have."""
@@ -42,7 +43,7 @@ class Wanted(Struct, kw_only=True):
 
 
 @click.command(name="agree", short_help="How far experts agree, and a judge with them.")
-@click.argument("source", type=click.Path(path_type=Path), metavar="RATINGS.csv|RATINGS.jsonl")
+@click.argument("source", type=click.Path(path_type=Path), metavar="RUN|RATINGS.csv|.jsonl")
 @click.option("--judge", metavar="NAME", help="The rater that is the judge; all others are people.")
 @click.option("--without", multiple=True, metavar="NAME", help="Leave this rater out; repeatable.")
 @click.option(
@@ -71,12 +72,16 @@ class Wanted(Struct, kw_only=True):
 @click.option("--out", type=click.Path(path_type=Path), help="Write the tables to a file instead.")
 @click.option("--chart", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw it; one report only.")
 def agree_command(source: Path, **given: Any) -> int:
-    """Agreement of raters, a row a rating: item, rater, value; further columns are tags.
+    """Agreement of a run's experts and judges, or of any raters: rows of item, rater, value; other columns are tags.
+
+    Of a run, the judge is the verdict that it had before experts (or one of its judges: --judge NAME); a random sample
+    that experts marked to its end also gives the score that they would give to all answers, with an interval.
 
     Cronbach's and Krippendorff's alpha, Fleiss' and Cohen's kappa, correlations, the confusion table; with --judge, the
     judge against the mean human. With --ppi, the people must have rated a random sample of the items.
 
     \b
+    viva agree runs/NAME
     viva agree ratings.csv --judge gpt-4o --scale 0,0.5,1 --chart agreement.svg
     viva agree ratings.csv --judge gpt-4o --by type --ppi
     """
@@ -87,12 +92,24 @@ def agree_command(source: Path, **given: Any) -> int:
     _check_chart(wanted.chart)
     if wanted.strata is not None and not wanted.ppi:
         raise VivaError(f"--strata {wanted.strata!r} says how a sample was drawn: it goes with --ppi")
+    if source.is_dir():
+        from viva.cli.agreerun import ratings_of_run
+
+        ratings, wanted, scores, notes = ratings_of_run(source, wanted)
+        present(ratings, source.name or str(source), wanted, scores, notes)
+        return 0
     needed = [tag for tag in (wanted.by, wanted.strata) if tag is not None]
     present(read_ratings(source, needed), source.name, wanted)
     return 0
 
 
-def present(ratings: Ratings, title: str, wanted: Wanted) -> None:
+def present(
+    ratings: Ratings,
+    title: str,
+    wanted: Wanted,
+    scores: Sequence[ScoreFromLabels] = (),
+    notes: Sequence[str] = (),
+) -> None:
     """The reports on some ratings, wherever these come from: printed or written, and drawn."""
     from viva.reports.agreementchart import svg_agreement
 
@@ -102,7 +119,7 @@ def present(ratings: Ratings, title: str, wanted: Wanted) -> None:
             titles = _listed(one.title for one in found)
             raise VivaError(f"--chart {wanted.chart} draws one report, and here are {len(found)}: {titles}")
         emit(svg_agreement(found[0]), wanted.chart)
-    emit(_printed(found, wanted), wanted.out)
+    emit(_printed(found, wanted, scores, notes), wanted.out)
 
 
 def compared(ratings: Ratings, title: str, wanted: Wanted) -> list[Agreement]:
@@ -164,15 +181,15 @@ def _check_chart(chart: Path | None) -> None:
         raise DataError(f"--chart {chart}: write the name of a file, in a folder that exists")
 
 
-def _printed(found: Sequence[Agreement], wanted: Wanted) -> str:
+def _printed(found: Sequence[Agreement], wanted: Wanted, scores: Sequence[ScoreFromLabels], more: Sequence[str]) -> str:
     from viva.reports import agreement as report
 
-    notes = report.notes_on(found)
+    notes = [*report.notes_on(found), *more]
     if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](found, notes)
+        return report.FORMATS[wanted.format](found, notes, scores)
     terminal = wanted.out is None and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(found, notes, width=width, colour=terminal)
+    return report.as_terminal(found, notes, scores, width=width, colour=terminal)
 
 
 def _listed(names: Any) -> str:

@@ -1,4 +1,4 @@
-"""`viva agree RUN`: experts and judges on the answers of a run, and the score that a random sample of labels gives."""
+"""`viva agree RUN` and `viva review RUN --plan`: what experts' labels on a run say, and how many are wanted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 from viva.cli.examination import prepare
 from viva.cli.options import Limits
-from viva.cli.ratings import DRAFT, SCORE, Rated, Sampled, rated, ratings, review_log, sampled
+from viva.cli.ratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import parts_shown
 from viva.errors import VivaError
@@ -19,11 +19,11 @@ from viva.errors import VivaError
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
     from viva.cli.agree import Wanted
-    from viva.reports.result import Grid
+    from viva.reports.agreement import ScoreFromLabels
 
 
-def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[Grid], list[str]]:
-    """The ratings in a run's files, who of the raters is the judge, and the tables and notes about its samples.
+def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[ScoreFromLabels], list[str]]:
+    """The ratings in a run's files, who of the raters is the judge, and the scores from its samples, with notes.
 
     Raises VivaError for a run that nobody judged and nobody reviewed.
     """
@@ -38,38 +38,11 @@ def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[Gr
     parts = {part for exam in examination.exams for part in parts_shown(exam) if part.startswith("Q→")}
     estimates, notes = sampled(found, log, [SCORE, *sorted(parts)])
     notes += [f"reviews.jsonl, line {damage.line} cannot be read ({damage.reason})" for damage in log.damaged]
-    return read, msgspec.structs.replace(wanted, judge=judge or None), tables(estimates), notes
-
-
-def tables(estimates: Sequence[Sampled]) -> list[Grid]:
-    """A table a sample, model and exam: the score without experts, from the labels alone, and from both."""
-    from viva.reports.agreement import number
-    from viva.reports.result import Grid
-
-    grids: list[Grid] = []
-    for design, exam, model in dict.fromkeys((one.design, one.exam, one.model) for one in estimates):
-        rows: list[tuple[str, ...]] = []
-        for one in estimates:
-            if (one.design, one.exam, one.model) != (design, exam, model):
-                continue
-            found = one.found
-            if found.combined is None or found.labels_alone is None:
-                rows.append((one.metric, number(found.judge), f"– ({found.reason})", "–", "–", "–"))
-                continue
-            (low, high), (lower, higher) = found.labels_alone.questions, found.combined.questions
-            rows.append(
-                (
-                    one.metric,
-                    number(found.judge),
-                    f"{number(found.labels_alone.value)} [{low:.3f}, {high:.3f}]",
-                    f"{number(found.combined.value)} [{lower:.3f}, {higher:.3f}]",
-                    f"{found.labels:,} of {found.answers:,}",
-                    f"{found.effective or found.labels:,.0f}",
-                )
-            )
-        header = ("", "without experts", "labels alone", "both (prediction-powered)", "labels", "worth")
-        grids.append(Grid(f"The score that experts would give · {exam} · {model} · {design}", header, tuple(rows)))
-    return grids
+    scale = wanted.scale
+    marks = sorted({mark for one in found for draft in one.item.drafts for mark in draft.scale})
+    if scale is None and len(marks) > 1:
+        scale = ",".join(f"{mark:g}" for mark in marks)
+    return read, msgspec.structs.replace(wanted, judge=judge or None, scale=scale), estimates, notes
 
 
 def plan(path: Path, half_width: float) -> None:

@@ -119,9 +119,9 @@ def open_encoder_of(examination: Examination, *, new: bool) -> None:
         both = {**known.identity, **found.identity}
         differing = next((key for key in both if known.identity.get(key) != found.identity.get(key)), "name")
         raise VivaError(
-            f"this run was compared with another {known.name}: its {differing} was "
-            f"{known.identity.get(differing)!r}, and is {found.identity.get(differing)!r} now; put the old one back, or "
-            "start a new run (--reuse takes the answers over)"
+            f"another {known.name} compared this run: its {differing} was "
+            f"{known.identity.get(differing)!r}, and is {found.identity.get(differing)!r} now; put the old one back, "
+            "or start a new run (--reuse takes the answers over)"
         )
     examination.encoder = encoder
 

@@ -22,7 +22,7 @@ def fetch_command(benchmark: str, to: Path | None, url: str | None) -> int:
         known = ", ".join(sources())
         if benchmark in BENCHMARKS:
             raise VivaError(
-                f"no {benchmark} set lies where it could be fetched: `viva build {benchmark}` makes one; there are: {known}"
+                f"no {benchmark} set can be fetched; `viva build {benchmark}` makes one. What can be: {known}"
             )
         raise VivaError(f"nothing to fetch for {benchmark!r}; there are: {known}")
     source = sources()[benchmark]

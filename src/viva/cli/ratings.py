@@ -22,8 +22,8 @@ from viva.review.items import Item, spread
 from viva.types import Draft, Evidence, Question, Score
 
 if TYPE_CHECKING:
-    from viva.analysis.prediction import Powered
     from viva.analysis.ratings import Ratings
+    from viva.reports.agreement import ScoreFromLabels
 
 DRAFT = "draft"
 """The rater that stands for the run's verdict without experts."""
@@ -133,26 +133,16 @@ def _given(one: Rated, draft: Draft, judge: str) -> dict[str, float]:
     return people if mark is None else {**people, judge: mark}
 
 
-class Sampled(Struct, frozen=True, kw_only=True):
-    """A random sample that experts marked, and the score that it gives with the judge's verdicts on all answers."""
-
-    design: str
-    exam: str
-    model: str
-    metric: str
-    """`SCORE`, or a part of it."""
-    found: Powered
-
-
-def sampled(found: Sequence[Rated], log: ReviewLog, metrics: Sequence[str]) -> tuple[list[Sampled], list[str]]:
+def sampled(found: Sequence[Rated], log: ReviewLog, metrics: Sequence[str]) -> tuple[list[ScoreFromLabels], list[str]]:
     """Every random sample of the review page that is marked to its end, for each model and exam; and what is not.
 
     The score of an answer is what it is with the experts' marks, its prediction what it was without.
     """
     from viva.analysis.prediction import powered
+    from viva.reports.agreement import ScoreFromLabels
 
     designs = dict.fromkeys(review.drawn for review in log.reviews if review.drawn)
-    results: list[Sampled] = []
+    results: list[ScoreFromLabels] = []
     notes: list[str] = []
     by_key = {one.item.key: one for one in found}
     for design in designs:
@@ -178,7 +168,8 @@ def sampled(found: Sequence[Rated], log: ReviewLog, metrics: Sequence[str]) -> t
                 strata = [one.item.about.get(chosen.by, "") for one in mine] if chosen.by else ()
                 questions = [one.question.id for one in mine]
                 estimate = powered(predicted, labelled, strata=strata, questions=questions)
-                results.append(Sampled(design=design, exam=exam, model=model, metric=metric, found=estimate))
+                title = f"{exam} · {model} · {design}"
+                results.append(ScoreFromLabels(title=title, metric=metric, powered=estimate))
     return results, notes
 
 

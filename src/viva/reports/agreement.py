@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
+from msgspec import Struct
 
 from viva.analysis.agreement import Agreement, Pair
 from viva.analysis.measure import Kind, Measure
@@ -150,26 +151,62 @@ def _powered(title: str, one: Powered) -> Grid:
     return Grid(title, ("", "of", "mean", "over such questions", "this run"), rows)
 
 
+class ScoreFromLabels(Struct, frozen=True, kw_only=True):
+    """What experts would give on average, from a random sample of their marks; `title` says whose, and which."""
+
+    title: str
+    metric: str
+    powered: Powered
+
+
+def score_grids(found: Sequence[ScoreFromLabels]) -> list[Grid]:
+    """A table a title: without experts, from the labels alone, and from both; a row a metric."""
+    header = ("", "without experts", "labels alone", "both (prediction-powered)", "labels", "worth")
+    grids: list[Grid] = []
+    for title in dict.fromkeys(one.title for one in found):
+        rows: list[tuple[str, ...]] = []
+        for one in found:
+            p = one.powered
+            if one.title != title:
+                continue
+            if p.combined is None or p.labels_alone is None:
+                rows.append((one.metric, number(p.judge), f"– ({p.reason})", "–", "–", "–"))
+                continue
+            both = [
+                f"{number(e.value)} [{e.questions[0]:.3f}, {e.questions[1]:.3f}]" for e in (p.labels_alone, p.combined)
+            ]
+            worth = f"{p.effective or p.labels:,.0f}"
+            rows.append((one.metric, number(p.judge), *both, f"{p.labels:,} of {p.answers:,}", worth))
+        grids.append(Grid(f"The score that experts would give · {title}", header, tuple(rows)))
+    return grids
+
+
 def _closing(found: Sequence[Agreement], notes: Sequence[str]) -> list[str]:
     return [LEGEND.format(level=found[0].level if found else "interval"), *notes]
 
 
 def as_terminal(
-    found: Sequence[Agreement], notes: Sequence[str], *, width: int | None = None, colour: bool = False
+    found: Sequence[Agreement],
+    notes: Sequence[str],
+    scores: Sequence[ScoreFromLabels] = (),
+    *,
+    width: int | None = None,
+    colour: bool = False,
 ) -> str:
     """Tables for a terminal."""
-    grids = [grid for one in found for grid in agreement_grids(one)]
+    grids = [*(grid for one in found for grid in agreement_grids(one)), *score_grids(scores)]
     return grids_terminal(grids, _closing(found, notes), width=width, colour=colour, words=_WORDS)
 
 
 def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[..., str]:
-    def render(found: Sequence[Agreement], notes: Sequence[str]) -> str:
-        return form([grid for one in found for grid in agreement_grids(one)], _closing(found, notes))
+    def render(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[ScoreFromLabels] = ()) -> str:
+        grids = [*(grid for one in found for grid in agreement_grids(one)), *score_grids(scores)]
+        return form(grids, _closing(found, notes))
 
     return render
 
 
-def as_csv(found: Sequence[Agreement], notes: Sequence[str]) -> str:
+def as_csv(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[ScoreFromLabels] = ()) -> str:
     """A row a measure, unrounded; the combined mean's rows have the readings as their intervals' method."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
@@ -184,20 +221,26 @@ def as_csv(found: Sequence[Agreement], notes: Sequence[str]) -> str:
             where = [harmless(one.title), harmless(first), harmless(second)]
             table.writerow([*where, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason])
         if one.powered is not None:
-            p = one.powered
             where = [harmless(one.title), harmless(one.judge or ""), "people"]
-            counts = [p.answers, p.answers - p.labels]
-            table.writerow([*where, "mean of the judge", p.judge, "", "", p.answers - p.unjudged, p.unjudged, "", ""])
-            for name, estimate in (("mean of labels alone", p.labels_alone), ("combined mean", p.combined)):
-                if estimate is not None:
-                    table.writerow([*where, name, estimate.value, *estimate.questions, *counts, "questions", ""])
-                    table.writerow([*where, name, estimate.value, *estimate.run, *counts, "run", ""])
+            table.writerows([*where, *row] for row in _powered_rows(one.powered))
+    for score in scores:
+        where = [harmless(score.title), harmless(score.metric), "experts"]
+        table.writerows([*where, *row] for row in _powered_rows(score.powered))
     return out.getvalue()
 
 
-def as_json(found: Sequence[Agreement], notes: Sequence[str]) -> str:
+def _powered_rows(p: Powered) -> Iterator[list[object]]:
+    counts = [p.answers, p.answers - p.labels]
+    yield ["mean of the judge", p.judge, "", "", p.answers - p.unjudged, p.unjudged, "", p.reason]
+    for name, estimate in (("mean of labels alone", p.labels_alone), ("combined mean", p.combined)):
+        if estimate is not None:
+            yield [name, estimate.value, *estimate.questions, *counts, "questions", ""]
+            yield [name, estimate.value, *estimate.run, *counts, "run", ""]
+
+
+def as_json(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[ScoreFromLabels] = ()) -> str:
     """Everything, as plain data."""
-    content = {"tables": list(found), "notes": list(notes)}
+    content = {"tables": list(found), "scores": list(scores), "notes": list(notes)}
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 

@@ -37,7 +37,7 @@ def grids_terminal(
         table = RichTable(title=Text(visible(found.title)), title_justify="left", title_style="bold")
         for index, name in enumerate(found.header):
             left = name in words or index == 0
-            table.add_column(Text(name), justify="left" if left else "right", overflow="fold")
+            table.add_column(Text(visible(name)), justify="left" if left else "right", overflow="fold")
         for row in found.rows:
             table.add_row(*(Text(visible(value)) for value in row))
         console.print(table)
