@@ -158,7 +158,7 @@ def test_everything_works_without_javascript(web: Open, path: Path) -> None:
 
 
 def test_a_page_that_was_open_when_the_server_died_can_still_be_saved(web: Open, server: Server, path: Path) -> None:
-    page = web()
+    page = web(watched=False)  # the icon may be asked for while nobody is there
     page.goto(f"/item/{FIRST.key}")
     page.keyboard.press("1")
     page.keyboard.press("1")
