@@ -45,6 +45,20 @@ def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[Sc
     return read, msgspec.structs.replace(wanted, judge=judge or None, scale=scale), estimates, notes
 
 
+def agreement_page(path: Path) -> str:
+    """The agreement page of a run, as HTML."""
+    from viva.cli.agree import Wanted, compared
+    from viva.reports.agreement import notes_on
+    from viva.reports.agreementpage import html_agreement
+
+    try:
+        read, wanted, scores, notes = ratings_of_run(path, Wanted())
+    except VivaError as problem:
+        return html_agreement((), (), (str(problem),))
+    found = compared(read, path.name, wanted)
+    return html_agreement(found, scores, [*notes_on(found), *notes])
+
+
 def plan(path: Path, half_width: float) -> None:
     """How many answers experts must mark for an interval of ± `half_width`, drawn at random; printed as a table."""
     import shutil

@@ -34,8 +34,14 @@ def grade_run(examination: Examination, output: Output) -> Report:
             deciding = Deciding()
             rows = scores(sitting, answers, gathered, deciding.watch)
             result = _result(sitting, _written(rows, write), output, record, remembered[id(sitting.exam)])
-            results.append(msgspec.structs.replace(result, decided=deciding.shares()))
-    return Report(run=str(folder.path), results=tuple(results), notes=tuple(examination.notes()))
+            results.append(msgspec.structs.replace(result, decided=deciding.shares(), reviewed=deciding.reviewed))
+    notes = examination.notes()
+    if any(result.reviewed for result in results):
+        notes.append(
+            "Experts' marks count before verdicts, where there are any: a mean of both depends on what was marked. "
+            f"`viva agree {folder.path}` says how far the verdicts can be trusted, and what the experts' mean would be."
+        )
+    return Report(run=str(folder.path), results=tuple(results), notes=tuple(notes))
 
 
 def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, record: RunRecord, exam: ExamRecord) -> Result:

@@ -45,6 +45,12 @@ class Opening(Struct, kw_only=True):
 @click.option("--reviewer", default="", metavar="NAME", help="Who marks; else the page asks.")
 @click.option("--blind", is_flag=True, help="Begin without drafts, judges' opinions and others' marks.")
 @click.option("--sample", default="", metavar="N|SHARE", help="Begin with a random sample: 30, 0.1 or 10%.")
+@click.option(
+    "--plan",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="HALF_WIDTH",
+    help="Only say how many labels an interval of ± HALF_WIDTH takes (0.05 is ± 5 points).",
+)
 @click.option("--strata", default="", metavar="TAG", help="With --sample: evenly by this tag (type, discipline, ...).")
 @click.option("--seed", type=click.IntRange(0, 999_999_999), default=0, show_default=True, help="Draws the sample.")
 @click.option(
@@ -58,7 +64,7 @@ class Opening(Struct, kw_only=True):
     show_default=True,
     help="As in the set, or where the judges disagree most first.",
 )
-def review_command(run: Path, **given: Any) -> int:
+def review_command(run: Path, plan: float | None, **given: Any) -> int:
     """Serve the answers of RUN to experts, who confirm or change what judges drafted: a page on this machine.
 
     Every mark is a line of reviews.jsonl in the run folder; `viva score` takes them over judges and similarity.
@@ -66,9 +72,13 @@ def review_command(run: Path, **given: Any) -> int:
     \b
     viva review runs/NAME --sample 30 --blind
     viva review runs/NAME --only type=OE --order disagreement --marks-per-item 2
+    viva review runs/NAME --plan 0.05
     """
-    from viva.cli.reviewitems import items_of
+    from viva.cli.agreerun import agreement_page
+    from viva.cli.agreerun import plan as print_plan
+    from viva.cli.ratings import rated
     from viva.engine.reviews import ReviewLog
+    from viva.reports.agreementchart import STYLE
     from viva.review.room import Settings
     from viva.review.server import serve
     from viva.review.text import name_problem
@@ -77,7 +87,10 @@ def review_command(run: Path, **given: Any) -> int:
     if opening.reviewer and (problem := name_problem(opening.reviewer)):
         raise VivaError(f"--reviewer {visible(opening.reviewer, limit=80)!r}: {problem}")
     folder = RunFolder.open(find_run(run))
-    items = items_of(prepare(folder, Limits(progress="quiet")))
+    if plan is not None:
+        print_plan(folder.path, plan)
+        return 0
+    items = [one.item for one in rated(prepare(folder, Limits(progress="quiet")))]
     if not items:
         raise VivaError(f"{folder.path} has nothing to review: no answer that a judge or an expert has to mark")
     log = ReviewLog(folder.path / REVIEWS)
@@ -90,7 +103,12 @@ def review_command(run: Path, **given: Any) -> int:
         click.echo(f"{len(items):,} answers to review at {address}  (Ctrl-C ends it)")
 
     settings = Settings(
-        title=folder.path.name, start=start, marks_per_item=opening.marks_per_item, reviewer=opening.reviewer
+        title=folder.path.name,
+        start=start,
+        marks_per_item=opening.marks_per_item,
+        reviewer=opening.reviewer,
+        agreement=lambda: agreement_page(folder.path),
+        style=STYLE,
     )
     serve(items, log, settings, host=opening.host, port=opening.port, token=opening.token, announce=announce)
     log.refresh()

@@ -19,7 +19,7 @@ _WIDTH, _PANEL, _GAP, _LEFT, _ROW = 900, 320, 110, 90, 24
 _BARS_LEFT, _BARS_WIDTH = 290, 380
 _UNBOUNDED: tuple[Kind, ...] = ("bias", "distance")
 """Measures that are no coefficients: they have the marks' unit."""
-_STYLE = """
+STYLE = """
 .agreement{--ground:#fff;--ink:#1a1a1a;--soft:#595959;--line:#ccc;--fill:#0072b2}
 @media (prefers-color-scheme:dark){
 .agreement{--ground:#16181d;--ink:#f2f2f2;--soft:#b5b5b5;--line:#4a4f57;--fill:#56b4e9}}
@@ -28,8 +28,11 @@ _STYLE = """
 """
 
 
-def svg_agreement(found: Agreement) -> str:
-    """One picture: two squares side by side, bars below them. What there is nothing for is left out."""
+def svg_agreement(found: Agreement, name: str = "agreement") -> str:
+    """One picture: two squares side by side, bars below them. What there is nothing for is left out.
+
+    `name` begins its ids, which differ where a page holds several.
+    """
     squares = [one for one in (found.table, found.spots or None) if one is not None]
     bars = [measure for measure in (*found.among, *found.judged) if measure.kind not in _UNBOUNDED]
     parted = len(found.among)
@@ -38,11 +41,11 @@ def svg_agreement(found: Agreement) -> str:
     title = f"Agreement · {found.title}" if found.title else "Agreement of raters"
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" class="agreement" role="img" '
-        'aria-labelledby="agreement-title agreement-desc" '
+        f'aria-labelledby="{name}-title {name}-desc" '
         f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" font-family="sans-serif" font-size="12">',
-        f'<title id="agreement-title">{_text(title)}</title>',
-        f'<desc id="agreement-desc">{_text(_said(found), 600)}</desc>',
-        f"<style>{_STYLE}</style>",
+        f'<title id="{name}-title">{_text(title)}</title>',
+        f'<desc id="{name}-desc">{_text(_said(found), 600)}</desc>',
+        f"<style>{STYLE}</style>",
         f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
         f'<text x="20" y="28" font-size="16">{_text(title)}</text>',
     ]

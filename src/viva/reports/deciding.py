@@ -32,6 +32,11 @@ class Deciding:
             if len(verdicts) > 1:
                 self._spreads.setdefault(aspect, []).append(spread(verdicts))
 
+    @property
+    def reviewed(self) -> bool:
+        """Whether experts decided anything."""
+        return any(found["expert"] for found in self._by.values())
+
     def shares(self) -> tuple[Grid, ...]:
         """As tables; none where rules decided everything."""
         tables: list[Grid] = []

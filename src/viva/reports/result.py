@@ -38,6 +38,8 @@ class Result(Struct, frozen=True, kw_only=True):
     """Whether there was a judge."""
     decided: tuple[Grid, ...] = ()
     """Who decided which share, and how far judges agreed; only where there was more than a rule."""
+    reviewed: bool = False
+    """Whether experts decided any of it."""
 
 
 class Report(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ its ports, so on a machine with other users give a token and mind who else serve
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import html
@@ -34,11 +35,11 @@ COOKIE_SECONDS = 90 * 24 * 3600
 _METHODS = {"GET", "HEAD", "POST"}
 _SESSION = re.compile(r"[0-9a-f]{32}\Z")
 _NAMED = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?\Z")
+_POLICY = (
+    "default-src 'none'; style-src 'self'{style}; script-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
 _RESPONSE_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
-    ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     # Not no-referrer: under it, browsers post `Origin: null`, and the origin of a form could not be checked. Addresses
@@ -132,9 +133,13 @@ def set_cookie(response: Response, name: str, value: str) -> None:
 class Guard:
     """ASGI: refuses what it must before the pages see it, and sets the headers of every answer, refusals too."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, style: str = "") -> None:
+        """`style` is the content of the one <style> that may stand in a page: our own, in the agreement page's SVG."""
         self._app = app
         self._access = access
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        policy = _POLICY.format(style=f" 'sha256-{digest}'" if style else "")
+        self._headers = {"Content-Security-Policy": policy, **_RESPONSE_HEADERS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -144,7 +149,7 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _RESPONSE_HEADERS.items():
+                for name, value in self._headers.items():
                     headers[name] = value
             await send(message)
 

@@ -18,7 +18,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How a room is opened. `start` is the filter that reviewers begin with.
 
     `marks_per_item` is how many reviewers each item should get. `reviewer` is who marks where nobody has said.
-    `agreement` makes the agreement page: trusted HTML or SVG that our own code built, without style attributes.
+    `agreement` makes the agreement page: trusted HTML or SVG that our own code built, without style attributes; the
+    content of a <style> in it must be `style`, exactly.
     """
 
     title: str = ""
@@ -26,6 +27,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     marks_per_item: int = 1
     reviewer: str = ""
     agreement: Callable[[], str] | None = None
+    style: str = ""
 
 
 class Progress(Struct, frozen=True):

@@ -46,7 +46,7 @@ def application(items: Sequence[Item], log: ReviewLog, settings: Settings, acces
         StorageError: pages.refused,
         Exception: pages.failed,
     }
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), access)
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), access, settings.style)
 
 
 def serve(

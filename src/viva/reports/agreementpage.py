@@ -1,0 +1,41 @@
+"""Agreement as a piece of HTML, for the experts' own page: tables and pictures, every text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from viva.analysis.agreement import Agreement
+from viva.reports.agreement import ScoreFromLabels, agreement_grids, score_grids
+from viva.reports.agreementchart import svg_agreement
+from viva.reports.result import Grid
+from viva.reports.text import visible
+
+
+def html_agreement(found: Sequence[Agreement], scores: Sequence[ScoreFromLabels], notes: Sequence[str]) -> str:
+    """A section a report: its picture, its tables; then the scores from labels, and what must be known."""
+    lines: list[str] = []
+    for grid in score_grids(scores):
+        lines += _table(grid)
+    for number, one in enumerate(found, 1):
+        lines.append(f"<section><h2>{_safe(one.title)}</h2>")
+        lines.append(svg_agreement(one, f"agreement-{number}"))
+        for grid in agreement_grids(one):
+            lines += _table(grid)
+        lines.append("</section>")
+    lines += [f"<p>{_safe(note)}</p>" for note in notes]
+    return "\n".join(lines)
+
+
+def _table(grid: Grid) -> Iterator[str]:
+    yield f"<table><caption>{_safe(grid.title)}</caption><thead><tr>"
+    yield "".join(f'<th scope="col">{_safe(name)}</th>' for name in grid.header)
+    yield "</tr></thead><tbody>"
+    for first, *rest in grid.rows:
+        cells = "".join(f"<td>{_safe(cell)}</td>" for cell in rest)
+        yield f'<tr><th scope="row">{_safe(first)}</th>{cells}</tr>'
+    yield "</tbody></table>"
+
+
+def _safe(text: str) -> str:
+    return escape(visible(text))
