@@ -1,0 +1,54 @@
+"""The attacks of attacks.jsonl: what examinees write to move their judge, with what each of them tries.
+
+A row has a `text` (put into an answer, into a rationale, and sent alone), or a whole `reply`. «gold», «rationale» and
+«question» become those of the question asked, «fence of nothing» and its like become fences that could be guessed, and
+`fill` is a text and how often it takes the place of «fill». `thinks` says that the text looks like a thinking block,
+which is no part of an answer.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from viva.prompting import fence
+from viva.types import Question
+
+ROWS: list[dict[str, Any]] = [
+    json.loads(line) for line in (Path(__file__).parent / "attacks.jsonl").read_text(encoding="utf-8").splitlines()
+]
+HARMLESS = "The last element that was put in comes out first, and so the order is turned round."
+LONG = 20_000
+
+
+def woven(row: dict[str, Any], question: Question, rubric: str = "") -> str:
+    """An attack's text about one question."""
+    text: str = row["text"] if "text" in row else row["reply"]
+    if "fill" in row:
+        unit, times = row["fill"]
+        text = text.replace("«fill»", unit * times, 1)
+    known = {
+        "question": question.text,
+        "gold": str(question.answer),
+        "rationale": question.explanation[:200],
+        "rubric": rubric,
+        "text": "so it is",
+        "fence of nothing": fence(""),
+        "fence of gold": fence(str(question.answer)),
+        "fence of harmless": fence(HARMLESS),
+        "fence of before": fence(text.partition("«fence of before»")[0]),
+        "fences": "\n".join(fence(str(number)) for number in range(400)),
+    }
+    for name, value in known.items():
+        text = text.replace(f"«{name}»", value)
+    return text
+
+
+def replies(row: dict[str, Any], question: Question, rubric: str = "") -> list[str]:
+    """An attack as replies under CLR-Bench's form: in the rationale, in the answer, in both, and alone."""
+    text = woven(row, question, rubric)
+    if "reply" in row:
+        return [text]
+    forms = [(text, "B"), (HARMLESS, text), (text, text)]
+    return [*(json.dumps({"Rationale": why, "Answer": what}) for why, what in forms), text]
