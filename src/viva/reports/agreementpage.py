@@ -23,7 +23,10 @@ def html_agreement(found: Sequence[Agreement], scores: Sequence[ScoreFromLabels]
         for grid in agreement_grids(one):
             lines += _table(grid)
         lines.append("</section>")
-    lines += [f"<p>{_safe(note)}</p>" for note in notes]
+    if notes:
+        lines.append("<details><summary>What to know about these figures</summary><ul>")
+        lines += [f"<li>{_safe(note)}</li>" for note in notes]
+        lines.append("</ul></details>")
     return "\n".join(lines)
 
 

@@ -162,6 +162,8 @@ def _question(record: Record) -> Question:
         case _:
             answer = str(record.answer).strip()
     levels = dict(zip(("topic 1", "topic 2", "topic 3"), record.topic, strict=False))
+    if record.topic[0] == record.discipline:
+        del levels["topic 1"]  # the same thing twice
     tags = {"type": record.type, "discipline": record.discipline, **levels}
     if record.difficulty:
         tags["difficulty"] = record.difficulty
