@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
     from viva.reports.agreement import ScoreFromLabels
 
+MOST_CHARTS = 20
 MOST_MARKS = 1000
 """Marks that a scale may have."""
 
@@ -70,7 +71,7 @@ class Wanted(Struct, kw_only=True):
     help="How the tables are printed.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the tables to a file instead.")
-@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw it; one report only.")
+@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw it; several reports as FILE-1.svg, ...")
 def agree_command(source: Path, **given: Any) -> int:
     """Agreement of a run's experts and judges, or of any raters: rows of item, rater, value; other columns are tags.
 
@@ -115,10 +116,14 @@ def present(
 
     found = compared(ratings, title, wanted)
     if wanted.chart is not None:
-        if len(found) > 1:
+        if len(found) > MOST_CHARTS:
             titles = _listed(one.title for one in found)
-            raise VivaError(f"--chart {wanted.chart} draws one report, and here are {len(found)}: {titles}")
-        emit(svg_agreement(found[0]), wanted.chart)
+            raise VivaError(f"--chart {wanted.chart}: that would be {len(found)} pictures: {titles}")
+        for number, one in enumerate(found, 1):
+            name = wanted.chart if len(found) == 1 else wanted.chart.with_stem(f"{wanted.chart.stem}-{number}")
+            emit(svg_agreement(one), name)
+            if len(found) > 1:
+                click.echo(f"{name}: {one_line(one.title, 100)}", err=True)
     emit(_printed(found, wanted, scores, notes), wanted.out)
 
 

@@ -67,7 +67,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
     """Grade the ANSWERS to BENCHMARK's questions in a file: JSONL or CSV rows of `question` (id), `sample`, `text`.
 
     Also gzipped, or a folder of text files (ID/SAMPLE.txt or ID_SAMPLE.txt). Ids are those of the published files
-    (CS-Bench: ID; CMMLU: subject/row, counted from 0, as in agronomy/0; InfiBench: 0-0-1; SynEval: id). Without
+    (CS-Bench: ID; CMMLU: subject/row, counted from 0, as in agronomy/0; InfiBench: 0-0-1; others: id). Without
     --language, CS-Bench is graded in the language that the ids belong to. Questions without an answer count as missing.
     """
     check_writable(scores)
