@@ -51,6 +51,8 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
         raise DataError(
             "--rationale is a way of asking of its own: it goes without --shots, --cot, --form base and --as-published"
         )
+    if not spec.rationale:
+        spec = msgspec.structs.replace(spec, encoder="")  # there is nothing to compare
     own = {key: value for key, value in (templates or {}).items() if key != EXPLAINED}
     exam = benchmark.open(spec, data, own if templates is not None else None)
     if not spec.rationale:

@@ -71,7 +71,9 @@ class Wanted(Struct, kw_only=True):
     help="How the tables are printed.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write the tables to a file instead.")
-@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw it; several reports as FILE-1.svg, ...")
+@click.option(
+    "--chart", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw it; several reports as FILE-1.svg, ..."
+)
 def agree_command(source: Path, **given: Any) -> int:
     """Agreement of a run's experts and judges, or of any raters: rows of item, rater, value; other columns are tags.
 
