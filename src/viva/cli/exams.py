@@ -38,6 +38,8 @@ def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, 
                 raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
             opened.append((exam, data.resolve() if data else None))
     refuse_unused(rubric, [exam.spec for exam, _ in opened])
+    if choice.encoder not in (None, "none") and not any(exam.spec.encoder for exam, _ in opened):
+        raise VivaError(f"--encoder {choice.encoder!r} compares rationales: it goes with clrbench, or with --rationale")
     return opened
 
 
