@@ -1,8 +1,9 @@
 """A reply taken apart: why, and what (CLR-Bench asks for `{Rationale: {}, Answer: {}}`).
 
-Read leniently, in this order: a JSON object with both keys; keys or headings in whatever quotes, braces and markup
-("**Rationale:** …", "## Answer"), cut off or not; a reply without any of that is its own rationale and its own answer.
-The form is kept, so that it can be counted. Nothing is evaluated, and everything is linear in the reply.
+Read leniently, in this order: a JSON object with both keys; the same after the usual repairs (LaTeX's backslashes, a
+comma too many); keys or headings in whatever quotes, braces, tags and markup ("**Rationale:** …", "## Answer"), cut off
+or not; a reply without any of that is its own rationale and its own answer. The form is kept, so that it can be
+counted. Nothing is evaluated, and everything is linear in the reply.
 """
 
 from __future__ import annotations
@@ -42,22 +43,39 @@ def _names() -> dict[str, frozenset[str]]:
 
 @cache
 def _key() -> re.Pattern[str]:
-    """A key or heading at the start of a line, or after the brace or comma of an object."""
+    """A key or heading at the start of a line, or after the brace or comma of an object; or a tag."""
 
     def either(part: str) -> str:
         return "|".join(re.escape(name) for name in sorted(_names()[part], key=len, reverse=True))
 
+    first = "".join({name[0] for names in _names().values() for name in names})  # most places are none: that is quick
+    named = (
+        rf"(?=[{first}])(?:(?P<rationale>{either('rationale')})|(?P<answer>{either('answer')})"
+        rf"|(?P<ending>{either('ending')}))"
+    )
+    tagged = rf"(?:(?P<why>{either('rationale')})|(?P<what>{either('answer')}))"
     return re.compile(
-        r"(?:^|[{,;]|\\n)[ \t\r\n]{0,40}(?:[-•>][ \t])?#{0,6}[ \t]?[*_\"'`“]{0,4}"
-        rf"(?:(?P<rationale>{either('rationale')})|(?P<answer>{either('answer')}))"
-        r"[\"'`”]{0,2}(?:[*_]{0,3}[ \t]?[:：=][*_]{0,3}|[*_]{0,3}[ \t]*(?=\r?\n|$))",
+        r"(?:^[ \t]{0,40}|(?:[{,;]|\\n)[ \t\r\n]{0,40})(?:[-*•>][ \t]|\d{1,2}[.)][ \t])?#{0,6}[ \t]?[*_\"'`“]{0,4}"
+        rf"{named}[\"'`”]{{0,2}}(?:[*_]{{0,3}}[ \t]?[:：=][*_]{{0,3}}|[*_]{{0,3}}[ \t]*(?=\r?\n|$))"
+        rf"|[<【]{tagged}[>】]",
         re.IGNORECASE | re.MULTILINE,
     )
 
 
-@cache
-def _object() -> re.Pattern[str]:
-    return re.compile(r"\{\s{0,200}\"[^\"\n]{1,40}\"\s{0,20}:")
+_PARTS = {"why": "rationale", "what": "answer"}
+_OBJECT = re.compile(r"\{\s{0,200}\"[^\"\n]{1,40}\"\s{0,20}:")
+_TAG = re.compile(r"</[a-z ]{1,30}>\s*\Z", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})?")
+_COMMA = re.compile(r",(?=\s{0,200}[}\]])")
+# "\theta" is valid JSON for a tab and "heta"; no model means that.
+_EATEN = re.compile(
+    r"[\b\f]|\t(?=heta|imes|ext|au\b|o\b|op\b)|\r(?=ightarrow|ho\b|ceil|floor|angle)|\n(?=eq\b|abla|otin)"
+)
+_ESCAPES = {"\b": "\\b", "\f": "\\f", "\t": "\\t", "\r": "\\r", "\n": "\\n"}
+_OPENING = re.compile(r"\s*(?:```[a-z]{0,10}|(?:here is|sure|certainly|of course)[^\n]{0,80}[:!.])\s*", re.IGNORECASE)
+_QUOTED_LIST = re.compile(r"\[\s*[\"'“]")
+_BETWEEN = re.compile(r"[\"'”]\s{0,20},\s{0,20}[\"'“]")
+_FINISHED = re.compile(r"[.!?。！？…)\]}\"'”*$`]\Z")
 
 
 def take_apart(reply: str) -> Taken:
@@ -66,7 +84,13 @@ def take_apart(reply: str) -> Taken:
     text = "" if unfinished else reply[start:].strip()
     if is_blank(text):
         return Taken("", "", "none")
-    return _from_json(text) or _from_keys(text) or Taken(text if _says_why(text) else "", text, "none")
+    found = _from_json(text) or _from_json(_repaired(text), "near") or _from_keys(text)
+    return found or Taken(text if _says_why(text) else "", text, "none")
+
+
+def _repaired(text: str) -> str:
+    """JSON without the errors that models make: single backslashes of LaTeX, a comma after the last member."""
+    return _COMMA.sub("", _ESCAPE.sub(lambda match: match.group() if len(match.group()) > 1 else "\\\\", text))
 
 
 def _says_why(text: str) -> bool:
@@ -76,31 +100,37 @@ def _says_why(text: str) -> bool:
     return words + dense // 2 >= LEAST_WORDS
 
 
-def _from_json(text: str) -> Taken | None:
+def _from_json(text: str, best: Form = "json") -> Taken | None:
     """The last object with both keys. It is in form when nothing but a code fence stands around it."""
-    starts = [match.start() for match in _object().finditer(text)]
+    starts = [match.start() for match in _OBJECT.finditer(text)]
     decoder = json.JSONDecoder(strict=False)
-    for start in [*reversed(starts[-_CANDIDATES:]), *starts[:_CANDIDATES]]:
+    found: Taken | None = None
+    end = 0
+    for start in sorted({*starts[:_CANDIDATES], *starts[-_CANDIDATES:]}):
+        if start < end:
+            continue  # within the object that was just read
         try:
-            found, end = decoder.raw_decode(text, start)
+            held, stop = decoder.raw_decode(text, start)
+            parts = _parts(cast("dict[str, object]", held))
         except (ValueError, RecursionError):
             continue
-        parts = _parts(cast("dict[str, object]", found))
         if parts:
-            around = re.sub(r"```[a-z]{0,10}|`", "", text[:start] + text[end:], flags=re.IGNORECASE)
-            return Taken(*parts, "json" if is_blank(around) else "near")
-    return None
+            around = re.sub(r"```[a-z]{0,10}|`", "", text[:start] + text[stop:], flags=re.IGNORECASE)
+            found, end = Taken(*parts, best if is_blank(around) else "near"), stop
+    return found
 
 
 def _parts(found: dict[str, object]) -> tuple[str, str] | None:
-    values = dict.fromkeys(("rationale", "answer"), "")
-    seen: set[str] = set()
-    for key, value in found.items():
-        for part, names in _names().items():
-            if key.strip().casefold() in names and part not in seen:
-                seen.add(part)
-                values[part] = _text(value)
-    return (values["rationale"], values["answer"]) if len(seen) == 2 else None
+    """Rationale and answer of an object that has both; a key that is no rationale's and no answer's is passed over."""
+    values: dict[str, str] = {}
+    for part in ("ending", "answer", "rationale"):  # "Solution" is the answer where there is no "Answer"
+        for key in reversed(found):
+            if key.strip().casefold() in _names()[part]:
+                values["answer" if part == "ending" else part] = _text(found[key])
+    others = [value for key, value in found.items() if key.strip().casefold() not in _names()["rationale"]]
+    if "answer" not in values and len(others) == 1 and len(found) == 2:
+        values["answer"] = _text(others[0])  # {"Rationale": …, "Choice": "B"}
+    return (values["rationale"], values["answer"]) if len(values) == 2 else None
 
 
 def _text(value: object) -> str:
@@ -108,7 +138,7 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value.strip()
+        return _EATEN.sub(lambda match: _ESCAPES[match.group()], value).strip()
     if isinstance(value, list):
         return ", ".join(_text(one) for one in cast("list[object]", value)[:1000])
     if isinstance(value, dict):
@@ -118,37 +148,53 @@ def _text(value: object) -> str:
 
 
 def _from_keys(text: str) -> Taken | None:
-    """Keys and headings: the last answer, and the rationale before it (or after it, where it comes second)."""
-    keys = [(match.lastgroup or "", match.start(), match.end()) for match in _key().finditer(text)]
-    answers = [index for index, (part, _, _) in enumerate(keys) if part == "answer"]
+    """Keys and headings: the last answer, and the rationale before it, or after it where it comes second."""
+    keys: list[tuple[str, int, int]] = []
+    for match in _key().finditer(text):
+        part = str(match.lastgroup)
+        keys.append((_PARTS.get(part, part), match.start(), match.end()))
+    if any(part == "answer" for part, _, _ in keys):
+        keys = [key for key in keys if key[0] != "ending"]  # "Conclusion: …" within an answer that is called one
+    answers = [index for index, (part, _, _) in enumerate(keys) if part != "rationale"]
     reasons = [index for index, (part, _, _) in enumerate(keys) if part == "rationale"]
+    if not keys:
+        return None
     if not answers:
-        if not reasons:
-            return None
-        start = keys[reasons[0]][2]
-        return Taken(_trimmed(text[start:]), "", "near")  # cut off before it came to an answer
+        return _unanswered(text, *keys[reasons[0]][1:])
     last = answers[-1]
     answer = _trimmed(text[keys[last][2] : keys[last + 1][1] if last + 1 < len(keys) else len(text)])
     if not reasons:
         before = text[: keys[last][1]].strip()
         return Taken(before if _says_why(before) else "", answer, "near")
-    first = reasons[0]
-    if first < last:
-        return Taken(_trimmed(text[keys[first][2] : keys[last][1]]), answer, "near")
-    return Taken(_trimmed(text[keys[reasons[-1]][2] :]), answer, "near")
+    after = _trimmed(text[keys[last + 1][2] :]) if last + 1 < len(keys) else ""
+    if after and keys[0][0] != "rationale":
+        return Taken(after, answer, "near")
+    nearest = max((index for index in reasons if index < last), default=last)
+    earlier = max((index for index in answers if index < nearest), default=-1)
+    first = next((index for index in reasons if earlier < index < last), last)
+    why = _trimmed(text[keys[first][2] : keys[last][1]]) if first < last else ""
+    return Taken("\n\n".join(filter(None, (why, after))), answer, "near")
+
+
+def _unanswered(text: str, start: int, end: int) -> Taken:
+    """A rationale without an answer's key: the answer stands before it, or in it, or the reply was cut off."""
+    before, rationale = text[:start], text[end:]
+    if not is_blank(before.strip("{[`\n")) and not _OPENING.fullmatch(before):
+        return Taken(_trimmed(rationale), _trimmed(before), "near")
+    rationale = _trimmed(rationale)
+    quoted = text[start:end].strip()[:1] in "{\"'“"
+    return Taken(rationale, "" if quoted or not _FINISHED.search(rationale) else rationale, "near")
 
 
 def _trimmed(value: str) -> str:
-    """A value without the quotes, commas and braces of the object that it stood in."""
-    value = value.strip(_TRIM + ",")
+    """A value without the quotes, commas, braces and tags of what it stood in."""
+    value = _TAG.sub("", value).strip(_TRIM + ",")
     closed = value.rstrip("} \t\r\n`")
     if value.count("}") > value.count("{"):
         value = closed
     value = value.strip(_TRIM + ",*")
-    if value[:1] in "{[" and value[-1:] in "}]" and value[:1] + value[-1:] in ("{}", "[]"):
-        inner = value[1:-1].strip(_TRIM)
-        if value[0] == "{" or '"' in value:
-            value = inner.replace('", "', ", ").replace('","', ", ")
-    elif value[:1] == "{" and "}" not in value:
-        value = value[1:].strip(_TRIM)
+    if value[:1] == "{" and (value[-1:] == "}" or "}" not in value):
+        value = value[1:].removesuffix("}").strip(_TRIM)
+    elif value[:1] == "[" and value[-1:] == "]" and _QUOTED_LIST.match(value):
+        value = _BETWEEN.sub(", ", value[1:-1].strip(_TRIM + ","))
     return value.replace("\\n", "\n").replace('\\"', '"') if "\\" in value[:4000] and "\n" not in value else value

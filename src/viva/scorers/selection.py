@@ -16,65 +16,98 @@ from viva.scorers.reading import EMPTY, UNPARSED, Reading
 
 LONGEST = 20_000
 """Characters; no selection is longer."""
+_LONGEST_LIST = 400
+"""Characters of letters and words that say nothing."""
+_MOST_PIECES = 100
 _FILLERS = frozenset({
-    "the", "a", "an", "and", "or", "both", "as", "well", "also", "are", "is", "be", "correct", "right", "true",
-    "valid", "answer", "answers", "option", "options", "choice", "choices", "letter", "letters", "statement",
-    "statements", "item", "items", "select", "selected", "selection", "final", "my", "following", "ones", "only",
-    "plus",
+    "the", "a", "an", "and", "both", "as", "well", "also", "are", "is", "be", "correct", "right", "true", "valid",
+    "answer", "answers", "option", "options", "choice", "choices", "letter", "letters", "statement", "statements",
+    "item", "items", "select", "selected", "selection", "final", "my", "following", "ones", "only", "plus", "all", "of",
+    "these", "they", "them", "hold", "holds", "apply", "applies", "above",
 })  # fmt: skip
 _DENIALS = re.compile(
-    r"\b(?:not|isn't|aren't|except|neither|nor|incorrect|wrong|false|invalid|rejected|excluded|unless|without|but)\b",
+    r"\b(?:not|n't|isn't|aren't|except|neither|nor|or|either|incorrect|wrong|false|invalid|rejected|excluded|unless"
+    r"|without|but|maybe|perhaps|possibly|no|none)\b",
     re.IGNORECASE,
 )
 _EVERYTHING = re.compile(
-    r"\W*(?:the )?(?:all|every one)(?: of)?(?: the| these| them)?(?: above| options| choices)?\W*", re.I
-)
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_SEPARATORS = re.compile(
-    r"\s*(?:[\n;,]+\s*(?:and |& )?|\s(?:and|&)\s)\s*"
-    r"(?=[\-*_•(\[\"' \t]{0,6}[A-Z]\s?[)\].:*_\"']{1,4}(?:\s|$))",
+    r"\W*(?:(?:the )?(?:answers?|selection) (?:is|are):? )?(?:the )?(?:all|every one)(?: of)?(?: the| these| them"
+    r"| those| two| three| four| five| six)?(?: above| options| choices| statements| items)?(?: (?:are|is)"
+    r" (?:correct|right|true|valid)| hold| apply)?\W*",
     re.IGNORECASE,
 )
-_LETTERED = re.compile(r"[\s\-*_•(\[\"']{0,6}([A-Z])\s?[)\].:*_\"']{1,4}\s*(.*)", re.DOTALL)
-_LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|,\s+")
+_LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)\s{0,3}(?=\{)|\\[,;!: ]|\\[()\[\]]")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+# What may stand around letters. "C++" and "C#" are no letters, "✗ B" is no selection of B.
+_WRAPPING = re.compile(r"[\s,;.:()\[\]{}\"'`“”‘’*_$&/|!、。•\\-]")
+_SUM = re.compile(r"(?<=[\w)]) ?\+ ?(?=\(?[A-Za-z]\b)")
+_RANGE = re.compile(r"(?<![^\W_])([A-Z])\)? ?(?:[-–—~]|\.{2,3}) ?\(?([A-Z])(?![^\W_])", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?<![^\W_])A(?= (?!and|are|is|as|plus|only|holds|appl|also)[a-z])")
+_SEPARATORS = re.compile(
+    r" ?(?:[\n;,]{1,3} ?(?:and |& )?|(?<= )(?:and|&) ) ?"
+    r"(?=[\-*_•(\[\"' \t]{0,6}[A-Z] ?[)\].:*_\"']{1,4}(?:\s|$))",
+    re.IGNORECASE,
+)
+_LETTERED = re.compile(r"[\s\-*_•(\[\"']{0,6}([A-Za-z])\s?[)\].:*_\"']{1,4}(\s*)(.*)", re.DOTALL)
+_REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as both|as all)\b)")
+_LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
 
 
 def read_selection(text: str, *, letters: str, options: Sequence[str] = ()) -> Reading:
     """The letters that `text` names, in the order of the options ("ACD"); unparsed where it says anything else."""
-    plain = unicodedata.normalize("NFKC", text).strip()
+    plain = _LATEX.sub("", unicodedata.normalize("NFKC", text)) if len(text) <= LONGEST else text
+    plain = re.sub(r"[^\S\n]+", " ", plain).strip()
     if not plain:
         return Reading(EMPTY, rule="nothing there")
     if len(plain) > LONGEST:
         return Reading(UNPARSED, rule="longer than any selection")
-    for rule, found in (
-        ("letters", _bare(plain, letters)),
-        ("lettered options", _lettered(plain, letters, options)),
-        ("the options' own texts", _own_texts(plain, letters, options)),
-        ("all of them", set(letters) if _EVERYTHING.fullmatch(plain) else None),
-    ):
-        if found:
-            return Reading("".join(letter for letter in letters if letter in found), (0, len(text)), rule)
+    known = {squeeze(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
+    if len(known) < len(options):
+        known = {}  # two read alike: their texts tell nothing
+    for rule, read in (("letters", _bare), ("lettered options", _lettered), ("the options' own texts", _own_texts)):
+        if found := read(plain, letters, known):
+            return _reading(found, letters, text, rule)
+    if _EVERYTHING.fullmatch(plain):
+        return _reading(set(letters), letters, text, "all of them")
+    head, *reason = _REASON.split(plain, maxsplit=1)
+    reasoned = reason and not _names(reason[0], letters) and squeeze(reason[0]) not in known
+    if reasoned and (found := _bare(head, letters, known)):
+        return _reading(found, letters, text, "letters, and a reason")
     return Reading(UNPARSED, rule="names no selection")
 
 
-def _bare(text: str, letters: str) -> set[str] | None:
+def _reading(found: set[str], letters: str, text: str, rule: str) -> Reading:
+    return Reading("".join(letter for letter in letters if letter in found), (0, len(text)), rule)
+
+
+def _names(text: str, letters: str) -> bool:
+    """Whether a text names an option by its letter; the article "A" is none."""
+    return any(word in letters for word in _WORD.findall(_ARTICLE.sub("", text)) if len(word) == 1)
+
+
+def _bare(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
     """Nothing but letters and words that say nothing: "A and C", "[A, C]", "ACD", "Options (b) and (d)"."""
-    if len(text) > 400 or _DENIALS.search(text):
+    if len(text) > _LONGEST_LIST or _DENIALS.search(text):
         return None
+    text = _SUM.sub(", ", text)
     words = _WORD.findall(text)
+    if _WRAPPING.sub("", _WORD.sub("", text.replace("_", " "))) or any(
+        abs(ord(match[1].upper()) - ord(match[2].upper())) > 1 for match in _RANGE.finditer(text)
+    ):
+        return None
+    shouted = any(len(word) == 1 and word.isupper() for word in words)
+    words = [word for word in _WORD.findall(_ARTICLE.sub("", text)) if not (shouted and word == "a")]
     found: set[str] = set()
-    # "a and c" are letters; in "A and a stack" the small one is an article, and "stack" leaves it unread anyway.
-    single = {word.upper() for word in words if len(word) == 1}
     for word in words:
         if len(word) == 1:
             if word.upper() not in letters:
                 return None
             found.add(word.upper())
-        elif _run(word, letters):
+        elif _run(word, letters) and squeeze(word) not in known:
             found.update(word.upper())
         elif word.lower() not in _FILLERS:
             return None
-    return found if found or single else None
+    return found
 
 
 def _run(word: str, letters: str) -> bool:
@@ -85,40 +118,54 @@ def _run(word: str, letters: str) -> bool:
     return min(places) >= 0 and all(before < after for before, after in itertools.pairwise(places))
 
 
-def _lettered(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
-    """A list of "A. text" whose texts are the options', or that denies nothing."""
+def _lettered(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
+    """A list of "A. text" whose texts are the options', or that deny nothing and name no other option."""
     found: set[str] = set()
     for part in filter(str.strip, _SEPARATORS.split(text.strip(" \t[]{}"))):
         match = _LETTERED.fullmatch(part)
-        if match is None or match[1] not in letters:
+        if match is None or match[1].upper() not in letters:
             return None
-        place = letters.index(match[1])
-        own = place < len(options) and _alike(match[2], options[place])
-        if not own and (_DENIALS.search(match[2]) or len(match[2]) > 400):
-            return None
-        found.add(match[1])
-    return found or None
-
-
-def _own_texts(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
-    """Nothing but options' texts, one a line or with commas between them."""
-    known = {squeeze(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
-    if not known or len(known) < len(options):
-        return None
-    whole = known.get(squeeze(text))
-    if whole:
-        return {whole}
-    found: set[str] = set()
-    for part in filter(str.strip, _LISTED.split(text.strip(" []{}"))):
-        letter = known.get(squeeze(part))
-        if letter is None:
+        letter, said = match[1].upper(), match[3]
+        means = known.get(squeeze(said), "")
+        if means != letter and (means or (said and not match[2]) or not _vouches(said, letters.replace(letter, ""))):
             return None
         found.add(letter)
-    return found or None
+    return found
 
 
-def _alike(text: str, option: str) -> bool:
-    return bool(squeeze(option)) and squeeze(text) == squeeze(option)
+def _vouches(said: str, others: str) -> bool:
+    """Whether what stands behind a letter may be its option in other words: short, without a no or another letter."""
+    return len(said) <= _LONGEST_LIST and not _DENIALS.search(said) and not _names(said, others)
+
+
+def _own_texts(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
+    """Nothing but options' texts, one a line or with commas between them; the texts may hold commas themselves."""
+    if not known:
+        return None
+    if whole := known.get(squeeze(text)):
+        return {whole}
+    return _listed(text.strip(" []{}"), known)
+
+
+def _listed(text: str, known: dict[str, str]) -> set[str] | None:
+    """The letters of the texts that a list is made of, the longest first; None where something is left over."""
+    gaps = [match.span() for match in _LISTED.finditer(text)]
+    if len(gaps) > _MOST_PIECES:
+        return None
+    starts, ends = [0, *(end for _, end in gaps)], [*(start for start, _ in gaps), len(text)]
+    room = 2 * max(map(len, known)) + 200
+    at, found = 0, set[str]()
+    while at < len(starts):
+        for last in range(len(ends) - 1, at - 1, -1):
+            part = text[starts[at] : ends[last]]
+            letter = known.get(squeeze(part)) if len(part) <= room else None
+            if letter or (last == at and not part.strip()):
+                found.update(letter or "")
+                at = last + 1
+                break
+        else:
+            return None
+    return found
 
 
 def grade_selection(chosen: str, gold: str) -> float:

@@ -1,7 +1,8 @@
 """Whether a filled-in blank is the term or number that it should be: exact after normalisation.
 
-What does not count: case, width, articles, punctuation around words, markup, hyphens between words, how a number is
-written ("1,024", "1024.0", "seven"). What counts: everything else; "C" is not "C++", 25 is not 5, O(n) is not O(n²).
+What does not count: case, width, articles, punctuation around words, markup, hyphens between words, brackets that group
+nothing, how a number is written ("1,024", "1024.0", "seven"). What counts: everything else; "C" is not "C++", 25 is not
+5, O(n) is not O(n²), 2^(n-1) is not 2^n - 1, n! is not n, 0101 is not 101.
 """
 
 from __future__ import annotations
@@ -14,87 +15,145 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
+from msgspec import Struct
+
 LONGEST = 2_000
 """Characters; no term is longer."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _RAISED = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
-_LATEX = re.compile(
-    r"\\(?:boxed|text|mathrm|mathbf|mathit|operatorname|textbf|emph)\s*(?=\{)|\\[,;!() \[\]]|\\(?=[%$#&_])"
+_WRAPPERS = re.compile(
+    r"\\(?:boxed|text|mathrm|mathbf|mathit|mathcal|mathsf|mathtt|operatorname|textbf|textit|texttt|emph)\s*(?=\{)"
+    r"|\\(?:left|right|big)(?=[()\[\]{}|.\\])|\\[,;!:() \[\]]|\\(?=[%$#&_{}])"
 )
-_COMMANDS = {
-    r"\log": "log",
-    r"\ln": "ln",
-    r"\theta": "θ",
-    r"\omega": "ω",
-    r"\cdot": "*",
-    r"\times": "*",
-    r"\le": "<=",
-    r"\ge": ">=",
-}
-_COMMAND = re.compile(r"\\[a-z]+", re.IGNORECASE)
+_FRACTION = re.compile(r"\\[dt]?frac\s{0,3}\{([^{}]{1,80})\}\s{0,3}\{([^{}]{1,80})\}")
+_COMMAND = re.compile(r"\\([a-z]{2,20})")
 _LEAD = re.compile(
-    r"\s*(?:(?:so |thus |therefore,? )?(?:the |my )?(?:final |correct |right |missing )?(?:answer|word|term|blank)"
-    r"(?: here)?\s?(?:is|=|:)\s?:?|_{2,}\s?(?:is|=|:))\s*",
-    re.IGNORECASE,
+    r"\A\s*(?:(?:so |thus |therefore,? )?(?:the |my )?(?:final |correct |right |missing )?(?:answer|word|term|blank)"
+    r"(?: here)?\s?(?:is|=|:)\s?:?|_{2,}\s?(?:is|=|:))\s*"
 )
-_LIST_LEAD = re.compile(r"\(?[1aA][.)]\s+")
+_LIST_LEAD = re.compile(r"\A\(?[1a][.)]\s+")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[, ' ]\d{3})+(?![\d,])")
-_NUMBER = re.compile(r"(?<![\w.])([+-]?)(\d{1,40}(?:\.\d{1,40})?|\.\d{1,40})(?![\w.]*\d)")
-_QUIET = re.compile(r"[\"'`“”‘’«»„*_~$(){}\[\],;:!?…、。，；：！？（）【】《》]+")
-_HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑–—](?=[^\W\d_])|(?<=\d)[-‐‑](?=[^\W\d_])")
+_STARRED = re.compile(r"\*{1,3}(?=[^\s*])([^*]{0,400}[^\s*])\*{1,3}")
+_SLANTED = re.compile(r"(?<!\w)_([^_]{1,400})_(?!\w)")
+_JOINT = re.compile(r"(?<=[^\W_])_(?=[^\W_({])|(?<=[\w)\]}])\s?[*·]\s?(?=[\w({])")
+_QUOTED = re.compile(r"(?<!\w)'([^']{1,400})'(?!\w)")
+_QUOTE = re.compile(r"(?<=\w\w)'(?!\w)|(?<![\w)'])'")
+_QUIET = re.compile(r"[\"`“”„«»$、。…《》【】,;]+|~~+|(?<!:):(?![:=])|(?<=[^\W\d_]{2})[!?]+(?=\s|$)")
+_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})-(?=[^\W\d_])|(?<=[^\W\d_])-(?=[^\W\d_]{2})|(?<=\d)-(?=[^\W\d_]{2})")
+_OPERATOR = re.compile(r"[+*/^=<>|,]|(?<![^\W\d_]{2})-(?![^\W\d_]{2})")
 _POINT = re.compile(r"\.(?=\s|$)|(?<!\d)\.(?!\d)")
-_ARTICLE = re.compile(r"\b(?:an?|the)\s+(?=\S)")
+# "a stack", "a B-tree", "the 5"; but in "a b" and "a + b" the first is a name.
+_ARTICLE = re.compile(r"\b(?:the\s(?=\S)|an?\s(?=\d|[^\W\d_]{2}|[^\W\d_][- ][^\W\d_]{2}))")
+_NUMBER = re.compile(r"(?<![\w.])(-?)(\d{1,40}(?:\.\d{1,40})?|\.\d{1,40})(?![\w.]*\d)")
 _GAP = re.compile(r"(?<=\D) | (?=\D)")
+_VALUE = re.compile(r"(-?(?!0\d)\d{1,40}(?:\.\d{1,40})?)(?:\s?/\s?((?!0\d)\d{1,40}(?:\.\d{1,40})?))?")
+_WRAPPING = " \t\r\n\"'`“”‘’"
+
+
+class _Words(Struct, frozen=True):
+    """What numbers.toml says."""
+
+    units: dict[str, int]
+    """Words for 0 to 19."""
+    tens: dict[str, int]
+    signs: dict[int, str]
+    """Characters that are written in several ways."""
+    commands: dict[str, str]
+    """LaTeX commands."""
+    spelt: re.Pattern[str]
+    """Words for signs and Greek letters."""
+    spellings: dict[str, str]
 
 
 @cache
-def _numbers() -> tuple[dict[str, int], dict[str, int]]:
-    """Words for 0 to 19, and for the tens."""
+def _words() -> _Words:
     content = tomllib.loads((Path(__file__).parent / "numbers.toml").read_text(encoding="utf-8"))
-    tens = {word: 10 * value for value, word in enumerate(content["tens"], 2)}
-    return {word: value for value, word in enumerate(content["units"])}, tens
+    greek = content["greek"]
+    spellings = {**content["spelt"], **greek}
+    return _Words(
+        units={word: value for value, word in enumerate(content["units"])},
+        tens={word: 10 * value for value, word in enumerate(content["tens"], 2)},
+        signs=str.maketrans(content["signs"]),
+        commands={**content["commands"], **greek},
+        spelt=re.compile(rf"\b(?:{'|'.join(sorted(spellings, key=len, reverse=True))})\b"),
+        spellings=spellings,
+    )
 
 
 def normal_form(text: str) -> str:
     """What is left of an answer when the things that do not count are taken away; at most `LONGEST` characters in."""
+    words = _words()
     text = _RAISED.sub(lambda match: "^" + match.group().translate(_SUPERSCRIPTS), text[:LONGEST])
-    text = unicodedata.normalize("NFKC", text).replace("\u2212", "-")
-    text = _COMMAND.sub(lambda match: _COMMANDS.get(match.group().lower(), match.group()), _LATEX.sub("", text))
+    text = unicodedata.normalize("NFKC", text).translate(words.signs).casefold()
+    text = _FRACTION.sub(r"(\1)/(\2)", _WRAPPERS.sub("", text))
+    text = _COMMAND.sub(lambda match: words.commands.get(match[1], match[1]), text)
+    text = words.spelt.sub(lambda match: words.spellings[match.group()], text)
     text = _LEAD.sub("", text.strip(), count=1) or text
     text = _LIST_LEAD.sub("", text, count=1) or text
     text = _GROUPED.sub(lambda match: re.sub(r"\D", "", match.group()), text)
-    text = _HYPHEN.sub(" ", _QUIET.sub(" ", text))
-    text = " ".join(_POINT.sub(" ", text).casefold().split())
-    text = _ARTICLE.sub("", text).strip()
-    return _NUMBER.sub(_canonical, _with_digits(text))
+    text = _without_markup(text)
+    text = _HYPHEN.sub(" ", _QUIET.sub(" ", _without_brackets(text)))
+    text = " ".join(_POINT.sub(" ", text).split())
+    text = _ARTICLE.sub("", text)
+    text = _with_digits(text).removeprefix("+").strip()
+    text = re.sub(r"- (?=\d)", "-", text) if text.startswith("- ") else text
+    return _NUMBER.sub(_canonical, text)
+
+
+def _without_markup(text: str) -> str:
+    """Emphasis and quotation marks gone; an unpaired star is a pointer, an unpaired stroke a prime."""
+    text = _SLANTED.sub(r" \1 ", _STARRED.sub(r" \1 ", text))
+    text = _QUOTED.sub(r" \1 ", _JOINT.sub(" ", text))
+    return _QUOTE.sub(" ", re.sub(r"(?<=\w)'(?=\w)", "", text))
+
+
+def _without_brackets(text: str) -> str:
+    """Round and curly brackets gone where they group nothing ("O(n)", "x^{2}"); round where they do ("2^{n-1}").
+
+    Square brackets stay, and so do those of a half-open interval.
+    """
+    out, opened = list(text), []
+    for at, char in enumerate(text):
+        if char in "([{":
+            opened.append(at)
+        elif char in ")]}":
+            start = opened.pop() if opened else -1
+            if start < 0:
+                out[at] = " "
+            elif text[start] in "({" and char in ")}":
+                out[start], out[at] = "()" if _OPERATOR.search(text, start + 1, at) else "  "
+    for start in opened:
+        out[start] = " "
+    return "".join(out)
 
 
 def _canonical(match: re.Match[str]) -> str:
-    """A number without signs and zeros that say nothing."""
+    """A number without signs and zeros that say nothing; zeros before ones are bits, and say something."""
     sign, digits = match[1], match[2]
+    if "." not in digits and len(digits) > 1 and set(digits) <= {"0", "1"}:
+        return sign + digits
     if "." in digits:
         digits = digits.rstrip("0").rstrip(".")
     whole, point, fraction = digits.partition(".")
     value = f"{whole.lstrip('0') or '0'}{point}{fraction}"
-    return f"-{value}" if sign == "-" and value != "0" else value
+    return f"-{value}" if sign and value != "0" else value
 
 
 def _with_digits(text: str) -> str:
     """Number words up to ninety-nine as digits ("twenty one" is 21, "two one" stays two numbers)."""
-    words = text.split(" ")
-    below_twenty, tens_of = _numbers()
+    words = _words()
     found: list[str] = []
     tens = False
-    for word in words:
-        if word in tens_of:
-            found.append(str(tens_of[word]))
+    for word in text.split(" "):
+        if word in words.tens:
+            found.append(str(words.tens[word]))
             tens = True
             continue
-        if word in below_twenty:
-            if tens and 0 < below_twenty[word] < 10:
-                found[-1] = str(int(found[-1]) + below_twenty[word])
+        if word in words.units:
+            if tens and 0 < words.units[word] < 10:
+                found[-1] = str(int(found[-1]) + words.units[word])
             else:
-                found.append(str(below_twenty[word]))
+                found.append(str(words.units[word]))
         else:
             found.append(word)
         tens = False
@@ -104,24 +163,43 @@ def _with_digits(text: str) -> str:
 def same_term(answer: str, accepted: Iterable[str]) -> str | None:
     """The accepted answer that `answer` is, or None.
 
-    Spaces do not count where no digits would run together, and an answer that is nothing but a number is compared by
-    its value, so that 1/2 is 0.5 and 50 % is 50 %, but not 0.5.
+    Spaces do not count where no digits would run together, nor do brackets around the whole of one of the two. An
+    answer that is nothing but a number is compared by its value, so that 1/2 is 0.5 and 50 % is 50 %, but not 0.5; one
+    without letters and digits (";", ":=") as it stands.
     """
     if not answer.strip() or len(answer) > LONGEST:
         return None
     given = normal_form(answer)
-    if not given:
-        return None
+    return next((wanted for wanted in accepted if _same(answer, given, wanted)), None)
+
+
+def _same(answer: str, given: str, wanted: str) -> bool:
+    form = normal_form(wanted)
+    if not any(map(str.isalnum, given + form)):
+        return "".join(answer.split()).strip(_WRAPPING) == "".join(wanted.split()).strip(_WRAPPING) != ""
+    if not given or not form:
+        return False
+    one, other = _GAP.sub("", given), _GAP.sub("", form)
+    if one == other or _inside(one) == other or one == _inside(other):
+        return True
     value = _value(given)
-    for wanted in accepted:
-        form = normal_form(wanted)
-        if given == form or _GAP.sub("", given) == _GAP.sub("", form) or (value is not None and value == _value(form)):
-            return wanted
-    return None
+    return value is not None and value == _value(form)
+
+
+def _inside(form: str) -> str:
+    """What stands in the brackets that enclose the whole form; the form itself without such."""
+    if form[:1] + form[-1:] not in ("()", "[]"):
+        return form
+    depth = 0
+    for at, char in enumerate(form):
+        depth += (char in "([") - (char in ")]")
+        if depth == 0:
+            return form[1:-1] if at == len(form) - 1 else form
+    return form
 
 
 def _value(form: str) -> Fraction | None:
-    match = re.fullmatch(r"(-?\d{1,40}(?:\.\d{1,40})?)(?:\s?/\s?(\d{1,40}(?:\.\d{1,40})?))?", form)
+    match = _VALUE.fullmatch(form)
     if match is None:
         return None
     below = Fraction(match[2]) if match[2] else Fraction(1)

@@ -1,0 +1,255 @@
+# ruff: noqa: E501 (a reply is one line, however long)
+"""Replies taken apart: forms, near misses, properties. Replies of whole questions are in golden/rationales.jsonl."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.benchmarks import open_exam
+from viva.benchmarks.explained.combining import Q_A
+from viva.scorers.rationale import Taken, take_apart
+from viva.types import RATIONALE, Evidence, ExamSpec, Opinion, Response
+
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).parent.parent / "golden" / "rationales.jsonl").read_text(encoding="utf-8").splitlines()
+]
+WHY = "Both rows are one and the same list."
+
+
+# Golden replies
+
+
+def test_there_are_enough_golden_replies_of_every_form() -> None:
+    assert len(ROWS) >= 110
+    assert len({row["id"] for row in ROWS}) == len(ROWS)
+    for form in ("json", "near", "none"):
+        assert sum(row["form"] == form for row in ROWS) >= 10
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_a_golden_reply_is_taken_apart_as_labelled(row: dict) -> None:
+    taken = take_apart(row["reply"])
+    assert (taken.form, taken.answer) == (row["form"], row["answer"])
+    assert bool(taken.rationale) == bool(row["rationale"])
+    for said in row["rationale"]:
+        assert said in taken.rationale
+    for other in row.get("lacks", ()):
+        assert other not in taken.rationale
+
+
+EXAM = open_exam(ExamSpec(benchmark="clrbench", shots=1), None)
+QUESTIONS = {question.id: question for question in EXAM.questions()}
+ASKED = [row for row in ROWS if "question" in row]
+
+
+@pytest.mark.parametrize("row", ASKED, ids=[row["id"] for row in ASKED])
+def test_a_golden_replys_answer_earns_what_was_worked_out_by_hand(row: dict) -> None:
+    full = Evidence(opinions=[Opinion("judge", RATIONALE, "VERDICT: 1")])
+    score = EXAM.score(QUESTIONS[row["question"]], Response(text=row["reply"]), full)
+    assert score.parts[Q_A] == row["value"], score.explanation
+
+
+# Near misses
+
+# fmt: off
+APART: tuple[tuple[str, Taken], ...] = (
+    # what is a key, and what only looks like one
+    ("The answer: B.", Taken("", "B.", "near")),
+    ("My answer is: B.", Taken("", "My answer is: B.", "none")),
+    ("Answers vary a lot between the authors of books.", Taken("Answers vary a lot between the authors of books.", "Answers vary a lot between the authors of books.", "none")),
+    ("Reasoning about programs is hard: B", Taken("Reasoning about programs is hard: B", "Reasoning about programs is hard: B", "none")),
+    (f"Rationale: {WHY} So the answer: B is wrong.\nAnswer: A", Taken(f"{WHY} So the answer: B is wrong.", "A", "near")),
+    (f"Rationale: {WHY}\nAnswer:\n\n  B  \n", Taken(WHY, "B", "near")),
+    (f"RATIONALE: {WHY}\nANSWER: B", Taken(WHY, "B", "near")),
+    (f"Rationale = {WHY}\nAnswer = B", Taken(WHY, "B", "near")),
+    (f"Rationale：{WHY}\nAnswer：B", Taken(WHY, "B", "near")),
+    (f"__Rationale:__ {WHY}\n__Answer:__ B", Taken(WHY, "B", "near")),
+    (f"> Rationale: {WHY}\n> Answer: B", Taken(WHY.replace("\n>", ""), "B", "near")),
+    (f"#Rationale\n{WHY}\n#Answer\nB", Taken(WHY, "B", "near")),
+    (f"Rationale\n{WHY}\nAnswer\nB", Taken(WHY, "B", "near")),
+    (f"Explanation: {WHY}\r\nFinal Answer: B\r\n", Taken(WHY, "B", "near")),
+    (f"<Rationale>{WHY}</Rationale><Answer>B</Answer>", Taken(WHY, "B", "near")),
+    (f"<answer>B</answer>\n<explanation>{WHY}</explanation>", Taken(WHY, "B", "near")),
+    # the answer without a key
+    (f"B\n\nExplanation: {WHY}", Taken(WHY, "B", "near")),
+    (f"**B**\n\n**Explanation:** {WHY}", Taken(WHY, "B", "near")),
+    (f"The correct option is B.\n\nRationale:\n{WHY}", Taken(WHY, "The correct option is B.", "near")),
+    (f"Rationale: {WHY} So it must be B.", Taken(f"{WHY} So it must be B.", f"{WHY} So it must be B.", "near")),
+    (f"Here is the rationale.\n\nRationale: {WHY} It goes on and", Taken(f"{WHY} It goes on and", "", "near")),
+    (f"Rationale: {WHY} It goes on and", Taken(f"{WHY} It goes on and", "", "near")),
+    # endings
+    (f"Rationale: {WHY}\nConclusion: B", Taken(WHY, "B", "near")),
+    (f"Rationale: {WHY}\nSolution: B", Taken(WHY, "B", "near")),
+    (f"Rationale: {WHY}\nAnswer: First, sort.\nSolution: merge.\nConclusion: it is linear.", Taken(WHY, "First, sort.\nSolution: merge.\nConclusion: it is linear.", "near")),
+    (f"Rationale: {WHY}\nConclusion: all is well.\nAnswer: B", Taken(f"{WHY}\nConclusion: all is well.", "B", "near")),
+    (json.dumps({"Rationale": WHY, "Solution": "B"}), Taken(WHY, "B", "json")),
+    (json.dumps({"Solution": "C", "Rationale": WHY, "Answer": "B"}), Taken(WHY, "B", "json")),
+    # said twice
+    (f"Answer: A\nRationale: no.\nAnswer: B\nRationale: {WHY}", Taken(WHY, "B", "near")),
+    (f"Rationale: no.\nAnswer: A\nRationale: {WHY}\nAnswer: B", Taken(WHY, "B", "near")),
+    (f"Answer: B\nRationale: {WHY}\nAnswer: B", Taken(WHY, "B", "near")),
+    (f"Rationale: {WHY}\nAnswer: B\nExplanation: C is no list.", Taken(f"{WHY}\n\nC is no list.", "B", "near")),
+    (f"Rationale: {WHY}\nAnswer: A\nWait, no.\nAnswer: B", Taken(f"{WHY}\nAnswer: A\nWait, no.", "B", "near")),
+    (json.dumps({"Rationale": "no", "Answer": "A"}) + json.dumps({"Rationale": WHY, "Answer": "B"}), Taken(WHY, "B", "near")),
+    ('{"Rationale": "no", "Answer": "A", "Answer": "B"}', Taken("no", "B", "json")),
+    # objects within objects
+    (json.dumps({"result": {"Rationale": WHY, "Answer": "B"}}), Taken(WHY, "B", "near")),
+    (json.dumps({"Rationale": {"A": {"reason": "no list", "answer": "wrong"}}, "Answer": "B"}), Taken('{"A": {"reason": "no list", "answer": "wrong"}}'.replace('{"A": ', "").removesuffix("}"), "B", "json")),
+    (json.dumps({"Rationale": WHY, "Answer": [["A", "C"], "D"]}), Taken(WHY, "A, C, D", "json")),
+    (json.dumps({"Rationale": WHY, "Answer": 1.50}), Taken(WHY, "1.5", "json")),
+    (json.dumps({"Rationale": WHY, "Answer": None}), Taken(WHY, "", "json")),
+    (json.dumps({"Rationale": 7, "Answer": 7}), Taken("7", "7", "json")),
+    (json.dumps({"Rationale": WHY}), Taken(WHY, "", "near")),
+    (json.dumps({"Answer": "B"}), Taken("", "B", "near")),
+    (json.dumps({"Rationale": WHY, "Choice": "B"}), Taken(WHY, "B", "json")),
+    (json.dumps({"Explanation": WHY, "Selected options": ["A", "C"]}), Taken(WHY, "A, C", "json")),
+    (json.dumps({"Rationale": WHY, "Choice": "B", "Certainty": 1}), Taken(f'{WHY}", "Choice": "B", "Certainty": 1'.rstrip('"'), "", "near")),
+    # what is not JSON, and nearly is
+    ('{"Rationale": "It is \\Theta(n), as \\frac{n}{2} \\times 2 = n.", "Answer": "\\Theta(n)"}', Taken("It is \\Theta(n), as \\frac{n}{2} \\times 2 = n.", "\\Theta(n)", "near")),
+    ('{"Rationale": "Valid: \\\\Theta and \\"quotes\\".", "Answer": "\\\\log n"}', Taken('Valid: \\Theta and "quotes".', "\\log n", "json")),
+    ('{"Rationale": "As \\frac{1}{2} is a half.", "Answer": "\\times"}', Taken("As \\frac{1}{2} is a half.", "\\times", "json")),
+    ('{"Rationale": "C:\\users is \\unsafe and \\\\fine", "Answer": "B",}', Taken("C:\\users is \\unsafe and \\fine", "B", "near")),
+    ('{"Rationale": "one,\ntwo", "Answer": "B"}', Taken("one,\ntwo", "B", "json")),
+    ('{"Rationale": "tab\there", "Answer": "B"}', Taken("tab\there", "B", "json")),
+    ("```json\n{'Rationale': 'It\\'s one list.', 'Answer': 'B'}\n```", Taken("It\\'s one list.", "B", "near")),
+    ('{"Rationale": "x" "Answer": "B"}', Taken('x" "Answer": "B', "", "near")),
+    # nothing there
+    ("{}", Taken("", "{}", "none")),
+    ("{", Taken("", "{", "none")),
+    ("Rationale:", Taken("", "", "near")),
+    ("Answer:", Taken("", "", "near")),
+    ("Rationale:\nAnswer:", Taken("", "", "near")),
+    ("Rationale: \nAnswer: B", Taken("", "B", "near")),
+    ('{"Rationale": "", "Answer": ""}', Taken("", "", "json")),
+    ("\u200b\ufeff", Taken("", "", "none")),
+    ("<think>Answer: B", Taken("", "", "none")),
+    ("<think>Answer: A</think>Answer: B", Taken("", "B", "near")),
+)
+# fmt: on
+
+
+@pytest.mark.parametrize(("reply", "taken"), APART, ids=[repr(reply)[:60] for reply, _ in APART])
+def test_a_reply_and_its_parts(reply: str, taken: Taken) -> None:
+    assert take_apart(reply) == taken
+
+
+@pytest.mark.parametrize(
+    ("reply", "rationale"),
+    [
+        ("B", ""),
+        ("A, B and D", ""),
+        ("closure", ""),
+        ("The answer is B.", ""),
+        ("B, as both rows are shared.", "B, as both rows are shared."),
+        ("选B", ""),
+        ("正确", ""),
+        ("三行是同一个列表，所以选B。", "三行是同一个列表，所以选B。"),
+        ("1 2 3 4 5 6 7 8 9", ""),
+        ("x = y + z * w - v / u", ""),
+    ],
+)
+def test_a_bare_answer_gives_no_reason(reply: str, rationale: str) -> None:
+    assert take_apart(reply) == Taken(rationale, reply, "none")
+
+
+# Properties
+
+SAID = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=60).map(str.strip).filter(bool)
+PLAIN = SAID.filter(lambda text: not set(text) & set("\\<[◁") and take_apart(text).form == "none")
+
+
+def shown(text: str) -> bool:
+    return bool(take_apart(json.dumps({"Rationale": text, "Answer": text}, ensure_ascii=False)).rationale)
+
+
+@given(
+    SAID,
+    SAID,
+    st.booleans(),
+    st.sampled_from([None, 2]),
+    st.sampled_from(["{}", "```json\n{}\n```", "\n{}\n ", "<think>x</think>{}"]),
+)
+def test_what_was_asked_for_is_read_exactly(
+    why: str, what: str, ascii_only: bool, indent: int | None, around: str
+) -> None:
+    reply = json.dumps({"Rationale": why, "Answer": what}, ensure_ascii=ascii_only, indent=indent)
+    if any(mark in reply for mark in "<[◁"):
+        return  # thinking tags within the reply: what is before them is not the answer
+    assert take_apart(around.replace("{}", reply)) == Taken(why, what, "json")
+
+
+FRAMES = (
+    "Rationale: {why}\nAnswer: {what}", "**Rationale:** {why}\n\n**Answer:** {what}", "## Rationale\n{why}\n\n## Answer\n{what}\n", "理由：{why}\n答案：{what}",
+    "Begründung: {why}\nAntwort: {what}", "Justification : {why}\nRéponse : {what}", "Answer: {what}\nRationale: {why}", "1. Rationale: {why}\n2. Answer: {what}",
+    '{{Rationale: "{why}", Answer: "{what}"}}', "{{Rationale: {{{why}}}, Answer: {{{what}}}}}", "{{'Rationale': '{why}', 'Answer': '{what}'}}",
+    "<rationale>{why}</rationale>\n<answer>{what}</answer>",
+)  # fmt: skip
+WORDS = st.lists(
+    st.sampled_from(["rows", "are", "shared", "so", "it", "holds", "3", "n", "B", "的", "für", "is"]),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(WORDS.map(" ".join), WORDS.map(" ".join), st.sampled_from(FRAMES))
+def test_plain_parts_survive_every_frame(why: str, what: str, frame: str) -> None:
+    assert take_apart(frame.format(why=why, what=what)) == Taken(why, what, "near")
+
+
+PIECES = (
+    "{", "}", "[", "]", '"', "'", '"Rationale"', "Rationale", '"Answer"', "Answer", ":", ",", "\n", "\\", "\\u12", "\\n", "```json\n", "```", "**", "# ", "<think>",
+    "</think>", "<answer>", "</answer>", "【答案】", "理由：", "Réponse :", " ", "true", "null", "1e999", "NaN", "-", "B", "x y z", "\ud800", "\x00", "“", "İ",
+)  # fmt: skip
+ANY = st.one_of(st.text(st.characters()), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+
+
+@given(ANY)
+def test_any_reply_is_taken_apart_the_same_every_time(reply: str) -> None:
+    taken = take_apart(reply)
+    assert taken == take_apart(reply)
+    assert taken.form in ("json", "near", "none")
+    assert len(taken.rationale) + len(taken.answer) <= 12 * len(reply) + 10
+    if taken.form == "none":
+        assert taken.rationale in ("", taken.answer)
+
+
+UNITS = (
+    *PIECES, '{"a":', '{"a":{', '"Rationale":', '"Answer":', "Rationale: ", "Answer: x\n", "Rationale: x\nAnswer: y\n", '{"Rationale": "x", "Answer": "y"}\n',
+    '{"Rationale": "x", ', '{"Rationale": ["', "9", "[[", "\\\\", ", ", ",}", ", \n", "{ ", "{" + " " * 100, "• ", "1. ", "#", "    ", "\n\n", ",\n\n", "x, ",
+    "</answer>", "*_", "Answer\n", "{'Answer': '", '{"Answer": "x"}', "解析：", "ß",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("before", ["", '{"Rationale": "', '{"Rationale": "x", "Answer": ', "Rationale: x\nAnswer: "])
+def test_a_megabyte_of_anything_is_taken_apart_quickly(unit: str, before: str) -> None:
+    reply = before + (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+    begin = time.process_time()
+    take_apart(reply)
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize("value", ["9" * 900_000, "-" + "9" * 900_000, "1e" + "9" * 900_000, "0." + "9" * 900_000])
+@pytest.mark.parametrize("frame", ['{{"Rationale": "x", "Answer": {}}}', '{{"Rationale": {}, "Answer": "B"}}'])
+def test_a_huge_number_is_no_trap(value: str, frame: str) -> None:
+    begin = time.process_time()
+    take_apart(frame.format(value))
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize("depth", [10, 500, 5_000, 100_000])
+def test_deep_nesting_is_no_trap(depth: int) -> None:
+    for opening, closing in (("[", "]"), ('{"a":', "}")):
+        nested = opening * depth + "1" + closing * depth
+        begin = time.process_time()
+        taken = take_apart('{"Rationale": "x", "Answer": ' + nested + "}")
+        take_apart('{"Rationale": ' + nested + ', "Answer": "B"}')
+        assert time.process_time() - begin < 1
+        assert taken.form in ("json", "near")

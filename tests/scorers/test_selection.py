@@ -1,0 +1,166 @@
+# ruff: noqa: E501 (tables)
+"""Near misses and properties of the multi-select reader, and what a selection earns."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.scorers.reading import EMPTY, UNPARSED
+from viva.scorers.selection import grade_selection, read_selection
+
+STRUCTURES = ("a stack", "a queue", "a heap, sorted or not", "A tree; balanced", "arrays and lists")
+LANGUAGES = ("C", "C++", "C#", "Java", "Ada and SPARK")
+SHORT = ("AC", "DC", "CA", "none of the above", "all of the above")
+
+# fmt: off
+REPLIES: dict[str, tuple[str, ...]] = {
+    "A": ("A", "a", " A. ", "(A)", "[A]", "A)", "**A**", "`A`", "$A$", "\\boxed{A}", "Ａ", "A only", "only A", "Option A", "The answer is A.",
+          "A is correct", "A.", "['A']", '["A"]', "A, A", "a stack", "A stack", "A. a stack", "(a) a stack", "A: a stack", "A) A stack.",
+          "Choice (A)", "a.", "\\text{A}", "A and a", "A is the only correct option"),
+    "C": ("C", "c", "C is a correct option", "A correct option is C.", "The only correct answer is C", "C. a heap, sorted or not",
+          "a heap, sorted or not", "c) a heap, sorted or not"),
+    "AC": ("A, C", "A,C", "A and C", "A & C", "AC", "ac", "A C", "A; C", "A/C", "A+C", "A + C", "A, and C", "both A and C", "C, A", "C and A",
+           "A，C", "Ａ、Ｃ", "{A, C}", "[A, C]", "(A, C)", "(A), (C)", "(A)(C)", "(a) and (c)", "a and c", "a, c", "A) and C)", "A.C.", "A.\nC.",
+           "- A\n- C", "* A\n* C", "• A\n• C", "['A', 'C']", '["A", "C"]', "['A','C']", '"A", "C"', "`A`, `C`", "**A, C**", "**A** and **C**",
+           "$A, C$", "\\boxed{A, C}", "\\boxed{AC}", "$\\boxed{\\text{A, C}}$", "\\text{A}, \\text{C}", "Options A, C are correct", "A, C.",
+           "The correct options are A and C.", "Answer: A, C", "The answers are: (A) and (C).", "Statements A and C hold.", "A and C apply",
+           "A and C are both correct", "All of these are correct: A, C", "A. a stack\nC. a heap, sorted or not",
+           "A. a stack, C. a heap, sorted or not", "A) a stack; C) a heap, sorted or not", "(A) a stack and (C) a heap, sorted or not",
+           "**A.** a stack\n**C.** a heap, sorted or not", "- A: a stack\n- C: a heap, sorted or not", "(a) a stack\n(c) a heap, sorted or not",
+           "C. a heap, sorted or not\nA. a stack", "a stack\na heap, sorted or not", "a stack, a heap, sorted or not",
+           "a stack; a heap, sorted or not", '["a stack", "a heap, sorted or not"]', "a stack and a heap, sorted or not",
+           "A. last in, first out\nC. keeps its least on top", "A: true, C: true", "A, C because both keep an order", "A and C, since they do.",
+           "A, C. Both keep an order.", "A\nC\n", "A, C,", "A\tC", "A\u00a0C", "A and C only", "only A and C", "A as well as C", "A plus C"),
+    "BD": ("B, D", "b) and d)", "a queue, A tree; balanced", "B. a queue\nD. A tree; balanced", "a queue\na tree; balanced"),
+    "AE": ("a stack, arrays and lists", "a stack and arrays and lists", "arrays and lists, a stack", "A. a stack\nE. arrays and lists"),
+    "ABC": ("A, B, C", "ABC", "abc".upper(), "A, B and C", "A, B, and C", "A-B, C", "A, B, C are all correct", "A B C", "A and C. B as well.", "A, B\n\nAlso C."),
+    "ABCDE": ("A, B, C, D, E", "ABCDE", "All of the above", "all of the above.", "All", "All of them", "All options", "all five options are correct",
+              "All are correct.", "All of these", "A, B, C, D, E (all of the above)", "The answer is all of the above", "every one of them"),
+    EMPTY: ("", " ", "\n\t", "\u200a"),
+    UNPARSED: (
+        "None", "None of the above", "none", "[]", "{}", "No option is correct", "Neither", "not A", "Not A and C", "all but B", "all except B",
+        "A and B but not C", "A, C (not B)", "A, C and not D", "A or C", "either A or C", "A and/or C", "A, maybe C", "A or both", "F", "A, F",
+        "A, C, F", "AF", "Z", "A-C", "A–C", "A to C", "A through C", "A...C", "A - E", "BAD", "CAB", "ACCA", "ace", "dab", "Abe", "ad hoc",
+        "1, 3", "1", "2.", "A1", "C++", "C#", "C++, C", "stack", "a stack and B", "A and a stack", "a list", "B. a stack", "A. a stack, C. a queue",
+        "A: a queue", "A. true B. false C. true", "A: true, B: false, C: true", "A. right. B. wrong.", "A is wrong, C is right", "A ✗ C ✓", "✓A ✗B ✓C",
+        "[x] A\n[ ] B\n[x] C", "~~A~~ C", "I think so", "I", "II and III", "It depends.", "A because B is wrong", "A. It implies C.", "A. see B. above",
+        "A, C because B fails", "A. And B, too.", "yes", "True", "the", "an option", "both", "Both are correct",
+        "A correct option", "a heap", "sorted or not", "a stack, sorted or not", "and", ",", "A, C" + " x" * 300, "Answer", "?", "e.g.", "i.e. nothing",
+        "I cannot answer this question.", "The answer depends on A", "P(A)", "A < C", "A = C", "A → C", "A∪C",
+    ),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize(("reply", "read"), [(reply, read) for read, all_ in REPLIES.items() for reply in all_])
+def test_the_letters_that_an_answer_names(reply: str, read: str) -> None:
+    assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == read
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "read"),
+    [
+        ("C", LANGUAGES, "C"),  # the letter was asked for
+        ("C++", LANGUAGES, "B"),
+        ("C, C++", LANGUAGES, "AB"),
+        ("C++ and C#", LANGUAGES, "BC"),
+        ("Java, Ada and SPARK", LANGUAGES, "DE"),
+        ("A. C, C. C#", LANGUAGES, "AC"),
+        ("B) C++ D) Java", LANGUAGES, UNPARSED),
+        ("A. C++", LANGUAGES, UNPARSED),  # its letter says one thing, its text another
+        ("C, Java", LANGUAGES, "AD"),
+        ("AC", SHORT, "A"),  # with commas between letters it would have been two
+        ("A, C", SHORT, "AC"),
+        ("CA", SHORT, "C"),
+        ("AC, DC", SHORT, "AB"),
+        ("None of the above", SHORT, "D"),
+        ("all of the above", SHORT, "E"),
+        ("E", SHORT, "E"),
+        ("AB", SHORT, "AB"),
+        ("yes", ("yes", "Yes.", "no"), UNPARSED),  # two options read alike
+        ("A, B", ("yes", "Yes.", "no"), "AB"),
+        ("all", ("x", "y"), "AB"),
+        ("C", ("x", "y"), UNPARSED),
+        ("I and J", tuple("qrstuvwxyz"), "IJ"),
+        ("A, I", tuple("qrstuvwxyz"), "AI"),
+    ],
+)
+def test_options_of_all_kinds(reply: str, options: tuple[str, ...], read: str) -> None:
+    letters = "ABCDEFGHIJ"[: len(options)]
+    assert read_selection(reply, letters=letters, options=options).read == read
+
+
+@pytest.mark.parametrize("reply", ["A, C", "AC", "(a) and (c)", "Options A and C"])
+def test_letters_need_no_texts(reply: str) -> None:
+    assert read_selection(reply, letters="ABCD").read == "AC"
+
+
+SELECTIONS = st.sets(st.sampled_from("ABCDE"), min_size=1).map(lambda chosen: "".join(sorted(chosen)))
+WAYS = (
+    ", ".join, " and ".join, "".join, "\n".join, "; ".join, str, "/".join,
+    lambda chosen: ", ".join(f"({letter})" for letter in chosen),
+    lambda chosen: "\n".join(f"{letter}. {STRUCTURES['ABCDE'.index(letter)]}" for letter in chosen),
+    lambda chosen: "\n".join(STRUCTURES["ABCDE".index(letter)] for letter in chosen),
+    lambda chosen: ", ".join(STRUCTURES["ABCDE".index(letter)] for letter in chosen),
+    lambda chosen: f"**{', '.join(chosen)}**",
+    lambda chosen: "\\boxed{" + ", ".join(chosen) + "}",
+    lambda chosen: ", ".join(reversed(chosen)),
+)  # fmt: skip
+
+
+@given(SELECTIONS, st.sampled_from(WAYS), st.text(" \n\t", max_size=3), st.text(" \n\t", max_size=3))
+def test_every_selection_is_read_in_every_way_of_writing_it(chosen: str, way, before: str, after: str) -> None:
+    assert read_selection(before + way(list(chosen)) + after, letters="ABCDE", options=STRUCTURES).read == chosen
+
+
+HOSTILE = (
+    "A", "C", "a", "F", ", ", " and ", " or ", "not ", "A. ", "(B) ", "a stack", "a queue", "\n", ";", "ABC", "option ", "all of the above", "*", "\\boxed{",
+    "}", "[", "'", '"', "–", "+", "C++", "\u200b", "\ud800", "\x00", "１", "Ａ", "İ", "ß", "ﬁ",
+)  # fmt: skip
+REPLIES_ANY = st.one_of(st.text(st.characters()), st.lists(st.sampled_from(HOSTILE), max_size=30).map("".join))
+
+
+@given(REPLIES_ANY, st.sampled_from([(), STRUCTURES, SHORT, LANGUAGES, ("", " ", "*", "x", "y")]))
+def test_any_text_is_read_the_same_every_time_and_only_as_letters_in_order(text: str, options) -> None:
+    reading = read_selection(text, letters="ABCDE", options=options)
+    assert reading == read_selection(text, letters="ABCDE", options=options)
+    if reading.committed:
+        assert reading.read == "".join(sorted(set(reading.read)))
+        assert set(reading.read) <= set("ABCDE")
+        assert reading.span == (0, len(text))
+    else:
+        assert reading.read in {UNPARSED, EMPTY}
+
+
+@pytest.mark.parametrize(
+    "unit", [*HOSTILE, " ", "A, ", "A. x\n", "(", "A-", "x, ", "a stack, ", " and", "A." + " " * 50]
+)
+@pytest.mark.parametrize("size", [19_990, 1_000_000])
+def test_a_long_answer_is_read_quickly(unit: str, size: int) -> None:
+    reply = "A" + (unit * (size // len(unit) + 1))[:size]
+    begin = time.process_time()
+    read_selection(reply, letters="ABCDE", options=STRUCTURES)
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize("size", range(1, 6))
+def test_exactly_the_gold_earns_all_a_part_of_it_half_and_anything_else_nothing(size: int) -> None:
+    letters = "ABCDE"[:size]
+    subsets = ["".join(some) for n in range(size + 1) for some in itertools.combinations(letters, n)]
+    for gold in filter(None, subsets):
+        for chosen in subsets:
+            wanted = 1.0 if chosen == gold else 0.5 if chosen and set(chosen) < set(gold) else 0.0
+            assert grade_selection(chosen, gold) == wanted
+            assert grade_selection(chosen[::-1] + chosen, gold) == wanted
+
+
+def test_half_marks_are_no_way_to_full_ones() -> None:
+    """Naming everything earns nothing, unless everything is right; naming one letter at random earns at most a half."""
+    assert grade_selection("ABCDE", "ABCD") == 0.0
+    assert grade_selection("ABCDE", "ABCDE") == 1.0
+    assert [grade_selection(letter, "AC") for letter in "ABCD"] == [0.5, 0.0, 0.5, 0.0]
