@@ -58,7 +58,9 @@ _OPTIONS = (
     ),
     click.option("--judge-samples", type=click.IntRange(1), help="Verdicts per answer.  [default: the run's]"),
     click.option(
-        "--judge-base-url", metavar="URL", help="The judge's server.  [default: a known judge's, else the examinees']"
+        "--judge-base-url",
+        metavar="URL",
+        help="The judge's server.  [default: that of the run's judges, else of its models]",
     ),
     click.option("--judge-key-env", metavar="NAME", help="Environment variable with the judge's key."),
     click.option(

@@ -177,10 +177,16 @@ def _judges_anew(record: RunRecord, anew: Anew) -> list[ModelRecord]:
     if not names and (anew.judge_base_url or anew.judge_key_env):
         raise VivaError("this run has no judge: --judge-base-url and --judge-key-env need --judge MODEL")
     judging = Grading(judge=names, judge_base_url=anew.judge_base_url, judge_key_env=anew.judge_key_env)
-    addresses = {model.base_url for model in record.models if model.base_url}  # what `viva run` was told, one at most
-    keys = {model.key_variable for model in record.models if model.key_variable}
-    examinees = tuple(model.name for model in record.models)
-    found = judge_records(judging, next(iter(addresses), None), next(iter(keys), None), examinees)
+    # A new judge is where the old ones are, else where the examinees are; with the key that goes there, and no other.
+    reached = [judge for judge in record.judges if judge.base_url] or [
+        model for model in record.models if model.base_url
+    ]
+    places = {(model.base_url, model.key_variable) for model in reached}
+    strangers = [name for name in names if name not in known and name.startswith("openai/") and "@http" not in name]
+    if strangers and len(places) > 1 and not anew.judge_base_url:
+        raise VivaError(f"which server is {strangers[0]} on? --judge-base-url URL, or --judge {strangers[0]}@URL")
+    address, key = places.pop() if len(places) == 1 else (None, None)
+    found = judge_records(judging, address, key, tuple(model.name for model in reached))
     if anew.judge_base_url or anew.judge_key_env:
         return found
     return [known.get(judge.name, judge) for judge in found]
