@@ -1,0 +1,188 @@
+"""`viva resume` with other judges, another panel, rubric or encoder: no examinee is asked again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.collected import refused
+from judging.serving import JudgeServer
+from judging.sittings import OPEN, TRUTH, VERDICTS, Sitting
+from models.encoders import make_bert, need_torch
+from servers.fixtures import Viva
+
+RUBRIC = """
+[answer.rubric]
+name = "strict"
+version = "3"
+
+[rationale.rubric]
+name = "strict-reasons"
+version = "4"
+
+[rationale.en]
+truth = "A full rationale names the concept, and nothing else."
+"""
+
+
+@pytest.fixture
+def sitting(viva: Viva, judges: JudgeServer) -> Sitting:
+    return Sitting(viva, judges)
+
+
+def record(viva: Viva) -> dict[str, Any]:
+    return json.loads((viva.folder / "run" / "run.json").read_text(encoding="utf-8"))
+
+
+def signature(ended: Any) -> dict[str, str]:
+    (result,) = ended.report["results"]
+    return dict(part.split(":", 1) for part in result["signature"].split("|"))
+
+
+def test_a_finished_run_is_judged_for_the_first_time_by_another_panel_and_by_the_old_one_again(
+    sitting: Sitting, judges: JudgeServer
+) -> None:
+    viva = sitting.viva
+    assert sitting.run().code == 0
+    assert sitting.outcomes() == {"ungraded"}
+    before = (viva.folder / "run" / "responses.jsonl").read_bytes()
+    first = sitting.resume("mark-1", more=("--judge-base-url", judges.url))
+    assert first.code == 0, first.err
+    assert judges.asked == {"mark-1": VERDICTS}
+    assert set(sitting.values().values()) == {1.0}
+    other = sitting.resume("mark-0", "mark-0.5", more=("--panel", "majority", "--judge-samples", 1))
+    assert other.code == 0, other.err  # known by now: where the run's judges are
+    assert judges.asked == {"mark-1": VERDICTS, "mark-0": VERDICTS, "mark-0.5": VERDICTS}
+    assert sitting.outcomes() == {"ungraded"}  # one against one
+    assert [judge["name"] for judge in record(viva)["judges"]] == ["openai/mark-0", "openai/mark-0.5"]
+    assert signature(other)["panel"] == "majority"
+    judges.stop()  # nobody need be there for what is known
+    back = sitting.resume("mark-1")
+    assert back.code == 0, back.err
+    assert back.overall == first.overall
+    assert len(viva.entries(stage="annotations")) == 3 * VERDICTS
+    assert (viva.folder / "run" / "responses.jsonl").read_bytes() == before
+
+
+def test_more_samples_ask_only_for_those_that_are_missing(sitting: Sitting, judges: JudgeServer) -> None:
+    assert sitting.run("mark-1").code == 0
+    more = sitting.resume(more=("--judge-samples", 3))
+    assert more.code == 0, more.err
+    assert judges.asked == {"mark-1": 3 * VERDICTS}
+    assert signature(more)["judge"] == "openai/mark-1x3"
+    assert sitting.resume(more=("--judge-samples", 1)).code == 0
+    assert judges.asked == {"mark-1": 3 * VERDICTS}
+
+
+def test_another_rubric_is_another_question_and_the_bundled_one_is_known(sitting: Sitting, judges: JudgeServer) -> None:
+    viva = sitting.viva
+    (viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
+    begun = sitting.run("mark-1")
+    strict = sitting.resume(more=("--rubric", "strict.toml"))
+    assert strict.code == 0, strict.err
+    # Only the prompt about the true/false question's rationale has other words; name and version no judge sees.
+    assert judges.asked == {"mark-1": VERDICTS + 1}
+    assert signature(begun)["rubric"] == "clrbench-answer.1+rationale.1"
+    assert signature(strict)["rubric"] == "strict.3+strict-reasons.4"
+    assert signature(begun)["prompt"] != signature(strict)["prompt"]
+    assert any("nothing else" in json.dumps(body) for body in judges.bodies)
+    bundled = sitting.resume(more=("--rubric", "bundled"))
+    assert bundled.code == 0, bundled.err
+    assert judges.asked == {"mark-1": VERDICTS + 1}
+    assert signature(bundled) == signature(begun)
+
+
+def test_a_new_run_says_whose_rubric_it_was_judged_by(sitting: Sitting, judges: JudgeServer) -> None:
+    (sitting.viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
+    ended = sitting.run("mark-1", more=("--rubric", "strict.toml"))
+    assert ended.code == 0, ended.err
+    assert signature(ended)["rubric"] == "strict.3+strict-reasons.4"
+    again = sitting.viva("score", "run", "--format", "json")
+    assert signature(again) == signature(ended)
+
+
+LOST = "Question: {question} Gold: {gold} No material at all."
+BARE = "{question} {gold}\\n{fence}\\n{answer}\\n{fence}\\nAgain: {answer}"
+ONCE = "{question} {gold}\\n{answer}\\n{fence}"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[answer.open]\nuser = "x"', "must give a name and a version"),
+        ('[answer.rubric]\nname = "x"', "must give a name and a version"),
+        ('[rationale.en]\ntruth = "x"', "must give a name and a version"),
+        ('[judge.rubric]\nname = "x"\nversion = "1"', "[answer] or [rationale]"),
+        ("", "holds no rubric"),
+        ("[answer.rubric\n", "is not valid TOML"),
+        ('[answer.rubric]\nname = "x"\nversion = "1"\n[answer.opne]\nuser = "x"', "unknown key 'judge.opne'"),
+        ('[answer.rubric]\nname = "x"\nversion = 1', "should be a text"),
+        (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{LOST}"', "lacks {answer}"),
+        (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{BARE}"', "between them alone"),
+        (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{ONCE}"', "between them alone"),
+    ],
+)
+def test_a_rubric_that_is_none_is_refused_before_anybody_is_asked(viva: Viva, content: str, said: str) -> None:
+    file = viva.folder / "rubric.toml"
+    file.write_text(content, encoding="utf-8")
+    judge = ("--judge", "openai/m", "--judge-base-url", "http://127.0.0.1:9/v1", "--encoder", "none")
+    ended = viva("run", "clrbench", "--model", "baseline/first", *judge, "--rubric", file, "--run", "run")
+    refused(ended, said)
+    assert not (viva.folder / "run").exists()
+
+
+def test_what_is_refused_on_resume_leaves_the_run_as_it_was(sitting: Sitting, judges: JudgeServer) -> None:
+    viva = sitting.viva
+    assert sitting.run("mark-1").code == 0
+    before = (viva.folder / "run" / "run.json").read_bytes()
+    viva.environment["HF_HUB_OFFLINE"] = "1"  # an encoder that is not there is not looked for elsewhere
+    (viva.folder / "bad.toml").write_text('[answer.rubric]\nname = "x"\n', encoding="utf-8")
+    for more, said in (
+        (("--rubric", "bad.toml"), "name and a version"),
+        (("--rubric", "absent.toml"), "no prompt file"),
+        (("--judge", "nobody/x"), "nobody"),
+        (("--judge", "openai/x", "--judge-key-env", "NOT_SET"), "NOT_SET"),
+        (("--encoder", "no-such-folder-of-an-encoder/x"), "no-such-folder"),
+        (("--judge", "openai/x", "--max-cost", 1), "--price openai/x=IN/OUT"),
+    ):
+        refused(sitting.resume(more=more), said)
+    assert (viva.folder / "run" / "run.json").read_bytes() == before
+    assert judges.asked == {"mark-1": VERDICTS}
+
+
+def test_without_a_judge_there_is_no_panel_to_change(sitting: Sitting, judges: JudgeServer) -> None:
+    assert sitting.run().code == 0
+    for more in (("--panel", "median"), ("--judge-samples", 2), ("--judge-base-url", judges.url)):
+        refused(sitting.resume(more=more), "need --judge MODEL")
+
+
+def test_one_writer_at_a_time(sitting: Sitting, judges: JudgeServer) -> None:
+    from viva.engine.folder import RunFolder
+
+    assert sitting.run("mark-1").code == 0
+    held = RunFolder.open(sitting.viva.folder / "run")
+    held.lock()
+    try:
+        refused(sitting.resume("mark-0"), "another process", code=5)
+    finally:
+        held.unlock()
+    assert [judge["name"] for judge in record(sitting.viva)["judges"]] == ["openai/mark-1"]
+
+
+def test_an_encoder_may_come_and_go(sitting: Sitting, judges: JudgeServer, tmp_path: Path) -> None:
+    need_torch()
+    encoder = make_bert(tmp_path / "encoder")
+    assert sitting.run("mark-1").code == 0
+    compared = sitting.resume(more=("--encoder", encoder))
+    assert compared.code == 0, compared.err
+    assert signature(compared)["encoder"].startswith(str(encoder))
+    assert len(sitting.viva.entries(stage="similarities")) == 3 + 2  # the three rationales are one
+    assert sitting.resume().code == 0
+    without = sitting.resume(more=("--encoder", "none"))
+    assert signature(without)["encoder"] == "none"
+    assert "encoder" not in record(sitting.viva) or record(sitting.viva)["encoder"] is None
+    assert judges.asked == {"mark-1": VERDICTS}
+    assert set(sitting.values()) == {f"{OPEN}/{number}" for number in (1, 2, 3)} | {TRUTH}
