@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.errors import DataError
-from viva.prompting import Templates, estimate_tokens, fields, fill, prompt_text, read_templates
+from viva.prompting import Templates, estimate_tokens, fence, fields, fill, prompt_text, read_templates, whole
 from viva.types import Message
 
 NAMES = st.text(string.ascii_lowercase + "_", min_size=1, max_size=8)
@@ -140,3 +140,46 @@ def test_a_longer_text_is_never_estimated_shorter(text: str, more: str) -> None:
 def test_estimates_are_on_the_high_side_for_chinese_and_near_four_characters_a_token_for_english() -> None:
     assert estimate_tokens("计算机科学") >= 5
     assert 100 <= estimate_tokens("word " * 100) <= 160
+
+
+JUDGING = {"open": {"user": "{question}\n{fence}\n{answer}\n\n{rationale}\n{fence}\nVERDICT"}}
+
+
+@pytest.mark.parametrize(
+    ("user", "stands"),
+    [
+        ("Q: {question}\n\n{fence}\n{answer}\n{rationale}\n{fence}", True),
+        ("{fence}\n{rationale}\n{answer}\n{fence}\n{question}", True),
+        ("{fence}\nanswer: {answer}, because {rationale}\n{fence}\n{question}", True),
+        ("{question} {answer}\n{fence}\n{rationale}\n{fence}", False),
+        ("{question}\n{fence}\n{answer}\n{fence}\n{rationale}", False),
+        ("{question}\n{fence}\n{answer}\n{rationale}", False),
+        ("{question}\n{fence} {answer}\n{rationale} {fence}", False),
+        ("{question}\n {fence}\n{answer}\n{rationale}\n{fence}", False),
+        ("{question}\n{fence}\n{answer}\n{fence}\n{rationale}\n{fence}", False),
+        ("{question}\n{fence}\n{answer}\n{rationale}\n{fence}\nthe fence was {fence}", False),
+    ],
+)
+def test_what_an_examinee_wrote_is_shown_between_two_fence_lines_only(user: str, stands: bool) -> None:
+    if stands:
+        assert Templates(JUDGING, {"open": {"user": user}}).text("open.user") == user
+    else:
+        with pytest.raises(DataError, match="two lines"):
+            Templates(JUDGING, {"open": {"user": user}})
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_a_whole_text_can_be_written_and_an_ordinary_one_is_itself(text: str) -> None:
+    whole(text).encode("utf-8")
+    assert len(whole(text)) == len(text)
+    assert whole(whole(text)) == whole(text)
+
+
+@given(st.text())
+def test_ordinary_texts_are_whole(text: str) -> None:
+    assert whole(text) == text
+
+
+@given(st.text(max_size=200))
+def test_no_text_holds_its_own_fence(text: str) -> None:
+    assert fence(text) not in text

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.collected import refused
+from judging.attacks import ROWS
 from judging.serving import JudgeServer
 from judging.sittings import OPEN, TRUTH, VERDICTS, Sitting
 from models.encoders import make_bert, need_torch
-from servers.fixtures import Viva
+from servers.fixtures import QUIET, Viva
 
 RUBRIC = """
 [answer.rubric]
@@ -186,3 +188,23 @@ def test_an_encoder_may_come_and_go(sitting: Sitting, judges: JudgeServer, tmp_p
     assert "encoder" not in record(sitting.viva) or record(sitting.viva)["encoder"] is None
     assert judges.asked == {"mark-1": VERDICTS}
     assert set(sitting.values()) == {f"{OPEN}/{number}" for number in (1, 2, 3)} | {TRUTH}
+
+
+def test_the_rubric_in_the_documentation_is_one(sitting: Sitting, judges: JudgeServer) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (sitting.viva.folder / "ours.toml").write_text(example, encoding="utf-8")
+    ended = sitting.run("mark-1", more=("--rubric", "ours.toml"))
+    assert ended.code == 0, ended.err
+    assert signature(ended)["rubric"] == "our-course.2+our-reasons.1"
+    assert any("the course Operating Systems" in json.dumps(body) for body in judges.bodies)
+    assert f"{len(ROWS)} attempts" in page
+
+
+def test_an_encoder_or_a_rubric_for_what_is_not_asked_is_refused(viva: Viva, tmp_path: Path) -> None:
+    (viva.folder / "reasons.toml").write_text('[rationale.rubric]\nname = "x"\nversion = "1"\n', encoding="utf-8")
+    run = ("run", "csbench", "--model", "baseline/first", "--only", "comprehension", "--limit", 4)
+    refused(viva(*run, "--run", "refused", "--rubric", "reasons.toml"), "no rationale is asked for")
+    assert viva(*run, "--run", "run", *QUIET).code == 0
+    refused(viva.resume("--rubric", "reasons.toml"), "no rationale is asked for")
+    refused(viva.resume("--encoder", tmp_path), "this run asked for none")

@@ -91,6 +91,8 @@ def judged_anew(record: RunRecord, anew: Anew, judges: list[ModelRecord]) -> tup
         exam = reopen(_with(old, anew))
         exams.append(exam)
         records.append(msgspec.structs.replace(old, spec=exam.spec, templates=dict(exam.templates)))
+    if anew.encoder not in (None, "none") and not any(exam.spec.encoder for exam in exams):
+        raise VivaError(f"--encoder {anew.encoder!r} compares rationales, and this run asked for none")
     new = msgspec.structs.replace(
         record,
         exams=records,
