@@ -220,7 +220,8 @@ class _Lane:
                 self._ceiling.finished(time.monotonic() - started)
                 self._storm = 0
                 self._fill()
-                readable = task.accept is None or task.accept(response.text)
+                # What the limit of tokens cut off has no last line of the judge's own: it may end in a quotation.
+                readable = task.accept is None or (response.stop_reason != "length" and task.accept(response.text))
                 if readable or rereads >= policy.rereads or shared.stop:
                     failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
                     self._write(task, response, failure, time.monotonic() - started, attempt)

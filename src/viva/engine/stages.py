@@ -267,7 +267,7 @@ class Gathered(Struct):
             for judge in self.bench.judges:
                 for key, request in self.bench.requests(judge, sitting, question, response, similarities):
                     entry = self.verdicts.read(key)
-                    if entry and not entry.error:
+                    if entry and not entry.error and entry.stop_reason != "length":
                         found.append(Opinion(judge.model.name, request.aspect, entry.text))
         return found
 
