@@ -1,0 +1,516 @@
+"""CLR-Bench: reading a set, every error of it; the prompts with their exemplars; Q→A by rule; the bundled sample."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import viva.benchmarks.clrbench
+from benchmarks.explaining import evidence, first, layout, opened, reply
+from viva.benchmarks.clrbench.loading import TITLES, read_records, to_questions
+from viva.benchmarks.explained.combining import Q_A
+from viva.cli.check import failures
+from viva.errors import DataError, MissingDataError
+from viva.scorers.rationale import take_apart
+from viva.types import Exam, Kind, Message, Question, Response, Sampling
+
+SAMPLE = Path(viva.benchmarks.clrbench.__file__).parent / "sample"
+TYPES: dict[str, Kind] = {"MC": "choice", "MS": "choices", "TF": "truth", "FB": "term", "OE": "open"}
+GIVEN: dict[str, dict[str, Any]] = {
+    "MC": {"options": ["a stack", "a queue", "a heap"], "answer": "B"},
+    "MS": {"options": ["a stack", "a queue", "a heap"], "answers": ["A", "C"]},
+    "TF": {"answer": True},
+    "FB": {"question": "It is a ____.", "answer": "stack"},
+    "OE": {"answer": "Sort it first."},
+}
+
+
+def line(type_: str = "MC", number: int | str = 1, **over: Any) -> dict[str, Any]:
+    """A record of the schema. A value of ... leaves a key out."""
+    record = {
+        "id": f"operating-systems/{type_.lower()}/{number}",
+        "discipline": "Operating Systems",
+        "topic": ["Operating Systems", "Processes"],
+        "type": type_,
+        "question": f"What is number {number}?",
+        **GIVEN[type_],
+        "rationale": "It follows from the definition.",
+        "source": "a lecture",
+        **over,
+    }
+    return {name: value for name, value in record.items() if value is not ...}
+
+
+def written(folder: Path, *lines: dict[str, Any] | str | bytes, name: str = "test.jsonl") -> Path:
+    raw = [
+        one if isinstance(one, bytes) else (one if isinstance(one, str) else json.dumps(one)).encode() for one in lines
+    ]
+    (folder / name).write_bytes(b"\n".join(raw) + b"\n")
+    return folder
+
+
+def questions(folder: Path, *lines: Any) -> list[Question]:
+    return list(opened(data=written(folder, *lines), shots=0).questions())
+
+
+# Loading
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_every_type_is_read(tmp_path: Path, type_: str) -> None:
+    (question,) = questions(tmp_path, line(type_, difficulty="hard"))
+    golds = {"MC": "B", "MS": "AC", "TF": "true", "FB": "stack", "OE": "Sort it first."}
+    assert (question.kind, question.answer) == (TYPES[type_], golds[type_])
+    assert question.explanation == "It follows from the definition."
+    assert question.tags == {
+        "type": type_,
+        "discipline": "Operating Systems",
+        "topic 2": "Processes",
+        "difficulty": "hard",
+    }
+    assert question.options == tuple(GIVEN[type_].get("options", ()))
+
+
+@pytest.mark.parametrize(
+    ("type_", "over", "gold", "accepted"),
+    [
+        ("FB", {"answer": ..., "answers": ["stack", "LIFO stack"]}, "stack", ("LIFO stack",)),
+        ("FB", {"answer": 9}, "9", ()),
+        ("FB", {"answer": ..., "answers": [9, "nine"]}, "9", ("nine",)),
+        ("FB", {"answer": 0}, "0", ()),
+        ("FB", {"answer": 2.5}, "2.5", ()),
+        ("MS", {"answers": ["C", "A"]}, "AC", ()),
+        ("MS", {"answers": ["A", "B", "C"]}, "ABC", ()),
+        ("MS", {"answers": ["B"]}, "B", ()),
+        ("TF", {"answer": False}, "false", ()),
+        ("TF", {"answer": "False"}, "false", ()),
+        ("TF", {"answer": "true"}, "true", ()),
+        ("OE", {"answer": " x \n"}, "x", ()),
+        ("MC", {"options": ["x", "y"], "answer": "A"}, "A", ()),
+        ("MC", {"options": [f"x{n}" for n in range(26)], "answer": "Z"}, "Z", ()),
+    ],
+)
+def test_golds_as_they_may_be_written(tmp_path: Path, type_: str, over: dict, gold: str, accepted: tuple) -> None:
+    (question,) = questions(tmp_path, line(type_, **over))
+    assert (question.answer, question.accepted) == (gold, accepted)
+
+
+def test_what_the_schema_leaves_open(tmp_path: Path) -> None:
+    both = questions(
+        tmp_path,
+        b"\xef\xbb\xbf" + json.dumps(line("TF", topic=["Operating Systems"], source=...)).encode(),
+        "",
+        "   ",
+        json.dumps(line("TF", 2, topic=["Operating Systems", "x", "y"])) + "\r",
+    )
+    assert [question.tags.get("topic 3") for question in both] == [None, "y"]
+
+
+# Each row is wrong in one way: what the message must say of it.
+ERRORS: tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...] = (
+    ("{", ("line 3",)),
+    ("[]", ("line 3", "object")),
+    ("null", ("line 3",)),
+    (b'{"id": "\xff"}', ("line 3",)),
+    (line(id=...), ("line 3", "id")),
+    (line(rationale=...), ("line 3", "rationale")),
+    (line(topic=...), ("line 3", "topic")),
+    (line(questions="x"), ("line 3", "questions")),
+    (line(type="MCQ"), ("line 3", "MCQ")),
+    (line(type="mc"), ("line 3", "mc")),
+    (line(options="ABC"), ("line 3", "options")),
+    (line(answer=["B"]), ("line 3", "answer")),
+    (line(id=" "), ("line 3", "id is empty")),
+    (line(question=""), ("line 3", "operating-systems/mc/1", "question is empty")),
+    (line(rationale="\n"), ("line 3", "rationale is empty")),
+    (line(discipline=""), ("line 3", "discipline is empty")),
+    (line(topic=[]), ("line 3", "topic []")),
+    (line(topic=["a", "b", "c", "d"]), ("line 3", "topic ['a', 'b', 'c', 'd']", "one to three")),
+    (line(topic=["Operating Systems", " "]), ("line 3", "one to three")),
+    (line(answer="D"), ("line 3", "'D'", "3 options")),
+    (line(answer="b"), ("line 3", "'b'")),
+    (line(answer="AB"), ("line 3", "'AB'")),
+    (line(answer=""), ("line 3", "''")),
+    (line(answer=...), ("line 3", "None")),
+    (line(answer=1), ("line 3", "1")),
+    (line(answers=["B"]), ("line 3", "`answers` belongs to MS and FB")),
+    (line(options=["x"], answer="A"), ("line 3", "1 options")),
+    (line(options=[], answer="A"), ("line 3", "0 options")),
+    (line(options=[f"x{n}" for n in range(27)], answer="A"), ("line 3", "27 options")),
+    (line(options=["x", " "], answer="A"), ("line 3", "option is empty")),
+    (line(options=["x", "y", "X "], answer="A"), ("line 3", "two options read", "'x'")),
+    (line("MS", answers=["A", "A"]), ("line 3", "['A', 'A']")),
+    (line("MS", answers=["D"]), ("line 3", "['D']")),
+    (line("MS", answers=[]), ("line 3", "[]")),
+    (line("MS", answers=...), ("line 3", "[]")),
+    (line("MS", answers=["AC"]), ("line 3", "['AC']")),
+    (line("MS", answer="A"), ("line 3", "both")),
+    (line("TF", answer="yes"), ("line 3", "'yes'", "neither true nor false")),
+    (line("TF", answer=1), ("line 3", "1")),
+    (line("TF", answer=...), ("line 3", "None")),
+    (line("TF", options=["True", "False"]), ("line 3", "options belong to MC and MS, not to TF")),
+    (line("FB", question="It is a stack."), ("line 3", "no gap (____)")),
+    (line("FB", question="It is a ___."), ("line 3", "no gap (____)")),
+    (line("FB", answer=""), ("line 3", "no answer")),
+    (line("FB", answer=True), ("line 3", "no answer")),
+    (line("FB", answer=...), ("line 3", "no answer")),
+    (line("FB", answer=..., answers=[" "]), ("line 3", "no answer")),
+    (line("FB", answers=["stack"]), ("line 3", "both")),
+    (line("FB", options=["x", "y"]), ("line 3", "not to FB")),
+    (line("OE", answer=" "), ("line 3", "no text")),
+    (line("OE", answer=5), ("line 3", "no text")),
+    (line("OE", answers=["x"]), ("line 3", "`answers` belongs to MS and FB")),
+    (line("TF", "ok"), ("line 3", "operating-systems/tf/ok", "line 1")),
+    (line(answer="x" * 500), ("line 3", "…")),
+)
+
+
+@pytest.mark.parametrize(("bad", "said"), ERRORS, ids=[str(said[-1])[:40] for _, said in ERRORS])
+@pytest.mark.parametrize("name", ["test.jsonl", "exemplars.jsonl"])
+def test_a_line_that_cannot_be_used_is_named_with_its_value(
+    tmp_path: Path, bad: Any, said: tuple[str, ...], name: str
+) -> None:
+    written(tmp_path, line("TF", "other"))
+    written(tmp_path, line("TF", "ok"), "", bad, name=name)
+    with pytest.raises(DataError) as caught:
+        opened(data=tmp_path)
+    message = str(caught.value)
+    assert str(tmp_path / name) in message
+    for part in said:
+        assert part in message
+    assert len(message) < 500 + len(str(tmp_path))
+
+
+def test_a_set_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match=re.escape("test.jsonl")):
+        opened(data=tmp_path)
+    with pytest.raises(DataError, match="absent"):
+        opened(data=tmp_path / "absent")
+    written(tmp_path, line())
+    with pytest.raises(DataError, match=re.escape("exemplars.jsonl")):
+        opened(data=tmp_path)
+    assert len(opened(data=tmp_path, shots=0)) == 1, "without exemplars it can be asked"
+    (tmp_path / "test.jsonl").write_bytes(b" \n")
+    with pytest.raises(DataError, match="empty"):
+        opened(data=tmp_path, shots=0)
+
+
+def test_the_folder_may_stand_in_a_folder_of_sets(tmp_path: Path) -> None:
+    (tmp_path / "clrbench").mkdir()
+    written(tmp_path / "clrbench", line())
+    assert len(opened(data=tmp_path, shots=0)) == 1
+
+
+def test_what_is_odd_is_noted_and_asked_all_the_same(tmp_path: Path) -> None:
+    exam = opened(
+        data=written(
+            tmp_path,
+            line("TF", 1, question="Same?"),
+            line("TF", 2, question="Same? "),
+            line("TF", 3, source=" "),
+            line("MS", 4, answers=["A", "B", "C"]),
+            line("MC", 5, question="Same?", options=["x", "y"], answer="A"),
+        ),
+        shots=0,
+    )
+    assert [(defect.question.rpartition("/")[2], defect.kind, defect.action) for defect in exam.defects] == [
+        ("2", "duplicate", "noted"),
+        ("3", "no source", "noted"),
+        ("4", "every option right", "noted"),
+    ]
+    assert len(exam) == 5
+
+
+def test_other_data_have_another_fingerprint(tmp_path: Path) -> None:
+    written(tmp_path, line("TF", "shot"), name="exemplars.jsonl")
+    seen = {opened(data=written(tmp_path, line(number=n)), shots=shots).fingerprint for n in (1, 2) for shots in (0, 1)}
+    assert len(seen) == 4
+    again = opened(data=written(tmp_path, line(number=1)), shots=0).fingerprint
+    assert again in seen
+
+
+def test_a_limit_is_spread_over_the_set() -> None:
+    exam = opened(limit=32)
+    assert len(exam) == len(list(exam.questions())) == 32
+    assert len({question.tags["discipline"] for question in exam.questions()}) == 16
+
+
+# Asking
+
+
+def asked(exam: Exam, question: Question) -> str:
+    prompt = exam.request(question, 0, Sampling()).prompt
+    if isinstance(prompt, str):
+        return prompt
+    (message,) = prompt
+    assert isinstance(message, Message)
+    assert message.role == "user"
+    return message.content
+
+
+CHAT, BASE, ZERO = opened(), opened(form="base"), opened(shots=0)
+SHOTS = {
+    (shot.tags["discipline"], shot.kind): shot for shot in to_questions(read_records(SAMPLE / "exemplars.jsonl")[0])[0]
+}
+FORM = '{"Rationale": "...", "Answer": "..."}'
+
+
+@pytest.mark.parametrize("exam", [CHAT, BASE], ids=["chat", "base"])
+def test_every_question_is_shown_the_exemplar_of_its_type_and_discipline(exam: Exam) -> None:
+    for question in exam.questions():
+        text = asked(exam, question)
+        shot = SHOTS[question.tags["discipline"], question.kind]
+        assert text.count("Question: ") == 2
+        assert text.index(shot.text) < text.index(question.text)
+        assert shot.id != question.id
+        assert shot.text != question.text
+        others = (other for other in SHOTS.values() if other is not shot and len(other.text) > 40)
+        assert not any(other.text in text for other in others)
+        for letter, option in zip("ABCDEFGHIJ", question.options, strict=False):
+            assert f"\n{letter}. {option}" in text
+        assert question.explanation not in text, "the gold rationale is nobody's to see"
+        assert question.tags["discipline"] in text
+        assert text.count(FORM) == 1
+
+
+def test_the_exemplar_replies_in_the_form_that_is_asked_for() -> None:
+    for question in CHAT.questions():
+        shot = SHOTS[question.tags["discipline"], question.kind]
+        (shown,) = re.findall(r"^Reply: (\{.*\})$", asked(CHAT, question), re.MULTILINE)
+        taken = take_apart(shown)
+        answer = {"true": "True", "false": "False"}.get(str(shot.answer), str(shot.answer))
+        assert taken.form == "json"
+        assert taken.rationale == shot.explanation
+        assert taken.answer == (", ".join(answer) if shot.kind == "choices" else answer)
+
+
+def test_a_chat_prompt_ends_in_what_to_reply_and_a_base_prompt_where_to_go_on() -> None:
+    for question in CHAT.questions():
+        assert FORM in asked(CHAT, question).rpartition("\n\n")[2]
+        text = asked(BASE, question)
+        assert text.endswith("\nReply:")
+        assert FORM in text.rpartition("\nReply:")[0].rpartition("\n")[2]
+    stop = BASE.request(first(BASE, "choice"), 0, Sampling()).sampling.stop
+    assert stop == ("\n\nQuestion:",)
+    assert CHAT.request(first(CHAT, "choice"), 0, Sampling()).sampling.stop == ()
+
+
+def test_without_exemplars_only_the_question_is_shown() -> None:
+    for question in ZERO.questions():
+        text = asked(ZERO, question)
+        assert text.count("Question: ") == 1
+        assert "Reply: " not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (
+            "choice",
+            ("Exactly one option is right", "the letter of the right option", "why each of the others is wrong"),
+        ),
+        ("choices", ("One or more options are right", "the letters of all right options", "of each option why")),
+        ("truth", ("true or false", "True or False", "which concept")),
+        ("term", ("blank", "what belongs in the gap, and nothing more", "nothing else belongs")),
+        ("open", ("open question", "your complete solution", "step by step")),
+    ],
+)
+def test_each_kind_is_asked_in_its_own_words(kind: Kind, words: tuple[str, ...]) -> None:
+    for word in words:
+        assert word in asked(ZERO, first(ZERO, kind))
+    seen = {other for other in TYPES.values() if all(word in asked(ZERO, first(ZERO, other)) for word in words)}
+    assert seen == {kind}
+
+
+def test_a_question_is_never_its_own_exemplar(tmp_path: Path) -> None:
+    written(tmp_path, line("TF", 1, question="Is it so?"), line("TF", 2, question="Or so?"))
+    written(tmp_path, line("TF", "exemplar", question="Is it so?"), name="exemplars.jsonl")
+    exam = opened(data=tmp_path)
+    one, other = exam.questions()
+    assert asked(exam, one).count("Is it so?") == 1
+    assert asked(exam, other).count("Is it so?") == 1
+
+
+def test_a_discipline_without_exemplars_borrows_one_of_the_same_type(tmp_path: Path) -> None:
+    written(tmp_path, line("TF", 1, discipline="Logic", topic=["Logic"]), line("MC", 2))
+    written(tmp_path, line("TF", "exemplar", question="Is it so?"), name="exemplars.jsonl")
+    exam = opened(data=tmp_path)
+    truth, choice = exam.questions()
+    assert "Is it so?" in asked(exam, truth)
+    assert "Is it so?" not in asked(exam, choice)
+
+
+def test_baselines_draw_from_what_is_well_formed() -> None:
+    legal = {kind: CHAT.request(first(CHAT, kind), 0, Sampling()).legal for kind in TYPES.values()}
+    assert legal["truth"] == ("True", "False")
+    count = len(first(CHAT, "choices").options)
+    assert len(legal["choices"]) == 2**count - 1
+    assert legal["choice"] == tuple("ABCD"[: len(first(CHAT, "choice").options)])
+    assert legal["open"] == ()
+
+
+# Q→A by rule
+
+
+def answered(question: Question, what: str, **response: Any) -> float | None:
+    score = CHAT.score(question, reply("Because it is so.", what, **response), evidence(rationale=["1"]))
+    return score.parts.get(Q_A)
+
+
+@pytest.mark.parametrize(
+    ("type_", "said", "value"),
+    [
+        ("MC", "B", 1.0),
+        ("MC", "b", 1.0),
+        ("MC", "B. a queue", 1.0),
+        ("MC", "a queue", 1.0),
+        ("MC", "A", 0.0),
+        ("MC", "A, B", 0.0),
+        ("MC", "none", 0.0),
+        ("TF", "True", 1.0),
+        ("TF", "TRUE.", 1.0),
+        ("TF", "false", 0.0),
+        ("TF", "not true", 0.0),
+        ("TF", "true or false", 0.0),
+        ("FB", "stack", 1.0),
+        ("FB", "The Stack.", 1.0),
+        ("FB", "stacks", 0.0),
+        ("FB", "stack or queue", 0.0),
+        ("OE", "Sort it first.", None),
+    ],
+)
+def test_letters_truth_values_and_terms(tmp_path: Path, type_: str, said: str, value: float | None) -> None:
+    (question,) = questions(tmp_path, line(type_))
+    assert answered(question, said) == value
+
+
+def test_a_selection_earns_all_half_or_nothing(tmp_path: Path) -> None:
+    (question,) = questions(tmp_path, line("MS", options=["w", "x", "y", "z"], answers=["A", "C", "D"]))
+    for size in range(1, 5):
+        for chosen in itertools.combinations("ABCD", size):
+            wanted = 1.0 if chosen == ("A", "C", "D") else 0.5 if set(chosen) < set("ACD") else 0.0
+            assert answered(question, ", ".join(chosen)) == wanted, chosen
+
+
+def test_an_open_answer_waits_for_similarity_or_a_judge() -> None:
+    question = first(CHAT, "open")
+    score = CHAT.score(question, reply("Because.", "Sort it."), evidence(rationale=["1"]))
+    assert (score.value, score.outcome) == (None, "ungraded")
+    for verdict, value in (("1", 1.0), ("0.5", 0.75), ("0", 0.5)):
+        said = evidence(answer=[verdict], rationale=["1"])
+        assert CHAT.score(question, reply("It is so.", "Sort it."), said).value == value
+    for verdict in ("0.7", "10", "none"):
+        said = evidence(answer=[verdict], rationale=["1"])
+        assert CHAT.score(question, reply("It is so.", "Sort it."), said).outcome == "ungraded"
+
+
+# Tables
+
+
+def test_the_tables_are_those_of_the_paper() -> None:
+    assert [row.label for row in layout(CHAT, "types").rows] == [*TITLES.values(), "Overall"]
+    assert len(layout(CHAT, "disciplines").rows) == 17
+    models = layout(CHAT, "models")
+    assert models.across
+    assert [column.label for column in models.columns] == [
+        f"{metric} {label}".strip() for metric in ("Q→A", "Q→AR") for label in (*TITLES, "")
+    ]
+
+
+def test_a_type_that_the_set_lacks_has_no_row(tmp_path: Path) -> None:
+    exam = opened(data=written(tmp_path, line("TF"), line("OE", 2)), shots=0)
+    assert [row.label for row in layout(exam, "types").rows] == ["True/false", "Open-ended", "Overall"]
+
+
+# The bundled sample
+
+RECORDS = read_records(SAMPLE / "test.jsonl")[0]
+EXEMPLARS = read_records(SAMPLE / "exemplars.jsonl")[0]
+DISCIPLINES = (
+    *("Programming Fundamentals", "Data Structures and Algorithms", "Discrete Mathematics", "Theory of Computation"),
+    *("Computer Architecture", "Operating Systems", "Computer Networks", "Databases", "Software Engineering"),
+    *("Compilers and Programming Languages", "Computer Security", "Artificial Intelligence", "Machine Learning"),
+    *("Deep Learning", "Natural Language Processing", "Computer Vision"),
+)
+
+
+def test_the_sample_has_two_questions_and_an_exemplar_of_each_type_for_each_discipline() -> None:
+    counts = Counter((record.discipline, record.type) for record in RECORDS)
+    assert counts == {(discipline, type_): 2 for discipline in DISCIPLINES for type_ in TYPES}
+    shown = Counter((record.discipline, record.type) for record in EXEMPLARS)
+    assert shown == {(discipline, type_): 1 for discipline in DISCIPLINES for type_ in TYPES}
+
+
+def test_the_samples_ids_say_what_they_are() -> None:
+    def slug(discipline: str) -> str:
+        return discipline.lower().replace(" ", "-")
+
+    for records, ending in ((RECORDS, r"[12]"), (EXEMPLARS, "exemplar")):
+        for record in records:
+            assert re.fullmatch(f"{slug(record.discipline)}/{record.type.lower()}/{ending}", record.id), record.id
+            assert record.topic[0] == record.discipline
+            assert record.source.strip()
+
+
+def test_no_constant_answer_does_well_on_the_sample() -> None:
+    letters = Counter(str(record.answer) for record in RECORDS if record.type == "MC")
+    truths = Counter(str(record.answer) for record in RECORDS if record.type == "TF")
+    assert set(letters) == set("ABCD")
+    assert max(letters.values()) <= 12
+    assert max(truths.values()) <= 18
+    selected = Counter(letter for record in RECORDS if record.type == "MS" for letter in record.answers)
+    offered = Counter("ABCDEFGH"[n] for record in RECORDS if record.type == "MS" for n in range(len(record.options)))
+    assert all(0.2 <= selected[letter] / offered[letter] <= 0.8 for letter in "ABCD")
+    assert not any(len(record.answers) == len(record.options) for record in RECORDS if record.type == "MS")
+    longest = [
+        max(range(len(r.options)), key=lambda n, r=r: len(r.options[n])) == "ABCD".index(str(r.answer))  # type: ignore[misc]
+        for r in RECORDS
+        if r.type == "MC"
+    ]
+    assert sum(longest) <= len(longest) / 2, "the longest option is not the right one"
+
+
+def test_no_exemplar_is_a_question_of_the_test() -> None:
+    asked_ = {" ".join(record.question.split()).casefold() for record in RECORDS}
+    assert len(asked_) == len(RECORDS)
+    assert not asked_ & {" ".join(record.question.split()).casefold() for record in EXEMPLARS}
+
+
+def test_golds_and_gaps_of_the_sample() -> None:
+    for record in (*RECORDS, *EXEMPLARS):
+        assert len(record.rationale) >= 80, record.id
+        if record.type == "FB":
+            assert record.question.count("____") == 1, record.id
+    assert not opened().defects
+
+
+@pytest.mark.parametrize("settings", [{}, {"form": "base"}, {"shots": 0}, {"encoder": "x"}, {"panel": "majority"}])
+def test_every_gold_of_the_sample_passes_the_self_test(settings: dict[str, Any]) -> None:
+    assert failures(opened(**settings)) == []
+
+
+def test_the_self_test_finds_what_is_wrong(tmp_path: Path) -> None:
+    """A gold that its own grading does not accept, here a blank's."""
+    too_long = opened(data=written(tmp_path, line("FB", answer="x" * 3_000)), shots=0)
+    (found, *_) = failures(too_long)
+    assert "operating-systems/fb/1" in found
+
+
+def test_the_bundled_sample_is_opened_by_default() -> None:
+    assert opened().fingerprint == opened(data=SAMPLE).fingerprint
+    assert opened().score(first(CHAT, "truth"), Response(text="")).outcome == "empty"
+
+
+def test_the_answers_of_the_sample_can_be_told_from_each_other() -> None:
+    """A blank's accepted answers are of one gold, and no question's gold is accepted by chance elsewhere."""
+    kinds: dict[str, Callable[[Question], str]] = {"choice": lambda q: str(q.answer), "truth": lambda q: str(q.answer)}
+    for question in CHAT.questions():
+        if question.kind in kinds:
+            assert answered(question, kinds[question.kind](question)) == 1.0
