@@ -9,11 +9,11 @@ from typing import Any
 
 from viva.analysis.breakdown import Breakdown, Cell, frame
 from viva.benchmarks import open_exam
+from viva.contracts import Exam
 from viva.types import (
     ANSWER,
     RATIONALE,
     Evidence,
-    Exam,
     ExamSpec,
     Kind,
     Layout,

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from viva.benchmarks import find_benchmark
-from viva.types import Exam, ExamSpec, Generate, Message, Question, Sampling
+from viva.contracts import Exam
+from viva.types import ExamSpec, Generate, Message, Question, Sampling
 
 FOLDERS = {"en": "CSBench-EN", "zh": "CSBench-CN", "de": "CSBench-DE", "fr": "CSBench-FR"}
 DOMAINS = {

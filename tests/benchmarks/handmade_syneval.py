@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.handmade import opened
-from viva.types import Exam
+from viva.contracts import Exam
 
 SENTENCES = (
     "The gardener gave the children ripe pears in the morning.",

@@ -17,9 +17,10 @@ from benchmarks.explaining import evidence, first, layout, opened, reply
 from viva.benchmarks.clrbench.loading import TITLES, read_records, to_questions
 from viva.benchmarks.explained.combining import Q_A
 from viva.cli.check import failures
+from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
 from viva.scorers.rationale import take_apart
-from viva.types import Exam, Kind, Message, Question, Response, Sampling
+from viva.types import Kind, Message, Question, Response, Sampling
 
 SAMPLE = Path(viva.benchmarks.clrbench.__file__).parent / "sample"
 TYPES: dict[str, Kind] = {"MC": "choice", "MS": "choices", "TF": "truth", "FB": "term", "OE": "open"}

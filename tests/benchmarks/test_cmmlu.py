@@ -17,9 +17,10 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.cmmlu.benchmark import Row, read_rows, subjects
 from viva.benchmarks.sets import spread
+from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
-from viva.types import Exam, ExamSpec, Failure, Line, Question, Response, Sampling, Score, ScoreRow
+from viva.types import ExamSpec, Failure, Line, Question, Response, Sampling, Score, ScoreRow
 
 ONE = ("天空是什么颜色？", "蓝", "绿", "红", "黄", "A")
 TWO = ("雪是什么颜色？", "黑", "白", "红", "黄", "B")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
 from evidence import heard
-from viva.types import ANSWER, SCORED, Exam, Failure, Kind, Outcome, Question, Response, Score
+from viva.contracts import Exam
+from viva.types import ANSWER, SCORED, Failure, Kind, Outcome, Question, Response, Score
 
 FENCE = re.compile(r"={8} [0-9a-f]{16} ={8}")
 EXAM = opened("csbench")
@@ -247,7 +248,8 @@ def test_an_answers_own_words_are_no_verdict(answer: str) -> None:
 def test_several_verdicts_are_averaged_and_the_unreadable_left_out() -> None:
     score = graded(OPEN, "x", "VERDICT: 7", "no verdict", "VERDICT: 8")
     assert score.value == pytest.approx(0.75)
-    assert sorted(score.parts.values()) == pytest.approx([0.7, 0.8])
+    assert score.verdicts == {ANSWER: (0.7, 0.8)}
+    assert (score.parts, score.decided) == ({}, {ANSWER: "judge"})
     assert graded(BLANK, "x", "VERDICT: 1", "VERDICT: 0", "VERDICT: 0").value == pytest.approx(1 / 3)
     assert graded(BLANK, "x", "VERDICT: 1", "VERDICT: 0").outcome == "partly"
     assert graded(BLANK, "x", "VERDICT: 1", "VERDICT: 1").outcome == "right"

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, asked, csbench, opened, record, request
 from viva.benchmarks import find_benchmark
+from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
-from viva.types import Exam, ExamSpec, Kind, Question, Sampling
+from viva.types import ExamSpec, Kind, Question, Sampling
 
 SAMPLE = Path(find_benchmark("csbench").sample)  # type: ignore[attr-defined]
 FORMATS: dict[Kind, str] = {

@@ -16,13 +16,13 @@ from benchmarks.explaining import cells, evidence, first, layout, opened, reply,
 from benchmarks.handmade import cmmlu, csbench, record, rows
 from viva.analysis.uncertainty import clustered, wilson
 from viva.benchmarks.explained.combining import FLAWED, GAP, IN_FORM, Q_A, Q_R, WRONG, combine
+from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import LONGEST_JUDGED, prompt_text
 from viva.types import (
     ANSWER,
     RATIONALE,
     SCORED,
-    Exam,
     Failure,
     Kind,
     Language,

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from benchmarks.handmade_syneval import exam, one, rows, write
 from viva.benchmarks.syneval.grading import behind_quote, shown_phrase
 from viva.cli.check import failures
-from viva.types import SCORED, Exam, Failure, Question, Response, Score
+from viva.contracts import Exam
+from viva.types import SCORED, Failure, Question, Response, Score
 
 QUOTED = re.compile("“[^“”]*”")
 

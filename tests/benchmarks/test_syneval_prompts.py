@@ -14,10 +14,11 @@ from benchmarks.handmade_syneval import SENTENCES, changed, exam, exemplars, row
 from viva.benchmarks.syneval.prompting import Spans, _shuffled
 from viva.cli.options import Draw
 from viva.cli.run import drawn
+from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError
 from viva.prompting import estimate_tokens, prompt_text
-from viva.types import Exam, ExamSpec, Generate, Message, Question, Sampling
+from viva.types import ExamSpec, Generate, Message, Question, Sampling
 
 PAPER = Sampling(max_tokens=256)
 

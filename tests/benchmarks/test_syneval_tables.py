@@ -13,9 +13,10 @@ from benchmarks.handmade_syneval import changed, exam, rows, write
 from viva.analysis.breakdown import Breakdown, Cell, Table, frame
 from viva.benchmarks.syneval.items import Item
 from viva.benchmarks.syneval.tables import tags
+from viva.contracts import Exam
 from viva.engine.stages import parts_shown
 from viva.published import syneval as paper
-from viva.types import Exam, Question, Response, Score, ScoreRow
+from viva.types import Question, Response, Score, ScoreRow
 
 Reply = Callable[[Question], str]
 

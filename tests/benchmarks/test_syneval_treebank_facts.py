@@ -13,9 +13,10 @@ import pytest
 
 from benchmarks.handmade_syneval import exam, write
 from viva.cli.check import failures
+from viva.contracts import Exam
 from viva.models import Endpoint, connect
 from viva.published import syneval as paper
-from viva.types import Exam, Sampling
+from viva.types import Sampling
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ from cli.batch import batch
 from cli.collected import dangerous, questions, refused
 from servers.fixtures import Viva
 from viva.cli.check import failures
-from viva.types import Exam, Question, Response, Score
+from viva.contracts import Exam
+from viva.types import Question, Response, Score
 
 # list
 

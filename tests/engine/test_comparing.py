@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from viva.contracts import Encoder
 from viva.engine.asking import Run, Tally
 from viva.engine.budget import Budget
 from viva.engine.comparing import (
@@ -29,7 +30,7 @@ from viva.engine.comparing import (
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Policy
 from viva.errors import VivaError
-from viva.types import Compare, Encoder, Failure
+from viva.types import Compare, Failure
 
 Pair = tuple[str, str]
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from benchmarks.handmade import csbench, record
 from judging.reading import Sheet, read
 from viva.benchmarks import OWN, open_exam
-from viva.types import ANSWER, RATIONALE, Exam, ExamSpec, Generate, Language, Message, Question, Response
+from viva.contracts import Exam
+from viva.types import ANSWER, RATIONALE, ExamSpec, Generate, Language, Message, Question, Response
 
 CLR_MARKS = ("0", "0.5", "1")
 CS_MARKS = {"blank": ("0", "1"), "open": tuple(map(str, range(1, 11)))}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from viva.contracts import Model
 from viva.errors import ModelError
-from viva.types import Generate, Message, Model, Prompt, Response, Sampling
+from viva.types import Generate, Message, Prompt, Response, Sampling
 
 CHAT = (Message("user", "Which of A, B, C and D?"),)
 

@@ -10,9 +10,10 @@ import pytest
 
 from models.asking import RETRY, answer, ask, refusal, request, summary
 from servers.fixtures import QUIET, LocalServer, Viva, needs
+from viva.contracts import Model
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
-from viva.types import Message, Model, Response, Usage
+from viva.types import Message, Response, Usage
 
 Serve = Callable[..., LocalServer]
 KEY = "the-good-key"

@@ -11,9 +11,10 @@ import pytest
 from models.asking import CHAT, RETRY, answer, ask, refusal, request, summary
 from servers.faults import FAULTS, WAIT
 from servers.fixtures import LocalServer
+from viva.contracts import Model
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, connect
-from viva.types import Message, Model, Response, Usage
+from viva.types import Message, Response, Usage
 
 Serve = Callable[..., LocalServer]
 KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"

@@ -72,7 +72,7 @@ RUN = RunRecord(
     command=["viva", "run"],
     exams=[EXAM],
     models=[ModelRecord(name="openai/m")],
-    judge=ModelRecord(name="openai/j"),
+    judges=[ModelRecord(name="openai/j")],
     sampling=Sampling(temperature=0.0, max_tokens=2048),
 )
 

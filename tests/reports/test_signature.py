@@ -7,11 +7,15 @@ from typing import Any
 import pytest
 
 from reports.samples import EXAM, RUN, changed
-from viva.engine.folder import ModelRecord
+from viva.engine.folder import EncoderRecord, ModelRecord
 from viva.reports.result import signature
 from viva.types import ExamSpec, Sampling
 
 SPEC = EXAM.spec
+PANEL = [ModelRecord(name="openai/j"), ModelRecord(name="openai/k")]
+RUBRIC = {"name": "mine", "version": "1"}
+ENCODER = EncoderRecord(name="roberta-large", identity={"layer": "17", "weights": "f" * 64})
+COMPARED = changed(EXAM, spec=changed(SPEC, encoder="roberta-large"))
 
 
 def signed(run: Any = RUN, exam: Any = EXAM, model: str = "openai/m") -> str:
@@ -46,8 +50,22 @@ CHANGES = {
     "benchmark version": signed(exam=changed(EXAM, version="2")),
     "prompts": signed(exam=changed(EXAM, templates={"en": {"choice": {"ask": "Which one?"}}})),
     "model": signed(model="openai/n"),
-    "no judge": signed(changed(RUN, judge=None)),
-    "judge": signed(changed(RUN, judge=ModelRecord(name="openai/k"))),
+    "no judge": signed(changed(RUN, judges=[])),
+    "judge": signed(changed(RUN, judges=[ModelRecord(name="openai/k")])),
+    "a second judge": signed(changed(RUN, judges=PANEL)),
+    "how the panel's verdicts become one": signed(
+        changed(RUN, judges=PANEL), changed(EXAM, spec=changed(SPEC, panel="median"))
+    ),
+    "rationale": with_spec(rationale=True),
+    "rubric": signed(exam=changed(EXAM, templates={**EXAM.templates, "rubric": RUBRIC})),
+    "rubric's version": signed(exam=changed(EXAM, templates={**EXAM.templates, "rubric": {**RUBRIC, "version": "2"}})),
+    "encoder": signed(changed(RUN, encoder=ENCODER), COMPARED),
+    "encoder's weights": signed(
+        changed(RUN, encoder=changed(ENCODER, identity={**ENCODER.identity, "weights": "0" * 64})), COMPARED
+    ),
+    "encoder's layer": signed(
+        changed(RUN, encoder=changed(ENCODER, identity={**ENCODER.identity, "layer": "10"})), COMPARED
+    ),
     "judge samples": signed(changed(RUN, judge_samples=3)),
     "samples": signed(changed(RUN, samples=3)),
     "repeats": signed(changed(RUN, repeats=3)),
@@ -75,7 +93,7 @@ def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None
     """A setting that is added later must be added here, and to the signature. (Nobody can set `stop`.)"""
     assert set(ExamSpec.__struct_fields__) == {
         *("benchmark", "name", "language", "shots", "chain_of_thought", "form", "only"),
-        *("limit", "seed", "as_published", "context"),
+        *("limit", "seed", "as_published", "context", "rationale", "encoder", "panel"),
     }
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}
 
@@ -87,6 +105,8 @@ def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None
         signed(changed(RUN, command=["viva", "grade"])),
         signed(exam=changed(EXAM, data="/elsewhere/the/same/files")),
         signed(exam=changed(EXAM, templates={"en": {"choice": {"ask": "Which?"}}})),
+        with_spec(panel="majority"),  # one verdict is one verdict
+        signed(changed(RUN, encoder=ENCODER)),  # of another exam of the run
     ],
 )
 def test_what_cannot_move_a_number_does_not_move_the_signature(same: str) -> None:
@@ -97,6 +117,30 @@ def test_a_signature_is_one_line_of_names_and_values() -> None:
     parts = dict(part.split(":", 1) for part in signed().split("|"))
     assert parts["benchmark"] == "csbench.1"
     assert parts["judge"] == "openai/jx1"
+    assert (parts["panel"], parts["rubric"], parts["rationale"], parts["encoder"]) == ("none", "none", "no", "none")
     assert parts["samples"] == "1x1"
     assert parts["temp"] == "0"
     assert "\n" not in signed()
+
+
+def test_a_signature_names_panel_rubrics_and_encoder() -> None:
+    run = changed(RUN, judges=PANEL, judge_samples=3, encoder=ENCODER)
+    templates = {"judge": {"rubric": {"name": "answers", "version": "2"}}, "rationale": {"rubric": {"rubric": RUBRIC}}}
+    exam = changed(COMPARED, templates=templates, spec=changed(COMPARED.spec, panel="median", rationale=True))
+    parts = dict(part.split(":", 1) for part in signed(run, exam).split("|"))
+    assert parts["judge"] == "openai/jx3+openai/kx3"
+    assert parts["panel"] == "median"
+    assert parts["rubric"] == "answers.2+mine.1"
+    assert parts["rationale"] == "yes"
+    assert parts["encoder"] == f"roberta-large.17.{'f' * 12}"
+
+
+def test_one_judge_that_is_asked_several_times_is_a_panel() -> None:
+    several = changed(RUN, judge_samples=2)
+    assert "panel:mean" in signed(several)
+    assert "panel:none" in signed()
+    assert signed(several, changed(EXAM, spec=changed(SPEC, panel="median"))) != signed(several)
+
+
+def test_an_encoder_that_was_not_opened_yet_is_said_to_be_missing() -> None:
+    assert "encoder:missing" in signed(exam=COMPARED)

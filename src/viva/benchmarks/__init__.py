@@ -9,8 +9,9 @@ from typing import cast
 
 import msgspec
 
+from viva.contracts import Benchmark, Exam
 from viva.errors import DataError, VivaError
-from viva.types import Benchmark, Exam, ExamSpec
+from viva.types import ExamSpec
 
 BENCHMARKS: dict[str, str] = {
     "csbench": "viva.benchmarks.csbench.benchmark",

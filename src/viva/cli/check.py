@@ -14,11 +14,12 @@ from viva.benchmarks import find_benchmark, question_file
 from viva.cli.checkexplained import explained_problems, said
 from viva.cli.exams import label, open_exams
 from viva.cli.options import Choice, data_folder, exam_options, pick
+from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.prompting import prompt_text
 from viva.reports.text import one_line, visible
 from viva.scorers.golden import phrasings, wrong_answer
-from viva.types import Defect, Exam, Question, Response, Sampling
+from viva.types import Defect, Question, Response, Sampling
 
 
 @click.command(name="check", short_help="Test a data set and its grading with its own gold answers.")

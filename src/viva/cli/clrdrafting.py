@@ -12,13 +12,14 @@ from viva.benchmarks.clrbench.build.approval import Proposal
 from viva.benchmarks.clrbench.build.drafting import Rejected, request
 from viva.cli.clrproject import DRAFTS, SCOPE, Project
 from viva.cli.progress import Mode, Progress
+from viva.contracts import Model
 from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget, Price, list_price
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
 from viva.engine.limits import Adaptive, Fixed, Pace, Policy
 from viva.errors import VivaError
-from viva.types import Generate, Model, Sampling
+from viva.types import Generate, Sampling
 
 
 class Asking(Struct, frozen=True, kw_only=True):

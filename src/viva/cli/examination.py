@@ -11,13 +11,13 @@ from msgspec import Struct
 
 from viva.cli.exams import data_notes, label, reopen
 from viva.cli.options import Limits, per_provider
+from viva.contracts import Encoder, Exam, Model
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, find_run
 from viva.engine.reviews import ReviewLog
 from viva.engine.stages import Bench, Gathered, Judge, Likenesses, Sitting
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
-from viva.types import Encoder, Exam, Model
 
 REVIEWS = "reviews.jsonl"
 """The experts' marks, in a run folder."""

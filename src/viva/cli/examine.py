@@ -17,6 +17,7 @@ from viva.cli.endings import ending_of_asking, ending_of_comparing, ending_of_ru
 from viva.cli.examination import Examination, ceilings, paces
 from viva.cli.options import Limits
 from viva.cli.progress import Progress
+from viva.contracts import Model, Sandbox
 from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget
 from viva.engine.comparing import Comparison, run_comparisons
@@ -33,7 +34,6 @@ from viva.engine.stages import (
     verdicts_wanted,
 )
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.types import Model, Sandbox
 
 
 def examine(examination: Examination, earlier: list[RunFolder]) -> int:

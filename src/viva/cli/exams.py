@@ -10,10 +10,11 @@ import msgspec
 
 from viva.benchmarks import BENCHMARKS, EXPLAINED, OWN, find_benchmark, open_exam, question_file
 from viva.cli.options import Choice, data_folder, specs
+from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
 from viva.prompting import read_templates
-from viva.types import Exam, ExamSpec
+from viva.types import ExamSpec
 
 
 def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, Path | None]]:

@@ -29,13 +29,14 @@ from viva.cli.options import (
 )
 from viva.cli.reporting import check_writable, emit, grade_run, print_report, read_scores
 from viva.cli.run import judge_records
+from viva.contracts import Exam
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import DataError
 from viva.models import Endpoint
 from viva.models.replay import Replay
 from viva.models.replay import connect as open_replay
 from viva.reports.text import harmless
-from viva.types import Exam, Sampling, ScoreRow
+from viva.types import Sampling, ScoreRow
 
 
 @click.command(name="grade", short_help="Grade answers collected elsewhere.")

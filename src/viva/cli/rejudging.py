@@ -15,9 +15,9 @@ from msgspec import Struct
 from viva.benchmarks import EXPLAINED, open_exam
 from viva.cli.exams import merged, read_rubric, refuse_unused, reopen
 from viva.cli.options import F
+from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError
-from viva.types import Exam
 
 BUNDLED = "bundled"
 """In place of a rubric file: the benchmark's own rubric."""

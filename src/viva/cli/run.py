@@ -32,9 +32,9 @@ from viva.cli.options import (
 )
 from viva.cli.rejudging import Anew, anew_options, judged_anew
 from viva.cli.reporting import check_writable, grade_run, print_report
+from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import VivaError
-from viva.types import Exam
 
 
 @click.command(name="run", short_help="Examine models.")

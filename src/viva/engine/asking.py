@@ -14,11 +14,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from viva.contracts import Model
 from viva.engine.budget import Budget, Price, worst_case
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Ceiling, Pace, Policy
 from viva.errors import ModelError, StorageError
-from viva.types import Failure, Generate, Model, Response
+from viva.types import Failure, Generate, Response
 
 CANARY_PATIENCE = 5.0
 """Seconds that the first request of a lane is alone, so that a bad key is refused once and not a thousand times."""

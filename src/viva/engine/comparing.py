@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
+from viva.contracts import Encoder
 from viva.engine.asking import Run
 from viva.engine.journal import Entry
 from viva.errors import VivaError
-from viva.types import Compare, Encoder, Failure
+from viva.types import Compare, Failure
 
 BATCH_CHARACTERS = 1 << 17
 """A batch that has so many is large enough: stopping waits for one batch."""

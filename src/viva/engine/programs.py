@@ -13,9 +13,10 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
+from viva.contracts import Sandbox
 from viva.engine.asking import Run
 from viva.engine.journal import Entry
-from viva.types import Execute, Execution, Failure, Response, Sandbox
+from viva.types import Execute, Execution, Failure, Response
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Execution).decode

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from viva.contracts import Exam, Model
 from viva.engine.asking import Tally, Task
 from viva.engine.budget import Price
 from viva.engine.comparing import Comparison, comparison_key, read_similarity
@@ -21,12 +22,10 @@ from viva.engine.reviews import item_key
 from viva.types import (
     NOTHING,
     Evidence,
-    Exam,
     Execution,
     Failure,
     Generate,
     Mark,
-    Model,
     Opinion,
     Question,
     Response,

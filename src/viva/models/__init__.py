@@ -8,8 +8,8 @@ from typing import cast
 
 from msgspec import Struct
 
+from viva.contracts import Model
 from viva.errors import VivaError
-from viva.types import Model
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):

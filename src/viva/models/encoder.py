@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from viva.contracts import Encoder
 from viva.errors import VivaError
 from viva.models.embedding import CACHE, ContextualEncoder
-from viva.types import Encoder
 
 VERSION = "1"
 """Goes up whenever the same texts could get another similarity."""

@@ -17,6 +17,7 @@ import msgspec
 
 from viva.benchmarks import EXPLAINED
 from viva.benchmarks.explained.combining import Q_A, combine, defended, parts_of
+from viva.contracts import Exam
 from viva.prompting import Templates, clip, fence, fill, read_templates, whole
 from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
 from viva.scorers.grading import outcome_of
@@ -31,7 +32,6 @@ from viva.types import (
     Defect,
     Draft,
     Evidence,
-    Exam,
     ExamSpec,
     Execute,
     Generate,

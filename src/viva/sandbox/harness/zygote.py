@@ -26,8 +26,9 @@ import socket
 import struct
 import sys
 
-import judging
 import python
+
+import judging
 
 NEW_EVERYTHING = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x02000000
 """CLONE_NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWCGROUP."""
