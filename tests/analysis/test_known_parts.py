@@ -1,0 +1,148 @@
+"""Parts that are known where the score is not, shares among answers with full marks in a part, and differences."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.answers import cell, row
+from viva.analysis.uncertainty import wilson
+from viva.types import OUTCOMES, SCORED, UNANSWERED, Line, Outcome, ScoreRow
+
+ANSWER = Line("answer", part="a")
+FLAWED = Line("flawed where right", part="f", given="a")
+GAP = Line("gap", part="g")
+
+
+def waiting(question: object, a: float | None, **more: float) -> ScoreRow:
+    """An answer that is graded, and whose score waits for something else."""
+    return row(question, "ungraded", parts={**({} if a is None else {"a": a}), **more})
+
+
+def test_a_known_part_counts_where_the_score_waits() -> None:
+    rows = [waiting(1, 1.0), waiting(2, 0.0), waiting(3, 0.5), waiting(4, None), row(5, "right", parts={"a": 1.0})]
+    whole, part = cell(rows), cell(rows, ANSWER)
+    assert (whole.n, whole.mean, whole.unanswered) == (5, 1.0, 4)
+    assert (part.n, part.mean, part.unanswered) == (5, pytest.approx(2.5 / 4), 1)
+    assert part.outcomes == {"right": 2, "partly": 1, "wrong": 1, "ungraded": 1}
+    assert (part.floor, part.ceiling) == (pytest.approx(2.5 / 5), pytest.approx(3.5 / 5))
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_a_known_part_counts_whatever_became_of_the_score(outcome: Outcome) -> None:
+    found = cell([row(1, outcome, parts={"a": 0.5}), row(2, "right", parts={"a": 1.0})], ANSWER)
+    assert (found.mean, found.complete, found.floor, found.ceiling) == (0.75, True, 0.75, 0.75)
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_an_unknown_part_counts_as_the_score_does(outcome: Outcome) -> None:
+    rows = [row(1, outcome), row(2, "right", parts={"a": 1.0})]
+    whole, part = cell(rows), cell(rows, ANSWER)
+    assert (part.mean, part.floor, part.ceiling, part.outcomes) == (
+        whole.mean,
+        whole.floor,
+        whole.ceiling,
+        whole.outcomes,
+    )
+
+
+def test_given_takes_only_answers_with_full_marks_in_the_part() -> None:
+    rows = [
+        row(1, "right", parts={"a": 1.0, "f": 0.0}),
+        row(2, "partly", 0.5, parts={"a": 1.0, "f": 1.0}),
+        row(3, "partly", 0.5, parts={"a": 0.5, "f": 1.0}),  # half right is not right
+        row(4, "wrong", parts={"a": 0.0, "f": 1.0}),
+        row(5, "empty"),
+        row(6, "error"),
+        waiting(7, 1.0),  # right, and its flaw not known yet
+        waiting(8, None, f=1.0),  # flawed, and not known to be right
+        waiting(9, 0.0, f=1.0),
+    ]
+    found = cell(rows, FLAWED)
+    assert (found.n, found.mean, found.unanswered) == (3, 0.5, 1)
+    assert (found.low, found.high) == pytest.approx(wilson(1, 2))
+    assert (found.floor, found.ceiling) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+
+
+def test_given_where_nothing_is_right_or_nobody_has_the_part() -> None:
+    wrong = [row(1, "wrong", parts={"a": 0.0, "f": 1.0})]
+    assert (cell(wrong, FLAWED).n, cell(wrong, FLAWED).mean) == (0, None)
+    assert (cell([row(1, "right")], FLAWED).n, cell([], FLAWED).n) == (0, 0)
+
+
+def test_given_belongs_to_its_line_alone() -> None:
+    rows = [row(1, "right", parts={"a": 1.0, "f": 0.0}), row(2, "wrong", parts={"a": 0.0, "f": 1.0})]
+    assert cell(rows, FLAWED).n == 1
+    assert cell(rows, Line("flawed", part="f")).n == 2
+    assert cell(rows, ANSWER).n == 2
+    assert cell(rows, Line("Row", {"tag": ("x",)}), FLAWED).n == 0
+
+
+def test_given_goes_with_rows_groups_weights_and_several_answers() -> None:
+    rows = [
+        row(1, "right", parts={"a": 1.0, "f": 0.0}, weight=3, tags={"format": "MC"}),
+        row(2, "wrong", parts={"a": 1.0, "f": 1.0}, tags={"format": "MC"}),
+        row(2, "right", parts={"a": 1.0, "f": 0.0}, tags={"format": "MC"}, sample=1),
+        row(3, "wrong", parts={"a": 1.0, "f": 1.0}, tags={"format": "TF"}),
+        row(3, "wrong", parts={"a": 0.0, "f": 1.0}, tags={"format": "TF"}, sample=1),
+    ]
+    assert cell(rows, FLAWED).mean == pytest.approx(2 / 6)
+    assert cell(rows, FLAWED).n == 6
+    assert cell(rows, Line("MC", {"format": ("MC",)}), FLAWED).mean == pytest.approx(1 / 5)
+    macro = Line("flawed", part="f", given="a", over="format")
+    assert cell(rows, macro).mean == pytest.approx((1 / 5 + 1) / 2)
+
+
+# Differences
+
+
+def test_a_difference_has_an_interval_on_both_sides_of_zero() -> None:
+    gaps = (-0.5, 0.0, 0.25, -0.5, 0.0)
+    found = cell([row(n, "partly", 0.5, parts={"g": gap}) for n, gap in enumerate(gaps)], GAP)
+    assert found.mean == pytest.approx(sum(gaps) / 5)
+    assert found.low is not None
+    assert found.high is not None
+    assert -1 <= found.low < found.mean < 0 < found.high <= 1
+
+
+@pytest.mark.parametrize("line", [GAP, Line("macro gap", part="g", over="format")])
+@pytest.mark.parametrize("gap", [-1.0, -0.5, 0.0, 0.5, 1.0])
+def test_where_every_difference_is_the_same_no_interval_leaves_it_out(line: Line, gap: float) -> None:
+    rows = [row(n, "partly", 0.5, parts={"g": gap}, tags={"format": "x" if n % 2 else "y"}) for n in range(8)]
+    found = cell(rows, line)
+    assert found.mean == pytest.approx(gap)
+    if found.low is not None:
+        assert found.high is not None
+        assert found.low - 1e-12 <= gap <= found.high + 1e-12
+
+
+PARTS = st.dictionaries(st.sampled_from("afg"), st.sampled_from((0.0, 0.5, 1.0)), max_size=3)
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(OUTCOMES), PARTS, st.sampled_from((-0.5, 0.0, 0.25, 1.0)), st.sampled_from(("x", "y")),
+        st.integers(1, 3),
+    ),
+    max_size=24,
+)  # fmt: skip
+
+
+@given(ROWS, st.sampled_from((ANSWER, FLAWED, GAP, Line("plain"))), st.sampled_from(("", "format")))
+def test_any_rows_have_a_mean_within_its_interval_and_bounds(rows, line: Line, over: str) -> None:
+    made = [
+        row(n, outcome, parts={**parts, **({"g": gap} if "g" in parts else {})}, tags={"format": name}, weight=weight)
+        for n, (outcome, parts, gap, name, weight) in enumerate(rows)
+    ]
+    found = cell(made, Line(line.label, part=line.part, given=line.given, over=over))
+    chosen = [one for one in made if not line.given or one.parts.get(line.given, 0.0) >= 1.0]
+    assert found.n == sum(one.weight for one in chosen)
+    unknown = sum(one.weight for one in chosen if one.outcome in UNANSWERED and line.part not in one.parts)
+    assert found.unanswered == unknown
+    assert (found.mean is None) == (unknown == found.n)
+    if found.mean is not None and found.low is not None:
+        assert found.high is not None
+        assert found.low - 1e-9 <= found.mean <= found.high + 1e-9
+    if found.mean is not None and line.part != "g" and not over:
+        assert found.floor - 1e-9 <= found.ceiling <= 1 + 1e-9
+        if found.complete and all(one.outcome in SCORED for one in chosen):
+            assert found.floor == pytest.approx(found.mean) == pytest.approx(found.ceiling)
