@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.ruled import ComparesNothing
-from viva.prompting import Templates, estimate_tokens, fence, fill, prompt_text
+from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
 from viva.scorers.deciding import decide, heard
 from viva.scorers.fold import after_thinking
 from viva.scorers.refusal import refusal
@@ -162,8 +162,8 @@ class RubricExam(ComparesNothing):
             "question": question.text,
             "gold": part.reference,
             "instructions": part.instructions,
-            "answer": text.strip(),
-            "fence": fence(text),
+            "answer": clip(text),
+            "fence": fence(clip(text)),
         }
         prompt = (
             Message("system", fill(self._texts.text("judge.system"), values)),

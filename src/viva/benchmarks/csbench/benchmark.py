@@ -23,7 +23,7 @@ from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, rea
 from viva.benchmarks.ruled import ComparesNothing, RunsNothing
 from viva.benchmarks.sets import fingerprint, locate, spread
 from viva.errors import DataError
-from viva.prompting import Templates, estimate_tokens, fence, fill, prompt_text, read_templates, stops_before
+from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text, read_templates, stops_before
 from viva.scorers.choice import read_choice
 from viva.scorers.deciding import Decision, decide, drafted, heard
 from viva.scorers.grading import grade_reading, outcome_of
@@ -136,12 +136,8 @@ class CSBenchExam(RunsNothing, ComparesNothing):
             return ()
         if question.answer is None:
             return ()
-        values = {
-            "question": question.text,
-            "gold": question.answer,
-            "answer": response.text.strip(),
-            "fence": fence(response.text),
-        }
+        answer = clip(response.text)
+        values = {"question": question.text, "gold": question.answer, "answer": answer, "fence": fence(answer)}
         section = f"judge.{self.spec.language}.{question.kind}"
         prompt = (
             Message("system", fill(self._texts.text(f"{section}.system"), values)),
