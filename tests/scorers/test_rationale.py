@@ -27,7 +27,7 @@ WHY = "Both rows are one and the same list."
 
 
 def test_there_are_enough_golden_replies_of_every_form() -> None:
-    assert len(ROWS) >= 110
+    assert len(ROWS) >= 150
     assert len({row["id"] for row in ROWS}) == len(ROWS)
     for form in ("json", "near", "none"):
         assert sum(row["form"] == form for row in ROWS) >= 10
@@ -62,7 +62,11 @@ def test_a_golden_replys_answer_earns_what_was_worked_out_by_hand(row: dict) -> 
 APART: tuple[tuple[str, Taken], ...] = (
     # what is a key, and what only looks like one
     ("The answer: B.", Taken("", "B.", "near")),
-    ("My answer is: B.", Taken("", "My answer is: B.", "none")),
+    ("My answer is: B.", Taken("", "B.", "near")),
+    ("My answer is B.", Taken("", "My answer is B.", "none")),
+    ("Answer - B", Taken("", "B", "near")),
+    ("Answer-based grading", Taken("", "Answer-based grading", "none")),
+    ("Answer (a letter): B", Taken("", "B", "near")),
     ("Answers vary a lot between the authors of books.", Taken("Answers vary a lot between the authors of books.", "Answers vary a lot between the authors of books.", "none")),
     ("Reasoning about programs is hard: B", Taken("Reasoning about programs is hard: B", "Reasoning about programs is hard: B", "none")),
     (f"Rationale: {WHY} So the answer: B is wrong.\nAnswer: A", Taken(f"{WHY} So the answer: B is wrong.", "A", "near")),

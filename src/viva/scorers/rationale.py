@@ -56,7 +56,8 @@ def _key() -> re.Pattern[str]:
     tagged = rf"(?:(?P<why>{either('rationale')})|(?P<what>{either('answer')}))"
     return re.compile(
         r"(?:^[ \t]{0,40}|(?:[{,;]|\\n)[ \t\r\n]{0,40})(?:[-*•>][ \t]|\d{1,2}[.)][ \t])?#{0,6}[ \t]?[*_\"'`“]{0,4}"
-        rf"{named}[\"'`”]{{0,2}}(?:[*_]{{0,3}}[ \t]?[:：=][*_]{{0,3}}|[*_]{{0,3}}[ \t]*(?=\r?\n|$))"
+        rf"{named}[\"'`”]{{0,2}}(?:[ \t]\([^()\n]{{1,40}}\)|[ \t](?:is|are|ist|est)(?=[:：]))?"
+        r"(?:[*_]{0,3}[ \t]?[:：=][*_]{0,3}|[*_]{0,3}[ \t][-–—][ \t]|[*_]{0,3}[ \t]*(?=\r?\n|$))"
         rf"|[<【]{tagged}[>】]",
         re.IGNORECASE | re.MULTILINE,
     )
@@ -64,9 +65,11 @@ def _key() -> re.Pattern[str]:
 
 _PARTS = {"why": "rationale", "what": "answer"}
 _OBJECT = re.compile(r"\{\s{0,200}\"[^\"\n]{1,40}\"\s{0,20}:")
-_TAG = re.compile(r"</[a-z ]{1,30}>\s*\Z", re.IGNORECASE)
+_TAGS = re.compile(r"(?:</[a-z ]{1,30}>\s*){1,9}\Z", re.IGNORECASE)
+_BLOCK = re.compile(r"\A\s*[|>][-+]?[ \t]*\n")  # YAML's
 _ESCAPE = re.compile(r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})?")
 _COMMA = re.compile(r",(?=\s{0,200}[}\]])")
+_COMMENT = re.compile(r"(?<=[,\"{\[\]])[ \t]{0,20}//[^\n]*")
 # "\theta" is valid JSON for a tab and "heta"; no model means that.
 _EATEN = re.compile(
     r"[\b\f]|\t(?=heta|imes|ext|au\b|o\b|op\b)|\r(?=ightarrow|ho\b|ceil|floor|angle)|\n(?=eq\b|abla|otin)"
@@ -89,7 +92,8 @@ def take_apart(reply: str) -> Taken:
 
 
 def _repaired(text: str) -> str:
-    """JSON without the errors that models make: single backslashes of LaTeX, a comma after the last member."""
+    """JSON without what models put into it: LaTeX's single backslashes, a comma after the last member, comments."""
+    text = _COMMENT.sub("", text)
     return _COMMA.sub("", _ESCAPE.sub(lambda match: match.group() if len(match.group()) > 1 else "\\\\", text))
 
 
@@ -165,7 +169,8 @@ def _from_keys(text: str) -> Taken | None:
     answer = _trimmed(text[keys[last][2] : keys[last + 1][1] if last + 1 < len(keys) else len(text)])
     if not reasons:
         before = text[: keys[last][1]].strip()
-        return Taken(before if _says_why(before) else "", answer, "near")
+        why = before if _says_why(before) else answer  # "Answer: B, because …"
+        return Taken(why if _says_why(why) else "", answer, "near")
     after = _trimmed(text[keys[last + 1][2] :]) if last + 1 < len(keys) else ""
     if after and keys[0][0] != "rationale":
         return Taken(after, answer, "near")
@@ -188,7 +193,7 @@ def _unanswered(text: str, start: int, end: int) -> Taken:
 
 def _trimmed(value: str) -> str:
     """A value without the quotes, commas, braces and tags of what it stood in."""
-    value = _TAG.sub("", value).strip(_TRIM + ",")
+    value = _TAGS.sub("", _BLOCK.sub("", value)).strip(_TRIM + ",")
     closed = value.rstrip("} \t\r\n`")
     if value.count("}") > value.count("{"):
         value = closed
