@@ -415,7 +415,6 @@ def test_answers_count_while_their_rationales_wait_for_a_judge() -> None:
     assert guesses["reply in form"].mean == 1.0
 
 
-@pytest.mark.xfail(strict=True, reason="such an answer is left out of Q→A, which flatters a run without a judge")
 def test_an_answer_that_cannot_be_read_earns_no_point_in_q_a_though_its_rationale_waits() -> None:
     """Else a model that answers unreadably would be the better for it, as long as nobody judges its reasons."""
     found = scored((CHOICES[0], right(CHOICES[0]), None), (CHOICES[1], "it depends", None))

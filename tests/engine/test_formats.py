@@ -78,7 +78,6 @@ def test_opening_an_old_run_changes_nothing_and_writing_it_makes_it_new(tmp_path
     assert again.judges == [ModelRecord(**JUDGE)]
 
 
-@pytest.mark.xfail(strict=True, reason="the record keeps its old format number")
 def test_what_is_written_is_of_the_format_that_it_has(tmp_path: Path) -> None:
     """Or a Viva that knows format 1 alone would take a panel for no judge at all."""
     opened = RunFolder.open(old(tmp_path, judge=JUDGE))

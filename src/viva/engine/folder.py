@@ -121,7 +121,9 @@ class RunFolder:
                 )
             if head.get("format") == 1 and head.get("judge"):
                 content = msgspec.json.encode({**head, "judges": [head["judge"]]})
-            return cls(path, msgspec.json.decode(content, type=RunRecord))
+            record = msgspec.json.decode(content, type=RunRecord)
+            record.format = FORMAT  # what is written back has this layout
+            return cls(path, record)
         except msgspec.DecodeError as problem:
             raise StorageError(f"{path / 'run.json'} is damaged: {problem}") from None
 

@@ -183,7 +183,8 @@ class CLRBenchExam(RunsNothing):
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
         gold, text = str(question.answer), response.text
         if not text.strip():
-            nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
+            ended: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
+            nothing = ended.get(response.stop_reason, "empty")
             return Score(value=None, outcome=nothing, explanation="the reply holds no answer")
         match question.kind:
             case "choice":

@@ -5,6 +5,7 @@ A line that cannot be used is an error that names file, line and value: a set fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -99,8 +100,9 @@ def _answer_problems(record: Record) -> Iterator[str]:
     elif record.type == "TF" and str(answer).lower() not in ("true", "false"):
         yield f"answer {_short(answer)} is neither true nor false"
     elif record.type == "FB":
-        if GAP not in record.question:
-            yield f"its question has no gap ({GAP})"
+        gaps = len(re.findall(f"{GAP}_*", record.question))
+        if gaps != 1:
+            yield f"its question has {gaps} gaps ({GAP}); there must be one"
         if not _accepted(record):
             yield "it has no answer"
     elif record.type == "OE" and (not isinstance(answer, str) or not answer.strip()):

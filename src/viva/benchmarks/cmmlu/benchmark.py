@@ -273,7 +273,8 @@ class CMMLUExam(GradedByRule):
 
     def _prefix(self, subject: str, shots: Sequence[Question]) -> str:
         """What all questions of a subject begin with: the task and the exemplars."""
-        task = self._texts.text("task_cot" if self.spec.chain_of_thought else "task")
+        way = "_cot" if self.spec.chain_of_thought else "_rationale" if self.spec.rationale else ""
+        task = self._texts.text(f"task{way}")
         # The published exemplars hold no reasoning, so even under chain of thought they show the answer alone.
         shown, answer = self._texts.text("lead"), self._texts.text("answer")
         parts = [fill(task, {"subject": subjects()[subject].chinese})]

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from viva.benchmarks import EXPLAINED
-from viva.benchmarks.explained.combining import Q_A, combine, defended, parts_of
+from viva.benchmarks.explained.combining import combine, defended, parts_of
 from viva.contracts import Exam
 from viva.prompting import Templates, clip, fence, fill, read_templates, whole
 from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
@@ -175,7 +175,6 @@ class Explained:
         if not taken.rationale and not taken.answer:
             return answered  # empty, truncated
         reasoned = self._reasoned(question, taken, evidence)
-        known = {Q_A: answered.value} if answered.outcome not in UNREADABLE else {}
         a = 0.0 if answered.outcome in UNREADABLE else answered.value
         r = reasoned.value
         value = None if a is None or r is None else combine(a, r)
@@ -184,13 +183,13 @@ class Explained:
             decided[RATIONALE] = reasoned.by
         outcome = "ungraded" if value is None else outcome_of(value)
         if value == 0.0 and answered.outcome in UNREADABLE:
-            value, outcome = None, answered.outcome  # earned nothing, and could not be read either
+            value, outcome, a = None, answered.outcome, None  # earned nothing, and could not be read either
         return Score(
             value=value,
             outcome=outcome,
             answer=answered.answer or taken.answer,
             explanation=f"answer: {answered.explanation}\nrationale: {reasoned.why}",
-            parts=parts_of(known.get(Q_A, 0.0 if value is not None else None), r, in_form=taken.form == "json"),
+            parts=parts_of(a, r, in_form=taken.form == "json"),
             decided=decided,
             verdicts={**answered.verdicts, RATIONALE: reasoned.verdicts},
         )
