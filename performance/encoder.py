@@ -9,6 +9,7 @@ It reports and judges nothing; README.md says how to read what it prints.
 import argparse
 import importlib.util
 import json
+import os
 import random
 import subprocess
 import sys
@@ -83,12 +84,16 @@ def _options() -> argparse.Namespace:
     parser.add_argument("encoder", type=Path, metavar="FOLDER", help="config.json, tokenizer, weights")
     parser.add_argument("--pairs", type=int, default=1018, metavar="N", help="default 1018, CLR-Bench's questions")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="default 3")
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="of torch; default 1, which other work disturbs least"
+    )
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write every row there")
     options = parser.parse_args()
     if not (options.encoder / "config.json").is_file():
         parser.error(f"{options.encoder} is no encoder's folder")
-    if options.rounds < 1 or options.pairs < 1:
-        parser.error("--rounds and --pairs must be at least 1")
+    if min(options.rounds, options.pairs, options.threads) < 1:
+        parser.error("--rounds, --pairs and --threads must be at least 1")
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)  # for the processes that are started
     return options
 
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from reports.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
 from viva.reports.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
 from viva.reports.result import bounds_text, cell_text, footnotes, outcomes_text, side_by_side
-from viva.reports.text import latex, markdown, one_line, visible
+from viva.reports.text import latex, markdown
 from viva.types import OUTCOMES
+from viva.visible import one_line, visible
 
 HOSTILE = (
     "a|b",

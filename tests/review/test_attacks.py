@@ -17,7 +17,8 @@ from review.hostile import HOSTILE, TEXTS, hostile
 from review.material import ITEMS
 from viva.errors import VivaError
 from viva.review.guard import BODY_LIMIT, Access
-from viva.review.text import harmless, name_problem, visible
+from viva.review.text import name_problem
+from viva.visible import harmless, visible
 
 Visit = Callable[..., Visitor]
 FIRST = ITEMS[0]

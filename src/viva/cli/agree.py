@@ -15,7 +15,7 @@ from msgspec import Struct
 from viva.cli.options import pick
 from viva.cli.reporting import check_writable, emit
 from viva.errors import DataError, VivaError
-from viva.reports.text import one_line
+from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.agreement import Agreement

@@ -11,7 +11,7 @@ import click
 
 from viva.cli.buildclr import clrbench_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.reports.text import one_line, visible
+from viva.visible import one_line, visible
 
 if TYPE_CHECKING:
     from viva.benchmarks.syneval.build.driver import Tally

@@ -17,9 +17,9 @@ from viva.cli.options import Choice, data_folder, exam_options, pick
 from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.prompting import prompt_text
-from viva.reports.text import one_line, visible
 from viva.scorers.golden import phrasings, wrong_answer
 from viva.types import Defect, Question, Response, Sampling
+from viva.visible import one_line, visible
 
 
 @click.command(name="check", short_help="Test a data set and its grading with its own gold answers.")

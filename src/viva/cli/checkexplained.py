@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from viva.benchmarks.explained.combining import Q_A
 from viva.contracts import Exam
 from viva.prompting import prompt_text
-from viva.reports.text import one_line
 from viva.scorers.golden import phrasings, wrong_answer
 from viva.types import ANSWER, RATIONALE, Evidence, Opinion, Question, Response
+from viva.visible import one_line
 
 JUDGED = ("blank", "open")
 

@@ -14,9 +14,9 @@ from viva.benchmarks.questions.model import OwnQuestion, Problem
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.engine.programs import program_key
 from viva.errors import EXIT_INCOMPLETE, VivaError
-from viva.reports.text import visible
 from viva.scorers.rubric.model import Graded
 from viva.types import Evidence, Execute, Execution, Response
+from viva.visible import visible
 
 SHOWN = 50
 """Problems that are listed; the rest is counted."""

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from viva.errors import DataError
 from viva.models import PROVIDERS
-from viva.reports.text import one_line
+from viva.visible import one_line
 
 AXES = {"tokens": "training tokens", "steps": "training steps"}
 """Column → what the axis counts; the first that the header has."""

@@ -12,7 +12,7 @@ import click
 
 from viva.cli.clrtelling import SHOWN, all_option, content_of, counted, project_argument, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, DataError, VivaError
-from viva.reports.text import one_line, visible
+from viva.visible import one_line, visible
 
 if TYPE_CHECKING:
     from viva.benchmarks.clrbench.build.approval import Proposal

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -11,10 +10,12 @@ from msgspec import Struct
 from viva.benchmarks.clrbench.build.approval import Proposal
 from viva.benchmarks.clrbench.build.drafting import Rejected, request
 from viva.cli.clrproject import DRAFTS, SCOPE, Project
-from viva.cli.progress import Mode, Progress
+from viva.cli.examination import price_of
+from viva.cli.progress import Mode
+from viva.cli.watching import watched
 from viva.contracts import Model
 from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
-from viva.engine.budget import Budget, Price, list_price
+from viva.engine.budget import Budget, Price
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
 from viva.engine.limits import Adaptive, Fixed, Pace, Policy
@@ -32,16 +33,6 @@ class Asking(Struct, frozen=True, kw_only=True):
     max_cost: float | None = None
     price: Price | None = None
     progress: Mode = "auto"
-
-
-def price_of(model: Model, given: Price | None) -> Price | None:
-    """What a model costs: as the user says, nothing for a replay, else the vendor's list price where it is known."""
-    provider = model.identity.get("provider", "")
-    if given or provider in ("baseline", "replay"):
-        return given or Price(0.0, 0.0)
-    if provider == "openai" and "api.openai.com" not in model.identity.get("endpoint", ""):
-        return None  # a server of one's own: its list price would be somebody else's
-    return list_price(provider, model.identity.get("model", ""))
 
 
 def wanted(
@@ -73,39 +64,20 @@ def draft(project: Project, model: Model, requests: Sequence[tuple[str, Generate
         tasks = [
             Task(key, f"{SCOPE}{asked}", one, model, price) for key, asked, one in named if key not in journal.answered
         ]
-        return asyncio.run(_ask(model, tasks, journal, asking)), len(tasks)
+        return _ask(model, tasks, journal, asking), len(tasks)
     finally:
         journal.close()
 
 
-async def _ask(model: Model, tasks: Sequence[Task], journal: Journal, asking: Asking) -> Run:
-    tally = Tally(total=len(tasks))
+def _ask(model: Model, tasks: Sequence[Task], journal: Journal, asking: Asking) -> Run:
     policy = Policy(attempt=asking.timeout, attempts=asking.attempts)
-    run = Run(journal, Budget(asking.max_requests, asking.max_cost), policy, tally)
+    budget = Budget(asking.max_requests, asking.max_cost)
+    run = Run(journal, budget, policy, Tally(total=len(tasks)))
     ceiling = Fixed(asking.concurrency) if asking.concurrency else Fixed(1) if model.lane == "replay" else Adaptive()
-    progress = Progress(asking.progress, "drafting", tally)
-    shown = asyncio.create_task(progress.show())
     todo: Iterator[Task] = iter(tasks)
-    working = asyncio.create_task(carry_out(run, {model.lane: LanePlan([todo], ceiling, Pace(None))}))
-    _listen(run, working)
-    try:
-        await working
-    except asyncio.CancelledError:
-        run.finish("interrupted")
-    finally:
-        shown.cancel()
-        await model.close()
-        progress.close()
+
+    async def work(run: Run) -> None:
+        await carry_out(run, {model.lane: LanePlan([todo], ceiling, Pace(None))})
+
+    asyncio.run(watched(run, "drafting", asking.progress, work, [model]))
     return run
-
-
-def _listen(run: Run, asking: asyncio.Task[None]) -> None:
-    """Ctrl-C once: finish what is in flight. Twice: stop at once."""
-
-    def interrupt() -> None:
-        if run.stop == "interrupted":
-            asking.cancel()
-        run.finish("interrupted")
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(name, interrupt)

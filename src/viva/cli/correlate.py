@@ -17,7 +17,7 @@ from viva.cli.scored import EXAM, scored
 from viva.cli.scoretable import QUESTION, SAMPLE, SCORE
 from viva.cli.widetable import WideTable, header_of, read_wide
 from viva.errors import DataError, VivaError
-from viva.reports.text import one_line
+from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.reports.correlation import Correlations

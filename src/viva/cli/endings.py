@@ -7,7 +7,7 @@ from pathlib import Path
 
 from viva.engine.asking import Run, disk_full
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
-from viva.reports.text import visible
+from viva.visible import visible
 
 
 def ending_of_asking(run: Run, path: Path, total: int) -> int:

@@ -145,16 +145,18 @@ def _prices(values: tuple[str, ...]) -> dict[str, Price]:
     return prices
 
 
-def _price(model: Model, given: Mapping[str, Price]) -> Price | None:
-    price = given.get(model.name) or given.get("")
-    if price:
-        return price
+def price_of(model: Model, given: Price | None) -> Price | None:
+    """What a model costs: as the user says, nothing for a replay, else the vendor's list price where it is known."""
     provider = model.identity.get("provider", "")
-    if provider in ("baseline", "replay"):
-        return Price(0.0, 0.0)
+    if given or provider in ("baseline", "replay"):
+        return given or Price(0.0, 0.0)
     if provider == "openai" and "api.openai.com" not in model.identity.get("endpoint", ""):
         return None  # a server of one's own: its list price would be somebody else's
     return list_price(provider, model.identity.get("model", ""))
+
+
+def _price(model: Model, given: Mapping[str, Price]) -> Price | None:
+    return price_of(model, given.get(model.name) or given.get(""))
 
 
 def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:

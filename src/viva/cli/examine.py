@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack
@@ -16,7 +15,7 @@ from msgspec import Struct
 from viva.cli.endings import ending_of_asking, ending_of_comparing, ending_of_running
 from viva.cli.examination import Examination, ceilings, paces
 from viva.cli.options import Limits
-from viva.cli.progress import Progress
+from viva.cli.watching import watched
 from viva.contracts import Model, Sandbox
 from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget
@@ -248,24 +247,8 @@ def _stage(
     tally = Tally(total=stage.total)
     policy = Policy(attempt=limits.timeout, question=limits.question_timeout, attempts=limits.attempts)
 
-    async def watched() -> Run:
-        run = Run(stage.journal, stage.budget, policy, tally)
-        progress = Progress(limits.progress, stage.name, tally)
-        shown = asyncio.create_task(progress.show())
-        working = asyncio.create_task(work(run))
-        _listen(run, working)
-        try:
-            await working
-        except asyncio.CancelledError:
-            run.finish("interrupted")
-        finally:
-            shown.cancel()
-            for one in used:
-                await one.close()
-            progress.close()
-        return run
-
-    run = asyncio.run(watched())
+    run = Run(stage.journal, stage.budget, policy, tally)
+    asyncio.run(watched(run, stage.name, limits.progress, work, used))
     return stage.ending(run, examination.folder.path, stage.total)
 
 
@@ -277,19 +260,3 @@ def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
     wanted = most.get(provider, most.get("", 0))
     ceiling: Ceiling = Fixed(wanted) if wanted else Adaptive()
     return LanePlan(tasks, ceiling, Pace(pace.get(provider, pace.get(""))))
-
-
-def _listen(run: Run, asking: asyncio.Task[None]) -> None:
-    """Ctrl-C once: finish what is in flight. Twice: stop at once."""
-    loop = asyncio.get_running_loop()
-
-    def interrupt() -> None:
-        if run.stop == "interrupted":
-            asking.cancel()
-            return
-        run.finish("interrupted")
-        waiting = f"{run.tally.in_flight} in flight" if run.tally.in_flight else "nothing in flight"
-        print(f"\nviva: finishing ({waiting}); Ctrl-C again stops at once", file=sys.stderr, flush=True)
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, interrupt)

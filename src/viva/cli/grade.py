@@ -35,8 +35,8 @@ from viva.errors import DataError
 from viva.models import Endpoint
 from viva.models.replay import Replay
 from viva.models.replay import connect as open_replay
-from viva.reports.text import harmless
 from viva.types import Sampling, ScoreRow
+from viva.visible import harmless
 
 
 @click.command(name="grade", short_help="Grade answers collected elsewhere.")

@@ -9,7 +9,7 @@ from collections import deque
 from typing import Literal
 
 from viva.engine.asking import Tally
-from viva.reports.text import one_line
+from viva.visible import one_line
 
 Mode = Literal["auto", "live", "plain", "quiet"]
 

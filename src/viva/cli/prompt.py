@@ -11,8 +11,8 @@ from viva.cli.exams import open_exams
 from viva.cli.options import Choice, exam_options, pick
 from viva.errors import VivaError
 from viva.prompting import estimate_tokens, prompt_text
-from viva.reports.text import visible
 from viva.types import Sampling
+from viva.visible import visible
 
 
 @click.command(name="prompt", short_help="Show the exact text that a model would be sent.")

@@ -19,7 +19,7 @@ from viva.cli.reporting import check_writable, emit
 from viva.cli.scoretable import ModelScores, read_scores_table
 from viva.errors import DataError, VivaError
 from viva.published import LEADERBOARDS, SIZES, Row, called, find, leaderboard, similar
-from viva.reports.text import one_line
+from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.reports.result import Grid

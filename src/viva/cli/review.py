@@ -12,7 +12,7 @@ from viva.cli.examination import REVIEWS, prepare
 from viva.cli.options import Limits, pick
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
-from viva.reports.text import visible
+from viva.visible import visible
 
 if TYPE_CHECKING:
     from viva.review.filters import Filter

@@ -14,8 +14,8 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import NOT_ASKED
 from viva.errors import VivaError
 from viva.prompting import prompt_text
-from viva.reports.text import visible
 from viva.types import OUTCOMES, Question, Score
+from viva.visible import visible
 
 
 @click.command(name="show", short_help="Show prompt, reply, what was read in it, and the verdict.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from viva.errors import EXIT_INCOMPLETE
-from viva.reports.text import one_line
+from viva.visible import one_line
 
 
 @click.command(name="toolchains", short_help="Show which languages can be run in the sandbox.")

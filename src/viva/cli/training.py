@@ -15,7 +15,7 @@ from viva.cli.options import pick
 from viva.cli.reporting import check_writable, emit
 from viva.cli.scored import PLAIN, Scored, scored
 from viva.errors import DataError, VivaError
-from viva.reports.text import one_line
+from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.training import Point, Training

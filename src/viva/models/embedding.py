@@ -38,7 +38,7 @@ BLOCK = 1 << 22
 """Cells of a matrix of similarities that exist at a time: 16 MB."""
 WIDEST = 4096
 """Tokens in a window at most, whatever the encoder could: attention costs their square."""
-FORWARD = {"cpu": 1 << 12, "cuda": 1 << 16}
+FORWARD = {"cpu": 1 << 11, "cuda": 1 << 16}
 """Tokens, padding included, that go through the encoder at once."""
 _GROUP = 2 * LONGEST
 """Bytes of texts whose embeddings exist at a time, beside the cache: the largest pair."""

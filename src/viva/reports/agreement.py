@@ -14,7 +14,7 @@ from viva.analysis.measure import Kind, Measure
 from viva.analysis.prediction import VERIFIED, Estimate, Powered
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid
-from viva.reports.text import harmless, one_line
+from viva.visible import harmless, one_line
 
 NAMES: dict[Kind, str] = {
     "cronbach": "Cronbach's alpha",

@@ -9,7 +9,7 @@ from viva.analysis.agreement import Agreement
 from viva.reports.agreement import ScoreFromLabels, agreement_grids, score_grids
 from viva.reports.agreementchart import svg_agreement
 from viva.reports.result import Grid
-from viva.reports.text import visible
+from viva.visible import visible
 
 
 def html_agreement(found: Sequence[Agreement], scores: Sequence[ScoreFromLabels], notes: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from html import escape
 
 from msgspec import Struct
 
-from viva.reports.text import one_line
+from viva.visible import one_line
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SEVERAL = "*"

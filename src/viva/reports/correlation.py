@@ -12,7 +12,7 @@ from msgspec import Struct
 from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid
-from viva.reports.text import harmless
+from viva.visible import harmless
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from viva.analysis.difficulty import Levels, agreement, named
 from viva.reports.result import Grid
-from viva.reports.text import harmless
+from viva.visible import harmless
 
 _LISTED = 20
 

@@ -10,8 +10,8 @@ import msgspec
 
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid, Report, across_models, footnotes, grid, side_by_side, summary
-from viva.reports.text import harmless
 from viva.types import OUTCOMES
+from viva.visible import harmless
 
 LEGEND = (
     "Per cent with 95 % intervals. Unparsed, empty, truncated and refused replies earn no point and stay in the "

@@ -6,7 +6,8 @@ import io
 from collections.abc import Callable, Collection, Sequence
 
 from viva.reports.result import Grid
-from viva.reports.text import latex, markdown, visible
+from viva.reports.text import latex, markdown
+from viva.visible import visible
 
 WORDS = frozenset({"outcomes", "model", "exam", "published as"})
 """Columns of words, which a terminal table sets flush left, as it does the first one."""

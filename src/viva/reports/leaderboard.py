@@ -12,7 +12,7 @@ from msgspec import Struct
 from viva.analysis.best import Estimate, Scores, best_in_groups, best_of, mean_score, passing
 from viva.published import Row
 from viva.reports.result import UNSURE, Grid, percent
-from viva.reports.text import harmless
+from viva.visible import harmless
 
 SHORT = "‡"
 """Marks a best@k or pass@k for which some questions have fewer than k answers."""

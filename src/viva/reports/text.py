@@ -1,10 +1,9 @@
-"""Text from models and data sets is hostile: nothing of it may drive a terminal, break a table or run in LaTeX."""
+"""Text as LaTeX and Markdown print it: nothing of it may break a table or run."""
 
 from __future__ import annotations
 
-import unicodedata
+from viva.visible import visible
 
-_KEPT = {"\n", "\t"}
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -17,32 +16,6 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
 }
-
-
-def visible(text: str, *, limit: int | None = None) -> str:
-    """Text with every control, bidi and other invisible character spelled out as <U+001B>; cut to `limit`."""
-    if limit is not None and len(text) > limit:
-        text = f"{text[:limit]} … ({len(text) - limit:,} more characters)"
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        character
-        if character in _KEPT or not unicodedata.category(character).startswith("C")
-        else f"<U+{ord(character):04X}>"
-        for character in text
-    )
-
-
-def one_line(text: str, limit: int) -> str:
-    """The same in one line, for lists."""
-    flat = " ".join(text.split())
-    return visible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
-
-
-def harmless(text: str) -> str:
-    """Text for a CSV field: a spreadsheet runs what begins with =, +, - or @; `cat` shows the rest to a terminal."""
-    flat = " ".join(visible(text).split())
-    return f"'{flat}" if flat[:1] in ("=", "+", "-", "@") else flat
 
 
 def latex(text: str) -> str:

@@ -13,7 +13,7 @@ from viva.reports.chart import Dot, Series, short_number, sparkline, svg_chart, 
 from viva.reports.correlation import p_text
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import UNSURE, Grid, cell_text, percent
-from viva.reports.text import harmless
+from viva.visible import harmless
 
 _WORDS = {*WORDS, "checkpoint", "curve", "over training"}
 

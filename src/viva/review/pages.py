@@ -26,8 +26,9 @@ from viva.review.forms import COMMENT_LIMIT, Form, FormError, Marking, form_id, 
 from viva.review.guard import Access
 from viva.review.items import TELLING, Item
 from viva.review.room import Room
-from viva.review.text import harmless, name_problem, one_line, shown
+from viva.review.text import name_problem, shown
 from viva.review.views import aspects, figure, labels, marked
+from viva.visible import harmless, one_line
 
 _ASSETS = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _SAID = {

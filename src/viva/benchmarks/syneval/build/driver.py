@@ -21,17 +21,19 @@ from msgspec import Struct
 
 import viva
 from viva.benchmarks.sets import fingerprint
+from viva.benchmarks.staging import staged
 from viva.benchmarks.syneval.build.manifest import (
     EXEMPLARS,
     FACTS,
+    FILES,
     MALFORMED,
+    MANIFEST,
     QUESTIONS,
     TEST,
     Manifest,
     write_manifest,
 )
 from viva.benchmarks.syneval.build.sampling import Drawn, Place, SamplingSettings
-from viva.benchmarks.syneval.build.staging import staged
 from viva.benchmarks.syneval.build.treebank import Plan, Problem, Reader, survey
 from viva.benchmarks.syneval.build.workers import Crew, Generate, Result, WorkSettings, chunks, cores
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
@@ -102,7 +104,7 @@ def build(
     Raises DataError for what cannot be read (with malformed="refuse": for the first malformed tree), StorageError where
     it cannot be written, LostWorkerError where a process was killed; then nothing is left in `out`.
     """
-    with staged(out, force=settings.force) as stage:
+    with staged(out, FILES, MANIFEST, force=settings.force) as stage:
         plan = survey(treebanks, settings.glob)
         watch.planned(plan)
         return _Build(plan, stage, settings, generate, watch).run()

@@ -1,27 +1,27 @@
-"""A folder that gets a set whole or not at all: everything is written beside it first, build.json is moved last."""
+"""A folder that gets a set whole or not at all: everything is written beside it first, its manifest is moved last."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from viva.benchmarks.syneval.build.manifest import FILES, MANIFEST
 from viva.errors import StorageError, VivaError
 
 _STAGE = ".partial"
 
 
 @contextmanager
-def staged(out: Path, *, force: bool) -> Iterator[Path]:
+def staged(out: Path, files: Sequence[str], manifest: str, *, force: bool) -> Iterator[Path]:
     """A folder inside `out` to write into: its files are moved to `out` when the block ends well, dropped otherwise.
 
-    Raises VivaError where `out` holds a set already (unless `force`), StorageError where it cannot be written.
+    `files` are the names that a set can have, `manifest` the one of them that makes it one. Raises VivaError where
+    `out` holds a set already (unless `force`), StorageError where it cannot be written.
     """
-    there = [name for name in FILES if (out / name).exists()]
+    there = [name for name in files if (out / name).exists()]
     if there and not force:
         raise VivaError(f"{out} holds a set already ({there[0]}): choose another --out, or replace it with --force")
     if out.exists() and not out.is_dir():
@@ -32,10 +32,10 @@ def staged(out: Path, *, force: bool) -> Iterator[Path]:
         stage.mkdir(parents=True, exist_ok=True)
         lock = _locked(out, stage)
         try:
-            for name in FILES:  # what a killed build left
+            for name in files:  # what a killed build left
                 (stage / name).unlink(missing_ok=True)
             yield stage
-            _move(stage, out)
+            _move(stage, out, files, manifest)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
             os.close(lock)
@@ -55,12 +55,12 @@ def _locked(out: Path, stage: Path) -> int:
     return lock
 
 
-def _move(stage: Path, out: Path) -> None:
+def _move(stage: Path, out: Path, files: Sequence[str], manifest: str) -> None:
     """The old set ceases to be one, the new files come, and then they are one."""
-    (out / MANIFEST).unlink(missing_ok=True)
-    for name in FILES:
-        if name != MANIFEST:
+    (out / manifest).unlink(missing_ok=True)
+    for name in files:
+        if name != manifest:
             (out / name).unlink(missing_ok=True)
             if (stage / name).exists():
                 (stage / name).replace(out / name)
-    (stage / MANIFEST).replace(out / MANIFEST)
+    (stage / manifest).replace(out / manifest)

@@ -1,0 +1,38 @@
+"""Text of models, data sets and reviewers is hostile: what cannot be seen is spelled out, what could run is quoted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_KEPT = {"\n", "\t"}
+_BLANK = re.compile(
+    # What is a letter or a mark to Unicode, and nothing to the eye; two variation selectors belong to emoji.
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028\u2029\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def visible(text: str, *, limit: int | None = None) -> str:
+    """Text with every control, bidi and other invisible character spelled out as <U+001B>; cut to `limit`."""
+    if limit is not None and len(text) > limit:
+        text = f"{text[:limit]} … ({len(text) - limit:,} more characters)"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        f"<U+{ord(character):04X}>"
+        if character not in _KEPT and (unicodedata.category(character)[0] == "C" or _BLANK.match(character))
+        else character
+        for character in text
+    )
+
+
+def one_line(text: str, limit: int) -> str:
+    """The beginning of a text in one line, for lists."""
+    flat = " ".join(text[: limit * 4].split())
+    return visible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
+
+
+def harmless(text: str) -> str:
+    """Text for a CSV field: a spreadsheet runs what begins with =, +, - or @; `cat` shows the rest to a terminal."""
+    flat = " ".join(visible(text).split())
+    return f"'{flat}" if flat[:1] in ("=", "+", "-", "@") else flat
