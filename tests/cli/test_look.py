@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from cli.collected import dangerous, questions, refused
 from servers.fixtures import Viva
 from viva.cli.check import failures
 from viva.contracts import Exam
-from viva.types import Question, Response, Score
+from viva.types import NOTHING, Evidence, Question, Response, Score
 
 # list
 
@@ -125,7 +125,7 @@ class Broken:
     def __len__(self) -> int:
         return len(self._exam)
 
-    def score(self, question: Question, response: Response, verdicts: Sequence[str]) -> Score:
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         return self._rule(question, response)
 
 
