@@ -29,6 +29,7 @@ __all__ = ["published"]
 ROOT = Path(__file__).parents[1]
 HEAVY = {
     *("torch", "transformers", "datasets", "ray", "polars", "numpy", "scipy", "pandas"),
+    *("starlette", "uvicorn", "jinja2"),
     *("aiohttp", "rich", "genai_prices", "msgspec", "anthropic", "google", "openai", "pydantic"),
 }
 LONGEST = 450
@@ -128,6 +129,13 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         *(f"benchmarks/syneval/{name}" for name in ("prompts.toml", "README.md", "build/wordings.toml")),
         *(f"benchmarks/syneval/sample/{name}" for name in ("test.jsonl", "exemplars.jsonl", "build.json")),
         "benchmarks/syneval/sample/treebank/subjects.mrg",
+        *(f"benchmarks/clrbench/{name}" for name in ("prompts.toml", "judge.toml", "README.md")),
+        *(f"benchmarks/clrbench/sample/{name}" for name in ("test.jsonl", "exemplars.jsonl")),
+        *("benchmarks/explained/asking.toml", "benchmarks/explained/rubric.toml", "models/encoders.toml"),
+        *("scorers/rationale.toml", "scorers/numbers.toml", "benchmarks/clrbench/build/instructions.toml"),
+        *(f"review/templates/{name}.html" for name in ("base", "item", "list", "parts", "start", "message")),
+        "review/templates/agreement.html",
+        *("review/static/review.css", "review/static/review.js", "review/static/icon.svg"),
         *(f"published/syneval_{name}.csv" for name in ("main", "zero_shot_points", "few_shot_points")),
         *(f"published/syneval_{name}.csv" for name in ("questions", "sizes")),
         *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),

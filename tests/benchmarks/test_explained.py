@@ -360,7 +360,8 @@ def test_the_three_metrics_the_gap_and_the_conditional_share_with_their_interval
     said = [(question, right(question), verdict) for question, verdict in zip(CHOICES, verdicts, strict=False)]
     said += [(question, wrong(question), verdict) for question, verdict in zip(CHOICES[8:], ("1", "0"), strict=False)]
     found = scored(*said)
-    metrics, guesses = cells(EXAM, found, "types"), cells(EXAM, found, "types-guessing")
+    metrics = cells(EXAM, found, "types")
+    guesses = cells(EXAM, found, "types-guessing") | cells(EXAM, found, "types-luck")
     assert list(metrics) == [Q_A, Q_R, "Q→AR"]
     assert (metrics[Q_A].mean, metrics[Q_R].mean, metrics["Q→AR"].mean) == (0.8, 0.6, pytest.approx(5.5 / 10))
     assert (metrics[Q_A].low, metrics[Q_A].high) == pytest.approx(wilson(8, 10))
@@ -405,7 +406,8 @@ def test_the_gap_is_negative_over_groups_too(tmp_path: Path) -> None:
 
 def test_answers_count_while_their_rationales_wait_for_a_judge() -> None:
     found = scored(*((q, right(q), None) for q in CHOICES[:3]), (CHOICES[3], wrong(CHOICES[3]), None))
-    metrics, guesses = cells(EXAM, found, "types"), cells(EXAM, found, "types-guessing")
+    metrics = cells(EXAM, found, "types")
+    guesses = cells(EXAM, found, "types-guessing") | cells(EXAM, found, "types-luck")
     assert (metrics[Q_A].mean, metrics[Q_A].complete) == (0.75, True)
     assert metrics[Q_A].outcomes == {"right": 3, "wrong": 1}
     for cell in (metrics[Q_R], metrics["Q→AR"], guesses[GUESSED], guesses[WRONG_WHERE]):
@@ -442,18 +444,21 @@ def test_replies_that_are_not_in_form_are_counted() -> None:
 def test_only_fully_right_answers_count_as_right() -> None:
     several = [q for q in EXAM.questions() if q.kind == "choices" and 1 < len(str(q.answer)) < len(q.options)]
     found = scored((several[0], half(several[0]), "0"), (several[1], right(several[1]), "1"))
-    assert cells(EXAM, found, "types-guessing")[WRONG_WHERE].n == 1
+    assert cells(EXAM, found, "types-luck")[WRONG_WHERE].n == 1
 
 
-def test_every_table_has_its_three_metrics_and_its_twin() -> None:
+def test_every_table_has_its_three_metrics_and_its_siblings() -> None:
     for table in EXAM.layouts():
         if table.across:
             continue
         if table.name.endswith("-guessing"):
+            assert [column.label for column in table.columns][-1] == GUESSED
+        elif table.name.endswith("-luck"):
             assert [column.label for column in table.columns][-1] == WRONG_WHERE
         else:
             assert [column.label for column in table.columns] == [Q_A, Q_R, "Q→AR"]
             assert layout(EXAM, f"{table.name}-guessing").rows == table.rows
+            assert layout(EXAM, f"{table.name}-luck").rows == table.rows
 
 
 # What a judge is asked

@@ -59,9 +59,9 @@ def opened(run: Path) -> Iterator[object]:
         started.append(process)
         assert process.stdout
         said = process.stdout.readline()
-        found = re.match(r"([\d,]+) answers to review at (http://127\.0\.0\.1:\d+)/", said)
+        found = re.match(r"([\d,]+) answers to review(?: \(of ([\d,]+)\))? at (http://127\.0\.0\.1:\d+)/", said)
         assert found, said
-        return Page(process, found[2], int(found[1].replace(",", "")))
+        return Page(process, found[3], int((found[2] or found[1]).replace(",", "")))
 
     yield make
     for process in started:

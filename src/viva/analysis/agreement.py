@@ -84,6 +84,8 @@ class Agreement(Struct, frozen=True, kw_only=True):
     table: Confusion | None = None
     spots: tuple[Spot, ...] = ()
     powered: Powered | None = None
+    word: str = "people"
+    """What those are that are not the judge."""
     notes: tuple[str, ...] = ()
 
 
@@ -110,6 +112,7 @@ def agree(
     strata: str | None = None,
     seed: int = 0,
     title: str = "",
+    word: str = "people",
 ) -> Agreement:
     """Every measure of agreement that these ratings allow.
 
@@ -117,8 +120,8 @@ def agree(
     samples for instance, counts as the nearest where marks are compared one by one. `level`: whether marks are names
     (nominal), an order, or amounts. `ppi` also combines the people's marks with the judge's on all items (see
     `prediction`): the items that people rated must be a random sample, of each value of the tag `strata` if one is
-    named. `seed` draws the bootstrap. Raises DataError for an unknown judge or tag, or a person's mark that is not on
-    the scale.
+    named. `seed` draws the bootstrap; `word` is what the raters are called, the judge apart. Raises DataError for an
+    unknown judge or tag, or a person's mark that is not on the scale.
     """
     if judge is not None:
         ratings.column(judge)
@@ -160,6 +163,7 @@ def agree(
         table=table,
         spots=spots,
         powered=_powered(ratings, judge, rows, marks.scale, strata) if ppi else None,
+        word=word,
         notes=tuple(notes),
     )
 

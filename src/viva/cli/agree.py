@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from viva.cli.options import pick
 from viva.cli.reporting import check_writable, emit
+from viva.engine.folder import find_run
 from viva.errors import DataError, VivaError
 from viva.visible import one_line
 
@@ -38,6 +39,7 @@ class Wanted(Struct, kw_only=True):
     ppi: bool = False
     strata: str | None = None
     seed: int = 0
+    word: str = "people"
     format: str = "terminal"
     out: Path | None = None
     chart: Path | None = None
@@ -98,8 +100,13 @@ def agree_command(source: Path, **given: Any) -> int:
     if source.is_dir():
         from viva.cli.agreerun import ratings_of_run
 
-        ratings, wanted, scores, notes = ratings_of_run(source, wanted)
-        present(ratings, source.name or str(source), wanted, scores, notes)
+        if wanted.ppi:
+            raise VivaError(
+                "--ppi is for tables of ratings; a random sample of the review page gives a run's score as is"
+            )
+        run = find_run(source)
+        ratings, wanted, scores, notes = ratings_of_run(run, wanted)
+        present(ratings, run.name, wanted, scores, notes)
         return 0
     needed = [tag for tag in (wanted.by, wanted.strata) if tag is not None]
     present(read_ratings(source, needed), source.name, wanted)
@@ -158,6 +165,7 @@ def compared(ratings: Ratings, title: str, wanted: Wanted) -> list[Agreement]:
             strata=wanted.strata,
             seed=wanted.seed,
             title=name,
+            word=wanted.word,
         )
         for name, part in parts.items()
     ]

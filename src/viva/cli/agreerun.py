@@ -33,16 +33,16 @@ def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[Sc
     people = any(one.evidence.marks for one in found)
     judge = wanted.judge or (DRAFT if people else "")
     read = ratings(found, judge)
-    if not read.items:
-        raise VivaError(f"{path} has no verdict of a judge and no mark of an expert; `viva review {path}` takes marks")
+    if not people and len(read.raters) < 2:
+        raise VivaError(f"no expert has marked anything in {path}: `viva review {path}` takes marks")
     parts = {part for exam in examination.exams for part in parts_shown(exam) if part.startswith("Q→")}
     estimates, notes = sampled(found, log, [SCORE, *sorted(parts)])
     notes += [f"reviews.jsonl, line {damage.line} cannot be read ({damage.reason})" for damage in log.damaged]
-    scale = wanted.scale
+    scale, word = wanted.scale, "people" if people else "judges"
     marks = sorted({mark for one in found for draft in one.item.drafts for mark in draft.scale})
     if scale is None and len(marks) > 1:
         scale = ",".join(f"{mark:g}" for mark in marks)
-    return read, msgspec.structs.replace(wanted, judge=judge or None, scale=scale), estimates, notes
+    return read, msgspec.structs.replace(wanted, judge=judge or None, scale=scale, word=word), estimates, notes
 
 
 def agreement_page(path: Path) -> str:

@@ -115,7 +115,7 @@ def open_encoder_of(examination: Examination, *, new: bool) -> None:
     known = folder.record.encoder
     if known is None or new:
         folder.record.encoder = found
-    elif known != found:
+    elif known.identity != found.identity:
         both = {**known.identity, **found.identity}
         differing = next((key for key in both if known.identity.get(key) != found.identity.get(key)), "name")
         raise VivaError(

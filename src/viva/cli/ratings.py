@@ -7,6 +7,7 @@ labels rests on a random sample that was drawn on the review page and marked to 
 from __future__ import annotations
 
 import urllib.parse
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from viva.cli.examination import REVIEWS, Examination, gather
 from viva.engine.reviews import ReviewLog, item_key
 from viva.errors import DataError
 from viva.review.filters import Filter
-from viva.review.items import Item, spread
+from viva.review.items import OUTCOME, Item, spread
 from viva.types import Draft, Evidence, Question, Score
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def rated(examination: Examination) -> Iterator[Rated]:
                 after = exam.score(question, response, evidence) if evidence.marks else before
                 key = item_key(sitting.label, model, question.id, sample, response.text)
                 whose = {"exam": sitting.label, "model": model, "question": question.id, "sample": str(sample)}
-                item = _item(key, {**question.tags, **whose, "outcome": before.outcome}, question, drafts)
+                tags = {name: value for name, value in question.tags.items() if name not in whose}
+                item = _item(key, {**whose, **tags, OUTCOME: before.outcome}, question, drafts)
                 yield Rated(
                     item=item,
                     exam=sitting.label,
@@ -107,7 +109,9 @@ def ratings(found: Sequence[Rated], judge: str) -> Ratings:
         for draft in one.item.drafts:
             given = _given(one, draft, judge)
             if given:
-                tags = {**one.item.about, "aspect": draft.aspect}
+                # A rule that read a letter is no judge: how far experts agree with it is another question.
+                aspect = f"{draft.aspect} (by rule)" if draft.decided == "rule" else draft.aspect
+                tags = {**one.item.about, "aspect": aspect}
                 name = f"{one.exam} {one.model} {one.question.id} {one.item.about['sample']} {draft.aspect}"
                 rows.append((name, f"{one.exam} {one.question.id}", given, tags))
     raters = tuple(dict.fromkeys(rater for _, _, given, _ in rows for rater in sorted(given)))
@@ -165,12 +169,25 @@ def sampled(found: Sequence[Rated], log: ReviewLog, metrics: Sequence[str]) -> t
             for metric in metrics:
                 predicted = [_value(one.before, metric) for one in mine]
                 labelled = [_value(one.after, metric) if one.item.key in drawn else None for one in mine]
-                strata = [one.item.about.get(chosen.by, "") for one in mine] if chosen.by else ()
+                strata = _strata(mine, drawn, chosen.by)
                 questions = [one.question.id for one in mine]
                 estimate = powered(predicted, labelled, strata=strata, questions=questions)
                 title = f"{exam} · {model} · {design}"
                 results.append(ScoreFromLabels(title=title, metric=metric, powered=estimate))
     return results, notes
+
+
+FEWEST = 5
+"""Labels of a stratum, below which strata tell less about variance than they cost in degrees of freedom."""
+
+
+def _strata(mine: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
+    """The strata of a sample; none where they are small: the page draws in proportion, so that labels weigh alike."""
+    if not by:
+        return []
+    names = [one.item.about.get(by, "") for one in mine]
+    counts = Counter(name for name, one in zip(names, mine, strict=True) if one.item.key in drawn)
+    return names if all(counts[name] >= FEWEST for name in names) else []
 
 
 def _value(score: Score, metric: str) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +19,10 @@ from viva.visible import visible
 if TYPE_CHECKING:
     from viva.review.filters import Filter
     from viva.review.items import Item
+
+
+FEW = 20
+"""Labels, below which the coverage of intervals was not tried (analysis/prediction.py)."""
 
 
 class Opening(Struct, kw_only=True):
@@ -99,8 +105,13 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
         click.echo(f"viva: {log.path}, line {damage.line} cannot be read and is left out: {damage.reason}", err=True)
     before = len(log.reviews)
 
+    chosen = start.select(items)
+    for line in _shares(chosen) if opening.sample else ():
+        click.echo(line, err=True)
+
     def announce(address: str) -> None:
-        click.echo(f"{len(items):,} answers to review at {address}  (Ctrl-C ends it)")
+        part = f" (of {len(items):,})" if len(chosen) < len(items) else ""
+        click.echo(f"{len(chosen):,} answers to review{part} at {address}  (Ctrl-C ends it)")
 
     settings = Settings(
         title=folder.path.name,
@@ -114,6 +125,15 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     log.refresh()
     click.echo(f"{len(log.reviews) - before:,} new lines in {log.path}; `viva score {folder.path}` counts them")
     return 0
+
+
+def _shares(drawn: Sequence[Item]) -> Iterator[str]:
+    """What each model's answers get of a random sample, where that is little."""
+    counts = Counter((item.about["exam"], item.about["model"]) for item in drawn)
+    for (exam, model), count in counts.items():
+        if len(counts) > 1 or count < FEW:
+            few = f": fewer than {FEW} give a wide interval" if count < FEW else ""
+            yield visible(f"sample: {count:,} answers of {model} in {exam}{few}")
 
 
 def _start(opening: Opening, items: list[Item]) -> Filter:

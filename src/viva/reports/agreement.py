@@ -41,9 +41,9 @@ MOST_REASONS = 12
 def agreement_grids(found: Agreement) -> list[Grid]:
     """The people among each other, the judge against them, every pair, the confusion table, and the combined mean."""
     where = f" · {found.title}" if found.title else ""
-    grids = [_measures(f"{len(found.people)} people among each other{where}", found.among)]
+    grids = [_measures(f"{len(found.people)} {found.word} among each other{where}", found.among)]
     if found.judge is not None:
-        grids.append(_measures(f"{found.judge} against the people{where}", found.judged))
+        grids.append(_measures(f"{found.judge} against the {found.word}{where}", found.judged))
     if found.pairs and len(found.people) + (found.judge is not None) > 2:
         grids.append(_pairs(f"Two by two{where}", found.pairs))
     elif found.pairs and found.judge is None:

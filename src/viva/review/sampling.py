@@ -29,14 +29,15 @@ def read_size(text: str) -> int | float:
 def sample_items(items: Sequence[Item], size: int | float, seed: int, by: str = "") -> list[Item]:
     """A simple random sample without replacement, in the order of the items: so many (int) or that share (float).
 
-    With `by`, stratified: each value of the tag gets its share of the sample (largest remainders). Every item has a
-    rank, made of seed and key; the lowest are drawn. A larger sample of the same seed therefore holds the smaller.
+    Every exam and model gets its share of the sample (largest remainders), and with `by` every value of the tag in it.
+    Every item has a rank, made of seed and key; the lowest are drawn.
     """
     total = len(items)
     wanted = min(total, size if isinstance(size, int) else math.ceil(round(size * total, 9)))
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
-        groups.setdefault(item.values(by) if by else (), []).append(item)
+        whose = (item.about.get("exam", ""), item.about.get("model", ""))
+        groups.setdefault((*whose, *(item.values(by) if by else ())), []).append(item)
     exact = {name: wanted * len(group) / total for name, group in groups.items()}
     counts = {name: int(share) for name, share in exact.items()}
     by_remainder = sorted(groups, key=lambda name: (counts[name] - exact[name], name))

@@ -37,25 +37,26 @@ def parts_of(answer: float | None, rationale: float | None, *, in_form: bool) ->
     return parts
 
 
-def defended(rows: Layout, over: str = "", *, first: bool = True) -> tuple[Layout, Layout]:
-    """Two tables with the rows of another: the three metrics, and how much of Q→A was guessed.
+def defended(rows: Layout, over: str = "", *, first: bool = True) -> tuple[Layout, Layout, Layout]:
+    """Three tables with the rows of another: the metrics, the guess gap, and what was behind the right answers.
 
-    Of all such pairs the second table of the `first` is always shown, the others are long tables.
+    Of all such triples the last two of the `first` are always shown, the others are long tables.
     """
     metrics = (
         Line(Q_A, part=Q_A, over=over),
         Line(Q_R, part=Q_R, over=over),
         Line(Q_AR, over=over),
     )
-    guesses = (
-        Line("guess gap (Q→A − Q→AR)", part=GAP, over=over),
-        Line("reply in form", part=IN_FORM, over=over),
+    guesses = (Line("reply in form", part=IN_FORM, over=over), Line("guess gap (Q→A − Q→AR)", part=GAP, over=over))
+    lucky = (
         Line("P(rationale not full | answer right)", part=FLAWED, given=Q_A),
         Line("P(rationale wrong | answer right)", part=WRONG, given=Q_A),
     )
+    name, title, lines = rows.name, rows.title, rows.rows
     return (
-        Layout(rows.name, rows.title, rows.rows, metrics, detail=rows.detail),
-        Layout(f"{rows.name}-guessing", f"{rows.title}: was it guessed?", rows.rows, guesses, detail=not first),
+        Layout(name, title, lines, metrics, detail=rows.detail),
+        Layout(f"{name}-guessing", f"{title}: was it guessed?", lines, guesses, detail=not first),
+        Layout(f"{name}-luck", f"{title}: the reasons of right answers", lines, lucky, detail=not first),
     )
 
 
@@ -67,4 +68,4 @@ def compared(kinds: Iterable[tuple[str, Line]]) -> Layout:
         for metric, part in ((Q_A, Q_A), (Q_AR, ""))
         for label, line in named
     )
-    return Layout("models", "Q→A and Q→AR by type", (Line("Overall"),), columns, detail=True, across=True)
+    return Layout("models", "Q→A and Q→AR by type", (Line("Overall"),), columns, across=True)

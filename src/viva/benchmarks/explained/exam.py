@@ -233,7 +233,7 @@ class Explained:
             return ()
         without = msgspec.structs.replace(evidence, marks=())
         answer = _answer(taken, response)
-        inside = self._inner.drafts(question, answer, evidence)
+        inside = self._inner.drafts(question, answer, without)
         if not inside:
             score = self._answered(question, answer, without)
             value = 0.0 if score.outcome in UNREADABLE else score.value
