@@ -107,6 +107,8 @@ def ratings(found: Sequence[Rated], judge: str) -> Ratings:
     rows: list[tuple[str, str, dict[str, float], dict[str, str]]] = []
     for one in found:
         for draft in one.item.drafts:
+            if draft.decided == "rule" and judge not in ("", DRAFT):
+                continue  # that judge was never asked
             given = _given(one, draft, judge)
             if given:
                 # A rule that read a letter is no judge: how far experts agree with it is another question.

@@ -1,0 +1,159 @@
+"""`viva agree RUN` and `viva review RUN --plan`: what experts' marks on a run's answers say of its verdicts."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judging.serving import JudgeServer
+from review import story
+from servers.fixtures import QUIET, Viva
+from viva.cli.examination import prepare
+from viva.cli.options import Limits
+from viva.cli.ratings import Rated, filter_of, rated
+from viva.engine.folder import RunFolder
+from viva.engine.reviews import Review, ReviewLog, line_id
+from viva.review.filters import Filter
+
+Marks = Callable[[Rated, str], float]
+
+
+@pytest.fixture
+def judges() -> Iterator[JudgeServer]:
+    with JudgeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def worth(viva: Viva, judges: JudgeServer) -> dict[str, tuple[float, float]]:
+    """A run of 40 questions before two judges, one of whom praises everything; what its answers are worth."""
+    worth = story.write(viva.folder / "answers.jsonl")
+    ended = viva(
+        *("run", "clrbench", "--model", f"replay/{viva.folder / 'answers.jsonl'}", "--limit", 40, "--encoder", "none"),
+        *("--judge", "openai/quoting", "--judge", "openai/mark-1", "--judge-base-url", judges.url, "--run", "run"),
+        *("--format", "json", *QUIET),
+    )
+    assert ended.code == 0, ended.err
+    return worth
+
+
+def answers(run: Path) -> list[Rated]:
+    return list(rated(prepare(RunFolder.open(run), Limits(progress="quiet"))))
+
+
+def marked(run: Path, who: str, mark: Marks, design: str = "") -> None:
+    """Lines as the page writes them."""
+    log = ReviewLog(run / "reviews.jsonl")
+    found = {one.item.key: one for one in answers(run)}
+    chosen = (filter_of(design) or Filter()).select([one.item for one in found.values()])
+    for item in chosen:
+        lines = [
+            Review(
+                id=line_id(who, item.key, draft.aspect),
+                at=time.time(),
+                reviewer=who,
+                item=item.key,
+                about=item.about,
+                aspect=draft.aspect,
+                after=mark(found[item.key], draft.aspect),
+                draft=draft.value,
+                drawn=design,
+            )
+            for draft in item.drafts
+        ]
+        log.append(lines)
+
+
+def agreed(viva: Viva, *options: object) -> dict[str, Any]:
+    ended = viva("agree", "run", "--format", "json", *options)
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)
+
+
+def true(worth: dict[str, tuple[float, float]]) -> Marks:
+    return lambda one, aspect: worth[one.question.id][aspect == "rationale"]
+
+
+def test_before_any_expert_the_judges_are_compared_and_called_judges(
+    viva: Viva, worth: dict[str, tuple[float, float]]
+) -> None:
+    ended = viva("agree", "run")
+    assert ended.code == 0, ended.err
+    assert "2 judges among each other" in ended.out
+    assert "people" not in ended.out.replace("the people", "")
+
+
+def test_a_sample_that_is_marked_to_its_end_gives_the_score_that_experts_would(
+    viva: Viva, worth: dict[str, tuple[float, float]]
+) -> None:
+    run = viva.folder / "run"
+    marked(run, "Ada", true(worth), "random:25:seed3")
+    content = agreed(viva)
+    scores = {one["metric"]: one["powered"] for one in content["scores"]}
+    assert set(scores) == {"score", "Q→A", "Q→R"}
+    assert scores["score"]["labels"] == 25
+    asked = {one.question.id for one in answers(run)}
+    truth = story.truth({name: worth[name] for name in asked})
+    low, high = scores["score"]["combined"]["questions"]
+    assert low <= truth <= high
+    assert scores["score"]["judge"] > truth, "one of the judges praises everything"
+
+
+def test_an_unfinished_sample_gives_no_score_and_says_why(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
+    run = viva.folder / "run"
+    marked(run, "Ada", true(worth), "random:5:seed0")
+    log = run / "reviews.jsonl"
+    log.write_text(log.read_text(encoding="utf-8").replace("random:5:seed0", "random:9:seed0"), encoding="utf-8")
+    content = agreed(viva)
+    assert content["scores"] == []
+    assert any("not marked to its end" in note and "4 of 9" in note for note in content["notes"])
+
+
+def test_marks_that_were_picked_by_hand_give_no_score(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
+    marked(viva.folder / "run", "Ada", true(worth))
+    assert agreed(viva)["scores"] == []
+
+
+def test_experts_are_compared_with_what_was_there_before_them(
+    viva: Viva, worth: dict[str, tuple[float, float]]
+) -> None:
+    """Whoever gives 0 to everything disagrees with the judge that gives 1: the draft must not have become the mark."""
+    marked(viva.folder / "run", "Zero", lambda one, aspect: 0.0)
+    found = {one["title"]: one for one in agreed(viva, "--judge", "openai/mark-1")["tables"]}
+    assert set(found) == {"run · answer", "run · rationale"}
+    for table in found.values():
+        (difference,) = [one for one in table["judged"] if one["kind"] == "bias"]
+        assert difference["value"] == pytest.approx(1.0)
+    drafts = {one["title"]: one for one in agreed(viva)["tables"]}
+    assert set(drafts) == {"run · answer", "run · answer (by rule)", "run · rationale"}
+    (difference,) = [one for one in drafts["run · answer"]["judged"] if one["kind"] == "bias"]
+    assert difference["value"] > 0.3
+
+
+def test_what_a_run_cannot_answer_is_refused_in_a_sentence(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
+    assert "tables of ratings" in viva("agree", "run", "--ppi").err
+    unknown = viva("agree", "run", "--judge", "openai/nobody")
+    assert unknown.code == 2
+    assert "openai/mark-1" in unknown.err
+
+
+def test_a_run_that_nobody_judged_or_marked_says_what_to_do(viva: Viva) -> None:
+    assert viva("run", "clrbench", "--model", "baseline/random", "--encoder", "none", "--run", "bare", *QUIET).code == 0
+    ended = viva("agree", "bare")
+    assert ended.code == 2
+    assert "viva review" in ended.err
+
+
+def test_labels_are_planned_from_the_marks_that_are_there(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
+    before = viva("review", "run", "--plan", "0.1")
+    assert before.code == 0, before.err
+    assert "labels alone" in before.out
+    assert "assumed" in before.out
+    marked(viva.folder / "run", "Ada", true(worth), "random:20:seed0")
+    after = viva("review", "run", "--plan", "0.1")
+    assert "as in the 20 answers marked so far" in after.out
