@@ -379,6 +379,19 @@ def test_the_instructions_of_the_type_are_the_experts_own(tmp_path: Path) -> Non
         ("DOUBT: it is C", ""),
         ("<think>hm", ""),
         (" \n", ""),
+        ('{"Rationale": "So.", "Answer": "B"}', "So."),
+        ('```json\n{"Rationale": "$\\theta$ is so.", "Answer": "B"}\n```', r"$\theta$ is so."),
+        ('Here it is:\n{"Rationale": "So.", "Answer": "B"}', "So."),
+        ('{"Rationale": "So it goes', "So it goes"),
+        ('{"Rationale": "DOUBT: it is C", "Answer": "C"}', ""),
+        ('{"Rationale": "", "Answer": "C"}', ""),
+        ("**Rationale:** So.\n\n**Answer:** B", "So."),
+        ("## Rationale\n\nSo.\n\nAnd so.", "So.\n\nAnd so."),
+        ("Answer: B\n\nRationale: So.", "So."),
+        # What is the draft's own stays.
+        ("Push, then pop.\n\nExplanation: it is a stack.", "Push, then pop.\n\nExplanation: it is a stack."),
+        ("Step 1: push.\n\nConclusion: it is a stack.", "Step 1: push.\n\nConclusion: it is a stack."),
+        ('A document {"answer": 1} is so.\nConclusion: yes.', 'A document {"answer": 1} is so.\nConclusion: yes.'),
     ],
 )
 def test_what_of_a_reply_is_a_draft(reply: str, draft: str) -> None:

@@ -134,6 +134,7 @@ def test_without_a_readable_verdict_an_answer_stays_ungraded_and_resume_asks_aga
     server, judge_ = serve(), serve(texts=["I would rather not."])
     ended = judge(viva, server, judge_)
     assert ended.code == 3
+    assert "openai/j: the judge's reply holds no verdict" in ended.err
     assert judge_.asked_each() == {3}
     judged = [row for row in viva.scores() if row["tags"]["format"] in JUDGED]
     assert {(row["outcome"], row["value"]) for row in judged} == {("ungraded", None)}

@@ -161,6 +161,15 @@ def test_without_a_judge_there_is_no_panel_to_change(sitting: Sitting, judges: J
         refused(sitting.resume(more=more), "need --judge MODEL")
 
 
+def test_a_rubric_without_a_judge_is_refused(viva: Viva) -> None:
+    (viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
+    (viva.folder / "answers.jsonl").write_text('{"question": "x", "text": "A"}\n', encoding="utf-8")
+    plain = ("--encoder", "none", "--rubric", "strict.toml", "--run", "run")
+    for command in (("run", "clrbench", "--model", "baseline/first"), ("grade", "clrbench", "answers.jsonl")):
+        refused(viva(*command, *plain), "add --judge MODEL")
+    assert not (viva.folder / "run").exists()
+
+
 def test_one_writer_at_a_time(sitting: Sitting, judges: JudgeServer) -> None:
     from viva.engine.folder import RunFolder
 
@@ -180,7 +189,7 @@ def test_an_encoder_may_come_and_go(sitting: Sitting, judges: JudgeServer, tmp_p
     assert sitting.run("mark-1").code == 0
     compared = sitting.resume(more=("--encoder", encoder))
     assert compared.code == 0, compared.err
-    assert signature(compared)["encoder"].startswith(str(encoder))
+    assert signature(compared)["encoder"].startswith(f"{Path(encoder).name}.")
     assert len(sitting.viva.entries(stage="similarities")) == 3 + 2  # the three rationales are one
     assert sitting.resume().code == 0
     without = sitting.resume(more=("--encoder", "none"))
@@ -204,7 +213,8 @@ def test_the_rubric_in_the_documentation_is_one(sitting: Sitting, judges: JudgeS
 def test_an_encoder_or_a_rubric_for_what_is_not_asked_is_refused(viva: Viva, tmp_path: Path) -> None:
     (viva.folder / "reasons.toml").write_text('[rationale.rubric]\nname = "x"\nversion = "1"\n', encoding="utf-8")
     run = ("run", "csbench", "--model", "baseline/first", "--only", "comprehension", "--limit", 4)
-    refused(viva(*run, "--run", "refused", "--rubric", "reasons.toml"), "no rationale is asked for")
+    judge = ("--judge", "openai/j@http://127.0.0.1:9/v1")
+    refused(viva(*run, *judge, "--run", "refused", "--rubric", "reasons.toml"), "no rationale is asked for")
     assert viva(*run, "--run", "run", *QUIET).code == 0
     refused(viva.resume("--rubric", "reasons.toml"), "no rationale is asked for")
     refused(viva.resume("--encoder", tmp_path), "this run asked for none")

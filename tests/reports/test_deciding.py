@@ -8,10 +8,10 @@ from benchmarks.explaining import evidence, first, opened, reply
 from reports.samples import report, result
 from viva.reports.deciding import Deciding
 from viva.reports.formats import FORMATS
-from viva.types import ANSWER, RATIONALE, Decider, Mark, Outcome, Question, Score
+from viva.types import ANSWER, RATIONALE, Decider, Mark, Outcome, Question, Response, Score
 
 QUESTION = Question(id="q", kind="open", text="Why?", language="en", answer="So.")
-COLUMNS = ("", "rule", "similarity", "judge", "expert", "undecided")
+COLUMNS = ("", "rule", "similarity", "judge", "expert", "undecided", "not read")
 
 
 def watched(*scores: Score) -> Deciding:
@@ -39,8 +39,8 @@ def test_each_aspect_has_its_shares() -> None:
     ).shares()
     assert (grid.title, grid.header) == ("Who decided", COLUMNS)
     assert grid.rows == (
-        (ANSWER, "5 (83.3 %)", "1 (16.7 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)"),
-        (RATIONALE, "0 (0.0 %)", "3 (50.0 %)", "1 (16.7 %)", "1 (16.7 %)", "1 (16.7 %)"),
+        (ANSWER, "5 (83.3 %)", "1 (16.7 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)"),
+        (RATIONALE, "0 (0.0 %)", "3 (50.0 %)", "1 (16.7 %)", "1 (16.7 %)", "1 (16.7 %)", "0 (0.0 %)"),
     )
 
 
@@ -51,6 +51,7 @@ def test_each_aspect_has_its_shares() -> None:
         (score(),),
         (score({ANSWER: "rule"}), score({ANSWER: "rule", RATIONALE: "rule"}, outcome="wrong")),
         (score(outcome="empty"), score(outcome="error")),
+        (score({ANSWER: "rule"}), score(outcome="refused")),
     ],
 )
 def test_where_rules_decide_everything_there_is_no_table(scores: tuple[Score, ...]) -> None:
@@ -61,7 +62,38 @@ def test_where_rules_decide_everything_there_is_no_table(scores: tuple[Score, ..
 
 def test_what_nobody_decided_is_counted_where_it_was_to_be_judged() -> None:
     (grid,) = watched(score(verdicts={ANSWER: (), RATIONALE: ()}, outcome="ungraded")).shares()
-    assert [(row[0], row[-1]) for row in grid.rows] == [(ANSWER, "1 (100.0 %)"), (RATIONALE, "1 (100.0 %)")]
+    assert [(row[0], row[-2]) for row in grid.rows] == [(ANSWER, "1 (100.0 %)"), (RATIONALE, "1 (100.0 %)")]
+
+
+def test_shares_are_of_all_answers_also_of_those_that_left_nothing_to_decide() -> None:
+    (grid,) = watched(
+        score({ANSWER: "rule", RATIONALE: "judge"}),
+        score({RATIONALE: "judge"}),  # the answer could not be read, the rationale earns half
+        score(outcome="empty"),
+        score(outcome="refused"),
+        score(outcome="error"),  # no answer at all
+        score(outcome="unsound"),
+    ).shares()
+    assert grid.rows == (
+        (ANSWER, "1 (25.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "3 (75.0 %)"),
+        (RATIONALE, "0 (0.0 %)", "0 (0.0 %)", "2 (50.0 %)", "0 (0.0 %)", "0 (0.0 %)", "2 (50.0 %)"),
+    )
+
+
+def test_an_exam_without_rationales_counts_its_rules_too() -> None:
+    exam = opened("csbench")
+    choice, blank = first(exam, "choice"), first(exam, "blank")
+    deciding = Deciding()
+    for question, text, found in (
+        (choice, str(choice.answer), evidence()),
+        (choice, "", evidence()),
+        (blank, "x", evidence(answer=["1"])),
+        (blank, "x", evidence()),
+    ):
+        deciding.watch(question, exam.score(question, Response(text=text), found))
+    (grid,) = deciding.shares()
+    quarter, none = "1 (25.0 %)", "0 (0.0 %)"
+    assert grid.rows == ((ANSWER, quarter, none, quarter, none, quarter, quarter),)
 
 
 def test_how_far_judges_agreed() -> None:
@@ -94,8 +126,8 @@ def test_an_exams_own_scores() -> None:
         deciding.watch(question, exam.score(question, reply("It is so.", "B"), found))
     shares, agreed = deciding.shares()
     assert {row[0]: row[1:] for row in shares.rows} == {
-        ANSWER: ("4 (80.0 %)", "1 (20.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)"),
-        RATIONALE: ("0 (0.0 %)", "1 (20.0 %)", "2 (40.0 %)", "1 (20.0 %)", "1 (20.0 %)"),
+        ANSWER: ("4 (80.0 %)", "1 (20.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)"),
+        RATIONALE: ("0 (0.0 %)", "1 (20.0 %)", "2 (40.0 %)", "1 (20.0 %)", "1 (20.0 %)", "0 (0.0 %)"),
     }
     assert agreed.rows == ((RATIONALE, "1", "0.0 %", "1.000"),)
 

@@ -7,11 +7,13 @@ import io
 import json
 import re
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from benchmarks.explaining import opened
 from reports.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
 from viva.reports.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
 from viva.reports.result import bounds_text, cell_text, footnotes, outcomes_text, side_by_side
@@ -19,6 +21,8 @@ from viva.reports.text import latex, markdown
 from viva.types import OUTCOMES
 from viva.visible import one_line, visible
 
+DRAWN = ("chart.py", "agreementchart.py", "text.py")
+"""Pictures for a terminal and SVG, which no LaTeX sees; and the signs themselves."""
 HOSTILE = (
     "a|b",
     "a\\b",
@@ -103,6 +107,14 @@ def test_a_footnote_asks_for_a_judge_only_where_one_is_missing() -> None:
     (note,) = footnotes([result(overall=lost)])
     assert "2 unsound" in note
     assert "judge" not in note
+
+
+def test_a_footnote_on_judged_answers_is_true_of_panels_too() -> None:
+    (note,) = footnotes([result(judged=True)])
+    assert "3 ungraded" in note
+    assert "no majority, which stands" in note
+    assert "missing or unreadable: `viva resume` asks for it" in note
+    assert "--judge" not in note
 
 
 def test_the_legend_and_the_notes_stand_below_the_tables() -> None:
@@ -221,6 +233,7 @@ def test_no_name_breaks_a_latex_table(name: str) -> None:
     assert set(re.findall(r"\\([a-zA-Z]+)", code)) <= {
         *("begin", "end", "caption", "toprule", "midrule", "bottomrule"),
         *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar"),
+        *("ensuremath", "pm", "cdot", "dag"),
     }
     assert "\n\n" not in code[: code.index(r"\begin{tabular}")], "an empty line ends a caption"
 
@@ -247,7 +260,10 @@ def test_json_keeps_a_name_as_it_is(name: str) -> None:
 def test_what_is_made_visible_shows_every_hidden_character_and_changes_nothing_else(text: str) -> None:
     shown = visible(text)
     assert not dangerous(shown)
-    if not any(unicodedata.category(c).startswith("C") for c in text.replace("\n", "").replace("\t", "")):
+    hidden = {c for c in text if c not in "\n\t" and visible(c) != c}
+    assert hidden >= dangerous(text)
+    assert all(visible(c) == f"<U+{ord(c):04X}>" for c in hidden)
+    if not hidden:
         assert shown == text
 
 
@@ -270,12 +286,28 @@ def test_a_markdown_cell_stays_one_cell(text: str) -> None:
 
 @given(text=st.text())
 @example(text="a\n\nb")
+@example(text="Q→A − Q→AR ½ ± † ‡ … λ ↓")
 def test_latex_text_holds_no_command_of_its_own(text: str) -> None:
     shown = latex(text)
-    known = r"\\(?:text(?:backslash|asciicircum|asciitilde|less|greater|bar)\{\}|[{}$&#%_])"
+    known = (
+        r"\\(?:text(?:backslash|asciicircum|asciitilde|less|greater|bar)\{\}|[{}$&#%_]|ensuremath\{[^}]*\}|dd?ag\{\}"
+        r"|ldots\{\})"
+    )
     assert not re.search(r"[\\$&#%_^~]", re.sub(known, "", shown))
     assert not dangerous(shown)
     assert shown.count("\n\n") == 0, "an empty line ends a caption"
+
+
+def test_every_sign_of_the_reports_is_set_by_plain_latex() -> None:
+    """pdflatex knows these in its first font, without a package; others stop it, or come out as another."""
+    assert latex("Q→A − Q→AR") == r"Q\ensuremath{\rightarrow}A \ensuremath{-} Q\ensuremath{\rightarrow}AR"
+    assert latex("P(a | b) < ½ > 0†") == (r"P(a \textbar{} b) \textless{} \ensuremath{\frac12} \textgreater{} 0\dag{}")
+    layouts = opened().layouts()
+    lines = [line for layout in layouts for line in (*layout.rows, *layout.columns)]
+    source = Path(__file__).parents[2] / "src" / "viva" / "reports"
+    printed = [path.read_text(encoding="utf-8") for path in source.glob("*.py") if path.name not in DRAWN]
+    for text in (*(line.label for line in lines), *(layout.title for layout in layouts), *printed):
+        assert latex(text).isascii(), [sign for sign in latex(text) if not sign.isascii()]
 
 
 def test_a_long_text_is_cut_and_says_by_how_much() -> None:

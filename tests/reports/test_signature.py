@@ -144,3 +144,19 @@ def test_one_judge_that_is_asked_several_times_is_a_panel() -> None:
 
 def test_an_encoder_that_was_not_opened_yet_is_said_to_be_missing() -> None:
     assert "encoder:missing" in signed(exam=COMPARED)
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "said"),
+    [
+        ("roberta-large", "roberta-large@4f2e0a1b2c3d4e5f", "roberta-large.17.4f2e0a1b2c3d"),
+        ("microsoft/deberta-base", "microsoft/deberta-base@4f2e0a1b2c3d", "microsoft/deberta-base.17.4f2e0a1b2c3d"),
+        ("./models/mine", "f" * 32, f"mine.17.{'f' * 12}"),
+        ("/home/ada/models/mine/", "f" * 32, f"mine.17.{'f' * 12}"),
+        ("models/mine", "f" * 32, f"mine.17.{'f' * 12}"),
+        (".", "f" * 32, f"folder.17.{'f' * 12}"),
+    ],
+)
+def test_an_encoder_is_named_as_it_is_called_and_not_by_where_it_lies(name: str, weights: str, said: str) -> None:
+    found = EncoderRecord(name=name, identity={"layer": "17", "weights": weights})
+    assert f"|encoder:{said}|" in signed(changed(RUN, encoder=found), COMPARED)

@@ -35,7 +35,8 @@ def ending_of_asking(run: Run, path: Path, total: int) -> int:
         print(visible(f"viva: {missing:,} questions have no answer in the file ({tally.last_error})"), file=sys.stderr)
         return EXIT_INCOMPLETE
     if missing > 0:
-        last = f" (last error: {tally.last_error})" if tally.last_error else ""
+        why = tally.last_failure or tally.last_error
+        last = f" (last error: {why})" if why else ""
         print(visible(f"viva: {missing:,} not answered{last}; try those again with: {resume}"), file=sys.stderr)
         return EXIT_INCOMPLETE
     return EXIT_OK

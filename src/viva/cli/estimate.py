@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import click
+from collections.abc import Sequence
 
+import click
+from msgspec import Struct
+
+from viva.cli.checkexplained import reply_of
 from viva.cli.examination import Examination
-from viva.engine.budget import worst_case
-from viva.prompting import estimate_tokens, prompt_text
-from viva.types import ExamSpec, Kind, Question, Usage
+from viva.engine.budget import Price, worst_case
+from viva.engine.limits import Policy
+from viva.types import ExamSpec, Generate, Kind, Question, Response, Usage
 
 SHORT_REPLY: dict[Kind, int] = {
     "choice": 8, "choices": 10, "truth": 8, "blank": 24, "term": 12, "open": 300, "free": 300, "span": 16,
@@ -15,49 +19,92 @@ SHORT_REPLY: dict[Kind, int] = {
 """Tokens of a typical reply without chain of thought: an assumption, said as such."""
 THOUGHT = 400
 """Tokens of a typical chain of thought."""
-JUDGE_PROMPT, JUDGE_REPLY = 450, 80
+TRIES = 1 + Policy().rereads
+"""How often a judge is asked for one verdict, as long as its replies cannot be read."""
+JUDGE_REPLY = 80
+"""Tokens of a typical verdict with its reasons."""
+WORD = "because "
+"""Two tokens by the house's count: what a rationale is made of where the set has none."""
+
+
+class Judged(Struct):
+    """What one judge is asked about the answers of one sitting; tokens."""
+
+    requests: int = 0
+    prompts: int = 0
+    most_prompts: int = 0
+    """With replies of the examinee's that are as long as they may be."""
+    most_replies: int = 0
+
+    @property
+    def replies(self) -> int:
+        """Typical ones."""
+        return self.requests * JUDGE_REPLY
+
+    def add(self, requests: Sequence[Generate], times: int, longest: int) -> None:
+        """All that is asked about one question, of `times` answers that are at most `longest`."""
+        for request in requests:
+            worst = worst_case(request)
+            self.requests += times
+            self.prompts += times * worst.input
+            self.most_prompts += times * TRIES * (worst.input + longest)
+            self.most_replies += times * TRIES * worst.output
 
 
 def estimate(examination: Examination) -> None:
     """Print requests, tokens and money for every model."""
     click.echo(
-        "An estimate from the prompts' lengths (no tokenizer); replies are assumed typical, the most is --max-tokens."
+        "An estimate from the prompts' lengths (no tokenizer); replies are assumed typical, the most is --max-tokens "
+        f"for models, and {TRIES} tries for every verdict of a judge."
     )
     total = most = 0.0
     known = True
+    bench = examination.bench
     for sitting in examination.sittings:
-        requests = tokens = output = limit = judged = 0
+        requests = tokens = output = limit = 0
+        judged = Judged()
         for question in sitting.exam.questions():
             request = sitting.exam.request(question, 0, sitting.sampling)
+            worst = worst_case(request)
             requests += sitting.samples
-            tokens += sitting.samples * estimate_tokens(prompt_text(request.prompt))
+            tokens += sitting.samples * worst.input
             thinks = sitting.exam.spec.chain_of_thought or sitting.exam.spec.rationale
             output += sitting.samples * ((THOUGHT if thinks else 0) + SHORT_REPLY[question.kind])
-            limit += sitting.samples * worst_case(request).output
-            judged += sitting.samples * (_by_judge(sitting.exam.spec, question))
+            limit += sitting.samples * worst.output
+            if bench:
+                wanted = sitting.exam.judgements(question, _typical(sitting.exam.spec, question), bench.samples, {})
+                judged.add(wanted, sitting.samples, worst.output)
         line = f"{sitting.model.name} on {sitting.label}: {requests:,} requests, about {tokens:,} + {output:,} tokens"
-        if sitting.price is None:
-            known = False
-            line += ", price unknown (--price IN/OUT)"
-        else:
-            cost, worst = (sitting.price.cost(Usage(tokens, reply)) for reply in (output, limit))
-            total, most = total + cost, most + worst
-            line += f", about ${cost:.2f}, at most ${worst:.2f}"
-        click.echo(line)
-        bench = examination.bench
-        for judge in bench.judges if bench and judged else ():
-            verdicts = judged * bench.samples if bench else 0
-            line = f"{judge.model.name} as judge: {verdicts:,} requests"
-            if judge.price is None:
-                known = False
-            else:
-                cost = judge.price.cost(Usage(JUDGE_PROMPT * verdicts, JUDGE_REPLY * verdicts))
-                total, most = total + cost, most + cost
-                line += f", about ${cost:.2f}"
-            click.echo(line)
+        costs = _costs(sitting.price, Usage(tokens, output), Usage(tokens, limit))
+        total, most, known = total + costs[0], most + costs[1], known and sitting.price is not None
+        click.echo(line + _money(sitting.price, costs))
+        for judge in bench.judges if bench and judged.requests else ():
+            line = (
+                f"{judge.model.name} as judge: {judged.requests:,} requests, about {judged.prompts:,} + "
+                f"{judged.replies:,} tokens"
+            )
+            costs = _costs(
+                judge.price, Usage(judged.prompts, judged.replies), Usage(judged.most_prompts, judged.most_replies)
+            )
+            total, most, known = total + costs[0], most + costs[1], known and judge.price is not None
+            click.echo(line + _money(judge.price, costs))
     click.echo(f"in all: about ${total:.2f}, at most ${most:.2f}" + ("" if known else ", plus what has no known price"))
 
 
-def _by_judge(spec: ExamSpec, question: Question) -> int:
-    """About how much of one answer goes to a judge: what no rule decides. Similarity may settle some of it before."""
-    return int(question.kind in ("blank", "open")) + int(spec.rationale)
+def _costs(price: Price | None, typical: Usage, worst: Usage) -> tuple[float, float]:
+    return (price.cost(typical), price.cost(worst)) if price else (0.0, 0.0)
+
+
+def _money(price: Price | None, costs: tuple[float, float]) -> str:
+    return f", about ${costs[0]:.2f}, at most ${costs[1]:.2f}" if price else ", price unknown (--price MODEL=IN/OUT)"
+
+
+def _typical(spec: ExamSpec, question: Question) -> Response:
+    """The gold answer, with the gold rationale where one is asked for: what a judge would be shown of it.
+
+    Similarity may settle some of it before a judge does, and equal answers are judged once: there is less to ask then.
+    """
+    answer = str(question.answer or WORD)
+    if spec.rationale:
+        return Response(text=reply_of(question.explanation.strip() or WORD * (THOUGHT // 2), answer))
+    return Response(text=answer)

@@ -26,6 +26,7 @@ from viva.cli.options import (
     exam_options,
     judge_options,
     pick,
+    refuse_unjudged,
 )
 from viva.cli.reporting import check_writable, emit, grade_run, print_report, read_scores
 from viva.cli.run import judge_records
@@ -72,7 +73,8 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
     --language, CS-Bench is graded in the language that the ids belong to. Questions without an answer count as missing.
     """
     check_writable(scores)
-    choice = pick(Choice, given)
+    choice, judging = pick(Choice, given), pick(Grading, given)
+    refuse_unjudged(choice, judging)
     replay = open_replay(str(answers.resolve()), Endpoint())
     _refuse_gaps(replay, answers)
     if benchmark == "csbench" and not choice.language:
@@ -80,7 +82,6 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
     opened = open_exams((benchmark,), choice)
     exams = [exam for exam, _ in opened]
     _refuse_strangers(replay, exams, answers, limited=choice.limit is not None or bool(choice.only))
-    judging = pick(Grading, given)
     samples, repeats = _repeats(replay.samples, exams)
     record = RunRecord(
         viva=__version__,

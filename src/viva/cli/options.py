@@ -229,7 +229,7 @@ judge_options = _stack(
     ),
     click.option("--rubric", type=_PATH, metavar="FILE", help="TOML file that replaces the judge's rubric."),
     click.option("--judge-samples", type=click.IntRange(1), default=1, show_default=True, help="Verdicts per answer."),
-    click.option("--judge-base-url", metavar="URL", help="The judge's server.  [default: --base-url]"),
+    click.option("--judge-base-url", metavar="URL", help="The judge's server.  [default: the examinee's server]"),
     click.option("--judge-key-env", metavar="NAME", help="Environment variable with the judge's key."),
 )
 
@@ -315,6 +315,15 @@ def per_provider(values: tuple[str, ...], option: str) -> dict[str, str]:
             raise VivaError(f"{option} {value!r}: write N or PROVIDER=N, with a provider of {', '.join(PROVIDERS)}")
         found[provider] = amount
     return found
+
+
+def refuse_unjudged(choice: Choice, judging: Grading) -> None:
+    """Refuse a rubric that nobody would go by."""
+    if choice.rubric and not judging.judge:
+        raise VivaError(
+            f"--rubric {choice.rubric} is for a judge, and there is none: add --judge MODEL, or leave it out and give "
+            "it to `viva resume RUN --judge MODEL` later"
+        )
 
 
 def data_folder(choice: Choice, benchmark: str) -> Path | None:

@@ -12,6 +12,7 @@ and the rationale of a question two items. Every other column that has one value
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -28,6 +29,7 @@ ASPECT = "aspect"
 LARGEST = 1e12
 """Beyond it a mark is a mistake, and its square is no number."""
 _SHOWN = 60
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]{0,20},[0-9]{1,20}")
 
 
 class _Seen(Struct):
@@ -130,6 +132,8 @@ def _mark(value: object, column: str, where: str) -> float | None:
     try:
         mark = float("no number") if isinstance(value, bool) or "_" in str(value) else float(str(value))
     except ValueError:
+        if _DECIMAL_COMMA.fullmatch(str(value).strip()):
+            raise DataError(f"{where}: {column} {_short(value)} has a decimal comma: write decimal points") from None
         raise DataError(
             f"{where}: {column} {_short(value)} is no number; leave it empty where there is no rating, and write marks "
             "that are names as numbers (with --level nominal)"

@@ -26,6 +26,7 @@ from viva.cli.options import (
     exam_options,
     judge_options,
     pick,
+    refuse_unjudged,
     report_options,
     sampling,
     sampling_options,
@@ -89,6 +90,7 @@ def run_command(**given: Any) -> int:
     judging, output = pick(Grading, given), pick(Output, given)
     models = _models(given["models"], given["checkpoints"])
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
+    refuse_unjudged(choice, judging)
     check_writable(output.out)
     opened = open_exams(given["benchmarks"], choice)
     exams = [exam for exam, _ in opened]

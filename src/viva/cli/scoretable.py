@@ -116,12 +116,16 @@ def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
         twice = [name for name in header if header.count(name) > 1]
         if twice:
             raise DataError(f"{path}, line 1: column {_short(twice[0])} is there twice")
+        if len(header) == 1 and any(sign in header[0] for sign in ";\t"):
+            sign = "';'" if ";" in header[0] else "tabs"
+            raise DataError(f"{path}: columns are separated by {sign}: write commas, and decimal points")
         for row in reader:
             if len(row) != len(header):
                 if not row:
                     continue  # an empty line
+                hint = "" if len(row) < len(header) else "; a decimal comma is written as a point"
                 raise DataError(
-                    f"{path}, line {reader.line_num}: {len(row)} columns, where the header names {len(header)}"
+                    f"{path}, line {reader.line_num}: {len(row)} columns, where the header names {len(header)}{hint}"
                 )
             yield reader.line_num, dict(zip(header, row, strict=True))
     except (csv.Error, UnicodeDecodeError) as problem:

@@ -61,6 +61,8 @@ class Tally(Struct):
     unpriced: int = 0
     """Replies whose price is not known."""
     last_error: str = ""
+    last_failure: str = ""
+    """What the last question that got no answer ended in; errors on the way to an answer are not among these."""
     failures: set[str] = set()
     """The kinds of failure that questions ended in."""
 
@@ -322,6 +324,7 @@ class _Lane:
             shared.tally.failures.add(failure.kind)
             if shared.stop:
                 return  # interrupted on the way: simply not answered yet
+            shared.tally.last_failure = f"{task.model.name}: {failure.message}"
         shared.journal.append(
             Entry(
                 key=task.key.hex(),

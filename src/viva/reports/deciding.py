@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import get_args
 
 from viva.reports.result import Grid, percent
 from viva.scorers.deciding import spread
-from viva.types import Decider, Question, Score
+from viva.types import ANSWER, SCORED, Decider, Question, Score
 
 DECIDERS: tuple[Decider, ...] = get_args(Decider)
 OPEN = "undecided"
+UNREAD = "not read"
+"""Nothing to decide: empty, refused, or nothing in it that could be read as this aspect."""
 
 
 class Deciding:
@@ -19,10 +22,17 @@ class Deciding:
     def __init__(self) -> None:
         self._by: dict[str, Counter[str]] = {}
         self._spreads: dict[str, list[float]] = {}
+        self._answers = 0
 
     def watch(self, question: Question, score: Score) -> None:
-        """Take in one score."""
-        for aspect, decider in score.decided.items():
+        """Take in one score; where there was no reply, or no gold, nothing could be decided."""
+        if score.outcome in ("error", "unsound"):
+            return
+        self._answers += 1
+        decided: Mapping[str, Decider] = score.decided
+        if not decided and score.outcome in SCORED:
+            decided = {ANSWER: "rule"}  # exams without rationales say only who else decided
+        for aspect, decider in decided.items():
             self._by.setdefault(aspect, Counter())[decider] += 1
         if score.outcome == "ungraded":
             for aspect in score.verdicts:
@@ -38,12 +48,18 @@ class Deciding:
         return any(found["expert"] for found in self._by.values())
 
     def shares(self) -> tuple[Grid, ...]:
-        """As tables; none where rules decided everything."""
+        """As tables, shares of all answers; none where rules decided everything."""
         tables: list[Grid] = []
-        columns = (*DECIDERS, OPEN)
+        columns = (*DECIDERS, OPEN, UNREAD)
         if any(set(found) - {"rule"} for found in self._by.values()):
             rows = tuple(
-                (aspect, *(f"{found[name]:,} ({percent(found[name] / found.total(), 1)} %)" for name in columns))
+                (
+                    aspect,
+                    *(
+                        f"{count:,} ({percent(count / self._answers, 1)} %)"
+                        for count in (*(found[name] for name in columns[:-1]), self._answers - found.total())
+                    ),
+                )
                 for aspect, found in self._by.items()
             )
             tables.append(Grid("Who decided", ("", *columns), rows))

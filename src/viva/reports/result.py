@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import cast
 
 import msgspec
@@ -98,11 +99,14 @@ def _rubrics(templates: Mapping[str, object]) -> Iterator[str]:
 
 
 def _encoder(record: RunRecord) -> str:
-    """The encoder with the layer and the weights that it was used with."""
+    """The encoder with the layer and the weights that it was used with; of a folder its own name, not where it lies."""
     if record.encoder is None:
         return "missing"
-    said = record.encoder.identity
-    return ".".join([record.encoder.name, *(said[key][:12] for key in ("layer", "weights") if said.get(key))])
+    name, said = record.encoder.name, record.encoder.identity
+    _, at, weights = said.get("weights", "").rpartition("@")  # NAME@REVISION from the Hub, a folder's hash
+    if weights and not at:
+        name = PurePath(name).name or "folder"
+    return ".".join(filter(None, (name, said.get("layer", ""), weights[:12])))
 
 
 def percent(share: float | None, digits: int = 2) -> str:
@@ -221,7 +225,10 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         if left["ungraded"]:
             hint = " (blanks, open-ended answers and rationales need --judge MODEL)"
             if result.judged:
-                hint = " (no judge came to a verdict; `viva resume` asks again those whose reply had none)"
+                hint = (
+                    " (the judges said `none` or had no majority, which stands; or a verdict is missing or unreadable: "
+                    "`viva resume` asks for it)"
+                )
         bounds = f"over all {cell.n:,} the score lies between {bounds_text(cell).replace('–', ' and ')}"
         notes.append(f"{UNSURE} {result.model} on {result.exam}: the mean leaves out {said}{hint}; {bounds}.")
     return notes

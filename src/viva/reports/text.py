@@ -15,6 +15,23 @@ _LATEX = {
     "_": r"\_",
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
+    # In the fonts that LaTeX begins with these are other signs, or none.
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # Signs of our own reports: no font or package of its own is needed for these.
+    "−": r"\ensuremath{-}",
+    "±": r"\ensuremath{\pm}",
+    "·": r"\ensuremath{\cdot}",
+    "→": r"\ensuremath{\rightarrow}",
+    "↓": r"\ensuremath{\downarrow}",
+    "λ": r"\ensuremath{\lambda}",
+    "½": r"\ensuremath{\frac12}",
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
 }
 
 

@@ -5,6 +5,7 @@ The texts of a question are hostile: they stand between fences, and a draft is a
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -18,10 +19,13 @@ from viva.benchmarks.clrbench.loading import LETTERS
 from viva.errors import DataError
 from viva.prompting import fence, fill
 from viva.scorers.fold import after_thinking, is_blank
+from viva.scorers.rationale import take_apart
 from viva.types import Generate, Message, Sampling
 
 LONGEST = 20_000
 """Characters of a draft: a model that does not stop fills no page."""
+_KEYED = re.compile(r"\{\s{0,200}\"rationale\"\s{0,20}:", re.IGNORECASE)
+_FENCED = re.compile(r"\A\s*(?:```[a-z]{0,10}\s*)?\{?\s*", re.IGNORECASE)
 
 
 class Rejected(Struct, frozen=True):
@@ -111,4 +115,16 @@ def _after(reply: str) -> str:
     start, unfinished = after_thinking(reply)
     if unfinished or is_blank(reply[start:]):
         return ""
-    return clean(reply[start:])[:LONGEST].strip()
+    return clean(_out_of_form(reply[start:]))[:LONGEST].strip()
+
+
+def _out_of_form(text: str) -> str:
+    """The rationale of a reply that came with an answer beside it, or under a heading, as rationales are asked for.
+
+    A heading further down is the draft's own: "Conclusion:" may not cost it its end.
+    """
+    taken = take_apart(text)
+    if taken.form == "json" or _KEYED.search(text):
+        return taken.rationale
+    first = _FENCED.sub("", text, count=1).partition("\n")[0]
+    return taken.rationale if taken.rationale and take_apart(first).form != "none" else text

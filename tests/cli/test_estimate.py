@@ -1,0 +1,73 @@
+"""`viva run --estimate`: judges counted as they would be asked, and never more than it says at most."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks.explaining import opened
+from servers.fixtures import Viva
+from viva.cli.estimate import _typical
+from viva.engine.budget import worst_case
+from viva.types import ANSWER, RATIONALE
+
+MODEL = ("--model", "openai/m@http://127.0.0.1:9/v1", "--price", "openai/m@http://127.0.0.1:9/v1=1/2")
+JUDGES = ("openai/j@http://127.0.0.1:9/v1", "openai/k@http://127.0.0.1:9/v1")
+PANEL = tuple(part for judge in JUDGES for part in ("--judge", judge, "--price", f"{judge}=1/2"))
+
+
+def lines(viva: Viva, *arguments: object) -> list[str]:
+    ended = viva("run", *arguments, "--estimate", "--run", "run")
+    assert ended.code == 0, ended.err
+    assert not (viva.folder / "run").exists()
+    return ended.out.splitlines()
+
+
+def numbers(line: str) -> list[int]:
+    """Requests, prompts, replies."""
+    found = re.search(r": ([\d,]+) requests, about ([\d,]+) \+ ([\d,]+) tokens", line)
+    assert found, line
+    return [int(one.replace(",", "")) for one in found.groups()]
+
+
+def money(line: str) -> list[float]:
+    """About, at most."""
+    return [float(one) for one in re.findall(r"\$([\d.]+)", line)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"rationale": True}], ids=["answers", "rationales"])
+def test_every_judge_is_asked_about_both_aspects_so_often(viva: Viva, settings: dict[str, bool]) -> None:
+    exam = opened("csbench", **settings)
+    wanted = [
+        request
+        for question in exam.questions()
+        for request in exam.judgements(question, _typical(exam.spec, question), 3, {})
+    ]
+    assert {request.aspect for request in wanted} == ({ANSWER, RATIONALE} if settings else {ANSWER})
+    flags = ("--rationale",) if settings else ()
+    found = lines(viva, "csbench", *flags, *MODEL, *PANEL, "--judge-samples", 3, "--samples", 2)
+    judges = [line for line in found if " as judge: " in line]
+    assert len(judges) == 2
+    prompts = 2 * sum(worst_case(request).input for request in wanted)
+    for line in judges:
+        assert numbers(line) == [2 * len(wanted), prompts, 2 * len(wanted) * 80]
+        about, most = money(line)
+        assert about == pytest.approx((prompts + 2 * 2 * len(wanted) * 80) / 1e6, abs=0.005)
+        # Three tries; 1,024 tokens of verdict; every answer as long as --max-tokens lets it be.
+        longest = 3 * (prompts + 2 * len(wanted) * (2048 + 2 * 1024)) / 1e6
+        assert most == pytest.approx(longest, abs=0.005)
+    assert money(found[-1]) == pytest.approx(
+        [sum(column) for column in zip(*map(money, found[1:-1]), strict=True)], abs=0.02
+    )
+
+
+def test_a_judge_without_a_price_is_counted_and_said(viva: Viva) -> None:
+    found = lines(viva, "csbench", *MODEL, "--judge", JUDGES[0])
+    assert "price unknown (--price MODEL=IN/OUT)" in next(line for line in found if " as judge: " in line)
+    assert "plus what has no known price" in found[-1]
+
+
+def test_where_rules_decide_no_judge_is_counted(viva: Viva) -> None:
+    found = lines(viva, "cmmlu", *MODEL, *PANEL)
+    assert not [line for line in found if " as judge: " in line]
