@@ -171,6 +171,25 @@ ERRORS: tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...] = (
     (line("OE", answers=["x"]), ("line 3", "`answers` belongs to MS and FB")),
     (line("TF", "ok"), ("line 3", "operating-systems/tf/ok", "line 1")),
     (line(answer="x" * 500), ("line 3", "…")),
+    (line(type="MCQ"), ("MC (multi-choice), MS (multi-select), TF (true/false), FB (fill-in-blank), OE (open-ended)",)),
+    (line(type=5), ("operating-systems/mc/1", "type 5 is none of MC")),
+    (line(topic=..., rationale=...), ("operating-systems/mc/1", "it lacks `topic`, `rationale`")),
+    (line(questions="x"), ("operating-systems/mc/1", "unknown fields: 'questions'")),
+    ("{}", ("it lacks `id`, `discipline`, `topic`, `type`, `question`, `rationale`",)),
+    ("[" * 5_000, ("line 3",)),
+    (line(id="x" * 201), ("201 characters; 200",)),
+    (line(id="x\n"), ("its id holds the control character U+000A",)),
+    (line(id="\u001b[31mx"), ("its id holds the control character U+001B", "'\\x1b[31mx'")),
+    (line(discipline="Operating\tSystems"), ("its discipline holds the control character U+0009",)),
+    (line(topic=["Operating Systems", "a\u0085b"]), ("its topic holds the control character U+0085",)),
+    (line(difficulty="hard\n"), ("its difficulty holds the control character U+000A",)),
+    (line(question="Is\u0000it?"), ("its question holds the control character U+0000",)),
+    (line(question="a\r\nb"), ("its question holds the control character U+000D",)),
+    (line(rationale="a\u001bb"), ("its rationale holds the control character U+001B",)),
+    (line(options=["a", "b\u0007", "c"]), ("its options", "U+0007")),
+    (line("OE", answer="a\u007f"), ("its answer holds the control character U+007F",)),
+    (line("FB", answer=..., answers=["stack", "a\u0008"]), ("its answers", "U+0008")),
+    (line(source="a\u001f"), ("its source", "U+001F")),
 )
 
 
@@ -188,6 +207,48 @@ def test_a_line_that_cannot_be_used_is_named_with_its_value(
     for part in said:
         assert part in message
     assert len(message) < 500 + len(str(tmp_path))
+
+
+def mistakes(folder: Path, *lines: Any) -> list[str]:
+    with pytest.raises(DataError) as caught:
+        opened(data=written(folder, *lines), shots=0)
+    return str(caught.value).split("\n")
+
+
+def test_all_mistakes_of_a_file_are_named_at_once(tmp_path: Path) -> None:
+    found = mistakes(
+        tmp_path,
+        line("TF", 1),
+        line("TF", 2, answer="yes"),
+        "{",
+        line("MC", 3, answer="Z", rationale=" "),
+        line("TF", 1),
+        line(type="essay"),
+    )
+    where = f"{tmp_path / 'test.jsonl'}, line "
+    assert all(one.startswith(where) for one in found)
+    assert [one.removeprefix(where)[:1] for one in found] == list("234456")
+    assert [
+        part in one for one, part in zip(found, ("'yes'", "", "rationale", "'Z'", "line 1", "'essay'"), strict=True)
+    ]
+    assert all("operating-systems/" in one for one in (*found[:1], *found[2:]))
+
+
+@pytest.mark.parametrize(("count", "more"), [(20, None), (21, "... and 1 more"), (3_000, "... and 2,980 more")])
+def test_of_very_many_mistakes_the_first_twenty_are_named(tmp_path: Path, count: int, more: str | None) -> None:
+    found = mistakes(tmp_path, *(line("TF", n, answer="yes") for n in range(count)))
+    assert len(found) == 20 + (more is not None)
+    assert more is None or found[-1] == more
+
+
+def test_line_feeds_and_tabs_may_stand_in_texts(tmp_path: Path) -> None:
+    (question,) = questions(tmp_path, line(question="if x:\n\ty()", rationale="a\n\tb", options=["a\nb", "c\td", "e"]))
+    assert question.text == "if x:\n\ty()"
+
+
+def test_an_id_may_have_two_hundred_characters(tmp_path: Path) -> None:
+    (question,) = questions(tmp_path, line(id="x" * 200))
+    assert len(question.id) == 200
 
 
 def test_a_set_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -401,6 +462,39 @@ def test_a_selection_earns_all_half_or_nothing(tmp_path: Path) -> None:
             assert answered(question, ", ".join(chosen)) == wanted, chosen
 
 
+PROSE = "The one that came last is taken first, as every element is put on the others and taken from the same end. "
+
+
+@pytest.mark.parametrize(
+    ("type_", "end", "value", "outcome"),
+    [
+        ("MS", "So the answer is A, C.", 1.0, "right"),
+        ("MS", "Therefore A and C are correct.", 1.0, "right"),
+        ("MS", "I would choose A.", 0.5, "partly"),
+        ("MS", "So the answer is B.", 0.0, "wrong"),
+        ("MS", "So the answer is A or C.", None, "unparsed"),
+        ("MS", "A and C are lists.", None, "unparsed"),
+        ("FB", "So the blank should be filled with stack.", 1.0, "right"),
+        ("FB", "So the answer is a queue.", 0.0, "wrong"),
+        ("FB", "It is used for calls, and no other structure will do for that.", None, "unparsed"),
+    ],
+)
+def test_answers_in_plain_prose(tmp_path: Path, type_: str, end: str, value: float | None, outcome: str) -> None:
+    exam = opened(data=written(tmp_path, line(type_)), shots=0)
+    (question,) = exam.questions()
+    full, none = evidence(rationale=["1"]), evidence(rationale=["0"])
+    said = Response(text=PROSE + end)
+    assert exam.score(question, said, full).parts[Q_A] == (value or 0.0)
+    score = exam.score(question, said, none)
+    assert (score.value, score.outcome) == (
+        0.0 if value is not None else None,
+        "wrong" if value is not None else outcome,
+    )
+    if value is None:
+        cut = Response(text=PROSE + end, stop_reason="length")
+        assert exam.score(question, cut, none).outcome == "truncated"
+
+
 def test_an_open_answer_waits_for_similarity_or_a_judge() -> None:
     question = first(CHAT, "open")
     score = CHAT.score(question, reply("Because.", "Sort it."), evidence(rationale=["1"]))
@@ -429,6 +523,13 @@ def test_the_tables_are_those_of_the_paper() -> None:
 def test_a_type_that_the_set_lacks_has_no_row(tmp_path: Path) -> None:
     exam = opened(data=written(tmp_path, line("TF"), line("OE", 2)), shots=0)
     assert [row.label for row in layout(exam, "types").rows] == ["True/false", "Open-ended", "Overall"]
+
+
+def test_difficulties_are_ordered_from_easy_to_hard_and_others_follow_as_they_come(tmp_path: Path) -> None:
+    levels = ("hard", "fiendish", "easy", "trivial", "medium", "hard")
+    exam = opened(data=written(tmp_path, *(line("TF", n, difficulty=one) for n, one in enumerate(levels))), shots=0)
+    rows = [row.label for row in layout(exam, "difficulty").rows]
+    assert rows == ["easy", "medium", "hard", "fiendish", "trivial"]
 
 
 # The bundled sample

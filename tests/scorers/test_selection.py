@@ -164,3 +164,86 @@ def test_half_marks_are_no_way_to_full_ones() -> None:
     assert grade_selection("ABCDE", "ABCD") == 0.0
     assert grade_selection("ABCDE", "ABCDE") == 1.0
     assert [grade_selection(letter, "AC") for letter in "ABCD"] == [0.5, 0.0, 0.5, 0.0]
+
+
+# Prose that states a selection at its end
+
+LONG = "A queue is served at its front. A heap keeps the least element on top, and a list need not be sorted at all."
+# fmt: off
+STATED: dict[str, tuple[str, ...]] = {
+    "BC": ("So the answer is B, C.", "Therefore B and C are correct.", "I would choose B and C.", "选B和C。", "Thus, the correct options are B and C.",
+           "Hence the answers are (B) and (C).", "Therefore, the correct answer is: **B, C**", "**So the answer is B, C.**", "The final answer is $\\boxed{B, C}$.",
+           "The last line says it.\n\\boxed{B, C}", "So the answers are a queue and a heap, sorted or not.", "the answer is B, C, because both are served in order.",
+           "so I would go with B and C", "I think the answer is B, C.", "A is not served in order, so the answer is B, C.", "It may be hard to see, but the answer is B, C.",
+           "The correct options are:\n- B\n- C", "So the correct answers are:\n\n**B. a queue**\n**C. a heap, sorted or not**", "Therefore, options B and C are both correct.",
+           "Both are served in order so the answer is B and C", "This means that the correct answers are B and C.", "B and C are the correct options.",
+           "因此选BC。", "所以答案是B、C。", "答案：B和C", "正确的选项是B和C。", "因此B和C都是正确的。", "所以选项B与选项C正确", "A不对，所以选B和C。", "应该选择B、C。"),
+    "AD": ("The correct options are A and D.", "My answer is A, D.", "I'd choose A and D.", "I'll select A and D."),
+    "D": ("So the answer is D.", "Therefore only D is correct.", "I would choose D.", "因此只有D正确。"),
+    "ABCDE": ("So the answer is all of the above.", "Therefore all options are correct."),
+    UNPARSED: (
+        "So the answer is not B, C.", "So the answer is B or C.", "I would choose B, C or D.", "I would not choose B and C.", "I would choose either B or C.",
+        "I would choose B and C rather than D.", "I would choose B and C, but not D.", "So B and C are not correct.", "Therefore neither B nor C is correct.",
+        "Therefore B and C are incorrect.", "Therefore B or C is correct.", "B and C are mentioned.", "It compares B with C.", "So B is faster than C.",
+        "If it were sorted, the answer is B, C.", "Some claim: the answer is B, C.", "It is not true that the answer is B, C.", "Perhaps, the answer is B, C.",
+        "Is the answer B, C?", "So the answer is B, C?", "So the answer is B, C. Wait, no.", "The answer is B, C. But that is wrong.", "So the answer is B, C.\nOr is it?",
+        "I would choose B and C.\nA", "So the answer is B, F.", "Option A is wrong. Option D is correct.", "It is so. So D is correct.", "D is also correct.",
+        "A is fine. So B and C are also correct.", "I would also choose B.", "The options here are B, C and so on.", "I would choose between B and C.",
+        "He said “the answer is B, C” and left.", "So the answer depends on B and C.", "So the answer is the one above.", "So the answer is",
+        "不选B和C。", "我选B或C。", "所以B和C不正确。", "选B，不选C。", "如果有序，答案是B和C。", "B和C都提到了。", "选B还是C？",
+    ),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("before", [LONG + " ", LONG + "\n\n", LONG * 200 + "\n"], ids=["sentence", "line", "long"])
+@pytest.mark.parametrize(("end", "read"), [(end, read) for read, all_ in STATED.items() for end in all_])
+def test_prose_is_read_where_its_end_states_a_selection(end: str, read: str, before: str) -> None:
+    assert read_selection(before + end, letters="ABCDE", options=STRUCTURES).read == read
+
+
+ENDS = (
+    "So the answer is {}.", "Therefore, the correct options are {}.", "I would choose {}.", "Hence the answer is {}, because they are.",
+    "It is hard, but my answer is {}", "The correct answers are:\n{}",
+)  # fmt: skip
+
+
+@given(
+    SELECTIONS, st.sampled_from(ENDS), st.sampled_from(WAYS[:2]), st.text(st.sampled_from("ABCDE ,.\n"), max_size=40)
+)
+def test_what_is_stated_does_not_hang_on_the_letters_before(chosen: str, end: str, way, before: str) -> None:
+    reply = f"Letters like {before} are mentioned.\n{end.format(way(list(chosen)))}"
+    assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == chosen
+
+
+@given(
+    st.lists(st.sampled_from("ABCDE"), min_size=1, max_size=6), st.sampled_from([" is larger than ", ", node ", " → "])
+)
+def test_letters_that_are_merely_mentioned_are_no_selection(letters: list[str], way: str) -> None:
+    reply = f"{LONG} The path goes from {way.join(letters)} and ends."
+    assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == UNPARSED
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "So the answer is ",
+        "so ",
+        ", ",
+        "I think that ",
+        "since x, ",
+        "* ",
+        "and then now ",
+        "选",
+        "因此",
+        "\\boxed{",
+        "\n- ",
+        "x ",
+    ],
+)
+def test_prose_is_read_quickly(unit: str) -> None:
+    reply = (unit * 30_000)[:30_000]
+    begin = time.process_time()
+    for end in ("", " are correct", "So the answer is B"):
+        read_selection(reply + end, letters="ABCDE", options=STRUCTURES)
+    assert time.process_time() - begin < 1

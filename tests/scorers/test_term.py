@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viva.benchmarks.clrbench
-from viva.scorers.term import LONGEST, normal_form, same_term
+from viva.scorers.term import LONGEST, LONGEST_TERM, normal_form, read_term, same_term
 
 # fmt: off
 SAME: dict[str, tuple[str, ...]] = {
@@ -224,3 +224,75 @@ def test_a_long_answer_is_read_quickly_and_beyond_all_terms_is_none(unit: str, s
     normal_form(answer)
     assert time.process_time() - begin < 1
     assert same_term("x" * (LONGEST + 1), ["x" * (LONGEST + 1)]) is None
+
+
+# Prose that states what belongs in the gap
+
+LONG = (
+    "Elements are added at one end and taken from the same end, so that the one that came last is the first to go, " * 2
+)
+# fmt: off
+STATED: dict[str, dict[str | None, tuple[str, ...]]] = {
+    "9": {"9": ("It is obvious. So the answer is 9.", "So the answer is nine", "Thus, the correct answer is **9**.", "Therefore the missing word is “9”.",
+                "It holds, so the blank should be filled with 9.", "Since it is odd, 9 is the answer.", "So 9 is the correct term.", "The answer is the number 9.",
+                "It may be large, but the answer is 9.", "The answer is:\n\n9", "the answer is 9 because it is odd", "I would fill in the blank with 9.", "Done.\n\\boxed{9}",
+                "显然，所以答案是9。", "此处应填9。", "答案：9"),
+          None: ("So the answer is 3.9.", "So the answer is 9 or 10.", "So the answer is not 9.", "So 3.9 is the answer.", "So 1,9 is the answer", "So the answer is 90.", "9 is mentioned.",
+                 "If it were odd, the answer is 9.", "The answer is 9. But that is wrong.", "Some claim: the answer is 9.", "So the answer is 9?!1", "It is 9", "9 is not the answer.",
+                 "不填9。", "答案不是9。")},
+    "stack": {"stack": ("…, so the blank should be filled with stack.", "Therefore, stack is the missing word.", "I would answer stack.", "The gap is filled by a stack.",
+                        "So the answer is the term “stack”.", "Because it is LIFO, the answer is a Stack."),
+              None: ("So the answer is a stack or a queue.", "So the answer is stack overflow.", "A stack is mentioned.", "It is like a stack.", "Is the answer stack?")},
+    "word alignment": {"word alignment": ("So the answer is word alignment.",), None: ("So the answer is alignment.",)},
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("before", [LONG + ". ", LONG + "\n", LONG * 50 + "\n"], ids=["sentence", "line", "long"])
+@pytest.mark.parametrize(
+    ("gold", "same", "end"),
+    [(gold, same, end) for gold, all_ in STATED.items() for same, ends in all_.items() for end in ends],
+)
+def test_the_end_of_a_long_reply_is_compared(gold: str, same: str | None, end: str, before: str) -> None:
+    said = read_term(before + end, [gold])
+    assert (said.same if said else None) == same
+
+
+@pytest.mark.parametrize(
+    ("reply", "states"),
+    [
+        (LONG + ".", False),
+        ("word " * LONGEST_TERM, True),
+        ("word " * (LONGEST_TERM + 1), False),
+        (LONG + ". So the answer is a queue.", True),  # wrong, and no less an answer
+        (LONG + ". The answer is a queue. It is hard to say more.", False),
+        ("栈" * 2 * LONGEST_TERM, False),
+        ("栈", True),
+        ("queue", True),
+    ],
+)
+def test_a_long_reply_that_states_nothing_is_no_answer(reply: str, states: bool) -> None:
+    said = read_term(reply, ["stack"])
+    assert (said is not None) == states
+    assert said is None or said.same is None
+
+
+@given(TEXTS, TEXTS)
+def test_whatever_is_the_same_as_a_whole_stays_the_same(reply: str, gold: str) -> None:
+    said = read_term(reply, [gold])
+    if same_term(reply, [gold]) is not None:
+        assert said is not None
+        assert said.same == gold
+
+
+@given(
+    st.sampled_from(GOLDS),
+    st.sampled_from(
+        ["So the answer is {}.", "Thus, the blank should be filled with “{}”.", "Therefore the missing term is **{}**"]
+    ),
+)
+def test_every_gold_of_the_sample_is_accepted_at_the_end_of_prose(golds: list[str], end: str) -> None:
+    for gold in golds:
+        said = read_term(f"{LONG}.\n{end.format(gold)}", golds)
+        assert said is not None
+        assert said.same is not None, said

@@ -1,7 +1,8 @@
 """Which letters an answer to a multi-select question names, and what they earn.
 
 The answer is short by the time it comes here (scorers/rationale.py took it out of the reply): letters in any wrapping,
-lettered options, or the options' own texts. Whatever else it says leaves it unread: a selection is never guessed.
+lettered options, or the options' own texts. Prose is read where its end states a selection (scorers/stated.py).
+Whatever else it says leaves it unread: a selection is never guessed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import EMPTY, UNPARSED, Reading
+from viva.scorers.stated import stated
 
 LONGEST = 20_000
 """Characters; no selection is longer."""
@@ -50,6 +52,8 @@ _SEPARATORS = re.compile(
 )
 _LETTERED = re.compile(r"[\s\-*_•(\[\"']{0,6}([A-Za-z])\s?[)\].:*_\"']{1,4}(\s*)(.*)", re.DOTALL)
 _REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as both|as all)\b)")
+_JOINED = re.compile(r"(?<=[A-Z)\]]) ?(?:和|与|及|以及|跟) ?(?=[(\[]?[A-Z](?![a-z]))", re.IGNORECASE)
+_ADDED = re.compile(r"\b(?:also|too|as well(?! as\b))\b", re.IGNORECASE)
 _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
 
 
@@ -59,13 +63,12 @@ def read_selection(text: str, *, letters: str, options: Sequence[str] = ()) -> R
     plain = re.sub(r"[^\S\n]+", " ", plain).strip()
     if not plain:
         return Reading(EMPTY, rule="nothing there")
-    if len(plain) > LONGEST:
-        return Reading(UNPARSED, rule="longer than any selection")
+    plain = _JOINED.sub(", ", plain) if len(plain) <= LONGEST else ""
     known = {squeeze(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
     if len(known) < len(options):
         known = {}  # two read alike: their texts tell nothing
     for rule, read in (("letters", _bare), ("lettered options", _lettered), ("the options' own texts", _own_texts)):
-        if found := read(plain, letters, known):
+        if plain and (found := read(plain, letters, known)):
             return _reading(found, letters, text, rule)
     if _EVERYTHING.fullmatch(plain):
         return _reading(set(letters), letters, text, "all of them")
@@ -73,7 +76,26 @@ def read_selection(text: str, *, letters: str, options: Sequence[str] = ()) -> R
     reasoned = reason and not _names(reason[0], letters) and squeeze(reason[0]) not in known
     if reasoned and (found := _bare(head, letters, known)):
         return _reading(found, letters, text, "letters, and a reason")
+    if found := _stated(text, letters, known):
+        return _reading(found, letters, text, "stated at the end")
     return Reading(UNPARSED, rule="names no selection")
+
+
+def _stated(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
+    """What the end of a reply in prose states, if that is a selection and nothing else.
+
+    A lone "so C is correct" is none: replies go through the options one by one.
+    """
+    statement = stated(text, "selection")
+    if statement is None or _ADDED.search(statement.text):
+        return None
+    said = _JOINED.sub(", ", _LATEX.sub("", statement.text).replace("选项", " ").replace("只有", "only ")).strip()
+    found = _bare(said, letters, known) if statement.whole else None
+    found = found or _lettered(said, letters, known) or _own_texts(said, letters, known)
+    if not found and _EVERYTHING.fullmatch(said):
+        found = set(letters)
+    lone = statement.named and found is not None and len(found) == 1 and not re.search(r"\bonly\b", said)
+    return None if lone else found
 
 
 def _reading(found: set[str], letters: str, text: str, rule: str) -> Reading:

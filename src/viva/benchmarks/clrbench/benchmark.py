@@ -28,8 +28,9 @@ from viva.prompting import Templates, clip, fence, fill, read_templates, stops_b
 from viva.scorers.choice import read_choice
 from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
 from viva.scorers.grading import grade_reading, outcome_of
+from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.selection import grade_selection, read_selection
-from viva.scorers.term import same_term
+from viva.scorers.term import Term, read_term
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
@@ -55,6 +56,7 @@ HERE = Path(__file__).parent
 SCALE = (0.0, 0.5, 1.0)
 JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 EXEMPLARS = "exemplars.jsonl"
+LEVELS = ("easy", "medium", "hard")
 MANY_OPTIONS = 6
 """Above this, baselines draw a single letter in place of any selection: there would be too many."""
 
@@ -196,10 +198,7 @@ class CLRBenchExam(RunsNothing):
             case "choices":
                 score = self._selection(question, gold, response)
             case "term":
-                same = same_term(text, (gold, *question.accepted))
-                why = f"accepted as {same!r}" if same is not None else "none of the accepted answers, normalised"
-                value = float(same is not None)
-                score = Score(value=value, outcome=outcome_of(value), answer=text.strip(), explanation=why)
+                score = _term(read_term(text, (gold, *question.accepted)), response)
             case _:
                 score = self._solution(text.strip(), evidence)
         return score
@@ -264,7 +263,8 @@ class CLRBenchExam(RunsNothing):
         """Rows for the tables: types, disciplines, difficulty; and the paper's main table, a row a model."""
         types = [(name, Line(title, {"type": (name,)})) for name, title in TITLES.items() if self._has("type", name)]
         disciplines = dict.fromkeys(question.tags["discipline"] for question in self._questions)
-        levels = dict.fromkeys(q.tags["difficulty"] for q in self._questions if "difficulty" in q.tags)
+        found = dict.fromkeys(q.tags["difficulty"] for q in self._questions if "difficulty" in q.tags)
+        levels = sorted(found, key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS))
         overall, score = Line("Overall"), (Line("Score"),)
         by_discipline = tuple(Line(name, {"discipline": (name,)}) for name in disciplines)
         by_level = tuple(Line(name, {"difficulty": (name,)}) for name in levels)
@@ -281,6 +281,16 @@ class CLRBenchExam(RunsNothing):
     def headline(self) -> Line:
         """The mean over all questions."""
         return Line("Overall")
+
+
+def _term(said: Term | None, response: Response) -> Score:
+    """A blank's answer, and whether it is an accepted one."""
+    if said is None:
+        return grade_reading(Reading(UNPARSED, rule="a long reply that states no answer"), "", response)
+    why = "none of the accepted answers, normalised" if said.same is None else f"accepted as {said.same!r}"
+    value = float(said.same is not None)
+    why = f"{why}; {said.why}" if said.why else why
+    return Score(value=value, outcome=outcome_of(value), answer=said.text, explanation=why)
 
 
 def _bundled_templates() -> dict[str, object]:

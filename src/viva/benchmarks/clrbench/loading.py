@@ -1,6 +1,7 @@
 """CLR-Bench's schema: JSONL in, questions out. See README.md for a field-by-field description.
 
-A line that cannot be used is an error that names file, line and value: a set for experts is mended, not guessed at.
+Lines that cannot be used are an error that names file, line, id and value of each: a set for experts is mended, not
+guessed at.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +29,13 @@ TITLES: dict[Type, str] = {
 }
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 GAP = "____"
+LONGEST_ID = 200
+"""Characters."""
+MOST_MISTAKES = 20
+"""Of one file that are shown at once."""
 _SHOWN = 60
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Record(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -48,27 +55,65 @@ class Record(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 def read_records(path: Path) -> tuple[list[Record], bytes]:
-    """The records of a file, and its bytes. Raises DataError with the line and what is wrong in it."""
+    """The records of a file, and its bytes. Raises one DataError with the mistakes of all its lines, `MOST_MISTAKES`
+    at most, each with line, id and what is wrong.
+    """
     content = read_bytes(path)
     decode = msgspec.json.Decoder(Record).decode
     records: list[Record] = []
     seen: dict[str, int] = {}
+    mistakes: list[str] = []
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
         try:
             record = decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-            raise DataError(f"{where}: {problem}") from None
-        wrong = next(problems(record), None)
-        if wrong:
-            raise DataError(f"{where}, question {_short(record.id)}: {wrong}")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            mistakes += [f"{where}{wrong}" for wrong in _undecodable(line, problem)]
+            continue
+        where = f"{where}, question {_short(record.id)}"
+        mistakes += [f"{where}: {wrong}" for wrong in problems(record)]
         if record.id in seen:
-            raise DataError(f"{where}: id {_short(record.id)} is that of line {seen[record.id]}, too")
-        seen[record.id] = number
+            mistakes.append(f"{where}: its id is that of line {seen[record.id]}, too")
+        seen.setdefault(record.id, number)
         records.append(record)
+    if mistakes:
+        more = len(mistakes) - MOST_MISTAKES
+        rest = [f"... and {more:,} more"] if more > 0 else []
+        raise DataError("\n".join([*mistakes[:MOST_MISTAKES], *rest]))
     return records, content
+
+
+def _undecodable(line: bytes, problem: Exception) -> Iterator[str]:
+    """What keeps a line from being a record, in words, each behind the id as far as there is one."""
+    try:
+        held = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        yield f": {problem}"
+        return
+    if not isinstance(held, dict):
+        yield ": it is no JSON object"
+        return
+    given = cast("dict[str, object]", held)
+    name = f", question {_short(given['id'])}" if "id" in given else ""
+    fields = msgspec.structs.fields(Record)
+    missing = [f"`{field.name}`" for field in fields if field.required and field.name not in given]
+    if missing:
+        yield f"{name}: it lacks {', '.join(missing)}"
+    unknown = [_short(key) for key in given if key not in Record.__struct_fields__]
+    if unknown:
+        more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
+        yield f"{name}: unknown fields: {', '.join(unknown[:5])}{more}"
+    if "type" in given and not _is_type(given["type"]):
+        types = ", ".join(f"{short} ({title.lower()})" for short, title in TITLES.items())
+        yield f"{name}: type {_short(given['type'])} is none of {types}"
+    elif not missing and not unknown:
+        yield f"{name}: {problem}"
+
+
+def _is_type(value: object) -> bool:
+    return isinstance(value, str) and value in TITLES
 
 
 def problems(record: Record) -> Iterator[str]:
@@ -76,6 +121,9 @@ def problems(record: Record) -> Iterator[str]:
     for name in ("id", "discipline", "question", "rationale"):
         if not getattr(record, name).strip():
             yield f"its {name} is empty"
+    if len(record.id) > LONGEST_ID:
+        yield f"its id has {len(record.id):,} characters; {LONGEST_ID} are allowed"
+    yield from _control_characters(record)
     if not 1 <= len(record.topic) <= 3 or not all(level.strip() for level in record.topic):
         yield f"topic {_short(list(record.topic))} is no path of one to three levels"
     if record.type in ("MC", "MS"):
@@ -87,6 +135,25 @@ def problems(record: Record) -> Iterator[str]:
         yield f"`answers` belongs to MS and FB; {record.type} has one `answer`"
     if record.answers and record.answer is not None:
         yield "it has both `answer` and `answers`"
+
+
+def _control_characters(record: Record) -> Iterator[str]:
+    """Line feeds and tabs may stand in texts; an id, a discipline or a topic is one line of a table."""
+    labels = {"id": (record.id,), "discipline": (record.discipline,), "topic": record.topic}
+    labels["difficulty"] = (record.difficulty,)
+    texts: dict[str, tuple[object, ...]] = {
+        "question": (record.question,),
+        "rationale": (record.rationale,),
+        "options": record.options,
+        "answer": (record.answer,),
+        "answers": record.answers,
+        "source": (record.source,),
+    }
+    for named, pattern in ((labels, _CONTROL), (texts, _CONTROL_IN_TEXT)):
+        for name, values in named.items():
+            found = next((match for one in values if isinstance(one, str) and (match := pattern.search(one))), None)
+            if found:
+                yield f"its {name} holds the control character U+{ord(found[0]):04X}"
 
 
 def _answer_problems(record: Record) -> Iterator[str]:
