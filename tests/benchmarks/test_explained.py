@@ -248,13 +248,67 @@ def test_a_reply_cut_off_within_its_rationale_has_a_rationale_and_no_answer() ->
         assert [request.aspect for request in EXAM.judgements(question, cut, 1, {})] == [RATIONALE]
 
 
-def test_a_refusal() -> None:
-    refused = Response(text="I'm sorry, but I can't help with that request.")
-    for kind in ("choice", "truth"):
-        score = EXAM.score(first(EXAM, kind), refused, evidence(rationale=["0"]))  # type: ignore[arg-type]
-        assert (score.value, score.outcome) == (None, "refused")
-    for kind in RULED:
-        assert not EXAM.score(first(EXAM, kind), refused, evidence(rationale=["0"])).value
+REFUSALS = (
+    "I'm sorry, but I can't help with that request.",
+    "<think>Shall I?</think>I must decline to answer this question.",
+    "As an AI language model, I cannot answer questions about this topic, and I would not like to guess either.",
+    "抱歉，我无法回答这个问题。",
+)
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stop", ["stop", "length"])
+def test_a_refusal_is_not_judged_not_compared_and_worth_nothing(text: str, kind: Kind, stop: Any) -> None:
+    exam = opened(encoder="x")
+    question, refused = first(exam, kind), Response(text=text, stop_reason=stop)
+    assert exam.judgements(question, refused, 2, {}) == ()
+    assert exam.comparisons(question, refused) == ()
+    for found in (evidence(), evidence(answer=["1"], rationale=["1"], alike={RATIONALE: 1.0, ANSWER: 1.0})):
+        score = exam.score(question, refused, found)
+        assert (score.value, score.outcome, score.parts, score.decided) == (None, "refused", {IN_FORM: 0.0}, {})
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "de", "fr"])
+def test_a_refusal_of_a_blank_or_an_open_question_elsewhere(tmp_path: Path, language: Language) -> None:
+    exam = computer_science(tmp_path, language)
+    for question in exam.questions():
+        refused = Response(text=REFUSALS[0])
+        score = exam.score(question, refused, evidence(answer=["1"], rationale=["1"]))
+        assert (score.value, score.outcome, score.parts) == (None, "refused", {IN_FORM: 0.0})
+        assert exam.judgements(question, refused, 1, {}) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I cannot be sure, but the answer is {}.",
+        "I'm sorry, but I can't help with a drawing of it. The answer is {}.",
+        "I cannot answer with full certainty, as the question is vague. So the answer is {}.",
+    ],
+)
+@pytest.mark.parametrize("kind", RULED)
+def test_a_reply_that_hesitates_and_then_answers_is_an_answer(text: str, kind: Kind) -> None:
+    question = first(EXAM, kind)
+    said = Response(text=text.format(right(question)))
+    score = EXAM.score(question, said, evidence(rationale=["1"]))
+    assert (score.value, score.outcome) == (1.0, "right")
+    assert [request.aspect for request in EXAM.judgements(question, said, 1, {})] == [RATIONALE]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_refusal_within_the_parts_of_a_reply_is_graded_like_any_other(kind: Kind) -> None:
+    said = reply("I cannot answer this question, as both are right.", "I cannot answer this question.")
+    wanted = [ANSWER, RATIONALE] if kind == "open" else [RATIONALE]
+    assert [request.aspect for request in EXAM.judgements(first(EXAM, kind), said, 1, {})] == wanted
+
+
+def test_refusals_earn_no_point_in_any_metric_and_are_counted_as_not_in_form() -> None:
+    refused = EXAM.score(CHOICES[1], Response(text=REFUSALS[0]))
+    found = [*scored((CHOICES[0], right(CHOICES[0]), "1")), row(EXAM, CHOICES[1], refused)]
+    metrics = cells(EXAM, found, "types")
+    assert [metrics[name].mean for name in (Q_A, Q_R, "Q→AR")] == [0.5, 0.5, 0.5]
+    assert metrics["Q→AR"].outcomes == {"right": 1, "refused": 1}
 
 
 @pytest.mark.parametrize("kind", RULED)

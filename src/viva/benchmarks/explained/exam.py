@@ -16,12 +16,13 @@ from pathlib import Path
 import msgspec
 
 from viva.benchmarks import EXPLAINED
-from viva.benchmarks.explained.combining import combine, defended, parts_of
+from viva.benchmarks.explained.combining import IN_FORM, combine, defended, parts_of
 from viva.contracts import Exam
 from viva.prompting import Templates, clip, fence, fill, read_templates, whole
 from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
 from viva.scorers.grading import outcome_of
 from viva.scorers.rationale import Taken, take_apart
+from viva.scorers.refusal import refusal
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
     ANSWER,
@@ -35,6 +36,7 @@ from viva.types import (
     ExamSpec,
     Execute,
     Generate,
+    Kind,
     Layout,
     Line,
     Message,
@@ -48,6 +50,8 @@ from viva.types import (
 HERE = Path(__file__).parent
 SCALE = (0.0, 0.5, 1.0)
 JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
+RULED: frozenset[Kind] = frozenset({"choice", "choices", "truth", "term", "span"})
+"""Kinds whose answers a rule reads."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -114,6 +118,8 @@ class Explained:
         if not self.spec.encoder or response.error or question.answer is None:
             return ()
         taken = _taken(response)
+        if self._declines(question, taken, response):
+            return ()
         wanted = self._inner.comparisons(question, _answer(taken, response))
         if taken.rationale and question.explanation.strip():
             wanted = (*wanted, Compare(RATIONALE, taken.rationale, question.explanation))
@@ -126,6 +132,8 @@ class Explained:
         if response.error or question.answer is None:
             return ()
         taken = _taken(response)
+        if self._declines(question, taken, response):
+            return ()
         wanted = self._inner.judgements(question, _answer(taken, response), samples, similarities)
         if not taken.rationale or similarities.get(RATIONALE, 0.0) >= ALIKE:
             return wanted
@@ -174,6 +182,9 @@ class Explained:
         answered = self._answered(question, _answer(taken, response), evidence)
         if not taken.rationale and not taken.answer:
             return answered  # empty, truncated
+        if self._declines(question, taken, response):
+            why = "the reply declines to answer"
+            return Score(value=None, outcome="refused", explanation=why, parts={IN_FORM: 0.0})
         reasoned = self._reasoned(question, taken, evidence)
         a = 0.0 if answered.outcome in UNREADABLE else answered.value
         r = reasoned.value
@@ -193,6 +204,18 @@ class Explained:
             decided=decided,
             verdicts={**answered.verdicts, RATIONALE: reasoned.verdicts},
         )
+
+    def _declines(self, question: Question, taken: Taken, response: Response) -> bool:
+        """Whether a reply without parts declines, and commits to nothing that a rule could read or, in a gap, accept.
+
+        "I cannot be sure, but the answer is B." answers.
+        """
+        if taken.form != "none" or refusal(taken.answer) is None:
+            return False
+        if question.kind not in RULED:
+            return True
+        score = self._inner.score(question, _answer(taken, response))
+        return score.outcome in UNREADABLE or (question.kind == "term" and not score.value)
 
     def _answered(self, question: Question, answer: Response, evidence: Evidence) -> Score:
         """The exam's own score of the answer, which an expert may overrule."""
