@@ -177,6 +177,7 @@ STATED: dict[str, tuple[str, ...]] = {
            "so I would go with B and C", "I think the answer is B, C.", "A is not served in order, so the answer is B, C.", "It may be hard to see, but the answer is B, C.",
            "The correct options are:\n- B\n- C", "So the correct answers are:\n\n**B. a queue**\n**C. a heap, sorted or not**", "Therefore, options B and C are both correct.",
            "Both are served in order so the answer is B and C", "This means that the correct answers are B and C.", "B and C are the correct options.",
+           "In summary, B and C are correct.", "Final answer: B and C", "Correct options: B, C.", "Based on the above, the correct options are B and C.", "Of these, I would choose B and C.", "本题选B、C。",
            "因此选BC。", "所以答案是B、C。", "答案：B和C", "正确的选项是B和C。", "因此B和C都是正确的。", "所以选项B与选项C正确", "A不对，所以选B和C。", "应该选择B、C。"),
     "AD": ("The correct options are A and D.", "My answer is A, D.", "I'd choose A and D.", "I'll select A and D."),
     "D": ("So the answer is D.", "Therefore only D is correct.", "I would choose D.", "因此只有D正确。"),
@@ -190,7 +191,7 @@ STATED: dict[str, tuple[str, ...]] = {
         "I would choose B and C.\nA", "So the answer is B, F.", "Option A is wrong. Option D is correct.", "It is so. So D is correct.", "D is also correct.",
         "A is fine. So B and C are also correct.", "I would also choose B.", "The options here are B, C and so on.", "I would choose between B and C.",
         "He said “the answer is B, C” and left.", "So the answer depends on B and C.", "So the answer is the one above.", "So the answer is",
-        "不选B和C。", "我选B或C。", "所以B和C不正确。", "选B，不选C。", "如果有序，答案是B和C。", "B和C都提到了。", "选B还是C？",
+        "不选B和C。", "我选B或C。", "所以B和C不正确。", "选B，不选C。", "如果有序，答案是B和C。", "B和C都提到了。", "选B还是C？", "Options: B, C", "Wrong answers: B, C", "Answer: B or C",
     ),
 }
 # fmt: on

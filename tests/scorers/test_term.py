@@ -236,6 +236,7 @@ STATED: dict[str, dict[str | None, tuple[str, ...]]] = {
     "9": {"9": ("It is obvious. So the answer is 9.", "So the answer is nine", "Thus, the correct answer is **9**.", "Therefore the missing word is “9”.",
                 "It holds, so the blank should be filled with 9.", "Since it is odd, 9 is the answer.", "So 9 is the correct term.", "The answer is the number 9.",
                 "It may be large, but the answer is 9.", "The answer is:\n\n9", "the answer is 9 because it is odd", "I would fill in the blank with 9.", "Done.\n\\boxed{9}",
+                "The answer: 9", "Final answer: 9.", "So the word that fits is 9.", "So it should be filled with 9.", "The correct term to fill in the blank is 9.",
                 "显然，所以答案是9。", "此处应填9。", "答案：9"),
           None: ("So the answer is 3.9.", "So the answer is 9 or 10.", "So the answer is not 9.", "So 3.9 is the answer.", "So 1,9 is the answer", "So the answer is 90.", "9 is mentioned.",
                  "If it were odd, the answer is 9.", "The answer is 9. But that is wrong.", "Some claim: the answer is 9.", "So the answer is 9?!1", "It is 9", "9 is not the answer.",
