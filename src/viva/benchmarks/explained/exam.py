@@ -254,6 +254,8 @@ class Explained:
         taken = _taken(response)
         if response.error or question.answer is None or not (taken.rationale or taken.answer):
             return ()
+        if self._declines(question, taken, response):
+            return ()  # there is nothing to mark
         without = msgspec.structs.replace(evidence, marks=())
         answer = _answer(taken, response)
         inside = self._inner.drafts(question, answer, without)
