@@ -104,6 +104,27 @@ def test_a_sample_that_is_marked_to_its_end_gives_the_score_that_experts_would(
     assert scores["score"]["judge"] > truth, "one of the judges praises everything"
 
 
+def test_answers_that_no_expert_need_see_count_as_they_are(viva: Viva, judges: JudgeServer) -> None:
+    """A quarter of the replies are refusals: the score is about them, too, though nobody can mark them."""
+    worth = story.write(viva.folder / "answers.jsonl", refused=4)
+    ended = viva(
+        *("run", "clrbench", "--model", f"replay/{viva.folder / 'answers.jsonl'}", "--encoder", "none"),
+        *("--judge", "openai/mark-1", "--judge-base-url", judges.url, "--run", "run", "--format", "json", *QUIET),
+    )
+    run = viva.folder / "run"
+    assert ended.code == 0, ended.err
+    (result,) = json.loads(ended.out)["results"]
+    assert result["overall"]["outcomes"]["refused"] == 40
+    assert len(answers(run)) == 120
+    marked(run, "Ada", true(worth), "random:40:seed1")
+    (score,) = [one for one in agreed(viva)["scores"] if one["metric"] == "score"]
+    assert (score["known"], score["powered"]["answers"], score["powered"]["labels"]) == (40, 160, 80)
+    assert score["powered"]["judge"] == pytest.approx(result["overall"]["mean"])
+    low, high = score["powered"]["combined"]["questions"]
+    assert low <= story.truth(worth) <= high
+    assert "40 of 120" in viva("agree", "run").out
+
+
 def test_an_unfinished_sample_gives_no_score_and_says_why(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
     run = viva.folder / "run"
     marked(run, "Ada", true(worth), "random:5:seed0")

@@ -53,13 +53,15 @@ def wrong(question: Question) -> str:
             return "I do not remember this part of the course."
 
 
-def write(path: Path) -> dict[str, tuple[float, float]]:
-    """The replies as a file to replay; question → what answer and rationale are worth."""
+def write(path: Path, refused: int = 0) -> dict[str, tuple[float, float]]:
+    """The replies as a file to replay; question → what answer and rationale are worth. Every so many are `refused`."""
     worth: dict[str, tuple[float, float]] = {}
     with path.open("w", encoding="utf-8") as out:
-        for question, reply, answer, rationale in replies():
+        for number, (question, *told) in enumerate(replies()):
+            declined = refused > 0 and number % refused == 0
+            reply, answer, rationale = ("I'm sorry, but I can't help with that.", 0.0, 0.0) if declined else told
             out.write(json.dumps({"question": question.id, "sample": 0, "text": reply}) + "\n")
-            worth[question.id] = (answer, rationale)
+            worth[question.id] = (float(answer), float(rationale))
     return worth
 
 

@@ -28,7 +28,7 @@ def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[Sc
     Raises VivaError for a run that nobody judged and nobody reviewed.
     """
     examination = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
-    found = list(rated(examination))
+    found = list(rated(examination, everything=True))
     log = review_log(examination)
     people = any(one.evidence.marks for one in found)
     judge = wanted.judge or (DRAFT if people else "")

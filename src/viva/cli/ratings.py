@@ -52,8 +52,11 @@ class Rated(Struct, frozen=True, kw_only=True):
         return all(draft.aspect in marked for draft in self.item.drafts)
 
 
-def rated(examination: Examination) -> Iterator[Rated]:
-    """Every answer of a run that experts can review, in order."""
+def rated(examination: Examination, *, everything: bool = False) -> Iterator[Rated]:
+    """Every answer of a run that experts can review, in order; with `everything`, also those that they need not.
+
+    Such a one (a letter that a rule read, a refusal) has an item without drafts.
+    """
     with ExitStack() as stack:
         answers = examination.folder.journal("responses", write=False)
         stack.callback(answers.close)
@@ -66,7 +69,7 @@ def rated(examination: Examination) -> Iterator[Rated]:
                 response = entry.response()
                 evidence = gathered.about(sitting, question, sample, response)
                 drafts = exam.drafts(question, response, evidence)
-                if not drafts:
+                if not drafts and not everything:
                     continue
                 before = exam.score(question, response, msgspec.structs.replace(evidence, marks=()))
                 after = exam.score(question, response, evidence) if evidence.marks else before
@@ -151,13 +154,15 @@ def sampled(found: Sequence[Rated], log: ReviewLog, metrics: Sequence[str]) -> t
     results: list[ScoreFromLabels] = []
     notes: list[str] = []
     by_key = {one.item.key: one for one in found}
+    items = [one.item for one in found]
+    reviewable = [item for item in items if item.drafts]
     for design in designs:
         chosen = filter_of(design)
         if chosen is None:
             notes.append(f"the sample {design!r} in reviews.jsonl is none that the review page draws: it is left out")
             continue
-        population = msgspec.structs.replace(chosen, sample="").select([one.item for one in found])
-        drawn = {item.key for item in chosen.select([one.item for one in found])}
+        population = msgspec.structs.replace(chosen, sample="").select(items)
+        drawn = {item.key for item in chosen.select(reviewable)}
         missing = sum(1 for key in drawn if not by_key[key].marked)
         if missing:
             notes.append(
@@ -168,28 +173,38 @@ def sampled(found: Sequence[Rated], log: ReviewLog, metrics: Sequence[str]) -> t
         for exam, model in dict.fromkeys((by_key[item.key].exam, by_key[item.key].model) for item in population):
             mine = [by_key[item.key] for item in population]
             mine = [one for one in mine if (one.exam, one.model) == (exam, model)]
+            title = f"{exam} · {model} · {design}"
             for metric in metrics:
-                predicted = [_value(one.before, metric) for one in mine]
-                labelled = [_value(one.after, metric) if one.item.key in drawn else None for one in mine]
-                strata = _strata(mine, drawn, chosen.by)
-                questions = [one.question.id for one in mine]
-                estimate = powered(predicted, labelled, strata=strata, questions=questions)
-                title = f"{exam} · {model} · {design}"
-                results.append(ScoreFromLabels(title=title, metric=metric, powered=estimate))
+                # What no expert need see is known as it is: a stratum of its own, with a label on every answer.
+                asked = [one for one in mine if one.item.drafts or _value(one.before, metric) is not None]
+                known = sum(1 for one in asked if not one.item.drafts)
+                estimate = powered(
+                    [_value(one.before, metric) for one in asked],
+                    [
+                        _value(one.after, metric) if one.item.key in drawn or not one.item.drafts else None
+                        for one in asked
+                    ],
+                    strata=_strata(asked, drawn, chosen.by),
+                    questions=[one.question.id for one in asked],
+                )
+                results.append(ScoreFromLabels(title=title, metric=metric, powered=estimate, known=known))
     return results, notes
 
 
+KNOWN = "known without experts"
 FEWEST = 5
 """Labels of a stratum, below which strata tell less about variance than they cost in degrees of freedom."""
 
 
-def _strata(mine: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
-    """The strata of a sample; none where they are small: the page draws in proportion, so that labels weigh alike."""
-    if not by:
-        return []
-    names = [one.item.about.get(by, "") for one in mine]
-    counts = Counter(name for name, one in zip(names, mine, strict=True) if one.item.key in drawn)
-    return names if all(counts[name] >= FEWEST for name in names) else []
+def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
+    """Each answer's stratum: what is known without experts, and of the rest those of the sample.
+
+    These are one where some are small: the page draws in proportion, so that labels weigh alike.
+    """
+    own = [f"{by}={one.item.about.get(by, '')}" if by else "" for one in asked]
+    counts = Counter(name for name, one in zip(own, asked, strict=True) if one.item.key in drawn)
+    small = any(counts[name] < FEWEST for name, one in zip(own, asked, strict=True) if one.item.drafts)
+    return [KNOWN if not one.item.drafts else "" if small else name for name, one in zip(own, asked, strict=True)]
 
 
 def _value(score: Score, metric: str) -> float | None:

@@ -157,6 +157,8 @@ class ScoreFromLabels(Struct, frozen=True, kw_only=True):
     title: str
     metric: str
     powered: Powered
+    known: int = 0
+    """Answers that no expert need see (read by rule, refused, empty): they count as they are, and are no labels."""
 
 
 def score_grids(found: Sequence[ScoreFromLabels]) -> list[Grid]:
@@ -175,8 +177,9 @@ def score_grids(found: Sequence[ScoreFromLabels]) -> list[Grid]:
             both = [
                 f"{number(e.value)} [{e.questions[0]:.3f}, {e.questions[1]:.3f}]" for e in (p.labels_alone, p.combined)
             ]
-            worth = f"{p.effective or p.labels:,.0f}"
-            rows.append((one.metric, number(p.judge), *both, f"{p.labels:,} of {p.answers:,}", worth))
+            worth = f"{(p.effective or p.labels) - one.known:,.0f}"
+            labels = f"{p.labels - one.known:,} of {p.answers - one.known:,}"
+            rows.append((one.metric, number(p.judge), *both, labels, worth))
         grids.append(Grid(f"The score that experts would give · {title}", header, tuple(rows)))
     return grids
 
