@@ -71,7 +71,7 @@ def test_a_question_in_any_of_the_languages_is_found_by_its_id(viva: Viva) -> No
 
 LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("prompt",): ("BENCHMARK",),
-    ("prompt", "mmlu"): ("'mmlu'", "csbench, cmmlu"),
+    ("prompt", "mmlu"): ("'mmlu'", "csbench, clrbench, cmmlu"),
     ("prompt", "csbench", "--question", "4711"): ("'4711'", "'1'"),
     ("prompt", "csbench", "--prompts", "unknown.toml"): ("'en.choise'", "choice"),
     ("prompt", "csbench", "--prompts", "hidden.toml"): ("{question}",),
@@ -79,7 +79,7 @@ LOOKS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("prompt", "csbench", "--prompts", "."): (".",),
     ("prompt", "csbench", "--language", "de"): ("'de'", "--data"),
     ("check",): ("BENCHMARK",),
-    ("check", "mmlu"): ("'mmlu'", "csbench, cmmlu"),
+    ("check", "mmlu"): ("'mmlu'", "csbench, clrbench, cmmlu"),
     ("check", "csbench", "--data", "nowhere"): ("nowhere",),
     ("check", "cmmlu", "--data", "bad.toml"): ("bad.toml",),
     ("check", "csbench", "--all", "--nonsense"): ("--nonsense",),

@@ -251,7 +251,8 @@ def test_hostile_names_drive_no_terminal_and_break_no_table(viva: Viva) -> None:
 def test_latex_and_markdown_hold_the_same_numbers(viva: Viva) -> None:
     content = table(*suite("A", A))
     for form in ("markdown", "latex"):
-        assert "52.50 ± 3.54" in reduced(viva, content, "--group", 2, "--format", form).out
+        said = reduced(viva, content, "--group", 2, "--format", form).out
+        assert "52.50 ± 3.54" in said.replace(r"\ensuremath{\pm}", "±")
 
 
 def test_what_viva_grade_writes_can_be_reduced(viva: Viva) -> None:
@@ -374,7 +375,7 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
     ("scoreless.csv",): ("scoreless.csv, line 2", "'score'", "'points'"),
     ("caseless.csv",): ("caseless.csv, line 2", "'case'", "'task'"),
     ("sampleless.csv",): ("sampleless.csv, line 2", "'sample'", "'seed'"),
-    ("semicolon.csv",): ("semicolon.csv, line 2", "no column 'case'"),
+    ("semicolon.csv",): ("semicolon.csv", "separated by ';'"),
     ("columns.csv",): ("columns.csv, line 1", "'score'", "twice"),
     ("short.csv",): ("short.csv, line 10", "3 columns"),
     ("quote.csv",): ("quote.csv",),

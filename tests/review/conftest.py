@@ -122,7 +122,7 @@ def server(path: Path) -> Iterator[Server]:
     one.kill()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """A headless Chromium; without one the test is skipped, but not in CI."""
     missing = "" if shutil.which(CHROMIUM) else f"there is no {CHROMIUM} (Debian: apt install chromium)"

@@ -270,7 +270,7 @@ class CLRBenchExam(RunsNothing):
         by_level = tuple(Line(name, {"difficulty": (name,)}) for name in levels)
         return (
             Layout("types", "By type", (*(line for _, line in types), overall), score),
-            Layout("disciplines", "By discipline", (*by_discipline, overall), score, detail=True),
+            Layout("disciplines", "By discipline", (*by_discipline, overall), score),
             *((Layout("difficulty", "By difficulty", by_level, score, detail=True),) if by_level else ()),
             compared(types),
         )
