@@ -32,18 +32,18 @@ def inside(one: Measure, truth: float) -> bool:
 @pytest.mark.parametrize("marks", ["latent", "1..10", "0, 0.5, 1", "0, 1"])
 @pytest.mark.parametrize("format", PUBLISHED)
 def test_known_reliability_comes_back(format: str, marks: str) -> None:
-    """Of 150 repeats 95 % hold: 142.5 ± 2.7. Fewer than 133 is an accident of one in two thousand."""
+    """Of 80 repeats 95 % hold: 76 ± 2. Fewer than 69 is an accident of one in a thousand."""
     alpha, together = population(*PUBLISHED[format], marks)
     if marks == "latent":
         assert (alpha, together) == pytest.approx(PUBLISHED[format], abs=1e-3), "what the generator promises"
     held = [0, 0]
-    repeats = 150
+    repeats = 80
     for seed in range(repeats):
         ratings = consistency_design(*PUBLISHED[format], seed, marks)
         reliable, close = consistency_of(ratings)
         held[0] += inside(reliable, alpha)
         held[1] += inside(close, together)
-    assert min(held) >= 133, held
+    assert min(held) >= 69, held
 
 
 def consistency_of(ratings: Ratings) -> tuple[Measure, Measure]:

@@ -115,7 +115,7 @@ def test_files_that_lie_there_already_are_taken_when_they_are_the_published_ones
 
 
 def test_a_place_that_cannot_be_written_and_a_set_that_is_none_are_named(viva: Viva, mirror: Serve) -> None:
-    refused(viva("fetch", "mmlu"), "'mmlu'", "csbench, clrbench, cmmlu")
+    refused(viva("fetch", "mmlu"), "'mmlu'", "csbench, cmmlu")
     (viva.folder / "file").write_text("mine", encoding="utf-8")
     ended = viva("fetch", "csbench", "--to", "file", "--url", mirror(Wrong))
     assert ended.code in (2, 5)
