@@ -13,7 +13,7 @@ from models.local.tiny import make_model, need_transformers
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """`made("mistral", "sentencepiece", window=16)` is the folder of that model (`tiny.make_model`). Not to be changed."""
+    """`made("mistral", "sentencepiece", window=16)` is that model's folder (`tiny.make_model`). Change a copy of it."""
     need_transformers()
     folders: dict[str, Path] = {}
 
