@@ -1,0 +1,186 @@
+"""The choice of the next token: greedy, by temperature, from the nucleus."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from models.local.tiny import need_transformers
+from viva.models.local.drawing import UNUSABLE, choose, nucleus, probabilities
+from viva.types import Sampling
+
+GREEDY = Sampling(temperature=0.0)
+PLAIN = Sampling(temperature=None)
+BELOW = math.nextafter(1.0, 0.0)
+
+logit = st.floats(-30, 30)
+settings_of_a_row = st.builds(
+    Sampling,
+    temperature=st.none() | st.just(0.0) | st.floats(5e-324, 100),
+    top_p=st.none() | st.floats(0, 1),
+)
+number = st.floats(0, 1, exclude_max=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _torch() -> None:
+    need_transformers()
+
+
+def tensor(rows: Any, kind: str = "float32") -> Any:
+    import torch
+
+    return torch.tensor(rows, dtype=getattr(torch, kind))
+
+
+def one(logits: list[float], sampling: Sampling, number: float = 0.5) -> int:
+    (token,) = choose(tensor([logits]), [sampling], [number])
+    return token
+
+
+@given(
+    st.lists(st.floats(allow_nan=True, allow_infinity=True, width=32), min_size=1, max_size=8),
+    settings_of_a_row,
+    number,
+)
+def test_any_logits_give_a_possible_token_or_none(logits: list[float], sampling: Sampling, number: float) -> None:
+    token = one(logits, sampling, number)
+    damaged = any(math.isnan(each) or each == math.inf for each in logits)
+    if damaged or max(logits) == -math.inf:
+        assert token == UNUSABLE
+    else:
+        assert 0 <= token < len(logits)
+        assert logits[token] > -math.inf
+
+
+@given(
+    st.lists(st.floats(-5, 5, width=16), min_size=1, max_size=200), st.sampled_from(["float32", "bfloat16", "float16"])
+)
+def test_greedy_is_the_first_of_the_largest(logits: list[float], kind: str) -> None:
+    given_logits = tensor([logits], kind)
+    values = given_logits[0].tolist()
+    assert choose(given_logits, [GREEDY], [0.9]) == [values.index(max(values))]
+
+
+@given(st.lists(logit, min_size=2, max_size=300), st.floats(0, 1), st.integers(0, 3))
+def test_the_nucleus_is_the_smallest_set_with_that_share(logits: list[float], share: float, digits: int) -> None:
+    chances = tensor([[round(each, digits) for each in logits]], "float64").softmax(-1)  # rounded: some are equal
+    values = chances[0].tolist()
+    members = [index for index, member in enumerate(nucleus(chances, tensor([share], "float64"))[0].tolist()) if member]
+    others = sorted(set(range(len(values))) - set(members))
+    assert members
+    mass = math.fsum(values[index] for index in members)
+    least = min(members, key=lambda index: (values[index], -index))
+    assert mass >= share - 1e-12 or not others
+    assert mass - values[least] < share + 1e-12 or len(members) == 1
+    assert all((values[other], -other) < (values[least], -least) for other in others)
+
+
+@pytest.mark.parametrize("size", [63, 64, 65, 511, 512, 513, 3000])
+@pytest.mark.parametrize("share", [0.0, 1e-9, 0.5, 0.9, 0.9999, 1.0])
+def test_the_nucleus_of_a_flat_row_is_its_beginning(size: int, share: float) -> None:
+    chances = tensor([[1.0] * size], "float64") / size
+    members = nucleus(chances, tensor([share], "float64"))[0].tolist()
+    count = sum(members)
+    assert members == [True] * count + [False] * (size - count)
+    assert count == pytest.approx(max(1, math.ceil(share * size - 1e-6)), abs=1)
+
+
+@given(st.lists(logit, min_size=1, max_size=30), settings_of_a_row.filter(lambda one: one.temperature != 0))
+def test_chances_are_a_distribution_over_the_nucleus(logits: list[float], sampling: Sampling) -> None:
+    (row,) = probabilities(tensor([logits]), [sampling]).tolist()
+    assert sum(row) == pytest.approx(1)
+    assert min(row) >= 0
+
+
+@pytest.mark.parametrize(
+    ("top_p", "expected"),
+    [
+        (None, [0.5, 0.3, 0.15, 0.05]),
+        (1.0, [0.5, 0.3, 0.15, 0.05]),
+        (0.96, [0.5, 0.3, 0.15, 0.05]),
+        (0.94, [0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0]),
+        (0.81, [0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0]),
+        (0.79, [0.5 / 0.8, 0.3 / 0.8, 0, 0]),
+        (0.49, [1, 0, 0, 0]),
+        (0.0, [1, 0, 0, 0]),
+    ],
+)
+def test_nucleus_of_four(top_p: float | None, expected: list[float]) -> None:
+    logits = [math.log(each) for each in (0.5, 0.3, 0.15, 0.05)]
+    (row,) = probabilities(tensor([logits], "float64"), [Sampling(temperature=1.0, top_p=top_p)]).tolist()
+    assert row == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("temperature", "power"), [(None, 1.0), (1.0, 1.0), (0.5, 2.0), (2.0, 0.5)])
+def test_the_temperature_is_a_power_of_the_chances(temperature: float | None, power: float) -> None:
+    shares = [0.5, 0.3, 0.15, 0.05]
+    (row,) = probabilities(
+        tensor([[math.log(each) for each in shares]], "float64"), [Sampling(temperature=temperature)]
+    )
+    whole = sum(share**power for share in shares)
+    assert row.tolist() == pytest.approx([share**power / whole for share in shares])
+
+
+@pytest.mark.parametrize("temperature", [5e-324, 1e-300, 1e-9])
+def test_next_to_no_temperature_is_greedy(temperature: float) -> None:
+    for draw in (0.0, 0.5, BELOW):
+        assert one([1.0, 30.0, 29.9, -math.inf], Sampling(temperature=temperature), draw) == 1
+
+
+@pytest.mark.parametrize("sampling", [PLAIN, Sampling(temperature=0.7, top_p=0.8), Sampling(temperature=1.5)])
+def test_draws_follow_the_chances(sampling: Sampling) -> None:
+    chance = random.Random(6)
+    logits = [chance.gauss(0, 1.5) for _ in range(40)]
+    draws = 20_000
+    drawn = choose(tensor([logits]).expand(draws, -1), [sampling] * draws, [chance.random() for _ in range(draws)])
+    (expected,) = probabilities(tensor([logits]), [sampling]).tolist()
+    possible = [token for token in range(40) if expected[token] * draws >= 5]
+    assert set(drawn) <= {token for token in range(40) if expected[token] > 0}
+    counts = [drawn.count(token) for token in possible]
+    wanted = [expected[token] * draws for token in possible]
+    rest, rare = draws - sum(counts), draws - sum(wanted)
+    if rare >= 1:
+        counts, wanted = [*counts, rest], [*wanted, rare]
+    assert stats.chisquare(counts, [each * sum(counts) / sum(wanted) for each in wanted]).pvalue > 0.01
+
+
+def test_a_number_is_looked_up_in_the_cumulated_chances() -> None:
+    logits = [math.log(each) for each in (0.2, 0.5, 0.3)]
+    for draw, token in [(0.0, 0), (0.19, 0), (0.21, 1), (0.69, 1), (0.71, 2), (BELOW, 2)]:
+        assert one(logits, PLAIN, draw) == token
+
+
+def test_the_highest_number_draws_nothing_impossible() -> None:
+    for size in (1, 2, 3, 7, 100, 1000):
+        logits = [math.sin(index) for index in range(size)] + [-math.inf] * 5
+        assert one(logits, PLAIN, BELOW) < size
+
+
+def test_the_last_bit_of_a_logit_does_not_move_the_draw() -> None:
+    """Two tokens that change places by probability stay where they are in the vocabulary."""
+    almost = math.nextafter(1.0, 2.0)
+    for draw in (0.1, 0.3, 0.6, 0.9):
+        logits = tensor([[1.0, almost, 1.0], [almost, 1.0, 1.0]], "float64")
+        first, second = choose(logits, [PLAIN] * 2, [draw] * 2)
+        assert first == second
+
+
+@given(st.lists(st.tuples(settings_of_a_row, number), min_size=2, max_size=40), st.integers(0, 1000))
+def test_rows_do_not_know_each_other(rows: list[tuple[Sampling, float]], seed: int) -> None:
+    chance = random.Random(seed)
+    logits = [[chance.gauss(0, 2) for _ in range(80)] for _ in rows]
+    together = choose(tensor(logits), [sampling for sampling, _ in rows], [draw for _, draw in rows])
+    assert together == [one(row, sampling, draw) for row, (sampling, draw) in zip(logits, rows, strict=True)]
+
+
+def test_one_damaged_row_leaves_the_others() -> None:
+    logits = [[0.0, 1.0], [math.nan, 1.0], [1.0, math.inf], [-math.inf, -math.inf], [1.0, -math.inf]]
+    for sampling in (GREEDY, PLAIN):
+        assert choose(tensor(logits), [sampling] * 5, [BELOW] * 5) == [1, UNUSABLE, UNUSABLE, UNUSABLE, 0]
