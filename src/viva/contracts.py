@@ -12,6 +12,7 @@ from typing import Protocol
 from viva.types import (
     NOTHING,
     About,
+    Choose,
     Compare,
     Defect,
     Draft,
@@ -22,11 +23,21 @@ from viva.types import (
     Generate,
     Layout,
     Line,
+    Prompt,
     Question,
+    Request,
     Response,
     Sampling,
     Score,
 )
+
+
+class Room(Protocol):
+    """How much fits a model's context."""
+
+    def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
+        """Whether a prompt and so many tokens of reply fit `limit` tokens; the model's own context for None."""
+        ...
 
 
 class Exam(Protocol):
@@ -52,11 +63,6 @@ class Exam(Protocol):
         """The prompt templates in use, as plain data (for run.json)."""
         ...
 
-    @property
-    def dropped_exemplars(self) -> int:
-        """How many exemplars did not fit the context in the requests rendered so far."""
-        ...
-
     def __len__(self) -> int:
         """How many questions will be asked."""
         ...
@@ -65,8 +71,8 @@ class Exam(Protocol):
         """The questions, in a fixed order."""
         ...
 
-    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
-        """The exact prompt for one question."""
+    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Request:
+        """The exact prompt for one question. Exemplars that do not fit go; `room` is the model's, where it is known."""
         ...
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
@@ -142,8 +148,17 @@ class Model(Protocol):
         """What else a reply depends on (endpoint, API); part of the reuse key. Never a secret."""
         ...
 
+    @property
+    def room(self) -> Room | None:
+        """Its context, measured with its own tokenizer; None where that is not at hand."""
+        ...
+
     async def answer(self, request: Generate) -> Response:
         """One attempt. Raises ModelError; retrying is the engine's business."""
+        ...
+
+    async def choose(self, request: Choose) -> Response:
+        """One attempt. Raises ModelError, a fatal one where the model does not say how probable a text is."""
         ...
 
     async def close(self) -> None:

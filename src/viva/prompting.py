@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from viva.errors import DataError
-from viva.types import Prompt
+from viva.types import Prompt, Question
 
+S = TypeVar("S")
 _OPTIONAL = {"subject", "explanation"}
 """Placeholders that a template of one's own may leave out."""
 _FIELD = re.compile(r"\{([a-z_]+)\}")
@@ -180,3 +181,35 @@ def estimate_tokens(text: str) -> int:
     """
     ascii_characters = len(text.encode("ascii", "ignore"))
     return ascii_characters // 4 + (len(text) - ascii_characters) + 4
+
+
+class Estimated:
+    """A context measured without a tokenizer (`estimate_tokens`): what any prompt is taken to need."""
+
+    def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
+        """Whether it fits; everything does where no limit is known."""
+        return limit is None or estimate_tokens(prompt_text(prompt)) + reply <= limit
+
+
+ESTIMATED = Estimated()
+
+
+def exemplar_length(shot: Question) -> int:
+    """Characters of an exemplar: its question and its options."""
+    return len(shot.text) + sum(map(len, shot.options))
+
+
+def fitted(
+    shots: Sequence[S],
+    render: Callable[[Sequence[S]], Prompt],
+    length: Callable[[S], int],
+    fits: Callable[[Prompt], bool],
+) -> tuple[Prompt, int]:
+    """A prompt with the exemplars that fit, and how many were left out: the longest go first, so that most stay."""
+    left = shots
+    prompt = render(left)
+    while left and not fits(prompt):
+        longest = max(left, key=length)
+        left = [shot for shot in left if shot is not longest]
+        prompt = render(left)
+    return prompt, len(shots) - len(left)

@@ -99,6 +99,33 @@ class Generate(Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     aspect: str = ""
     """For a judge: what about the answer is to be judged (`ANSWER` or `RATIONALE`)."""
+    gap: str = ""
+    """What stands between prompt and answer where a base model goes on ("Answer:" and " ", say)."""
+    dropped: int = 0
+    """Exemplars that were left out, since they did not fit the context."""
+
+
+Choosing = Literal["next-token", "likelihood"]
+"""How a model chooses among answers: by the one token that comes next, or by the likelihood of whole texts."""
+
+
+class Choose(Struct, frozen=True, kw_only=True):
+    """A request for how probable each of several continuations of a prompt is.
+
+    `continuations` are exactly what would follow the prompt, a blank at the beginning included where there is one; by
+    next token, each must be one token there. `options` are the texts of the options, for baselines alone.
+    """
+
+    question: str
+    sample: int
+    prompt: Prompt
+    continuations: tuple[str, ...]
+    by: Choosing
+    options: tuple[str, ...] = ()
+    dropped: int = 0
+
+
+Request = Generate | Choose
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
@@ -118,13 +145,26 @@ class Failure(Struct, frozen=True):
 StopReason = Literal["stop", "length", "filter", "other"]
 
 
+class Likelihood(Struct, frozen=True, omit_defaults=True):
+    """How probable one continuation is: a natural logarithm over the whole vocabulary, summed over its tokens."""
+
+    logprob: float
+    tokens: int = 1
+    bound: bool = False
+    """Not among those that the server lists: it is at most this probable."""
+
+
 class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came back. With `error` set there is no answer, and `text` is empty."""
+    """What came back. With `error` set there is no answer, and `text` is empty.
+
+    To a `Choose`, `likelihoods` has one for each continuation, and `text` is empty.
+    """
 
     text: str = ""
     stop_reason: StopReason = "stop"
     usage: Usage | None = None
     error: Failure | None = None
+    likelihoods: tuple[Likelihood, ...] = ()
 
 
 class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -303,6 +343,8 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     """Which encoder's similarity decides before a judge does; none if empty."""
     panel: Literal["mean", "median", "majority"] = "mean"
     """What several verdicts on one answer become."""
+    choose: Literal["", Choosing] = ""
+    """How options are chosen among, if not by reading what the model writes."""
 
 
 class Defect(Struct, frozen=True):

@@ -52,10 +52,19 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
         raise DataError(
             "--rationale is a way of asking of its own: it goes without --shots, --cot, --form base and --as-published"
         )
+    if spec.choose and (spec.chain_of_thought or spec.rationale):
+        raise DataError(
+            f"--choose {spec.choose} takes what comes first as the answer: it goes without --cot and --rationale"
+            + (f", and {spec.benchmark} always asks for a rationale" if about.rationale == "always" else "")
+        )
     if not spec.rationale:
         spec = msgspec.structs.replace(spec, encoder="")  # there is nothing to compare
     own = {key: value for key, value in (templates or {}).items() if key != EXPLAINED}
     exam = benchmark.open(spec, data, own if templates is not None else None)
+    if spec.choose:
+        from viva.benchmarks.choosing import Chosen
+
+        return Chosen(exam)
     if not spec.rationale:
         return exam
     from viva.benchmarks.explained.exam import Explained

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.ruled import ComparesNothing
+from viva.contracts import Room
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
 from viva.scorers.deciding import decide, heard
 from viva.scorers.fold import after_thinking
@@ -66,8 +67,6 @@ class Item(Struct, frozen=True, kw_only=True):
 class RubricExam(ComparesNothing):
     """Questions with rubrics, as an exam. Layouts and headline are those of the room that makes it."""
 
-    dropped_exemplars = 0
-
     def __init__(
         self,
         spec: ExamSpec,
@@ -99,7 +98,7 @@ class RubricExam(ComparesNothing):
         """The questions in file order."""
         return (item.question for item in self._items.values())
 
-    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
         """System prompt and question; for a base model both as one text, on separate lines."""
         item = self._items[question.id]
         system = item.system

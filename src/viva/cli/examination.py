@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,7 +18,10 @@ from viva.engine.reviews import ReviewLog
 from viva.engine.stages import Bench, Gathered, Judge, Likenesses, Sitting
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
+from viva.weights import Weights
 
+UNPAID = ("baseline", "replay", "hf")
+"""Providers that send nobody a bill."""
 REVIEWS = "reviews.jsonl"
 """The experts' marks, in a run folder."""
 
@@ -52,7 +55,17 @@ class Examination(Struct, kw_only=True):
             for exam, record in zip(self.exams, records, strict=True)
             for note in data_notes(exam, Path(record.data) if record.data else None)
         ]
-        return [*about_data, *self.conflicts()]
+        return [*about_data, *self._left_out(), *self.conflicts()]
+
+    def _left_out(self) -> Iterator[str]:
+        """Exemplars that did not fit, an exam; and a model, where one fits more than another."""
+        for name in dict.fromkeys(sitting.label for sitting in self.sittings):
+            sat = [sitting for sitting in self.sittings if sitting.label == name]
+            same = len({sitting.dropped for sitting in sat}) == 1
+            for sitting in sat[:1] if same else sat:
+                if sitting.dropped:
+                    whose = "the context" if same else f"the context of {sitting.model.name}"
+                    yield f"{name}: {sitting.dropped} exemplars did not fit {whose} and were left out."
 
     def conflicts(self) -> list[str]:
         """Who judges themselves: models tend to like their own answers."""
@@ -128,7 +141,16 @@ def open_encoder_of(examination: Examination, *, new: bool) -> None:
 
 def reach(record: ModelRecord, seed: int) -> Model:
     """Connect to a model that run.json names."""
-    return connect(record.name, Endpoint(base_url=record.base_url, key_variable=record.key_variable, seed=seed))
+    return connect(
+        record.name,
+        Endpoint(
+            base_url=record.base_url,
+            key_variable=record.key_variable,
+            seed=seed,
+            weights=record.weights or Weights(),
+            template=record.template,
+        ),
+    )
 
 
 def _prices(values: tuple[str, ...]) -> dict[str, Price]:
@@ -148,7 +170,7 @@ def _prices(values: tuple[str, ...]) -> dict[str, Price]:
 def price_of(model: Model, given: Price | None) -> Price | None:
     """What a model costs: as the user says, nothing for a replay, else the vendor's list price where it is known."""
     provider = model.identity.get("provider", "")
-    if given or provider in ("baseline", "replay"):
+    if given or provider in UNPAID:
         return given or Price(0.0, 0.0)
     if provider == "openai" and "api.openai.com" not in model.identity.get("endpoint", ""):
         return None  # a server of one's own: its list price would be somebody else's

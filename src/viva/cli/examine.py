@@ -34,6 +34,10 @@ from viva.engine.stages import (
 )
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 
+YEAR = 365 * 86400.0  # seconds
+PATIENT = Policy(attempt=YEAR, question=YEAR, attempts=1)
+"""A model on this machine takes as long as it takes: most of that is waiting for its turn."""
+
 
 def examine(examination: Examination, earlier: list[RunFolder]) -> int:
     """Ask what is missing, then the judge. Returns the exit code; the folder holds everything that came back."""
@@ -256,6 +260,12 @@ def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
     provider = lane.split(maxsplit=1)[0]
     if provider in ("baseline", "replay"):
         return LanePlan(tasks, Fixed(1), Pace(None))  # they answer at once; more workers would only take turns
+    if provider == "hf":
+        from viva.models.local import desk
+
+        return LanePlan(
+            tasks, Fixed(desk.WINDOW), Pace(None), policy=PATIENT, in_turn=True, hurry=desk.give_back_what_waits
+        )
     most, pace = ceilings(limits), paces(limits)
     wanted = most.get(provider, most.get("", 0))
     ceiling: Ceiling = Fixed(wanted) if wanted else Adaptive()

@@ -145,6 +145,4 @@ def data_notes(exam: Exam, data: Path | None) -> list[str]:
     if counted:
         found = ", ".join(f"{kind} {count} ({action})" for (kind, action), count in counted.items())
         notes.append(f"{name}: defects in the data: {found}; `viva check {exam.spec.benchmark}` lists them.")
-    if exam.dropped_exemplars:
-        notes.append(f"{name}: {exam.dropped_exemplars} exemplars did not fit the context and were left out.")
     return notes

@@ -14,6 +14,7 @@ from msgspec import Struct
 from viva.errors import VivaError
 from viva.models import PROVIDERS
 from viva.types import About, ExamSpec, Language, Sampling
+from viva.weights import Dtype, Weights
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S", bound=Struct)
@@ -37,6 +38,7 @@ class Choice(Struct, kw_only=True):
     encoder: str | None = None
     panel: Literal["mean", "median", "majority"] = "mean"
     rubric: Path | None = None
+    choose: Literal["", "next-token", "likelihood"] = ""
 
 
 class Draw(Struct, kw_only=True):
@@ -71,6 +73,31 @@ class Grading(Struct, kw_only=True):
     judge_samples: int = 1
     judge_base_url: str | None = None
     judge_key_env: str | None = None
+
+
+class Opening(Struct, kw_only=True):
+    """How weights on a disk are opened: the options of `weights_options`."""
+
+    revision: str | None = None
+    dtype: Dtype = "auto"
+    device: str = "auto"
+    bits: str | None = None
+    adapter: str | None = None
+    trust_remote_code: bool = False
+    template: str | None = None
+    batch_size: int | None = None
+
+    def weights(self) -> Weights:
+        """As a model takes it; revisions are told apart elsewhere."""
+        return Weights(
+            dtype=self.dtype,
+            device=self.device,
+            bits=cast("Literal[0, 4, 8]", int(self.bits or 0)),
+            adapter=self.adapter or "",
+            trust_remote_code=self.trust_remote_code,
+            template=self.template or "",
+            batch=self.batch_size or 0,
+        )
 
 
 class Output(Struct, kw_only=True):
@@ -148,7 +175,43 @@ exam_options = _stack(
         help="Compares rationales and open-ended answers with the gold before a judge does.  "
         "[default: the paper's; roberta-large for CLR-Bench, else none]",
     ),
+    click.option(
+        "--choose",
+        type=click.Choice(["next-token", "likelihood"]),
+        default="",
+        help="Take the most probable option, by its letter's token or its whole text, in place of reading a reply: "
+        "weights (hf/), and servers that return logprobs.",
+    ),
     click.option("--as-published", is_flag=True, help="Grade as the authors' scripts do, defects included."),
+)
+
+weights_options = _stack(
+    click.option("--revision", metavar="NAME,...", help="hf/: branch, tag or commit; several are asked one by one."),
+    click.option(
+        "--dtype",
+        type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+        default="auto",
+        show_default=True,
+        help="hf/: numbers to compute with; auto is float32 on a CPU, as stored on a GPU.",
+    ),
+    click.option(
+        "--device",
+        default="auto",
+        show_default=True,
+        help="hf/: cpu, cuda, cuda:1, or map to spread a model over all there is.",
+    ),
+    click.option("--bits", type=click.Choice(["4", "8"]), help="hf/: quantise to so many bits (bitsandbytes)."),
+    click.option("--adapter", metavar="NAME|FOLDER", help="hf/: a PEFT adapter over the weights."),
+    click.option(
+        "--trust-remote-code", is_flag=True, help="hf/: run code that comes with the weights, with all your rights."
+    ),
+    click.option(
+        "--template",
+        metavar="FAMILY|raw",
+        help="Prompt template in place of the model's own chat template: raw, or a family such as qwen or llama2 "
+        "(`viva list --templates`); also for completion endpoints.",
+    ),
+    click.option("--batch-size", type=click.IntRange(1), help="hf/: rows at once.  [default: found out]"),
 )
 
 sampling_options = _stack(
@@ -280,6 +343,7 @@ def specs(choice: Choice, about: About) -> list[ExamSpec]:
             rationale=choice.rationale,
             encoder="" if encoder == "none" else encoder,
             panel=choice.panel,
+            choose=choice.choose,
         )
         for language in wanted
     ]

@@ -11,7 +11,7 @@ from viva.cli.exams import open_exams
 from viva.cli.options import Choice, exam_options, pick
 from viva.errors import VivaError
 from viva.prompting import estimate_tokens, prompt_text
-from viva.types import Sampling
+from viva.types import Choose, Sampling
 from viva.visible import visible
 
 
@@ -26,7 +26,8 @@ def prompt_command(benchmark: str, identity: str | None, raw: bool, **given: Any
         question = next((q for q in exam.questions() if identity in (None, q.id)), None)
         if question is None:
             continue
-        prompt = exam.request(question, 0, Sampling()).prompt
+        request = exam.request(question, 0, Sampling())
+        prompt = request.prompt
         if raw:
             click.echo(msgspec.json.encode(prompt).decode())
             return 0
@@ -36,8 +37,11 @@ def prompt_command(benchmark: str, identity: str | None, raw: bool, **given: Any
         # Rendered text must be exact, but never able to drive the terminal.
         click.echo(visible(text))
         click.echo(f"--- {len(text):,} characters, roughly {estimate_tokens(text):,} tokens ---", err=True)
-        if exam.dropped_exemplars:
-            click.echo(f"--- {exam.dropped_exemplars} exemplars did not fit and were left out ---", err=True)
+        if request.dropped:
+            click.echo(f"--- {request.dropped} exemplars did not fit and were left out ---", err=True)
+        if isinstance(request, Choose):
+            shown = " ".join(repr(text) for text in request.continuations)
+            click.echo(f"--- one of these follows, by {request.by}: {visible(shown)} ---", err=True)
         return 0
     first = next(iter(open_exams((benchmark,), pick(Choice, given))[0][0].questions())).id
     raise VivaError(f"{benchmark} has no question {identity!r} with these options; ids look like {first!r}")

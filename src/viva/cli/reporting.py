@@ -12,7 +12,7 @@ import msgspec
 
 from viva.cli.examination import Examination, gather
 from viva.cli.options import Output
-from viva.engine.folder import ExamRecord, RunFolder, RunRecord
+from viva.engine.folder import RunFolder
 from viva.engine.stages import Sitting, scores
 from viva.errors import StorageError, VivaError
 from viva.reports.deciding import Deciding
@@ -23,6 +23,7 @@ from viva.types import ScoreRow
 def grade_run(examination: Examination, output: Output) -> Report:
     """Score every answer, write scores.jsonl anew, and sum up as far as `output` shows it. Asks nobody."""
     folder, record = examination.folder, examination.folder.record
+    opened = dict(zip((model.name for model in examination.examinees), record.models, strict=True))
     remembered = {id(exam): record for exam, record in zip(examination.exams, record.exams, strict=True)}
     results: list[Result] = []
     with ExitStack() as stack:
@@ -33,7 +34,9 @@ def grade_run(examination: Examination, output: Output) -> Report:
         for sitting in examination.sittings:
             deciding = Deciding()
             rows = scores(sitting, answers, gathered, deciding.watch)
-            result = _result(sitting, _written(rows, write), output, record, remembered[id(sitting.exam)])
+            exam = remembered[id(sitting.exam)]
+            said = signature(record, exam, sitting.model.name, opened[sitting.model.name])
+            result = _result(sitting, _written(rows, write), output, said, judged=bool(record.judges))
             results.append(msgspec.structs.replace(result, decided=deciding.shares(), reviewed=deciding.reviewed))
     notes = examination.notes()
     if any(result.reviewed for result in results):
@@ -44,7 +47,7 @@ def grade_run(examination: Examination, output: Output) -> Report:
     return Report(run=str(folder.path), results=tuple(results), notes=tuple(notes))
 
 
-def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, record: RunRecord, exam: ExamRecord) -> Result:
+def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, said: str, *, judged: bool) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
 
     breakdown = Breakdown(frame(rows), sitting.exam.headline().attempts)
@@ -57,8 +60,8 @@ def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, record: 
         model=sitting.model.name,
         overall=breakdown.cell(sitting.exam.headline()),
         tables=tuple(breakdown.table(layout, sitting.label, sitting.model.name) for layout in layouts),
-        signature=signature(record, exam, sitting.model.name),
-        judged=bool(record.judges),
+        signature=said,
+        judged=judged,
     )
 
 

@@ -13,7 +13,7 @@ import msgspec
 from viva import __version__
 from viva.benchmarks import find_benchmark
 from viva.cli.checkpoints import model_names, read_checkpoints
-from viva.cli.examination import Examination, earlier_runs, open_encoder_of, prepare
+from viva.cli.examination import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
 from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
 from viva.cli.options import (
@@ -21,6 +21,7 @@ from viva.cli.options import (
     Draw,
     Grading,
     Limits,
+    Opening,
     Output,
     engine_options,
     exam_options,
@@ -30,10 +31,11 @@ from viva.cli.options import (
     report_options,
     sampling,
     sampling_options,
+    weights_options,
 )
 from viva.cli.rejudging import Anew, anew_options, judged_anew
 from viva.cli.reporting import check_writable, grade_run, print_report
-from viva.contracts import Exam
+from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import VivaError
 
@@ -57,6 +59,7 @@ from viva.errors import VivaError
 @click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]")
 @exam_options
 @sampling_options
+@weights_options
 @judge_options
 @engine_options
 @click.option("--estimate", is_flag=True, help="Only say how many requests, tokens and dollars it would be.")
@@ -88,6 +91,7 @@ def run_command(**given: Any) -> int:
     """
     choice, draw, limits = pick(Choice, given), pick(Draw, given), pick(Limits, given)
     judging, output = pick(Grading, given), pick(Output, given)
+    opening = pick(Opening, given)
     models = _models(given["models"], given["checkpoints"])
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
@@ -99,7 +103,7 @@ def run_command(**given: Any) -> int:
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in opened],
-        models=[model_record(name, given["base_url"], given["api_key_env"]) for name in models],
+        models=[model_record(name, given["base_url"], given["api_key_env"], opening) for name in models],
         judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
         judge_samples=judging.judge_samples,
         samples=draw.samples or 1,
@@ -111,6 +115,9 @@ def run_command(**given: Any) -> int:
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
     examination = prepare(RunFolder(path, record), limits, exams)
+    record.models = [
+        remembered(model, known) for known, model in zip(record.models, examination.examinees, strict=True)
+    ]
     if given["estimate"]:
         from viva.cli.estimate import estimate
 
@@ -239,7 +246,7 @@ def _check_addresses(models: tuple[str, ...], judging: Grading, base_url: str | 
     if base_url and not any(name.startswith("openai/") for name in asked):
         raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
     vendors = dict.fromkeys(name.partition("/")[0] for name in models)
-    vendors = {name: None for name in vendors if name not in ("baseline", "replay")}
+    vendors = {name: None for name in vendors if name not in UNPAID}
     if key and len(vendors) > 1:
         raise VivaError(
             f"--api-key-env would send one key to {' and '.join(vendors)}; put each key in its own variable"
@@ -266,17 +273,35 @@ def _judge_record(
     return record
 
 
-def model_record(name: str, base_url: str | None, key_variable: str | None) -> ModelRecord:
+def model_record(
+    name: str, base_url: str | None, key_variable: str | None, opening: Opening | None = None
+) -> ModelRecord:
     """A model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
-    return ModelRecord(
+    record = ModelRecord(
         name=_absolute(name), base_url=base_url if name.startswith("openai/") else None, key_variable=key_variable
     )
+    opening = opening or Opening()
+    if name.startswith("hf/"):
+        record.weights = opening.weights()
+        record.key_variable = None
+    elif name.startswith("openai/"):
+        record.template = opening.template or ""
+    return record
+
+
+def remembered(model: Model, record: ModelRecord) -> ModelRecord:
+    """With the fingerprint of its weights, so that nobody goes on with others."""
+    if record.weights is None:
+        return record
+    weights = msgspec.structs.replace(record.weights, fingerprint=model.identity["weights"])
+    return msgspec.structs.replace(record, weights=weights)
 
 
 def _absolute(name: str) -> str:
-    """A replay's file by its full path, so that the run can be resumed from any folder."""
+    """A replay's file, or a folder of weights, by its full path, so that the run can be resumed from any folder."""
     provider, _, rest = name.partition("/")
-    return f"replay/{Path(rest).resolve()}" if provider == "replay" and rest else name
+    here = bool(rest) and (provider == "replay" or (provider == "hf" and Path(rest).expanduser().is_dir()))
+    return f"{provider}/{Path(rest).expanduser().resolve()}" if here else name
 
 
 def _self_test(exams: list[Exam]) -> None:

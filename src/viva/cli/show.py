@@ -14,7 +14,7 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import NOT_ASKED
 from viva.errors import VivaError
 from viva.prompting import prompt_text
-from viva.types import OUTCOMES, Question, Score
+from viva.types import OUTCOMES, Choose, Evidence, Question, Request, Response, Score
 from viva.visible import visible
 
 
@@ -71,38 +71,54 @@ def _answers(
     stack.callback(answers.close)
     gathered = gather(examination, stack)
     for sitting in examination.sittings:
-        for question in sitting.exam.questions():
-            for key, request in sitting.requests(question):
-                entry = answers.read(key)
-                response = entry.response() if entry else NOT_ASKED
-                evidence = gathered.about(sitting, question, request.sample, response)
-                score = sitting.exam.score(question, response, evidence)
-                whose = f"{sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}"
-                lines = [visible(f"=== {whose}: {score.outcome}")]
-                if prompts:
-                    # The key covers the prompt: that the answer was found under it proves this is what was sent.
-                    lines += [f"--- prompt (request {key.hex()})", visible(prompt_text(request.prompt))]
-                lines += ["--- reply", visible(response.text, limit=4000)]
-                if entry and entry.usage:
-                    lines[-1] += (
-                        f"\n    ({entry.usage.output} tokens, stopped by {entry.stop_reason}, {entry.seconds:.2f} s)"
-                    )
-                lines.append(
-                    f"--- read: {visible(score.answer, limit=200) or '–'}   gold: {visible(question.answer or '–')}"
+        for question, key, request in sitting.requests():
+            entry = answers.read(key)
+            response = entry.response() if entry else NOT_ASKED
+            evidence = gathered.about(sitting, question, request.sample, response)
+            score = sitting.exam.score(question, response, evidence)
+            whose = f"{sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}"
+            lines = [visible(f"=== {whose}: {score.outcome}")]
+            if prompts:
+                # The key covers the prompt: that the answer was found under it proves this is what was sent.
+                lines += [f"--- prompt (request {key.hex()})", visible(prompt_text(request.prompt))]
+            lines += _replied(request, response)
+            if entry and entry.usage:
+                lines[-1] += (
+                    f"\n    ({entry.usage.output} tokens, stopped by {entry.stop_reason}, {entry.seconds:.2f} s)"
                 )
-                lines.append(f"--- why: {visible(score.explanation, limit=1000)}")
-                for execution in evidence.executions:
-                    said = f"{execution.verdict}: {execution.detail}" if execution else "not run yet"
-                    lines.append(f"--- program: {visible(said, limit=2000)}")
-                lines += [
-                    f"--- similarity of the {aspect}: {value:.4f}" for aspect, value in evidence.similarities.items()
-                ]
-                lines += [
-                    f"--- judge {visible(said.judge)} on the {said.aspect}: {visible(said.text, limit=2000)}"
-                    for said in evidence.opinions
-                ]
-                lines += [
-                    f"--- expert {visible(mark.reviewer)} on the {mark.aspect}: {mark.value:g} {visible(mark.comment)}"
-                    for mark in evidence.marks
-                ]
-                yield "\n".join(lines) + "\n", sitting.model.name, score, question
+            lines.append(
+                f"--- read: {visible(score.answer, limit=200) or '–'}   gold: {visible(question.answer or '–')}"
+            )
+            lines.append(f"--- why: {visible(score.explanation, limit=1000)}")
+            lines += _found(evidence)
+            yield "\n".join(lines) + "\n", sitting.model.name, score, question
+
+
+def _replied(request: Request, response: Response) -> list[str]:
+    """What came back: a text, or how probable each continuation is."""
+    if not isinstance(request, Choose) or response.error:
+        return ["--- reply", visible(response.text, limit=4000)]
+    lines = [f"--- log-probability, by {request.by}"]
+    for text, one in zip(request.continuations, response.likelihoods, strict=False):
+        least = "at most " if one.bound else ""
+        of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
+        lines.append(f"    {least}{one.logprob:.4f}{of}  {visible(repr(text), limit=200)}")
+    return lines
+
+
+def _found(evidence: Evidence) -> list[str]:
+    """What sandbox, encoder, judges and experts have to say."""
+    lines: list[str] = []
+    for execution in evidence.executions:
+        said = f"{execution.verdict}: {execution.detail}" if execution else "not run yet"
+        lines.append(f"--- program: {visible(said, limit=2000)}")
+    lines += [f"--- similarity of the {aspect}: {value:.4f}" for aspect, value in evidence.similarities.items()]
+    lines += [
+        f"--- judge {visible(said.judge)} on the {said.aspect}: {visible(said.text, limit=2000)}"
+        for said in evidence.opinions
+    ]
+    lines += [
+        f"--- expert {visible(mark.reviewer)} on the {mark.aspect}: {mark.value:g} {visible(mark.comment)}"
+        for mark in evidence.marks
+    ]
+    return lines

@@ -19,7 +19,7 @@ from viva.engine.budget import Budget, Price, worst_case
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Ceiling, Pace, Policy
 from viva.errors import ModelError, StorageError
-from viva.types import Failure, Generate, Response
+from viva.types import Choose, Failure, Request, Response
 
 CANARY_PATIENCE = 5.0
 """Seconds that the first request of a lane is alone, so that a bad key is refused once and not a thousand times."""
@@ -38,7 +38,7 @@ class Task(Struct, frozen=True):
 
     key: bytes
     benchmark: str
-    request: Generate
+    request: Request
     model: Model
     price: Price | None = None
     accept: Callable[[str], bool] | None = None
@@ -91,6 +91,10 @@ class Run:
             self.stop = why
         self._wake.set()
 
+    async def told_to_finish(self) -> None:
+        """Wait until it is."""
+        await self._wake.wait()
+
     async def sleep(self, seconds: float) -> None:
         """Sleep, unless the run is told to finish."""
         if seconds > 0 and not self.stop:
@@ -106,6 +110,12 @@ class LanePlan(Struct):
     tasks: list[Iterator[Task]]
     ceiling: Ceiling
     pace: Pace
+    policy: Policy | None = None
+    """Patience of its own, where the run's is not meant for it."""
+    in_turn: bool = False
+    """One model after the other: they share what cannot hold two."""
+    hurry: Callable[[], None] | None = None
+    """What gives back the requests that nobody works on yet, when the run is told to finish."""
 
 
 async def carry_out(run: Run, lanes: Mapping[str, LanePlan]) -> None:
@@ -121,7 +131,8 @@ class _Lane:
 
     def __init__(self, run: Run, plan: LanePlan) -> None:
         self._shared = run
-        self._models = plan.tasks
+        self._plan = plan
+        self._policy = plan.policy or run.policy
         self._tasks = itertools.chain.from_iterable(plan.tasks)
         self._ceiling = plan.ceiling
         self._pace = plan.pace
@@ -136,7 +147,9 @@ class _Lane:
 
     async def run(self) -> None:
         # Each model's first request goes ahead alone: see CANARY_PATIENCE.
-        canaries = [self._hire(self._first(tasks)) for tasks in self._models[: self._ceiling.limit]]
+        first = self._plan.tasks[: 1 if self._plan.in_turn else self._ceiling.limit]
+        canaries = [self._hire(self._first(tasks)) for tasks in first]
+        hurried = asyncio.create_task(self._hurry())
         try:
             await asyncio.wait(canaries, timeout=CANARY_PATIENCE)
             self._open = True
@@ -148,9 +161,14 @@ class _Lane:
                     worker.result()  # a worker fails only for reasons that end the run: a disk, a defect
                 self._fill()
         finally:
-            for worker in self._workers:
+            for worker in (*self._workers, hurried):
                 worker.cancel()
-            await asyncio.gather(*self._workers, return_exceptions=True)
+            await asyncio.gather(*self._workers, hurried, return_exceptions=True)
+
+    async def _hurry(self) -> None:
+        await self._shared.told_to_finish()
+        if self._plan.hurry is not None:
+            self._plan.hurry()
 
     def _hire(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         worker = asyncio.create_task(work)
@@ -188,7 +206,7 @@ class _Lane:
         return None
 
     async def _ask(self, task: Task) -> None:
-        shared, policy = self._shared, self._shared.policy
+        shared, policy = self._shared, self._policy
         left = policy.question  # its clock runs while it is asked, not while it waits for its turn or for money
         attempt = rereads = 0
         while True:
@@ -209,7 +227,7 @@ class _Lane:
                 async with asyncio.timeout_at(
                     asyncio.get_running_loop().time() + min(policy.attempt, max(0.05, deadline - started))
                 ):
-                    response = await task.model.answer(task.request)
+                    response = await _reply(task.model, task.request)
             except TimeoutError:
                 limit = min(policy.attempt, policy.question)
                 problem = ModelError("timeout", f"no complete reply within {limit:g} s", retry=True)
@@ -258,7 +276,7 @@ class _Lane:
             return False
         if task.model.name in shared.refused:
             return False
-        pause = shared.policy.pause(attempt, problem.retry_after)
+        pause = self._policy.pause(attempt, problem.retry_after)
         if problem.overload or problem.kind == "timeout":
             self._ceiling.overloaded()
         if problem.overload:
@@ -266,13 +284,13 @@ class _Lane:
             if self._storm >= STORM:
                 # What the server asks for; without word from it the pause grows with the storm, not with one question's
                 # bad luck.
-                calm = shared.policy.pause(self._storm - STORM + 1, problem.retry_after)
-                if calm > shared.policy.question:
+                calm = self._policy.pause(self._storm - STORM + 1, problem.retry_after)
+                if calm > self._policy.question:
                     why = f"the server asks to wait {calm:,.0f} s, longer than a question may take; {problem.message}"
                     shared.refused.setdefault(task.model.name, why)
                     return False
                 self._open_at = max(self._open_at, time.monotonic() + calm)
-        if attempt >= shared.policy.attempts or time.monotonic() + pause >= deadline or shared.stop:
+        if attempt >= self._policy.attempts or time.monotonic() + pause >= deadline or shared.stop:
             if not problem.overload:
                 self._count_loss(task, problem)
             return False
@@ -336,6 +354,7 @@ class _Lane:
                 stop_reason=response.stop_reason,
                 usage=response.usage,
                 error=failure,
+                likelihoods=response.likelihoods,
                 seconds=round(seconds, 4),
                 attempts=attempts,
                 at=round(time.time(), 3),
@@ -343,6 +362,10 @@ class _Lane:
         )
         if shared.journal.full:
             shared.finish("disk")
+
+
+async def _reply(model: Model, request: Request) -> Response:
+    return await (model.choose(request) if isinstance(request, Choose) else model.answer(request))
 
 
 def disk_full(run: Run) -> StorageError:

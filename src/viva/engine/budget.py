@@ -8,7 +8,7 @@ from decimal import Decimal
 from msgspec import Struct
 
 from viva.prompting import estimate_tokens, prompt_text
-from viva.types import Generate, Usage
+from viva.types import Generate, Request, Usage
 
 ASSUMED_REPLY = 4096
 """Tokens that a reply without a limit is assumed to have, when its cost is reserved."""
@@ -38,9 +38,16 @@ def list_price(provider: str, model: str) -> Price | None:
     return Price(float(found.input_price * Decimal(1000)), float(found.output_price * Decimal(1000)))
 
 
-def worst_case(request: Generate) -> Usage:
+def worst_case(request: Request) -> Usage:
     """The tokens of a request if its reply is as long as it may be."""
-    return Usage(estimate_tokens(prompt_text(request.prompt)), request.sampling.max_tokens or ASSUMED_REPLY)
+    prompt = estimate_tokens(prompt_text(request.prompt))
+    if isinstance(request, Generate):
+        return Usage(prompt, request.sampling.max_tokens or ASSUMED_REPLY)
+    if request.by == "next-token":
+        return Usage(prompt, 1)
+    # A server reads the prompt again with every continuation, and writes a token that nobody needs.
+    whole = sum(prompt + estimate_tokens(text) for text in request.continuations)
+    return Usage(whole, len(request.continuations))
 
 
 class Budget:
@@ -55,7 +62,7 @@ class Budget:
         self._in_flight = 0
         self._change = asyncio.Event()
 
-    async def reserve(self, request: Generate, price: Price | None) -> float | None:
+    async def reserve(self, request: Request, price: Price | None) -> float | None:
         """Take one request's worst case out of the budget; None when the budget does not allow it any more."""
         if self.max_requests is not None and self.requests >= self.max_requests:
             return None

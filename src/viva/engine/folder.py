@@ -25,6 +25,7 @@ from msgspec import Struct
 from viva.engine.journal import Journal
 from viva.errors import StorageError, VivaError
 from viva.types import ExamSpec, Sampling
+from viva.weights import Weights
 
 FORMAT = 2
 """The folder's layout; a folder of a newer one is refused. Format 1 had one `judge` in place of `judges`."""
@@ -52,6 +53,12 @@ class ModelRecord(Struct, kw_only=True):
     name: str
     base_url: str | None = None
     key_variable: str | None = None
+    weights: Weights | None = None
+    """How weights on a disk were opened."""
+    template: str = ""
+    """The family's template, for a completion endpoint."""
+    trained: float | None = None
+    """Tokens that a checkpoint was trained on, where the user said."""
 
 
 class EncoderRecord(Struct, kw_only=True):

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import StorageError
-from viva.types import Failure, Response, StopReason, Usage
+from viva.types import Failure, Likelihood, Response, StopReason, Usage
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 BALLAST = 4 << 20
@@ -38,6 +38,7 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     stop_reason: StopReason = "stop"
     usage: Usage | None = None
     error: Failure | None = None
+    likelihoods: tuple[Likelihood, ...] = ()
     seconds: float = 0.0
     attempts: int = 1
     at: float = 0.0
@@ -45,7 +46,13 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
 
     def response(self) -> Response:
         """The reply without its circumstances."""
-        return Response(text=self.text, stop_reason=self.stop_reason, usage=self.usage, error=self.error)
+        return Response(
+            text=self.text,
+            stop_reason=self.stop_reason,
+            usage=self.usage,
+            error=self.error,
+            likelihoods=self.likelihoods,
+        )
 
 
 class Journal:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from viva.types import Generate
+from viva.types import Choose, Request
 
 
 class Keys:
@@ -24,12 +24,16 @@ class Keys:
             digest_size=16,
         )
 
-    def of(self, request: Generate, *, own_question: bool = True) -> bytes:
+    def of(self, request: Request, *, own_question: bool = True) -> bytes:
         """The key of one request: 16 bytes, written as hexadecimal digits.
 
         A judge's requests leave the question out (`own_question=False`): identical answers are judged once.
         """
         key = self._start.copy()
         question = request.question if own_question else ""
-        key.update(self._encode((question, request.sample, request.prompt, request.sampling)))
+        if isinstance(request, Choose):
+            asked: tuple[object, ...] = (question, request.sample, request.prompt, request.by, request.continuations)
+        else:
+            asked = (question, request.sample, request.prompt, request.sampling)
+        key.update(self._encode(asked))
         return key.digest()

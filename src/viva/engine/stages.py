@@ -28,6 +28,7 @@ from viva.types import (
     Mark,
     Opinion,
     Question,
+    Request,
     Response,
     Sampling,
     Score,
@@ -54,6 +55,8 @@ class Sitting(Struct):
     price: Price | None = None
     digests: bytearray = msgspec.field(default_factory=bytearray)
     """The keys in the order of questions and samples, once a first pass has computed them: rendering is dear."""
+    dropped: int = 0
+    """Exemplars that did not fit, each prompt counted once, once a first pass has rendered them all."""
 
     @classmethod
     def of(
@@ -63,24 +66,31 @@ class Sitting(Struct):
         keys = Keys(model.identity, exam.spec.benchmark)
         return cls(exam, label, model, sampling, samples * repeats, samples, keys, price)
 
-    def requests(self, question: Question) -> Iterator[tuple[bytes, Generate]]:
-        """Every sample's request with its key."""
-        for sample in range(self.samples):
-            request = self.exam.request(question, sample, self.sampling)
-            yield self.keys.of(request), request
+    def requests(self) -> Iterator[tuple[Question, bytes, Request]]:
+        """Every question and sample with its request and key, in order; `digests` and `dropped` are known at the end."""
+        digests, dropped = bytearray(), 0
+        for question in self.exam.questions():
+            prompt = None
+            for sample in range(self.samples):
+                request = self.exam.request(question, sample, self.sampling, self.model.room)
+                dropped += request.dropped if request.prompt != prompt else 0
+                prompt = request.prompt
+                key = self.keys.of(request)
+                digests += key
+                yield question, key, request
+        self.digests, self.dropped = digests, dropped
 
     def answers(self, journal: Journal) -> Iterator[tuple[Question, int, Entry | None]]:
         """Every question and sample with what the journal holds of it."""
+        if len(self.digests) != len(self.exam) * self.samples * DIGEST:
+            for question, key, request in self.requests():
+                yield question, request.sample, journal.read(key)
+            return
         position = 0
-        known = len(self.digests) == len(self.exam) * self.samples * DIGEST
         for question in self.exam.questions():
             for sample in range(self.samples):
-                if known:
-                    key = bytes(self.digests[position : position + DIGEST])
-                    position += DIGEST
-                else:
-                    key = self.keys.of(self.exam.request(question, sample, self.sampling))
-                yield question, sample, journal.read(key)
+                yield question, sample, journal.read(bytes(self.digests[position : position + DIGEST]))
+                position += DIGEST
 
 
 class Judge(Struct):
@@ -127,12 +137,8 @@ def answers_wanted(
 ) -> Iterator[Task]:
     """The requests of one sitting that nobody has answered yet."""
     benchmark = sitting.exam.spec.benchmark
-    sitting.digests.clear()
-    for question in sitting.exam.questions():
-        for key, request in sitting.requests(question):
-            sitting.digests += key
-            if _kept(key, journal, earlier, tally):
-                continue
+    for _, key, request in sitting.requests():
+        if not _kept(key, journal, earlier, tally):
             yield Task(key, benchmark, request, sitting.model, sitting.price)
 
 

@@ -10,20 +10,25 @@ from msgspec import Struct
 
 from viva.contracts import Model
 from viva.errors import VivaError
+from viva.weights import Weights
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
     """How to reach a model: settings of the user that are not secret.
 
-    `key_variable` names the environment variable that holds the key; `seed` is for baselines that draw.
+    `key_variable` names the environment variable that holds the key; `seed` is for baselines that draw; `weights` says
+    how weights on a disk are opened; `template` names the family whose template a completion endpoint is given.
     """
 
     base_url: str | None = None
     key_variable: str | None = None
     seed: int = 0
+    weights: Weights = Weights()
+    template: str = ""
 
 
 PROVIDERS: dict[str, str] = {
+    "hf": "viva.models.local.model",
     "openai": "viva.models.openai",
     "anthropic": "viva.models.anthropic",
     "google": "viva.models.google",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.openai import retry_after
+from viva.models.textonly import TextOnly
 from viva.types import Generate, Message, Response, StopReason, Usage
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _STOP_REASONS: dict[str | None, StopReason] = {
 }
 
 
-class AnthropicModel:
+class AnthropicModel(TextOnly):
     """One model of Anthropic's."""
 
     def __init__(self, name: str, client: anthropic.AsyncAnthropic, key: str) -> None:

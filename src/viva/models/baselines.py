@@ -13,7 +13,10 @@ from collections.abc import Callable, Mapping
 
 from viva.errors import VivaError
 from viva.models import Endpoint
-from viva.types import Generate, Response, Usage
+from viva.types import Choose, Generate, Likelihood, Response, Sampling, Usage
+
+NEVER = -100.0
+"""The logarithm of next to nothing."""
 
 
 def _longest(request: Generate, seed: int) -> str:
@@ -41,6 +44,7 @@ class Baseline:
 
     def __init__(self, name: str, seed: int) -> None:
         self.name = f"baseline/{name}"
+        self.room = None
         self.lane = "baseline"
         self.identity: Mapping[str, str] = {"provider": "baseline", "model": name, "seed": str(seed)}
         self._rule = BASELINES[name]
@@ -51,6 +55,24 @@ class Baseline:
         """The rule's answer."""
         text = self._rule(request, self._seed) if request.legal else "I do not know." if self._speaks else ""
         return Response(text=text, usage=Usage())
+
+    async def choose(self, request: Choose) -> Response:
+        """The rule's choice: certain of one continuation, and of no other."""
+        drawn = Generate(
+            question=request.question,
+            sample=request.sample,
+            prompt=request.prompt,
+            sampling=Sampling(),
+            legal=request.continuations,
+            options=request.options,
+        )
+        said = self._rule(drawn, self._seed) if self._speaks else None
+        return Response(
+            likelihoods=tuple(
+                Likelihood(0.0 if text == said else NEVER, bound=not self._speaks) for text in request.continuations
+            ),
+            usage=Usage(),
+        )
 
     async def close(self) -> None:
         """Nothing to close."""

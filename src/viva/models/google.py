@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.openai import retry_after
+from viva.models.textonly import TextOnly
 from viva.types import Generate, Response, StopReason, Usage
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-class GoogleModel:
+class GoogleModel(TextOnly):
     """One Gemini model."""
 
     def __init__(self, name: str, client: genai.Client, key: str) -> None:

@@ -20,13 +20,14 @@ import msgspec
 
 from viva.errors import DataError, ModelError
 from viva.models import Endpoint
+from viva.models.textonly import TextOnly
 from viva.types import Generate, Response, StopReason
 
 _QUESTION = ("question", "question_id", "id", "ID", "case")
 _TEXT = ("text", "reply", "response", "answer", "output", "completion")
 
 
-class Replay:
+class Replay(TextOnly):
     """A file of answers."""
 
     def __init__(self, path: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
-from viva.engine.folder import ExamRecord, RunRecord
+from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
@@ -51,7 +51,7 @@ class Report(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
+def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None) -> str:
     """What produced a number, in one line: everything that, changed, could change it (after sacreBLEU)."""
     spec = exam.spec
     sampling = exam.sampling or record.sampling
@@ -62,6 +62,7 @@ def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
         "shots": spec.shots,
         "cot": "yes" if spec.chain_of_thought else "no",
         "form": spec.form,
+        **({"choose": spec.choose} if spec.choose else {}),
         "only": spec.only or "all",
         "n": exam.questions,
         "limit": spec.limit if spec.limit is not None else "none",
@@ -69,6 +70,7 @@ def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
         "extract": "as-published" if spec.as_published else "viva",
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),
         "model": model,
+        **(_opened(opened) if opened else {}),
         "judge": "+".join(f"{judge.name}x{record.judge_samples}" for judge in record.judges) or "none",
         "panel": spec.panel if len(record.judges) * record.judge_samples > 1 else "none",
         "rubric": "+".join(_rubrics(exam.templates)) or "none",
@@ -84,6 +86,20 @@ def signature(record: RunRecord, exam: ExamRecord, model: str) -> str:
         "viva": record.viva,
     }
     return "|".join(f"{name}:{value}" for name, value in parts.items())
+
+
+def _opened(model: ModelRecord) -> dict[str, str]:
+    """How weights on a disk were opened, and by which template a model was asked."""
+    weights = model.weights
+    if weights is None:
+        return {"template": model.template} if model.template else {}
+    fingerprint = weights.fingerprint.rpartition("@")[2]  # a folder's hash, or the Hub's revision
+    said = {"template": weights.template or "own", "weights": fingerprint[:12], "dtype": weights.dtype}
+    if weights.bits:
+        said["bits"] = str(weights.bits)
+    if weights.adapter:
+        said["adapter"] = PurePath(weights.adapter).name
+    return said
 
 
 def _rubrics(templates: Mapping[str, object]) -> Iterator[str]:

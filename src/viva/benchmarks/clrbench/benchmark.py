@@ -23,6 +23,7 @@ from viva.benchmarks.clrbench.loading import LETTERS, TITLES, read_records, to_q
 from viva.benchmarks.explained.combining import compared
 from viva.benchmarks.ruled import RunsNothing
 from viva.benchmarks.sets import fingerprint, locate, spread
+from viva.contracts import Room
 from viva.errors import DataError
 from viva.prompting import Templates, clip, fence, fill, read_templates, stops_before
 from viva.scorers.choice import read_choice
@@ -64,8 +65,6 @@ MANY_OPTIONS = 6
 class CLRBenchExam(RunsNothing):
     """CLR-Bench's questions with their exemplars; the grading of answers, not of rationales."""
 
-    dropped_exemplars = 0
-
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
         self.spec = spec
         self._texts = Templates(_bundled_templates(), templates)
@@ -95,7 +94,7 @@ class CLRBenchExam(RunsNothing):
         """The questions in file order."""
         return iter(self._questions)
 
-    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
         """Task, one exemplar of the question's type and discipline, the question."""
         shot = self._exemplar(question)
         task = fill(self._texts.text(f"{question.kind}.task"), {"discipline": question.tags["discipline"]})

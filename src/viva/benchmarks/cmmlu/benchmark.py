@@ -23,8 +23,17 @@ from msgspec import Struct
 
 from viva.benchmarks.ruled import GradedByRule
 from viva.benchmarks.sets import fingerprint, locate, read_bytes, spread
+from viva.contracts import Room
 from viva.errors import DataError
-from viva.prompting import Templates, estimate_tokens, fill, read_templates, stops_before
+from viva.prompting import (
+    ESTIMATED,
+    Templates,
+    exemplar_length,
+    fill,
+    fitted,
+    read_templates,
+    stops_before,
+)
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.types import (
@@ -37,6 +46,7 @@ from viva.types import (
     Layout,
     Line,
     Message,
+    Prompt,
     Question,
     Response,
     Sampling,
@@ -138,7 +148,6 @@ class CMMLUExam(GradedByRule):
         self._texts = Templates(read_templates(HERE / "prompts.toml"), templates)
         self._folder = locate(data, "cmmlu", "test")
         self.defects: list[Defect] = []
-        self._dropped: dict[str, int] = {}
         present = [name for name in subjects() if (self._folder / "test" / f"{name}.csv").exists()]
         if not present:
             raise DataError(f"{self._folder / 'test'} holds none of CMMLU's subjects (agronomy.csv, anatomy.csv, ...)")
@@ -205,11 +214,6 @@ class CMMLUExam(GradedByRule):
             )
 
     @property
-    def dropped_exemplars(self) -> int:
-        """How many exemplars did not fit, each question counted once however often it is rendered."""
-        return sum(self._dropped.values())
-
-    @property
     def templates(self) -> Mapping[str, object]:
         """The templates in use."""
         return self._texts.data
@@ -230,21 +234,23 @@ class CMMLUExam(GradedByRule):
                         yield question
             start += count
 
-    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
         """The prompt of one question; exemplars that would not fit the context go, the longest first."""
-        shots = everything = self._shots(question)
-        text = self._text(question, shots)
-        while shots and self.spec.context and estimate_tokens(text) + (sampling.max_tokens or 0) > self.spec.context:
-            longest = max(shots, key=lambda shot: len(shot.text) + sum(map(len, shot.options)))
-            shots = [shot for shot in shots if shot is not longest]
-            text = self._text(question, shots)
-        if self.spec.context:
-            self._dropped[question.id] = len(everything) - len(shots)
         base = self.spec.form == "base"
+
+        def render(shots: Sequence[Question]) -> Prompt:
+            text = self._text(question, shots)
+            return text if base else (Message("user", text),)
+
+        def fits(prompt: Prompt) -> bool:
+            return (room or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
+
+        prompt, dropped = fitted(self._shots(question), render, exemplar_length, fits)
         return Generate(
             question=question.id,
             sample=sample,
-            prompt=text if base else (Message("user", text),),
+            prompt=prompt,
+            dropped=dropped,
             sampling=msgspec.structs.replace(sampling, stop=self._stop) if base else sampling,
             legal=self._letters,
             options=question.options,

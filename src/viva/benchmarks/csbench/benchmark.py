@@ -22,8 +22,19 @@ from viva.benchmarks.csbench import published
 from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
 from viva.benchmarks.ruled import ComparesNothing, RunsNothing
 from viva.benchmarks.sets import fingerprint, locate, spread
+from viva.contracts import Room
 from viva.errors import DataError
-from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text, read_templates, stops_before
+from viva.prompting import (
+    ESTIMATED,
+    Templates,
+    clip,
+    exemplar_length,
+    fence,
+    fill,
+    fitted,
+    read_templates,
+    stops_before,
+)
 from viva.scorers.choice import read_choice
 from viva.scorers.deciding import Decision, decide, drafted, heard
 from viva.scorers.grading import grade_reading, outcome_of
@@ -78,12 +89,6 @@ class CSBenchExam(RunsNothing, ComparesNothing):
             asked = {question.text for question in everything}
             self._exemplars = _draw_exemplars([q for q in pool if q.answer is not None and q.text not in asked], spec)
         self.fingerprint = fingerprint(contents)
-        self._dropped: dict[str, int] = {}
-
-    @property
-    def dropped_exemplars(self) -> int:
-        """How many exemplars did not fit, each question counted once however often it is rendered."""
-        return sum(self._dropped.values())
 
     @property
     def templates(self) -> Mapping[str, object]:
@@ -97,17 +102,14 @@ class CSBenchExam(RunsNothing, ComparesNothing):
         """The test questions in file order."""
         return iter(self._questions)
 
-    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
         """The prompt of one question: see prompts.toml for its parts."""
-        shots = everything = self._exemplars.get((question.tags["domain"], question.kind), [])
-        prompt = self._prompt(question, shots)
-        while shots and self.spec.context and not _fits(prompt, self.spec.context, sampling):
-            # As CMMLU does: the longest exemplar goes first, so that most of them stay.
-            longest = max(shots, key=lambda shot: len(shot.text) + sum(map(len, shot.options)))
-            shots = [shot for shot in shots if shot is not longest]
-            prompt = self._prompt(question, shots)
-        if self.spec.context:
-            self._dropped[question.id] = len(everything) - len(shots)
+
+        def fits(prompt: Prompt) -> bool:
+            return (room or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
+
+        shots = self._exemplars.get((question.tags["domain"], question.kind), [])
+        prompt, dropped = fitted(shots, lambda kept: self._prompt(question, kept), exemplar_length, fits)
         legal: tuple[str, ...] = ()
         if question.kind == "choice":
             legal = tuple(LETTERS[: len(question.options)])
@@ -120,7 +122,16 @@ class CSBenchExam(RunsNothing, ComparesNothing):
             sampling=self._stopping(question, sampling),
             legal=legal,
             options=question.options,
+            gap=self._gap(question),
+            dropped=dropped,
         )
+
+    def _gap(self, question: Question) -> str:
+        """What the exemplars have between the lead and the answer."""
+        if self.spec.form != "base":
+            return ""
+        lead, answer = self._text(f"{question.kind}.lead"), self._text(f"{question.kind}.answer")
+        return answer.removeprefix(lead).partition("{answer}")[0] if answer.startswith(lead) else ""
 
     def _stopping(self, question: Question, sampling: Sampling) -> Sampling:
         """A base model goes on with the next question; it is stopped there."""
@@ -335,10 +346,6 @@ def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
         if other != language and path.exists():
             return read_records(path)
     return [], b""
-
-
-def _fits(prompt: Prompt, context: int, sampling: Sampling) -> bool:
-    return estimate_tokens(prompt_text(prompt)) + (sampling.max_tokens or 0) <= context
 
 
 def _bundled_templates() -> dict[str, object]:

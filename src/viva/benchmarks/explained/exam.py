@@ -17,7 +17,7 @@ import msgspec
 
 from viva.benchmarks import EXPLAINED
 from viva.benchmarks.explained.combining import IN_FORM, combine, defended, parts_of
-from viva.contracts import Exam
+from viva.contracts import Exam, Room
 from viva.prompting import Templates, clip, fence, fill, read_templates, whole
 from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
 from viva.scorers.grading import outcome_of
@@ -42,6 +42,7 @@ from viva.types import (
     Message,
     Prompt,
     Question,
+    Request,
     Response,
     Sampling,
     Score,
@@ -79,11 +80,6 @@ class Explained:
         """Those of the exam inside, and this protocol's under `EXPLAINED`."""
         return {**self._inner.templates, EXPLAINED: self._texts.data}
 
-    @property
-    def dropped_exemplars(self) -> int:
-        """Of the exam inside."""
-        return self._inner.dropped_exemplars
-
     def __len__(self) -> int:
         return len(self._inner)
 
@@ -91,9 +87,9 @@ class Explained:
         """Those of the exam inside."""
         return self._inner.questions()
 
-    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Request:
         """The prompt of the exam inside, and what form the reply must have."""
-        request = self._inner.request(question, sample, sampling)
+        request = self._inner.request(question, sample, sampling, room)
         return msgspec.structs.replace(request, prompt=self._asked(question, request.prompt))
 
     def _asked(self, question: Question, prompt: Prompt) -> Prompt:

@@ -22,8 +22,9 @@ from viva.benchmarks.ruled import GradedByRule
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.benchmarks.syneval import grading, loading, prompting, tables
 from viva.benchmarks.syneval.items import FORMATS, Format, Item
+from viva.contracts import Room
 from viva.errors import DataError
-from viva.prompting import Templates, estimate_tokens, prompt_text, read_templates
+from viva.prompting import ESTIMATED, Templates, fitted, read_templates
 from viva.types import (
     NOTHING,
     About,
@@ -78,12 +79,6 @@ class SynEvalExam(GradedByRule):
         self._items = {one.item.id: one.item for one in self._listed}
         self.defects += tables.incomplete(self._items.values())
         self._tags: dict[tuple[str, ...], dict[str, str]] = {}
-        self._dropped: dict[tuple[str, int], int] = {}
-
-    @property
-    def dropped_exemplars(self) -> int:
-        """How many exemplars did not fit, each prompt counted once however often it is rendered."""
-        return sum(self._dropped.values())
 
     @property
     def templates(self) -> Mapping[str, object]:
@@ -113,10 +108,10 @@ class SynEvalExam(GradedByRule):
             weight=times,
         )
 
-    def request(self, question: Question, sample: int, sampling: Sampling) -> Generate:
+    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
         """The prompt of one question; exemplars that would not fit the context go, the longest first."""
         item = self._items[question.id]
-        prompt = self._prompt(item, sample, sampling)
+        prompt, dropped = self._prompt(item, sample, sampling, room or ESTIMATED)
         base = self.spec.form == "base"
         return Generate(
             question=question.id,
@@ -127,22 +122,21 @@ class SynEvalExam(GradedByRule):
             ),
             legal=_LEGAL.get(item.format) or prompting.Spans(item.sentence),
             options=item.options,
+            dropped=dropped,
         )
 
-    def _prompt(self, item: Item, sample: int, sampling: Sampling) -> Prompt:
+    def _prompt(self, item: Item, sample: int, sampling: Sampling, room: Room) -> tuple[Prompt, int]:
         base = self.spec.form == "base"
         pool = self._pools.get((item.knowledge_point, item.format), ())
         seed = self.spec.seed + sample
-        shots = everything = prompting.draw(pool, item, self.spec.shots, seed, same_sentence=self.spec.as_published)
-        prompt = prompting.render(self._texts, item, shots, base=base)
-        room = (self.spec.context or 0) - (_longest_reply(item.format, sampling) or 0)
-        while shots and self.spec.context and estimate_tokens(prompt_text(prompt)) > room:
-            longest = max(shots, key=lambda shot: len(shot.sentence) + sum(map(len, shot.options)))
-            shots = [shot for shot in shots if shot is not longest]
-            prompt = prompting.render(self._texts, item, shots, base=base)
-        if len(shots) < len(everything):
-            self._dropped[item.id, sample] = len(everything) - len(shots)
-        return prompt
+        shots = prompting.draw(pool, item, self.spec.shots, seed, same_sentence=self.spec.as_published)
+        reply = _longest_reply(item.format, sampling) or 0
+        return fitted(
+            shots,
+            lambda kept: prompting.render(self._texts, item, kept, base=base),
+            lambda shot: len(shot.sentence) + sum(map(len, shot.options)),
+            lambda prompt: room.fits(prompt, reply, self.spec.context),
+        )
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """The truth value or letter against the gold one; a phrase by its words. Pure."""

@@ -1,0 +1,218 @@
+"""Any exam's options chosen among by probability, in place of reading what the model writes.
+
+    viva run cmmlu --shots 5 --form base --choose next-token --model hf/FOLDER
+
+By next token (CMMLU, arXiv 2306.09212): of the letters' tokens at the next position the most probable, and the
+normalised probability of the gold letter as confidence. By likelihood: of the options' whole texts, as other harnesses
+report it: by the sum over tokens (the score), and that sum per token and per byte (parts of the score). Letters and
+truth values are chosen; a question that has no options is asked as ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from viva.contracts import Exam, Room
+from viva.errors import DataError
+from viva.prompting import estimate_tokens
+from viva.scorers.grading import outcome_of
+from viva.types import (
+    NOTHING,
+    Choose,
+    Compare,
+    Defect,
+    Draft,
+    Evidence,
+    ExamSpec,
+    Execute,
+    Generate,
+    Kind,
+    Layout,
+    Likelihood,
+    Line,
+    Question,
+    Request,
+    Response,
+    Sampling,
+    Score,
+)
+
+CHOSEN: frozenset[Kind] = frozenset({"choice", "truth"})
+"""The kinds of question that have options to choose among."""
+SUM, PER_TOKEN, PER_BYTE = "sum", "per_token", "per_byte"
+CONFIDENCE = "confidence"
+
+
+class Chosen:
+    """An exam whose letters and truth values are chosen by probability."""
+
+    def __init__(self, inner: Exam) -> None:
+        formats: dict[bool, set[str]] = {True: set(), False: set()}
+        for question in inner.questions():
+            formats[question.kind in CHOSEN].add(question.tags.get("format", ""))
+        if not formats[True]:
+            raise DataError(f"--choose needs questions with options, and {inner.spec.benchmark} has none here")
+        # Tables about the choice leave out what was written, where a set mixes both.
+        self._where = {"format": tuple(sorted(formats[True] - formats[False]))} if formats[False] else {}
+        self._inner = inner
+        self.spec: ExamSpec = inner.spec
+        self.fingerprint = inner.fingerprint
+
+    @property
+    def defects(self) -> Sequence[Defect]:
+        """Those of the exam inside."""
+        return self._inner.defects
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """Those of the exam inside."""
+        return self._inner.templates
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def questions(self) -> Iterator[Question]:
+        """Those of the exam inside."""
+        return self._inner.questions()
+
+    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Request:
+        """The prompt of the exam inside, and what may follow it."""
+        if question.kind not in CHOSEN:
+            return self._inner.request(question, sample, sampling, room)
+        whole = self.spec.choose == "likelihood"
+        longest = max(map(estimate_tokens, question.options), default=8) if whole else 1
+        request = self._inner.request(
+            question, sample, msgspec.structs.replace(sampling, max_tokens=longest), room
+        )  # exemplars may take the room that a written reply would have needed
+        if not isinstance(request, Generate) or not request.legal:
+            return request
+        answers = question.options if whole and question.kind == "choice" else tuple(request.legal)
+        return Choose(
+            question=request.question,
+            sample=request.sample,
+            prompt=request.prompt,
+            continuations=tuple(request.gap + answer for answer in answers),
+            by="likelihood" if whole else "next-token",
+            options=request.options,
+            dropped=request.dropped,
+        )
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
+        """The chosen answer against the gold one."""
+        if question.kind not in CHOSEN:
+            return self._inner.score(question, response, evidence)
+        if response.error:
+            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+        if question.answer is None:
+            return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
+        names = ("true", "false") if question.kind == "truth" else tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        names = names[: len(response.likelihoods)]
+        if question.answer not in names:
+            return Score(value=None, outcome="error", explanation="the reply holds no probability of the gold answer")
+        gold = names.index(question.answer)
+        if self.spec.choose == "likelihood":
+            return _by_likelihood(names, gold, response.likelihoods, question)
+        return _by_next_token(names, gold, response.likelihoods)
+
+    def layouts(self) -> tuple[Layout, ...]:
+        """The tables of the exam inside, and how sure the model was or what else the choice could go by."""
+        if self.spec.choose == "likelihood":
+            rows = tuple(
+                Line(label, self._where, part=part)
+                for label, part in (("By the sum", SUM), ("Per token", PER_TOKEN), ("Per byte", PER_BYTE))
+            )
+            ways = Layout("likelihood", "What the options' texts compete by", rows, (Line("Accuracy"),))
+            return (*self._inner.layouts(), ways)
+        rows = (
+            Line("Accuracy", self._where),
+            Line("Probability of the gold answer among the options", self._where, part=CONFIDENCE),
+        )
+        sure = Layout("confidence", "Next token: choice and confidence", rows, (Line("Mean"),))
+        return (*self._inner.layouts(), sure)
+
+    def headline(self) -> Line:
+        """That of the exam inside."""
+        return self._inner.headline()
+
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """What the exam inside runs."""
+        return self._inner.executions(question, response)
+
+    def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
+        """What the exam inside compares."""
+        return self._inner.comparisons(question, response)
+
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
+        """What the exam inside has judged."""
+        return self._inner.judgements(question, response, samples, similarities)
+
+    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+        """As the exam inside."""
+        return self._inner.readable(question, aspect, verdict)
+
+    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+        """As the exam inside."""
+        return self._inner.mark(question, aspect, verdict)
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+        """As the exam inside; nothing about what was chosen."""
+        return () if question.kind in CHOSEN else self._inner.drafts(question, response, evidence)
+
+
+def _by_next_token(names: Sequence[str], gold: int, found: Sequence[Likelihood]) -> Score:
+    """The most probable of the letters. One that a server does not list is less probable than all that it lists."""
+    known = [index for index, one in enumerate(found) if not one.bound]
+    if not known:
+        return Score(value=None, outcome="unparsed", explanation="no option is among the tokens that the server lists")
+    best = max(known, key=lambda index: found[index].logprob)
+    low, high = confidence(gold, found)
+    sure = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
+    missing = [name for name, one in zip(names, found, strict=True) if one.bound]
+    why = f"next token; the gold answer has {sure} of the options' probability"
+    if missing:
+        why += f"; not listed by the server: {', '.join(missing)}"
+    right = best == gold
+    return Score(
+        value=float(right),
+        outcome=outcome_of(float(right)),
+        answer=names[best],
+        explanation=why,
+        parts={CONFIDENCE: low},  # what is certain, where something is not listed
+    )
+
+
+def confidence(gold: int, found: Sequence[Likelihood]) -> tuple[float, float]:
+    """The least and the most that the gold option can have of the options' probability; equal where all are known."""
+    most = max(one.logprob for one in found)
+    shares = [math.exp(one.logprob - most) for one in found]
+    own = shares[gold]
+    known = sum(share for share, one in zip(shares, found, strict=True) if not one.bound)
+    if found[gold].bound:
+        return 0.0, own / (known + own)
+    return own / sum(shares), own / known
+
+
+def _by_likelihood(names: Sequence[str], gold: int, found: Sequence[Likelihood], question: Question) -> Score:
+    texts = question.options if question.kind == "choice" else names
+    ways = {
+        SUM: [one.logprob for one in found],
+        PER_TOKEN: [one.logprob / max(1, one.tokens) for one in found],
+        PER_BYTE: [
+            one.logprob / max(1, len(text.encode("utf-8", "replace"))) for one, text in zip(found, texts, strict=True)
+        ],
+    }
+    chosen = {way: max(range(len(names)), key=values.__getitem__) for way, values in ways.items()}
+    right = {way: float(index == gold) for way, index in chosen.items()}
+    said = ", ".join(f"{way.replace('_', ' ')}: {names[index]}" for way, index in chosen.items())
+    return Score(
+        value=right[SUM],
+        outcome=outcome_of(right[SUM]),
+        answer=names[chosen[SUM]],
+        explanation=f"most probable text, by {said}",
+        parts=right,
+    )
