@@ -10,36 +10,26 @@ the Hub or a folder is run, and nothing is sent but the requests for files.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.resources
 import importlib.util
 import os
 import re
-import socket
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from viva.contracts import Encoder
 from viva.errors import VivaError
+from viva.models import weightfiles
 from viva.models.embedding import CACHE, ContextualEncoder
+from viva.models.weightfiles import HUB_NAME, QUIET, SMALL, TOKENIZERS, any_weights, fetched, look_up_the_hub, offline
 
 VERSION = "1"
 """Goes up whenever the same texts could get another similarity."""
 _WITHOUT = "; or --encoder none, and the judge decides"
 _INSTALL = "pip install 'viva[encoder]'"
-_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
-_SMALL = (
-    *_TOKENIZERS,
-    *("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt"),
-)
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
-_QUIET = {"HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "DISABLE_SAFETENSORS_CONVERSION": "1"}
-"""No telemetry, and no request to a service that converts a repository's weights."""
 
 
 def missing(name: str) -> str:
@@ -54,9 +44,9 @@ def missing(name: str) -> str:
     folder = Path(place).expanduser()
     if place and folder.is_dir():
         return _lacking(name, folder)
-    if not _HUB_NAME.fullmatch(place) or place.startswith(("./", "../")) or folder.is_absolute():
+    if not HUB_NAME.fullmatch(place) or place.startswith(("./", "../")) or folder.is_absolute():
         return f"--encoder {name!r}: there is no such folder, and it is no Hugging Face name such as roberta-large"
-    if _offline() and not _fetched(place).is_dir():
+    if offline() and not fetched(place).is_dir():
         return f"the encoder {place} is not here, and HF_HUB_OFFLINE is set: name a folder that holds it{_WITHOUT}"
     return ""
 
@@ -69,7 +59,7 @@ def open_encoder(name: str, room: int = CACHE) -> Encoder:
     problem = missing(name)
     if problem:
         raise VivaError(problem)
-    os.environ.update(_QUIET)
+    os.environ.update(QUIET)
     place, layer = _parted(name)
     folder = Path(place).expanduser()
     tokenizer, model, revision, layer = _load(name, place, layer)
@@ -80,12 +70,7 @@ def open_encoder(name: str, room: int = CACHE) -> Encoder:
 
 def fingerprint(folder: Path) -> str:
     """A hash over the files that a similarity depends on: weights, configuration, tokenizer. About a second a GB."""
-    digest = hashlib.blake2b(digest_size=16)
-    for path in [*_weights(folder), *(folder / name for name in sorted(_SMALL))]:
-        if path.is_file():
-            with path.open("rb") as content:
-                digest.update(path.name.encode() + b"\0" + hashlib.file_digest(content, "blake2b").digest())
-    return digest.hexdigest()
+    return weightfiles.fingerprint(folder, any_weights(folder), SMALL)
 
 
 def published_layer(place: str, *, folder: bool) -> int | None:
@@ -125,34 +110,13 @@ def _lacking(name: str, folder: Path) -> str:
     lacks = []
     if not (folder / "config.json").is_file():
         lacks.append("config.json")
-    if not any((folder / file).is_file() for file in _TOKENIZERS):
+    if not any((folder / file).is_file() for file in TOKENIZERS):
         lacks.append("tokenizer (tokenizer.json, vocab.txt, ...)")
-    if not _weights(folder):
+    if not any_weights(folder):
         lacks.append("weights (*.safetensors, pytorch_model.bin)")
     if not lacks:
         return ""
     return f"the folder --encoder {name!r} has no {' and no '.join(lacks)}: name the folder of an encoder{_WITHOUT}"
-
-
-def _weights(folder: Path) -> list[Path]:
-    """The files of weights: safetensors, or else pickled tensors."""
-    for pattern in _WEIGHTS:
-        found = sorted(folder.glob(pattern))
-        if found:
-            return found
-    return []
-
-
-def _offline() -> bool:
-    said = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
-    return said.upper() in ("1", "ON", "YES", "TRUE")
-
-
-def _fetched(name: str) -> Path:
-    """Where the Hub's client keeps what it fetched."""
-    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
-    cached = os.environ.get("HF_HUB_CACHE") or Path(home) / "hub"
-    return Path(cached).expanduser() / f"models--{name.replace('/', '--')}" / "snapshots"
 
 
 def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]:
@@ -167,7 +131,7 @@ def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]
         try:
             return _read(transformers, name, place, layer, local_files_only=True)
         except OSError:
-            _look_up_the_hub()
+            look_up_the_hub()
             return _read(transformers, name, place, layer, local_files_only=False)
     except VivaError:
         raise
@@ -179,13 +143,6 @@ def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]
             f"the encoder {name} is not on this machine and could not be fetched; "
             f"a folder with config.json, tokenizer and weights works as well{_WITHOUT} ({why})"
         ) from problem
-
-
-def _look_up_the_hub() -> None:
-    """Raises OSError where there is no network: the Hub's client would try for half a minute."""
-    if not any(os.environ.get(variable) for variable in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
-        hub = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
-        socket.getaddrinfo(hub.hostname, hub.port or 443)
 
 
 def _read(transformers: Any, name: str, source: str, wanted: int | None, **how: Any) -> tuple[Any, Any, str, int]:

@@ -1,0 +1,182 @@
+"""What can be said of a model without opening it: whether it can be used here, and how many tokens it reads.
+
+Reads the folder's configuration and the headers of its files; imports nothing heavy, asks nobody.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from viva.models import templates, weightfiles
+from viva.models.weightfiles import HUB_NAME, read_json
+from viva.visible import one_line
+from viva.weights import Dtype, Weights
+
+_INSTALL = "pip install 'viva[hf]'"
+_DEVICE = re.compile(r"auto|cpu|map|cuda(:\d{1,3})?")
+_LENGTHS = (
+    *("max_position_embeddings", "n_positions", "n_ctx", "seq_length", "max_seq_len", "max_sequence_length"),
+    *("max_seq_length", "model_max_length", "seq_len"),
+)
+"""What configurations call the number of positions."""
+_SENSIBLE = range(8, 100_000_001)
+"""Tokens. Tokenizers without a limit say 10**30; some configurations say 0 or -1."""
+_OTHER_HEAD = re.compile(
+    r"For(MaskedLM|PreTraining|NextSentencePrediction|MultipleChoice|\w*Classification|QuestionAnswering|Seq2SeqLM)$"
+)
+"""Architectures whose weights are trained for something else than what comes next."""
+ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
+
+
+def problem(place: str, weights: Weights) -> str:
+    """Why this model cannot be used here, with what to do about it; "" if it can. Imports nothing heavy, asks nobody.
+
+    A name that is not on this machine yet counts as usable unless the Hub is switched off (HF_HUB_OFFLINE).
+    """
+    said = _settings(weights) or _packages(weights) or _place(place, weights)
+    if said or not weights.adapter:
+        return said
+    return _adapter(weights.adapter)
+
+
+def context_of(place: str, weights: Weights) -> int | None:
+    """How many tokens the model reads, by its files alone; None where they do not say or are not here yet."""
+    folder = folder_of(place, weights)
+    if folder is None:
+        return None
+    limit: object = None
+    try:
+        config = read_json(folder / "config.json")
+        if (folder / "tokenizer_config.json").is_file():
+            limit = read_json(folder / "tokenizer_config.json").get("model_max_length")
+    except ValueError:
+        return None
+    return length(config, limit)
+
+
+def _settings(weights: Weights) -> str:
+    if weights.dtype not in get_args(Dtype):
+        return f"no such dtype: {one_line(weights.dtype, 40)!r}; there are {', '.join(get_args(Dtype))}"
+    if not _DEVICE.fullmatch(weights.device):
+        return f"no such device: {one_line(weights.device, 40)!r}; there are auto, cpu, cuda, cuda:1 and map"
+    if weights.bits not in (0, 4, 8):
+        return f"weights cannot be had in {weights.bits} bits: 4, 8, or 0 for as they are"
+    if weights.bits and weights.device == "cpu":
+        return f"{weights.bits} bits need a GPU: leave them out, or choose another device"
+    if weights.template in ("", "raw"):
+        return ""
+    unknown = templates.unknown(weights.template)
+    return f"{unknown}; raw uses none, and without one the model's own is used" if unknown else ""
+
+
+def _packages(weights: Weights) -> str:
+    wanted = ["torch", "transformers"]
+    wanted += ["accelerate"] if weights.device == "map" or weights.bits else []
+    wanted += ["bitsandbytes"] if weights.bits else []
+    wanted += ["peft"] if weights.adapter else []
+    absent = [package for package in wanted if importlib.util.find_spec(package) is None]
+    if not absent:
+        return ""
+    extra = [package for package in absent if package == "bitsandbytes"]
+    install = f"pip install {' '.join(extra)}" if absent == extra else " ".join([_INSTALL, *extra])
+    return f"a model from its weights needs {' and '.join(absent)}: {install}"
+
+
+def parted(place: str, weights: Weights) -> tuple[str, str]:
+    """A Hub's name and its revision, "main" if nothing is said."""
+    name, _, revision = place.partition("@")
+    return name, revision or weights.revision or "main"
+
+
+def folder_of(place: str, weights: Weights) -> Path | None:
+    """Where the files are; None if they are not on this machine."""
+    folder = Path(place).expanduser()
+    if place and folder.is_dir():
+        return folder.absolute()
+    name, revision = parted(place, weights)
+    return weightfiles.snapshot(name, revision) if HUB_NAME.fullmatch(name) else None
+
+
+def _place(place: str, weights: Weights) -> str:
+    folder = Path(place).expanduser()
+    if not (place and folder.is_dir()):
+        return _hub(place, weights)
+    if weights.revision:
+        return f"the folder {shown(place)} has no revisions: leave out {one_line(weights.revision, 40)!r}"
+    if lacks := weightfiles.lacking(folder):
+        return f"the folder {shown(place)} has {lacks}: name the folder of a language model"
+    damage = weightfiles.damage(folder)
+    return f"the folder {shown(place)} is damaged: {damage}" if damage else _kind(place, folder, weights)
+
+
+def _hub(place: str, weights: Weights) -> str:
+    name, revision = parted(place, weights)
+    if not HUB_NAME.fullmatch(name) or Path(place).expanduser().is_absolute():
+        return f"no such model: {shown(place)!r}: there is no such folder, and it is no Hugging Face name (OWNER/NAME)"
+    if "@" in place and weights.revision and weights.revision != revision:
+        return f"{shown(place)} names a revision, and so does --revision {one_line(weights.revision, 40)!r}: name one"
+    snapshot = weightfiles.snapshot(name, revision)
+    if snapshot is None and weightfiles.offline():
+        return f"{shown(place)} is not on this machine, and HF_HUB_OFFLINE is set: name a folder that holds it"
+    return _kind(place, snapshot, weights) if snapshot else ""
+
+
+def _kind(place: str, folder: Path, weights: Weights) -> str:
+    """What its configuration says against it."""
+    try:
+        config = read_json(folder / "config.json")
+        tokenizer = folder / "tokenizer_config.json"
+        both = [config, read_json(tokenizer)] if tokenizer.is_file() else [config]
+    except ValueError:
+        return ""  # of a snapshot that is not whole: what lacks is fetched
+    if not weights.trust_remote_code and any(part.get("auto_map") for part in both):
+        return code_of_its_own(place)
+    said = config.get("architectures")
+    names = [str(name) for name in said] if isinstance(said, list) else []
+    if config.get("is_encoder_decoder") is True or (names and all(_OTHER_HEAD.search(name) for name in names)):
+        what = f" ({one_line(names[0], 60)})" if names else ""
+        return f"{shown(place)} is no model that continues a text{what}: name a causal language model"
+    return ""
+
+
+def code_of_its_own(place: str) -> str:
+    """The sentence that refuses it."""
+    return (
+        f"{shown(place)} comes with code of its own (auto_map), which would be run on this machine: look at it, and "
+        "then say --trust-remote-code; or name a model that transformers knows"
+    )
+
+
+def _adapter(adapter: str) -> str:
+    folder = Path(adapter).expanduser()
+    if not folder.is_dir():
+        name = adapter.partition("@")[0]
+        if not HUB_NAME.fullmatch(name) or folder.is_absolute():
+            return f"no such adapter: {shown(adapter)}: there is no such folder, and it is no Hugging Face name"
+        return ""
+    try:
+        read_json(folder / "adapter_config.json")
+    except ValueError as said:
+        return f"the adapter {shown(adapter)} cannot be used: {said}"
+    files = [folder / name for name in ADAPTERS if (folder / name).is_file()]
+    if not files:
+        return f"the adapter {shown(adapter)} has no weights (adapter_model.safetensors)"
+    broken = weightfiles.broken(files[0])
+    return f"the adapter {shown(adapter)} is damaged: {files[0].name} is {broken}" if broken else ""
+
+
+def length(config: Mapping[str, Any], limit: object) -> int | None:
+    """Tokens: the smallest sensible number that a configuration and its tokenizer's `limit` name."""
+    nested = config.get("text_config")
+    said = [part.get(key) for part in (config, nested) if isinstance(part, Mapping) for key in _LENGTHS]
+    sensible = [number for number in (*said, limit) if type(number) is int and number in _SENSIBLE]
+    return min(sensible, default=None)
+
+
+def shown(place: str) -> str:
+    """A place for people: in one line, nothing in it that a terminal would obey."""
+    return one_line(place, 200)

@@ -1,0 +1,311 @@
+"""Open a language model: a folder as `save_pretrained` or `hf download` make it, or NAME or NAME@REVISION on the Hub.
+
+What a folder lacks, or what did not arrive whole, is said before anything heavy is imported. No code of a folder or of
+the Hub is run unless asked for, pickled weights may hold nothing but tensors, and nothing is sent but the requests for
+files. Needs torch and transformers (`pip install 'viva[hf]'`), imported when a model is opened.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from viva.errors import VivaError
+from viva.models import weightfiles
+from viva.models.local.checking import ADAPTERS, code_of_its_own, context_of, length, parted, problem, shown
+from viva.models.weightfiles import LM_SMALL, QUIET
+from viva.visible import one_line
+from viva.weights import Weights
+
+__all__ = ["Opened", "context_of", "identity", "open_model", "open_tokenizer", "problem", "release"]
+
+T = TypeVar("T")
+
+
+class Opened(Struct):
+    """An opened model. `context` is in tokens, None where nothing says; `ends` are the tokens that end its texts."""
+
+    name: str
+    tokenizer: Any
+    model: Any
+    device: Any
+    """Where token numbers are to be put: a torch.device."""
+    dtype: str
+    context: int | None
+    ends: frozenset[int] = frozenset()
+
+
+def identity(place: str, weights: Weights) -> dict[str, str]:
+    """What tells this model from others: provider, model, weights, dtype, bits, adapter, template.
+
+    Of a folder a hash is taken (about a second a GB, once a process), of a Hub's name the commit, for which the Hub is
+    asked if the name was never fetched. Raises VivaError where there is no such model.
+    """
+    said = problem(place, weights)
+    if said:
+        raise VivaError(said)
+    names = {"provider": "hf", "model": place, "weights": _version(place, weights), "dtype": weights.dtype}
+    names["bits"] = str(weights.bits)
+    if weights.adapter:
+        names["adapter"] = _adapter_version(weights.adapter)
+    names["template"] = weights.template
+    return names
+
+
+def open_tokenizer(place: str, weights: Weights) -> Any:
+    """Its tokenizer alone, in a second or two. Raises VivaError where it cannot be used."""
+    said = problem(place, weights)
+    if said:
+        raise VivaError(said)
+    return _told(place, lambda transformers: _anywhere(place, weights, _read_tokenizer(transformers)))
+
+
+def open_model(place: str, weights: Weights) -> Opened:
+    """The model, ready to compute. Blocking: seconds to minutes, and a download the first time.
+
+    Raises VivaError, naming the model and the cause, where it cannot be used, and where the weights are others than
+    when the run began (`Weights.fingerprint`).
+    """
+    said = problem(place, weights)
+    if said:
+        raise VivaError(said)
+    if weights.fingerprint and weights.fingerprint != (found := _version(place, weights)):
+        raise VivaError(
+            f"the weights of {shown(place)} are not those that this run began with ({found} in place of "
+            f"{weights.fingerprint}): begin a new run"
+        )
+
+    def read(transformers: Any) -> Opened:
+        device = _device(place, weights)
+        tokenizer = _anywhere(place, weights, _read_tokenizer(transformers))
+        model = _anywhere(place, weights, lambda source, how: _read_model(transformers, source, how, device, weights))
+        if weights.adapter:
+            _adapt(model, weights.adapter)
+        model.eval()
+        _checked(place, tokenizer, model)
+        return Opened(
+            name=place,
+            tokenizer=tokenizer,
+            model=model,
+            device=model.get_input_embeddings().weight.device,
+            dtype=str(model.dtype).removeprefix("torch."),
+            context=length(model.config.to_dict(), getattr(tokenizer, "model_max_length", None)),
+            ends=_ends(model),
+        )
+
+    return _told(place, read)
+
+
+def release(opened: Opened) -> None:
+    """Give the memory of its weights back; it cannot be used any more."""
+    opened.model = None
+    gc.collect()
+    torch = importlib.import_module("torch")
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+# --- which weights they are
+
+
+def _version(place: str, weights: Weights) -> str:
+    folder = Path(place).expanduser()
+    if not (place and folder.is_dir()):
+        name, revision = parted(place, weights)
+        return f"{name}@{_commit(place, name, revision)}"
+    code = sorted(path.name for path in folder.glob("*.py")) if weights.trust_remote_code else []
+    return _hash(folder.absolute(), weightfiles.model_weights(folder), (*LM_SMALL, *_indices(folder), *code))
+
+
+def _indices(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("*.index.json"))
+
+
+def _adapter_version(adapter: str) -> str:
+    folder = Path(adapter).expanduser()
+    if folder.is_dir():
+        return _hash(folder.absolute(), [folder / name for name in ADAPTERS], ("adapter_config.json",))
+    name, _, revision = adapter.partition("@")
+    return f"{name}@{_commit(adapter, name, revision or 'main', 'adapter_config.json')}"
+
+
+def _hash(folder: Path, weights: Iterable[Path], small: tuple[str, ...]) -> str:
+    files = [path for path in (*weights, *(folder / name for name in small)) if path.is_file()]
+    stats = [(path, path.stat()) for path in files]
+    return _hash_once(folder, tuple(weights), small, tuple((stat.st_size, stat.st_mtime_ns) for _, stat in stats))
+
+
+@cache
+def _hash_once(
+    folder: Path, weights: tuple[Path, ...], small: tuple[str, ...], _stamps: tuple[tuple[int, int], ...]
+) -> str:
+    return weightfiles.fingerprint(folder, weights, small)
+
+
+def _commit(place: str, name: str, revision: str, file: str = "config.json") -> str:
+    """The commit that a branch or tag names: as fetched, or else as the Hub says now."""
+    found = weightfiles.snapshot(name, revision)
+    if found is None:
+        _told(place, lambda _: _fetch(name, revision, file))
+        found = weightfiles.snapshot(name, revision)
+    return found.name if found else revision
+
+
+def _fetch(name: str, revision: str, file: str) -> None:
+    weightfiles.look_up_the_hub()
+    importlib.import_module("huggingface_hub").hf_hub_download(name, file, revision=revision)
+
+
+# --- opening
+
+
+def _told(place: str, read: Callable[[Any], T]) -> T:
+    """`read` with transformers; whatever it raises becomes one sentence."""
+    os.environ.update(QUIET)
+    transformers = importlib.import_module("transformers")
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        return read(transformers)
+    except VivaError:
+        raise
+    except Exception as cause:
+        why = one_line(f"{type(cause).__name__}: {cause}", 300)
+        here = Path(place).expanduser().is_dir()
+        if "trust_remote_code" in str(cause):
+            raise VivaError(code_of_its_own(place)) from cause
+        if type(cause).__name__ == "UnpicklingError":
+            why = "its pickled weights are damaged or hold more than tensors, and are not run; convert to safetensors"
+        elif "OutOfMemory" in why or "allocate memory" in why:
+            why = f"not enough memory; a smaller dtype (bfloat16), 4 or 8 bits or device map take less; {why}"
+        if here or not isinstance(cause, OSError):
+            raise VivaError(f"the model {shown(place)} cannot be opened ({why})") from cause
+        raise VivaError(
+            f"the model {shown(place)} is not on this machine and could not be fetched; a folder with config.json, "
+            f"tokenizer and weights works as well ({why})"
+        ) from cause
+
+
+def _anywhere(place: str, weights: Weights, read: Callable[[str, dict[str, Any]], T]) -> T:
+    """Read from this machine if all is here, so that nobody is asked; from the Hub otherwise."""
+    how: dict[str, Any] = {"trust_remote_code": weights.trust_remote_code, "local_files_only": True}
+    folder = Path(place).expanduser()
+    if folder.is_dir():
+        return read(str(folder.absolute()), how)
+    name, how["revision"] = parted(place, weights)
+    try:
+        return read(name, how)
+    except OSError:
+        weightfiles.look_up_the_hub()
+        return read(name, how | {"local_files_only": False})
+
+
+def _read_tokenizer(transformers: Any) -> Callable[[str, dict[str, Any]], Any]:
+    return lambda source, how: transformers.AutoTokenizer.from_pretrained(source, **how)
+
+
+def _device(place: str, weights: Weights) -> str:
+    torch = importlib.import_module("torch")
+    cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if weights.device == "auto":
+        found = "cuda" if cards else "cpu"
+    elif weights.device.startswith("cuda") and int(weights.device[5:] or 0) >= cards:
+        raise VivaError(f"no such device here for {shown(place)}: {weights.device}; there are {cards} GPUs")
+    else:
+        found = weights.device
+    if weights.bits and not cards:
+        raise VivaError(f"{weights.bits} bits need a GPU, and there is none here: leave them out")
+    return found
+
+
+def _read_model(transformers: Any, source: str, how: dict[str, Any], device: str, weights: Weights) -> Any:
+    torch = importlib.import_module("torch")
+    stored = device != "cpu" and torch.cuda.is_available()
+    dtype = getattr(torch, weights.dtype) if weights.dtype != "auto" else "auto" if stored else torch.float32
+    how = {**how, "dtype": dtype, "weights_only": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
+    placed = device == "map" or (device != "cpu" and importlib.util.find_spec("accelerate") is not None)
+    if placed:
+        how["device_map"] = "auto" if device == "map" else {"": device}
+    if weights.bits:
+        how["quantization_config"] = transformers.BitsAndBytesConfig(**{f"load_in_{weights.bits}bit": True})
+    model, loaded = transformers.AutoModelForCausalLM.from_pretrained(source, **how)
+    _whole(source, loaded)
+    return model if placed or device == "cpu" else model.to(device)
+
+
+def _whole(source: str, loaded: Mapping[str, Any]) -> None:
+    """Raises VivaError where a tensor would be made up by chance."""
+    absent = sorted(str(name) for name in loaded.get("missing_keys") or ())
+    if absent:
+        raise VivaError(f"the weights of {shown(source)} lack {_listed(absent)}: are they a causal language model's?")
+    wrong = sorted(
+        str(entry[0] if isinstance(entry, tuple) else entry) for entry in loaded.get("mismatched_keys") or ()
+    )
+    if wrong:
+        raise VivaError(
+            f"the weights of {shown(source)} have another shape than its config.json says, in {_listed(wrong)}: "
+            "are both of one model?"
+        )
+
+
+def _listed(names: list[str]) -> str:
+    return one_line(names[0], 80) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+
+
+def _adapt(model: Any, adapter: str) -> None:
+    folder = Path(adapter).expanduser()
+    name, _, revision = adapter.partition("@")
+    source = str(folder.absolute()) if folder.is_dir() else name
+    more = {} if folder.is_dir() or not revision else {"revision": revision}
+    try:
+        loaded = model.load_adapter(source, adapter_kwargs={"local_files_only": True, **more})
+    except Exception as cause:
+        if folder.is_dir() or not isinstance(cause, OSError):
+            why = one_line(f"{type(cause).__name__}: {cause}", 300)
+            raise VivaError(f"the adapter {shown(adapter)} does not fit this model ({why})") from cause
+        weightfiles.look_up_the_hub()
+        loaded = model.load_adapter(source, adapter_kwargs=more)
+    absent = sorted(str(key) for key in getattr(loaded, "missing_keys", None) or ())
+    if absent:
+        raise VivaError(f"the adapter {shown(adapter)} lacks {_listed(absent)}: is it whole, and this model's?")
+
+
+def _checked(place: str, tokenizer: Any, model: Any) -> None:
+    """Raises VivaError where it computes no numbers, sees what is to come, or has another model's tokenizer."""
+    torch = importlib.import_module("torch")
+    embeddings = model.get_input_embeddings()
+    rows = int(embeddings.weight.shape[0])
+    if int(tokenizer.vocab_size) > rows:
+        raise VivaError(
+            f"the tokenizer of {shown(place)} knows {tokenizer.vocab_size:,} tokens and its weights {rows:,}: "
+            "are both of one model?"
+        )
+    start = [rows // 2, rows // 3, rows // 4]
+    ids = torch.tensor([[*start, rows // 5], [*start, rows // 6]], device=embeddings.weight.device)
+    with torch.inference_mode():
+        # One row at a time: rows of a batch may be routed together.
+        one, other = (model(input_ids=row[None], use_cache=False).logits[0].float() for row in ids)
+    if not bool(torch.isfinite(one).all()):
+        raise VivaError(
+            f"the model {shown(place)} computes no numbers in {str(model.dtype).removeprefix('torch.')}: are its "
+            "weights damaged? Another dtype (float32, bfloat16) may do"
+        )
+    if float((one[:3] - other[:3]).abs().max()) > 0.02 * float(one.abs().max()):
+        raise VivaError(f"{shown(place)} sees what is to come, so it is no model that continues a text")
+
+
+def _ends(model: Any) -> frozenset[int]:
+    """The tokens that end a text, as the generation config and the config have them."""
+    found: set[int] = set()
+    for config in (getattr(model, "generation_config", None), model.config):
+        said = getattr(config, "eos_token_id", None)
+        found |= {int(token) for token in (said if isinstance(said, (list, tuple)) else [said]) if token is not None}
+    return frozenset(found)

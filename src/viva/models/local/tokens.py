@@ -1,0 +1,259 @@
+"""Prompts as token numbers: exactly those that the model would read, and the one that really continues a prompt.
+
+The token of an option's letter depends on what stands before it: a SentencePiece tokenizer has one "A" that begins a
+word and one that goes on, a byte-level one has "A" with and without a blank, and some join "：A" into one. So a letter
+is never looked up: prompt and letter are encoded together, and what follows the prompt's own tokens is taken, or the
+tokenizer is refused.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from viva.errors import VivaError
+from viva.models import templates
+from viva.prompting import whole
+from viva.types import Message, Prompt
+from viva.visible import one_line, visible
+
+_KEPT = 64
+"""Prompts whose tokens are remembered: the same one is counted, encoded and continued in turn."""
+_OTHERWISE = "; use --choose likelihood, or leave --choose out and read the answer from what the model writes"
+
+
+class Tokens:
+    """One tokenizer with one way to write messages: `template` is "" (its chat template), "raw" or a family.
+
+    A text to continue is always encoded as it is. `ends` are tokens that end a text beside the tokenizer's own
+    (`Opened.ends`). May be used by several threads: a fast tokenizer alone may not.
+    """
+
+    def __init__(self, tokenizer: Any, template: str = "", ends: Iterable[int] = ()) -> None:
+        problem = templates.unknown(template) if template not in ("", "raw") else ""
+        if problem:
+            raise VivaError(problem)
+        self._tokenizer = tokenizer
+        self._template = template
+        self._lock = threading.Lock()
+        self._kept: dict[Prompt, list[int]] = {}
+        self.name = one_line(str(getattr(tokenizer, "name_or_path", "") or "this model"), 200)
+        self._bos: int | None = tokenizer.bos_token_id
+        self._eos: int | None = tokenizer.eos_token_id
+        self._tail = 0
+        self._tail = self._added_behind()
+        found = {self._eos, *ends, *self._end_of_turn()}
+        self.stop_ids: frozenset[int] = frozenset(token for token in found if token is not None)
+        """Tokens that end what a model writes: the end of the text, and of its turn where there is a chat template."""
+
+    def ids(self, prompt: Prompt) -> list[int]:
+        """The prompt's tokens. At least one: BOS or EOS for an empty text.
+
+        A text gets the special tokens that the tokenizer adds by itself, but no second BOS where it begins with one,
+        and none at its end. Messages are written by the chat template, up to where the model answers. Raises VivaError
+        where there is none, or where it begins with two BOS.
+        """
+        kept = self._kept.get(prompt)
+        if kept is None:
+            text, special = self._text(prompt)
+            kept = self._encode([text], special=special)[0] or [self._first(text)]
+            if not isinstance(prompt, str) and not special and kept[:2] == [self._bos] * 2:
+                raise VivaError(
+                    f"the chat template of {self.name} begins with BOS twice, and no model was trained so: mend it "
+                    "(chat_template.jinja or tokenizer_config.json), or name a family with --template"
+                )
+            self._kept[prompt] = kept
+            for oldest in list(self._kept)[:-_KEPT]:
+                self._kept.pop(oldest, None)
+        return list(kept)
+
+    def count(self, prompt: Prompt) -> int:
+        """How many tokens the prompt has."""
+        return len(self.ids(prompt))
+
+    def next_tokens(self, prompt: Prompt, continuations: Sequence[str]) -> list[int]:
+        """The one token by which each continuation goes on after `ids(prompt)`, in their order.
+
+        Raises VivaError where one is not exactly one token there, where writing it changes the prompt's own tokens, or
+        where two are the same token.
+        """
+        # Everything is encoded anew with every continuation, a few milliseconds for a long prompt. Encoding the end of
+        # the prompt alone would be quicker and is not the same in general: a unigram model or a pattern that cuts words
+        # may cut anew far to the left, and such tokenizers are those that have to be found out.
+        before = self.ids(prompt)
+        text, special = self._text(prompt)
+        found: dict[int, str] = {}
+        for continuation, after in zip(
+            continuations, self._encode([text + whole(more) for more in continuations], special=special), strict=True
+        ):
+            token = self._one(text, before, continuation, after)
+            if token in found:
+                raise VivaError(
+                    f"for the tokenizer of {self.name}, {_quoted(found[token])} and {_quoted(continuation)} are the "
+                    f"same token after {_end(text)}{_OTHERWISE}"
+                )
+            found[token] = continuation
+        return list(found)
+
+    def _one(self, text: str, before: list[int], continuation: str, after: list[int]) -> int:
+        own = after[len(before) :]
+        if after[: len(before)] != before:
+            blank = " (let the prompt end without its blank)" if text[-1:].isspace() else ""
+            raise VivaError(
+                f"the tokenizer of {self.name} joins {_quoted(continuation)} with the end of the prompt, {_end(text)}, "
+                f"so there is no next token to choose{blank}{_OTHERWISE}"
+            )
+        if len(own) != 1:
+            raise VivaError(
+                f"for the tokenizer of {self.name}, {_quoted(continuation)} is {len(own)} tokens and not one after "
+                f"{_end(text)}{_OTHERWISE}"
+            )
+        if own[0] == self._tokenizer.unk_token_id:
+            raise VivaError(f"the tokenizer of {self.name} does not know {_quoted(continuation)}{_OTHERWISE}")
+        return own[0]
+
+    def continued(self, prompt: Prompt, continuation: str) -> tuple[list[int], list[int]]:
+        """Tokens of the prompt and of its continuation, as lm-evaluation-harness splits them.
+
+        Blanks at the prompt's end belong to the continuation; both are encoded together, and what is behind as many
+        tokens as the prompt has alone is the continuation's, also where a tokenizer cuts the prompt's end anew. Raises
+        VivaError where nothing is.
+        """
+        text, special = self._text(prompt)
+        rest = text.rstrip()
+        more = text[len(rest) :] + whole(continuation)
+        if not rest and special:
+            bare = self._encode([more], special=False)[0]
+            first = self._first(more)
+            before, own = [first], bare[1:] if bare[:1] == [first] else bare
+        else:
+            before, after = self._encode([rest, rest + more], special=special)
+            own = after[len(before) :]
+        if not own:
+            raise VivaError(
+                f"the tokenizer of {self.name} has no token for {_quoted(continuation)} after {_end(rest)}: leave "
+                "--choose out and read the answer from what the model writes"
+            )
+        return before or [self._first(text)], own
+
+    def text(self, text: str) -> tuple[list[int], int]:
+        """A text's tokens behind BOS, if the tokenizer has one, and the index of the first that can be scored.
+
+        Without a BOS nothing says how probable the first token is: scores begin with the second.
+        """
+        bare = self._encode([whole(text)], special=False)[0]
+        if self._bos is None:
+            return bare, min(1, len(bare))
+        return (bare if bare[:1] == [self._bos] else [self._bos, *bare]), 1
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """What a model wrote behind something else: special tokens left out, every blank as it is."""
+        # Alone, the first blank of a SentencePiece text would be taken for the one that the tokenizer puts there.
+        with self._lock:
+            guard = self._tokenizer.encode("A", add_special_tokens=False)
+            text, alone = (
+                str(self._tokenizer.decode(row, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+                for row in ([*guard, *ids], list(guard))
+            )
+        return text.removeprefix(alone)
+
+    # --- how a prompt becomes a text
+
+    def _text(self, prompt: Prompt) -> tuple[str, bool]:
+        """The text to encode, and whether the tokenizer is to add its special tokens."""
+        if isinstance(prompt, str):
+            return whole(prompt), True
+        if self._template == "raw":
+            return whole("\n".join(message.content for message in prompt)), True
+        if self._template:
+            return whole(templates.render(self._template, prompt)), True
+        return whole(self._chat(prompt)), False
+
+    def _chat(self, messages: Sequence[Message]) -> str:
+        if not self._tokenizer.chat_template:
+            raise VivaError(
+                f"{self.name} has no chat template: ask it as a base model (--form base), or name how messages are "
+                "written (--template raw, qwen, llama3, ...)"
+            )
+        system = "\n".join(message.content for message in messages if message.role == "system")
+        others = [message for message in messages if message.role != "system"]
+        try:
+            text = self._rendered(messages)
+            if not system or system.strip() in text:
+                return text
+        except VivaError:
+            if not system or not others:
+                raise
+        # A template that refuses system messages, or drops them: what they say goes before the first message.
+        joined = Message(others[0].role, f"{system}\n{others[0].content}") if others else Message("user", system)
+        return self._rendered([joined, *others[1:]])
+
+    def _rendered(self, messages: Sequence[Message], *, answer: bool = True) -> str:
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        try:
+            return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=answer))
+        except Exception as cause:  # a template is a program, and raises what it likes
+            why = one_line(f"{type(cause).__name__}: {cause}", 200)
+            raise VivaError(
+                f"the chat template of {self.name} does not take these messages ({why}): ask it as a base model "
+                "(--form base), or name how messages are written (--template raw, qwen, llama3, ...)"
+            ) from cause
+
+    # --- the tokenizer
+
+    def _encode(self, texts: list[str], *, special: bool) -> list[list[int]]:
+        if not texts:
+            return []
+        with self._lock:
+            encoded: list[list[int]] = self._tokenizer(
+                texts,
+                add_special_tokens=special,
+                truncation=False,
+                padding=False,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                verbose=False,
+            )["input_ids"]
+        if not special:
+            return encoded
+        if self._tail:
+            encoded = [row[: -self._tail] for row in encoded]
+        twice = [self._bos] * 2
+        return [row[1:] if self._bos is not None and row[:2] == twice else row for row in encoded]
+
+    def _added_behind(self) -> int:
+        """How many tokens the tokenizer puts behind a text (an EOS): a prompt to continue must not end so."""
+        (full,), (bare,) = (self._encode(["A"], special=special) for special in (True, False))
+        for start in range(len(full) - len(bare) + 1):
+            if full[start : start + len(bare)] == bare:
+                return len(full) - len(bare) - start
+        return 0
+
+    def _end_of_turn(self) -> list[int]:
+        """The special token that the chat template writes behind an answer."""
+        if self._template or not self._tokenizer.chat_template:
+            return []
+        mark = "viva"
+        try:
+            text = self._rendered([Message("user", "A"), Message("assistant", mark)], answer=False)
+        except VivaError:
+            return []
+        found = self._encode([text.rpartition(mark)[2].lstrip()], special=False)[0][:1]
+        special = {*self._tokenizer.all_special_ids, *self._tokenizer.added_tokens_decoder}
+        return [token for token in found if token in special]
+
+    def _first(self, text: str) -> int:
+        """What stands before an empty text."""
+        first = self._bos if self._bos is not None else self._eos
+        if first is None:
+            raise VivaError(f"{self.name} has neither BOS nor EOS, so nothing can stand before {_quoted(text)}")
+        return first
+
+
+def _quoted(text: str) -> str:
+    return f"“{visible(text, limit=40)}”"
+
+
+def _end(text: str) -> str:
+    return f"“…{visible(text[-12:])}”".replace("\n", "⏎")

@@ -1,0 +1,204 @@
+"""Files of weights: what a folder holds and lacks, whether they arrived whole, a hash of them; and the Hub's folder.
+
+For encoders (encoder.py) and language models (local/opening.py). Reads files, imports nothing heavy, asks nobody but
+for `look_up_the_hub`. What a folder's JSON says is hostile: a name in it is never followed out of the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import socket
+import struct
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+from viva.visible import one_line
+
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+QUIET = {"HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "DISABLE_SAFETENSORS_CONVERSION": "1"}
+"""No telemetry, and no request to a service that converts a repository's weights."""
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model")
+SMALL = (
+    *TOKENIZERS,
+    *("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt"),
+)
+"""What an encoder's similarity depends on beside its weights."""
+LM_TOKENIZERS = (*TOKENIZERS, "tokenizer.model", "tokenizer.tiktoken", "qwen.tiktoken", "tiktoken.model", "tekken.json")
+LM_SMALL = (*sorted({*SMALL, *LM_TOKENIZERS}), "chat_template.jinja", "chat_template.json", "generation_config.json")
+"""What a language model's answers depend on beside its weights."""
+_SINGLE = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+"""Where transformers looks for weights, in its order."""
+_SHARD = re.compile(r"(?:model|pytorch_model)-(\d{5})-of-(\d{5})\.(?:safetensors|bin)")
+_LONGEST_HEADER = 100 << 20
+"""Bytes: safetensors' own limit of a header."""
+_LFS = b"version https://git-lfs"
+
+
+def fingerprint(folder: Path, weights: Iterable[Path], small: Iterable[str]) -> str:
+    """A hash over names and contents of these files; `small` may be absent. About a second a GB."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in [*weights, *(folder / name for name in sorted(small))]:
+        if path.is_file():
+            with path.open("rb") as content:
+                digest.update(path.name.encode() + b"\0" + hashlib.file_digest(content, "blake2b").digest())
+    return digest.hexdigest()
+
+
+def any_weights(folder: Path) -> list[Path]:
+    """All files of weights: safetensors, or else pickled tensors."""
+    for pattern in ("*.safetensors", "pytorch_model*.bin"):
+        found = sorted(folder.glob(pattern))
+        if found:
+            return found
+    return []
+
+
+def model_weights(folder: Path) -> list[Path]:
+    """The files of weights that transformers would read of a folder, whether they are there or not; [] without any."""
+    for name in _SINGLE:
+        path = folder / name
+        if not path.is_file():
+            continue
+        return _shards(path) if name.endswith(".json") else [path]
+    return []
+
+
+def read_json(path: Path) -> dict[str, object]:
+    """A JSON object. Raises ValueError with a few words where it is none."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise ValueError(f"{path.name} is {_unlike(path) or 'no valid JSON'}") from problem
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} holds no JSON object")
+    return cast("dict[str, object]", content)
+
+
+def lacking(folder: Path) -> str:
+    """What a language model's folder lacks, in a few words ("no config.json and no tokenizer"); "" if nothing."""
+    lacks = []
+    if not (folder / "config.json").is_file():
+        lacks.append("config.json")
+    if not any((folder / name).is_file() for name in LM_TOKENIZERS):
+        lacks.append("tokenizer (tokenizer.json, tokenizer.model, ...)")
+    if not any((folder / name).is_file() for name in _SINGLE):
+        parts = sorted(path.name for path in folder.glob("*") if _SHARD.fullmatch(path.name))
+        index = (
+            "model.safetensors.index.json" if not parts or parts[0].endswith("s") else "pytorch_model.bin.index.json"
+        )
+        lacks.append(f"{index}, which says what {parts[0]} holds" if parts else "weights (model.safetensors, ...)")
+    return f"no {' and no '.join(lacks)}" if lacks else ""
+
+
+def damage(folder: Path) -> str:
+    """What is wrong with a folder's files, in a few words: absent, cut off, empty, never fetched; "" if nothing is.
+
+    Reads headers, never weights: a flipped bit is not seen.
+    """
+    try:
+        read_json(folder / "config.json")
+        weights = model_weights(folder)
+        for name in LM_SMALL:
+            if name.endswith(".json") and (folder / name).is_file():
+                read_json(folder / name)
+    except ValueError as problem:
+        return str(problem)
+    absent = [path.name for path in weights if not path.is_file()]
+    if absent:
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        return f"{one_line(absent[0], 80)}{more} of {len(weights)} files of weights is not there"
+    return next((f"{path.name} is {said}" for path in weights if (said := broken(path))), "")
+
+
+def broken(path: Path) -> str:
+    """What is wrong with one file of weights: "cut off: 100 of 2,000 bytes"; "" if its size is what its header says."""
+    unlike = _unlike(path)
+    if unlike or path.suffix == ".safetensors":
+        return unlike or _broken_safetensors(path)
+    with path.open("rb") as content:
+        start = content.read(2)
+    return "cut off" if start == b"PK" and not zipfile.is_zipfile(path) else ""
+
+
+def _broken_safetensors(path: Path) -> str:
+    """8 bytes: the header's length, little-endian; the header, JSON with every tensor's offsets; the tensors."""
+    size = path.stat().st_size
+    with path.open("rb") as content:
+        length = content.read(8)
+        header = struct.unpack("<Q", length)[0] if len(length) == 8 else 0
+        if header > _LONGEST_HEADER:
+            return "no safetensors file"
+        text = content.read(header)
+    if len(length) < 8 or len(text) < header:
+        return f"cut off: {size:,} bytes, and its header is longer"
+    try:
+        table = json.loads(text)
+        end = max((int(entry["data_offsets"][1]) for name, entry in table.items() if name != "__metadata__"), default=0)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        return "no safetensors file"
+    wanted = 8 + header + end
+    if size < wanted:
+        return f"cut off: {size:,} of {wanted:,} bytes"
+    return f"longer than its header says: {size:,} for {wanted:,} bytes" if size > wanted else ""
+
+
+def offline() -> bool:
+    """Whether the Hub is switched off (HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE)."""
+    said = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
+    return said.upper() in ("1", "ON", "YES", "TRUE")
+
+
+def fetched(name: str) -> Path:
+    """Where the Hub's client keeps what it fetched: a folder a revision."""
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
+    cached = os.environ.get("HF_HUB_CACHE") or Path(home) / "hub"
+    return Path(cached).expanduser() / f"models--{name.replace('/', '--')}" / "snapshots"
+
+
+def snapshot(name: str, revision: str) -> Path | None:
+    """The folder of one revision (a branch, a tag, a whole hash) that the Hub's client fetched; None if it did not."""
+    if ".." in revision.split("/") or revision.startswith("/"):
+        return None
+    kept = fetched(name)
+    reference = kept.parent / "refs" / revision
+    try:
+        commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
+    except (OSError, UnicodeDecodeError):
+        return None
+    found = kept / commit
+    return found if re.fullmatch(r"[0-9a-f]{40}", commit) and found.is_dir() else None
+
+
+def look_up_the_hub() -> None:
+    """Raises OSError where there is no network: the Hub's client would try for half a minute."""
+    if not any(os.environ.get(variable) for variable in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        hub = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+        socket.getaddrinfo(hub.hostname, hub.port or 443)
+
+
+def _shards(index: Path) -> list[Path]:
+    table = read_json(index).get("weight_map")
+    names = sorted({str(name) for name in table.values()}) if isinstance(table, dict) else []
+    if not names:
+        raise ValueError(f"{index.name} names no file of weights")
+    for name in names:
+        if Path(name).name != name or name in ("", ".", ".."):
+            raise ValueError(f"{index.name} names {one_line(name, 60)!r}, which is no file of this folder")
+    return [index.parent / name for name in names]
+
+
+def _unlike(path: Path) -> str:
+    """What a file is in place of its content."""
+    if not path.is_file():
+        return "not there"
+    with path.open("rb") as content:
+        start = content.read(len(_LFS))
+    if not start:
+        return "empty"
+    return "a git-lfs pointer and not the file (`git lfs pull` fetches it)" if start == _LFS else ""
