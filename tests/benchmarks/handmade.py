@@ -77,7 +77,14 @@ def opened(benchmark: str, data: Path | None = None, **settings: Any) -> Exam:
 
 def request(exam: Exam, question: Question, **sampling: Any) -> Generate:
     """What the model is asked."""
-    return exam.request(question, 0, Sampling(**sampling))
+    found = exam.request(question, 0, Sampling(**sampling))
+    assert isinstance(found, Generate)
+    return found
+
+
+def dropped(exam: Exam, *questions: Question, **sampling: Any) -> int:
+    """How many exemplars did not fit, in the prompts of these questions; of all of them where none is named."""
+    return sum(request(exam, question, **sampling).dropped for question in questions or exam.questions())
 
 
 def asked(exam: Exam, question: Question, **sampling: Any) -> str:

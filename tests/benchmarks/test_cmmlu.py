@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.handmade import asked, cmmlu, counted, golds, opened, request, rows
+from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, request, rows
 from viva.analysis.breakdown import Breakdown, frame
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.cmmlu.benchmark import Row, read_rows, subjects
@@ -270,13 +270,13 @@ def test_what_does_not_fit_the_context_goes_the_longest_first_and_is_counted(tmp
         kept = [size for size in sizes if f"：{'长' * size}\n" in prompt]
         assert kept == [size for size in sizes if size in sorted(sizes)[: len(kept)]], "the order stays"
         assert estimate_tokens(prompt) + 2048 <= context or not kept
-        assert exam.dropped_exemplars == 5 - len(kept)
+        assert dropped(exam, first(exam)) == 5 - len(kept)
         assert prompt.endswith("答案是：")
         seen.add(len(kept))
     assert seen == {0, 1, 2, 3, 4, 5}
     exact = opened("cmmlu", folder, shots=5, context=estimate_tokens(everything) + 2048)
     assert asked(exact, first(exact)) == everything
-    assert exact.dropped_exemplars == 0
+    assert dropped(exact, first(exact)) == 0
 
 
 def test_a_question_beside_one_that_fits_less_keeps_its_exemplars(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_a_question_beside_one_that_fits_less_keeps_its_exemplars(tmp_path: Path
     whole = opened("cmmlu", folder, shots=1)
     exam = opened("cmmlu", folder, shots=1, context=estimate_tokens(asked(whole, first(whole))) + 2048)
     assert [TWO[0] in asked(exam, question) for question in exam.questions()] == [True, False, True]
-    assert exam.dropped_exemplars == 1
+    assert dropped(exam) == 1
 
 
 AWKWARD = st.sampled_from(["{question}", "{options}", "{subject}", "{0}", "{", "$\\frac{a}{b}$", "\\n", "%s", "<b>"])

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.models import PROVIDERS
-from viva.types import About, ExamSpec, Language, Sampling
+from viva.types import About, Choosing, ExamSpec, Language, Sampling
 from viva.weights import Dtype, Weights
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,7 +38,7 @@ class Choice(Struct, kw_only=True):
     encoder: str | None = None
     panel: Literal["mean", "median", "majority"] = "mean"
     rubric: Path | None = None
-    choose: Literal["", "next-token", "likelihood"] = ""
+    choose: Choosing | None = None
 
 
 class Draw(Struct, kw_only=True):
@@ -178,7 +178,6 @@ exam_options = _stack(
     click.option(
         "--choose",
         type=click.Choice(["next-token", "likelihood"]),
-        default="",
         help="Take the most probable option, by its letter's token or its whole text, in place of reading a reply: "
         "weights (hf/), and servers that return logprobs.",
     ),
@@ -343,7 +342,7 @@ def specs(choice: Choice, about: About) -> list[ExamSpec]:
             rationale=choice.rationale,
             encoder="" if encoder == "none" else encoder,
             panel=choice.panel,
-            choose=choice.choose,
+            choose=choice.choose or "",
         )
         for language in wanted
     ]

@@ -1,0 +1,102 @@
+"""Weights on a disk as a model among others: `hf/FOLDER`, or `hf/NAME[@REVISION]` of the Hugging Face Hub.
+
+    viva run cmmlu --shots 5 --form base --choose next-token --model hf/checkpoints/step1000
+
+The files are looked at when the model is named, and loaded when it is first asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from viva.contracts import Room
+from viva.models import Endpoint
+from viva.models.local import opening
+from viva.models.local.desk import DESK
+from viva.models.local.tokens import Tokens
+from viva.models.local.work import Job
+from viva.prompting import prompt_text
+from viva.types import Choose, Generate, Prompt, Request, Response
+from viva.weights import Weights
+
+SLACK = 512
+"""Tokens that a chat template may add around the messages, when a prompt is measured without the tokenizer."""
+
+
+class LocalModel:
+    """A model whose weights are here, or will be fetched from the Hub."""
+
+    lane = "hf"
+
+    def __init__(self, place: str, weights: Weights, shown: str = "") -> None:
+        self.place = place
+        self.weights = weights
+        self.name = f"hf/{shown or _shown(place, weights)}"
+        # A run that remembers its weights is graded without them.
+        self.identity: Mapping[str, str] = opening.identity(place, weights)
+        self.room: Room = _Room(place, weights)
+
+    async def answer(self, request: Generate) -> Response:
+        """The model's own words."""
+        reply: Response = await self._asked(request)
+        return reply
+
+    async def choose(self, request: Choose) -> Response:
+        """How probable each continuation is."""
+        reply: Response = await self._asked(request)
+        return reply
+
+    async def token_logprobs(self, text: str) -> list[float]:
+        """Natural log-probabilities of a text's tokens; the first has one only where the tokenizer has a BOS."""
+        found: list[float] = await self._asked(text)
+        return found
+
+    async def _asked(self, request: Request | str) -> Any:
+        return await asyncio.wrap_future(DESK.submit(Job(self, request, Future())))
+
+    async def close(self) -> None:
+        """Release the weights, as soon as the batch at work is through."""
+        await asyncio.to_thread(DESK.close, self)
+
+
+class _Room:
+    """The model's own context. The tokenizer is opened only for prompts that might not fit."""
+
+    def __init__(self, place: str, weights: Weights) -> None:
+        self._place = place
+        self._weights = weights
+        self._tokens: Tokens | None = None
+        self._context: int | None = None
+        self._looked = False
+
+    def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
+        """Whether it fits. Of a context that nobody named, a reply is given a quarter at most: few are as long as they
+        may be, and exemplars would go for nothing."""
+        if not self._looked:
+            self._context, self._looked = opening.context_of(self._place, self._weights), True
+        context = min(filter(None, (limit, self._context)), default=None)
+        if context is None:
+            return True
+        needed = reply if limit else min(reply, context // 4)
+        # No tokenizer makes more tokens of a text than it has bytes, but for what it puts around it.
+        if len(prompt_text(prompt).encode("utf-8", "replace")) + SLACK + needed <= context:
+            return True
+        if self._tokens is None:
+            self._tokens = Tokens(opening.open_tokenizer(self._place, self._weights), self._weights.template)
+        return self._tokens.count(prompt) + needed <= context
+
+
+def _shown(place: str, weights: Weights) -> str:
+    """A folder's own name, not where it lies: names go into tables."""
+    if Path(place).expanduser().is_dir() or Path(place).is_absolute():
+        return Path(place).name
+    return f"{place}@{weights.revision}" if weights.revision and "@" not in place else place
+
+
+def connect(name: str, endpoint: Endpoint) -> LocalModel:
+    """A folder, or a name of the Hub. Raises VivaError for what cannot be opened, with what to do about it."""
+    return LocalModel(name, endpoint.weights)

@@ -1,0 +1,210 @@
+"""One opened model at work on a pool of requests: prompts to tokens, batches (halved where memory ends), replies.
+
+Requests of a pool are of one sort. Those to choose go in their order, since questions that share exemplars follow each
+other; those to write go by length, and samples of one prompt together, so that it is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import ModelError, VivaError
+from viva.types import Choose, Generate, Likelihood, Request, Response, Usage
+
+if TYPE_CHECKING:
+    from viva.models.local.generating import Asked, Written
+    from viva.models.local.model import LocalModel
+
+Sort = Literal["next", "whole", "write", "text"]
+ROWS: dict[str, dict[Sort, int]] = {
+    "cpu": {"next": 64, "whole": 16, "write": 16, "text": 16},
+    "cuda": {"next": 512, "whole": 128, "write": 128, "text": 64},
+}
+"""Requests that go into a batch, by device, where the user does not say; halved where memory ends."""
+
+
+class Job(Struct, frozen=True, eq=False):
+    """A request on its way: a `str` is a text to measure."""
+
+    model: LocalModel
+    request: Request | str
+    future: Future[Any]
+
+    @property
+    def sort(self) -> Sort:
+        """What is to be done."""
+        if isinstance(self.request, str):
+            return "text"
+        if isinstance(self.request, Generate):
+            return "write"
+        return "next" if self.request.by == "next-token" else "whole"
+
+
+def settle(future: Future[Any], outcome: Any) -> None:
+    """Give a reply, or an error, to whoever waits, if anybody still does."""
+    try:
+        if isinstance(outcome, BaseException):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+    except InvalidStateError:
+        return
+
+
+class _Row(Struct):
+    """A job with its prompt as tokens, and what may follow it."""
+
+    job: Job
+    ids: list[int]
+    wanted: list[int] = []
+    continuations: list[list[int]] = []
+    first: int = 0
+
+
+class Worker:
+    """A model, opened. Blocking; for one thread.
+
+    Raises VivaError where the weights cannot be opened, or are not those that the run began with.
+    """
+
+    def __init__(self, model: LocalModel, tell: Callable[[str], None]) -> None:
+        from viva.models.local.forward import Forward
+        from viva.models.local.opening import open_model
+        from viva.models.local.tokens import Tokens
+
+        self.model = model
+        self._tell = tell
+        self._opened = open_model(model.place, model.weights)
+        self._tokens = Tokens(self._opened.tokenizer, model.weights.template)
+        self._forward = Forward(self._opened, tell)
+        device = str(self._opened.device).partition(":")[0]
+        self._rows = dict(ROWS.get(device, ROWS["cuda"]))
+        if model.weights.batch:
+            self._rows = dict.fromkeys(self._rows, model.weights.batch)
+
+    def release(self) -> None:
+        """Give the memory back."""
+        from viva.models.local.opening import release
+
+        self._forward.release()
+        release(self._opened)
+
+    def work(self, jobs: Sequence[Job]) -> None:
+        """Do all jobs, which are of one sort; every one gets its reply or its error."""
+        sort = jobs[0].sort
+        rows = [row for job in jobs if (row := self._read(job)) is not None]
+        if sort == "write":
+            rows.sort(key=lambda row: (len(row.ids), row.ids))
+        at = 0
+        while at < len(rows):
+            batch = rows[at : at + self._rows[sort]]
+            done = self._done(sort, batch)
+            at += len(batch) if done else 0
+
+    def _done(self, sort: Sort, batch: Sequence[_Row]) -> bool:
+        """Whether a batch was done. It was not where memory ended: there are fewer rows to a batch then."""
+        from viva.models.local.memory import OutOfMemory
+
+        doing = {"next": self._next, "whole": self._whole, "text": self._texts, "write": self._write}[sort]
+        try:
+            for row, reply in zip(batch, doing(batch), strict=True):
+                settle(row.job.future, reply)
+        except OutOfMemory:
+            if len(batch) == 1:
+                tokens = len(batch[0].ids)
+                problem = f"no memory for one prompt of {tokens:,} tokens; a smaller model, --bits or --dtype may fit"
+                settle(batch[0].job.future, ModelError("memory", problem))
+                return True
+            self._rows[sort] = len(batch) // 2
+            self._tell(f"{self.model.name}: out of memory with {len(batch)} rows; going on with {self._rows[sort]}")
+            return False
+        except VivaError as problem:  # one that is about a row would be about this one alone: find out which
+            if len(batch) > 1:
+                for row in batch:
+                    self._done(sort, [row])
+                return True
+            settle(batch[0].job.future, ModelError("prompt", str(problem)))
+        return True
+
+    def _read(self, job: Job) -> _Row | None:
+        """A job's prompt as tokens; None where it cannot be asked, and then it has its error."""
+        request = job.request
+        try:
+            if isinstance(request, str):
+                ids, first = self._tokens.text(request)
+                return _Row(job, ids, first=first)
+            if isinstance(request, Choose) and request.by == "next-token":
+                row = _Row(job, self._tokens.ids(request.prompt))
+                row.wanted = self._tokens.next_tokens(request.prompt, request.continuations)
+                needed = len(row.ids)
+            elif isinstance(request, Choose):
+                pairs = [self._tokens.continued(request.prompt, text) for text in request.continuations]
+                row = _Row(job, list(pairs[0][0]), continuations=[list(after) for _, after in pairs])
+                needed = max(len(before) + len(after) for before, after in pairs)
+                if any(before != pairs[0][0] for before, _ in pairs):
+                    raise VivaError("the options' texts change how the prompt is cut into tokens")
+            else:
+                row = _Row(job, self._tokens.ids(request.prompt))
+                needed = len(row.ids) + 1
+        except VivaError as problem:
+            settle(job.future, ModelError("tokens", str(problem), fatal=True))  # true of every prompt of this kind
+            return None
+        context = self._opened.context
+        if context and needed > context:
+            problem = ModelError("context", f"a prompt of {needed:,} tokens, and {self.model.name} reads {context:,}")
+            settle(job.future, problem)
+            return None
+        return row
+
+    def _next(self, rows: Sequence[_Row]) -> list[Response]:
+        found = self._forward.next([row.ids for row in rows], [row.wanted for row in rows])
+        return [
+            Response(likelihoods=tuple(map(Likelihood, logprobs)), usage=Usage(len(row.ids), 1))
+            for row, logprobs in zip(rows, found, strict=True)
+        ]
+
+    def _whole(self, rows: Sequence[_Row]) -> list[Response]:
+        found = self._forward.continuations([row.ids for row in rows], [row.continuations for row in rows])
+        return [
+            Response(
+                likelihoods=tuple(Likelihood(sum(tokens), len(tokens)) for tokens in options),
+                usage=Usage(len(row.ids) + sum(map(len, row.continuations)), 0),
+            )
+            for row, options in zip(rows, found, strict=True)
+        ]
+
+    def _texts(self, rows: Sequence[_Row]) -> list[list[float]]:
+        return self._forward.texts([row.ids for row in rows], [row.first for row in rows])
+
+    def _write(self, rows: Sequence[_Row]) -> list[Response]:
+        from viva.models.local.generating import Asked, Cancelled, generate
+
+        asked: list[Asked] = []
+        for row in rows:
+            request = row.job.request
+            assert isinstance(request, Generate)
+            seed = f"{request.sampling.seed or 0}/{request.question}/{request.sample}"
+            sampling = msgspec.structs.replace(request.sampling, seed=None)
+            last = asked[-1] if asked else None
+            if last is not None and last.ids == row.ids and last.sampling == sampling:
+                asked[-1] = Asked(ids=row.ids, sampling=sampling, seeds=(*last.seeds, seed))
+            else:
+                asked.append(Asked(ids=row.ids, sampling=sampling, seeds=(seed,)))
+        try:
+            written = generate(
+                self._opened, self._tokens, asked, lambda: all(row.job.future.cancelled() for row in rows)
+            )
+        except Cancelled:
+            return [Response() for _ in rows]  # nobody waits for these
+        return list(_replies(asked, written))
+
+
+def _replies(asked: Sequence[Asked], written: Sequence[Sequence[Written]]) -> Iterator[Response]:
+    for prompt, samples in zip(asked, written, strict=True):
+        for one in samples:
+            yield Response(text=one.text, stop_reason=one.stop, usage=Usage(len(prompt.ids), one.tokens))
