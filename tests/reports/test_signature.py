@@ -10,6 +10,7 @@ from reports.samples import EXAM, RUN, changed
 from viva.engine.folder import EncoderRecord, ModelRecord
 from viva.reports.result import signature
 from viva.types import ExamSpec, Sampling
+from viva.weights import Weights
 
 SPEC = EXAM.spec
 PANEL = [ModelRecord(name="openai/j"), ModelRecord(name="openai/k")]
@@ -18,8 +19,8 @@ ENCODER = EncoderRecord(name="roberta-large", identity={"layer": "17", "weights"
 COMPARED = changed(EXAM, spec=changed(SPEC, encoder="roberta-large"))
 
 
-def signed(run: Any = RUN, exam: Any = EXAM, model: str = "openai/m") -> str:
-    return signature(run, exam, model)
+def signed(run: Any = RUN, exam: Any = EXAM, model: str = "openai/m", opened: ModelRecord | None = None) -> str:
+    return signature(run, exam, model, opened)
 
 
 def with_spec(**values: Any) -> str:
@@ -28,6 +29,11 @@ def with_spec(**values: Any) -> str:
 
 def with_sampling(**values: Any) -> str:
     return signed(changed(RUN, sampling=changed(RUN.sampling, **values)))
+
+
+def opened(**values: Any) -> str:
+    weights = Weights(**{"fingerprint": "f" * 32, **values})
+    return signed(opened=ModelRecord(name="hf/m", weights=weights))
 
 
 CHANGES = {
@@ -56,6 +62,15 @@ CHANGES = {
     "how the panel's verdicts become one": signed(
         changed(RUN, judges=PANEL), changed(EXAM, spec=changed(SPEC, panel="median"))
     ),
+    "chosen by the next token": with_spec(choose="next-token"),
+    "chosen by likelihood": with_spec(choose="likelihood"),
+    "weights": opened(),
+    "other weights": opened(fingerprint="0" * 32),
+    "their numbers": opened(dtype="bfloat16"),
+    "their bits": opened(bits=4),
+    "an adapter": opened(adapter="mine"),
+    "a template": opened(template="qwen"),
+    "a template of an endpoint": signed(opened=ModelRecord(name="openai/m", template="qwen")),
     "rationale": with_spec(rationale=True),
     "rubric": signed(exam=changed(EXAM, templates={**EXAM.templates, "rubric": RUBRIC})),
     "rubric's version": signed(exam=changed(EXAM, templates={**EXAM.templates, "rubric": {**RUBRIC, "version": "2"}})),
@@ -93,7 +108,7 @@ def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None
     """A setting that is added later must be added here, and to the signature. (Nobody can set `stop`.)"""
     assert set(ExamSpec.__struct_fields__) == {
         *("benchmark", "name", "language", "shots", "chain_of_thought", "form", "only"),
-        *("limit", "seed", "as_published", "context", "rationale", "encoder", "panel"),
+        *("limit", "seed", "as_published", "context", "rationale", "encoder", "panel", "choose"),
     }
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}
 
