@@ -18,7 +18,7 @@ from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.prompting import prompt_text
 from viva.scorers.golden import phrasings, wrong_answer
-from viva.types import Defect, Question, Response, Sampling
+from viva.types import Choose, Defect, Likelihood, Question, Response, Sampling
 from viva.visible import one_line, visible
 
 
@@ -104,8 +104,12 @@ def failures(exam: Exam, at_most: int | None = None) -> list[str]:
 
 
 def _problems(exam: Exam, question: Question) -> Iterator[str]:
-    if not exam.request(question, 0, Sampling()).prompt:
+    request = exam.request(question, 0, Sampling())
+    if not request.prompt:
         yield "its prompt is empty"
+    if isinstance(request, Choose):
+        yield from _chosen_problems(exam, question, len(request.continuations))
+        return
     if question.answer is None:
         score = exam.score(question, Response(text="A"))
         if score.outcome != "unsound":
@@ -133,6 +137,23 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
         score = exam.score(question, Response(text=reply))
         if score.value != 0.0:
             yield f"wrong {wrong} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
+
+
+def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[str]:
+    """A chosen answer: each option in turn is nearly certain, and one of them is right."""
+    scores = [
+        exam.score(
+            question, Response(likelihoods=tuple(Likelihood(-0.1 if at == sure else -9.0) for at in range(options)))
+        )
+        for sure in range(options)
+    ]
+    if question.answer is None:
+        if any(score.outcome != "unsound" for score in scores):
+            yield "has no usable gold answer, yet a choice is graded"
+        return
+    right = [score.answer for score in scores if score.value == 1.0]
+    if right != [question.answer] or any(score.value not in (0.0, 1.0) for score in scores):
+        yield f"gold {one_line(question.answer, 60)}, and what scores 1 is {right}"
 
 
 def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:
