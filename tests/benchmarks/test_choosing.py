@@ -1,0 +1,231 @@
+"""Options chosen by probability: what is asked, what the choice is worth, and what is not known."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.handmade import opened
+from viva.benchmarks import find_benchmark, open_exam
+from viva.benchmarks.choosing import CONFIDENCE, PER_BYTE, PER_TOKEN, SUM, Chosen, confidence
+from viva.contracts import Exam
+from viva.errors import DataError
+from viva.prompting import prompt_text
+from viva.types import Choose, ExamSpec, Generate, Likelihood, Question, Response, Sampling, Score
+
+LANGUAGES = {"cmmlu": "zh"}
+
+
+def chosen(benchmark: str, by: str = "next-token", **settings: object) -> Exam:
+    spec = ExamSpec(benchmark=benchmark, choose=by, **{"language": LANGUAGES.get(benchmark, "en"), **settings})
+    return open_exam(spec, None)
+
+
+def asked(exam: Exam, question: Question) -> Choose:
+    found = exam.request(question, 0, Sampling())
+    assert isinstance(found, Choose)
+    return found
+
+
+def scored(exam: Exam, question: Question, *found: Likelihood) -> Score:
+    return exam.score(question, Response(likelihoods=found))
+
+
+def known(*logprobs: float) -> tuple[Likelihood, ...]:
+    return tuple(map(Likelihood, logprobs))
+
+
+CMMLU = chosen("cmmlu", form="base", shots=2)
+QUESTION = next(question for question in CMMLU.questions() if question.answer == "B")
+OTHERWISE = opened("cmmlu", form="base", shots=2)
+
+
+def test_the_prompt_is_the_exams_and_letters_follow_it() -> None:
+    request = asked(CMMLU, QUESTION)
+    plain = OTHERWISE.request(QUESTION, 0, Sampling())
+    assert request.prompt == plain.prompt
+    assert prompt_text(request.prompt).endswith("答案是：")
+    assert request.continuations == ("A", "B", "C", "D")
+    assert (request.by, request.options) == ("next-token", QUESTION.options)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "form", "kind", "expected"),
+    [
+        ("csbench", "base", "choice", (" A", " B", " C", " D")),  # as behind the exemplars' "Answer:"
+        ("csbench", "chat", "choice", ("A", "B", "C", "D")),
+        ("csbench", "base", "truth", (" True", " False")),
+        ("csbench", "chat", "truth", ("True", "False")),
+        ("syneval", "base", "choice", ("A", "B", "C", "D")),  # the lead ends in an open quotation mark
+        ("syneval", "base", "truth", ("True", "False")),
+    ],
+)
+def test_what_follows_is_what_follows_in_the_exemplars(
+    benchmark: str, form: str, kind: str, expected: tuple[str, ...]
+) -> None:
+    exam = chosen(benchmark, form=form, shots=2)
+    question = next(one for one in exam.questions() if one.kind == kind)
+    request = asked(exam, question)
+    assert request.continuations == expected
+    if form == "base":  # an exemplar shows lead and answer in one piece
+        text = prompt_text(request.prompt)
+        lead = text.rsplit("\n", 1)[-1]
+        assert any(f"\n{lead}{answer}" in text for answer in expected)
+
+
+def test_chinese_truth_values_follow_without_a_blank() -> None:
+    exam = chosen("csbench", form="base", shots=1, language="zh")
+    question = next(one for one in exam.questions() if one.kind == "truth")
+    assert asked(exam, question).continuations == ("正确", "错误")
+
+
+def test_by_likelihood_whole_options_follow() -> None:
+    exam = chosen("csbench", "likelihood", form="base")
+    choice = next(one for one in exam.questions() if one.kind == "choice")
+    assert asked(exam, choice).continuations == tuple(f" {option}" for option in choice.options)
+    truth = next(one for one in exam.questions() if one.kind == "truth")
+    assert asked(exam, truth).continuations == (" True", " False")
+
+
+def test_what_has_no_options_is_asked_and_graded_as_ever() -> None:
+    exam, plain = chosen("csbench", form="base"), opened("csbench", form="base")
+    others = [one for one in exam.questions() if one.kind not in ("choice", "truth")]
+    assert others
+    for question in others:
+        request = exam.request(question, 0, Sampling())
+        assert isinstance(request, Generate)
+        assert request == plain.request(question, 0, Sampling())
+        assert exam.score(question, Response(text="")) == plain.score(question, Response(text=""))
+        assert exam.judgements(question, Response(text="a"), 1, {}) == plain.judgements(
+            question, Response(text="a"), 1, {}
+        )
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "settings", "says"),
+    [
+        ("cmmlu", {"chain_of_thought": True}, "without --cot"),
+        ("cmmlu", {"rationale": True}, "without --cot and --rationale"),
+        ("clrbench", {}, "always asks for a rationale"),
+        ("infibench", {}, "needs questions with options"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(benchmark: str, settings: dict[str, bool], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        chosen(benchmark, **settings)
+
+
+TABLE = [
+    ("the most probable", known(-3.0, -1.0, -2.0, -9.0), 1.0, "right", "B"),
+    ("another one", known(-1.0, -1.5, -2.0, -9.0), 0.0, "wrong", "A"),
+    ("the first of two that are equal", known(-1.0, -1.0, -2.0, -9.0), 0.0, "wrong", "A"),
+    ("all nearly impossible", known(-700.0, -699.0, -800.0, -900.0), 1.0, "right", "B"),
+    ("an option that is not listed cannot win", (*known(-5.0), *[Likelihood(-0.1, bound=True)] * 3), 0.0, "wrong", "A"),
+    ("the only one that is listed", (Likelihood(-6.0, bound=True), *known(-5.0), *[Likelihood(-6.0, bound=True)] * 2),
+     1.0, "right", "B"),
+    ("nothing is listed", (Likelihood(-6.0, bound=True),) * 4, None, "unparsed", ""),
+    ("nothing came", (), None, "error", ""),
+    ("too few came", known(-1.0), None, "error", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "value", "outcome", "answer"), [row[1:] for row in TABLE], ids=[r[0] for r in TABLE])
+def test_a_choice(found: tuple[Likelihood, ...], value: float | None, outcome: str, answer: str) -> None:
+    score = scored(CMMLU, QUESTION, *found)
+    assert (score.value, score.outcome, score.answer) == (value, outcome, answer)
+
+
+def test_confidence_is_the_gold_letters_share() -> None:
+    score = scored(CMMLU, QUESTION, *known(math.log(0.1), math.log(0.2), math.log(0.05), math.log(0.05)))
+    assert score.parts[CONFIDENCE] == pytest.approx(0.5)
+    assert "0.500" in score.explanation
+
+
+def test_what_is_not_listed_makes_confidence_a_range() -> None:
+    found = (*known(math.log(0.3), math.log(0.3)), *[Likelihood(math.log(0.1), bound=True)] * 2)
+    assert confidence(0, found) == (pytest.approx(0.3 / 0.8), pytest.approx(0.5))
+    assert confidence(2, found) == (0.0, pytest.approx(0.1 / 0.7))
+    score = scored(CMMLU, QUESTION, *found)
+    assert score.parts[CONFIDENCE] == pytest.approx(0.375)
+    assert "0.375 to 0.500" in score.explanation
+    assert "C, D" in score.explanation
+
+
+LOGPROBS = st.floats(-60.0, 0.0, allow_nan=False)
+FOUND = st.lists(st.builds(Likelihood, LOGPROBS, bound=st.booleans()), min_size=2, max_size=10)
+
+
+@given(FOUND, st.data())
+def test_confidence_is_a_range_of_shares_that_the_truth_lies_in(found: list[Likelihood], data: st.DataObject) -> None:
+    gold = data.draw(st.integers(0, len(found) - 1))
+    low, high = confidence(gold, found)
+    assert 0.0 <= low <= high <= 1.0
+    # Whatever is really behind the bounds, as long as it keeps to them:
+    real = [one.logprob - (data.draw(st.floats(0.0, 20.0)) if one.bound else 0.0) for one in found]
+    most = max(real)
+    weights = [math.exp(value - most) for value in real]
+    assert low - 1e-9 <= weights[gold] / sum(weights) <= high + 1e-9
+
+
+@given(st.lists(LOGPROBS, min_size=4, max_size=4), st.lists(st.integers(1, 30), min_size=4, max_size=4))
+def test_likelihood_competes_by_sum_by_token_and_by_byte(logprobs: list[float], tokens: list[int]) -> None:
+    exam = LIKELY
+    question = next(one for one in exam.questions() if one.kind == "choice")
+    found = tuple(Likelihood(*pair) for pair in zip(logprobs, tokens, strict=True))
+    score = scored(exam, question, *found)
+    sizes = [len(option.encode()) for option in question.options]
+    gold = "ABCD".index(str(question.answer))
+
+    def right(values: list[float]) -> float:
+        return float(values.index(max(values)) == gold)
+
+    assert score.parts == {
+        SUM: right(logprobs),
+        PER_TOKEN: right([value / count for value, count in zip(logprobs, tokens, strict=True)]),
+        PER_BYTE: right([value / size for value, size in zip(logprobs, sizes, strict=True)]),
+    }
+    assert score.value == score.parts[SUM]
+
+
+LIKELY = chosen("csbench", "likelihood", form="base")
+
+
+def test_truth_values_are_chosen_by_their_words() -> None:
+    exam = chosen("csbench")
+    for question in [one for one in exam.questions() if one.kind == "truth"]:
+        for index, said in enumerate(("true", "false")):
+            score = scored(exam, question, *known(*(-0.1 if index == at else -3.0 for at in range(2))))
+            assert (score.answer, score.value) == (said, float(said == question.answer))
+
+
+def test_an_outage_is_no_wrong_choice() -> None:
+    from viva.types import Failure
+
+    score = CMMLU.score(QUESTION, Response(error=Failure("connection", "nobody there")))
+    assert (score.value, score.outcome) == (None, "error")
+
+
+def test_tables_about_the_choice_leave_out_what_was_written() -> None:
+    mixed = chosen("csbench", form="base").layouts()[-1]
+    assert {line.where["format"] for line in mixed.rows} == {("Assertion", "Multiple-choice")}
+    assert all(not line.where for line in CMMLU.layouts()[-1].rows)
+
+
+def test_an_exam_of_choices_only_is_chosen_throughout() -> None:
+    exam = chosen("csbench", only="comprehension")
+    assert isinstance(exam, Chosen)
+    kinds = Counter(type(exam.request(question, 0, Sampling())) for question in exam.questions())
+    assert kinds == {Choose: len(exam)}
+
+
+def test_exemplars_may_have_the_room_of_a_reply_that_is_not_written() -> None:
+    """The context that loses exemplars to a reply of 2,048 tokens keeps them all for one of a letter."""
+    written = find_benchmark("cmmlu").open(
+        ExamSpec(benchmark="cmmlu", language="zh", shots=5, context=2300), None, None
+    )
+    assert written.request(QUESTION, 0, Sampling()).dropped > 0
+    assert chosen("cmmlu", shots=5, context=2300).request(QUESTION, 0, Sampling()).dropped == 0
