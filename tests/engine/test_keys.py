@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from viva.engine.keys import Keys
 from viva.models import Endpoint, connect
-from viva.types import Generate, Message, Prompt, Sampling
+from viva.types import Choose, Generate, Message, Prompt, Sampling
 
 SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=100, seed=3, stop=("\n",))
 REQUEST = Generate(question="law/3", sample=2, prompt=(Message("user", "Which?"),), sampling=SAMPLING)
@@ -74,6 +74,32 @@ def test_all_those_keys_differ_from_each_other() -> None:
 def test_the_same_request_has_the_same_key_every_time() -> None:
     assert key() == key()
     assert len(key()) == 16
+
+
+CHOOSE = Choose(
+    question="law/3", sample=2, prompt=REQUEST.prompt, continuations=("A", "B"), by="next-token", options=("one", "two")
+)
+
+
+def choice(**changed: Any) -> bytes:
+    return Keys({"provider": "hf", "weights": "1"}, "cmmlu").of(msgspec.structs.replace(CHOOSE, **changed))
+
+
+def test_a_choice_is_known_by_all_that_it_depends_on_and_by_no_more() -> None:
+    others = [
+        choice(**change)
+        for change in (
+            {"question": "law/4"},
+            {"sample": 0},
+            {"prompt": "Which?"},
+            {"continuations": (" A", " B")},
+            {"continuations": ("B", "A")},
+            {"by": "likelihood"},
+        )
+    ]
+    written = Keys({"provider": "hf", "weights": "1"}, "cmmlu").of(REQUEST)
+    assert len({choice(), written, *others}) == 8
+    assert choice(options=(), dropped=3) == choice()
 
 
 def test_what_no_model_sees_is_not_in_the_key() -> None:

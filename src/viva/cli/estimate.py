@@ -11,7 +11,7 @@ from viva.cli.checkexplained import reply_of
 from viva.cli.examination import Examination
 from viva.engine.budget import Price, worst_case
 from viva.engine.limits import Policy
-from viva.types import ExamSpec, Generate, Kind, Question, Response, Usage
+from viva.types import Choose, ExamSpec, Generate, Kind, Question, Response, Usage
 
 SHORT_REPLY: dict[Kind, int] = {
     "choice": 8, "choices": 10, "truth": 8, "blank": 24, "term": 12, "open": 300, "free": 300, "span": 16,
@@ -64,12 +64,13 @@ def estimate(examination: Examination) -> None:
         requests = tokens = output = limit = 0
         judged = Judged()
         for question in sitting.exam.questions():
-            request = sitting.exam.request(question, 0, sitting.sampling)
+            request = sitting.exam.request(question, 0, sitting.sampling, sitting.model.room)
             worst = worst_case(request)
             requests += sitting.samples
             tokens += sitting.samples * worst.input
             thinks = sitting.exam.spec.chain_of_thought or sitting.exam.spec.rationale
-            output += sitting.samples * ((THOUGHT if thinks else 0) + SHORT_REPLY[question.kind])
+            typical = (THOUGHT if thinks else 0) + SHORT_REPLY[question.kind]
+            output += sitting.samples * (worst.output if isinstance(request, Choose) else typical)
             limit += sitting.samples * worst.output
             if bench:
                 wanted = sitting.exam.judgements(question, _typical(sitting.exam.spec, question), bench.samples, {})
