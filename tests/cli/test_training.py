@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cli.collected import answers, gold, write_jsonl, wrong
 from cli.told import told
 from servers.fixtures import QUIET, LocalServer, Viva
-from viva.cli.checkpoints import amount, model_names, read_checkpoints
+from viva.cli.checkpoints import amount, models_of, read_checkpoints
 from viva.cli.correlate import correlate_command
 from viva.cli.training import training_command
 from viva.errors import DataError, VivaError
@@ -43,6 +43,10 @@ def curves(*arguments: object) -> dict[str, list[tuple[float, float | None]]]:
 def written(content: str, name: str = "c.csv") -> Path:
     Path(name).write_text(content, encoding="utf-8")
     return Path(name)
+
+
+def names(checkpoints: Path) -> list[str]:
+    return [name for name, _ in models_of(read_checkpoints(checkpoints))]
 
 
 def learning(share: float) -> Callable[[Question], str]:
@@ -121,7 +125,7 @@ def test_a_server_for_each_checkpoint(viva: Viva, serve: Callable[..., LocalServ
     assert viva("run", "cmmlu", "--limit", 24, *models, "--run", "run", *QUIET).code == 0
     rows = "".join(f"m,{one.url}/,{tokens}\n" for one, tokens in zip(servers, ("2M", "1M"), strict=True))
     checkpoints = written(f"model,base_url,tokens\n{rows}")
-    assert model_names(read_checkpoints(checkpoints)) == models[1::2]
+    assert names(checkpoints) == models[1::2]
     found = curves(viva.folder / "run", "--checkpoints", checkpoints, "--by", "subject")
     assert [at for at, _ in found["Average"]] == [1e6, 2e6]
     with pytest.raises(VivaError, match="lines 2 and 3: both are openai/m@http"):
@@ -239,7 +243,7 @@ def test_how_models_are_named() -> None:
         "model,base_url,tokens\nm,,1\norg/m,http://h:1/v1/,2\nanthropic/x,,3\nopenai/m,http://h:2/v1,\n"
         "m@http://h:3/v1,,5\n\nreplay/a/b.jsonl,,6\n"
     ))  # fmt: skip
-    assert model_names(rows) == [
+    assert [name for name, _ in models_of(rows)] == [
         "openai/m",
         "openai/org/m@http://h:1/v1",
         "anthropic/x",
@@ -301,7 +305,7 @@ def test_files_that_are_none() -> None:
 )
 def test_who_cannot_be_asked(content: str, said: str) -> None:
     with pytest.raises(DataError) as problem:
-        model_names(read_checkpoints(written(content)))
+        names(written(content))
     assert said in str(problem.value)
 
 

@@ -2,11 +2,13 @@
 
     model,base_url,revision,tokens
     pythia-step1000,http://127.0.0.1:8001/v1,step1000,2.1B
-    pythia-step143000,http://127.0.0.1:8002/v1,step143000,300B
+    hf/EleutherAI/pythia-70m,,step143000,300B
+    checkpoints/last,,,300B
 
-CSV with a header. `model` is named as for --model, or as its server calls it (then it is an openai/ model); `base_url`
-is its address where each has one of its own; `run` is a run folder (or its last name), for one server that served one
-checkpoint after the other under the same name; `revision` is what the checkpoint is called. A row needs `model` or
+CSV with a header. `model` is named as for --model, or as its server calls it (then it is an openai/ model), or is a
+folder of weights, beside the file where it is not here; `base_url` is its address where each has one of its own; `run`
+is a run folder (or its last name), for one server that served one checkpoint after the other under the same name;
+`revision` is that of a name on the Hugging Face Hub, and what any other checkpoint is called. A row needs `model` or
 `run`, and `tokens` (or `steps`): 0 or more, with k, M, B or T for thousands to trillions.
 """
 
@@ -21,6 +23,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from viva.cli.places import HF, existing, folder_of, is_model, is_revision, parted, whole
 from viva.errors import DataError
 from viva.models import PROVIDERS
 from viva.visible import one_line
@@ -28,6 +31,8 @@ from viva.visible import one_line
 AXES = {"tokens": "training tokens", "steps": "training steps"}
 """Column → what the axis counts; the first that the header has."""
 COLUMNS = ("model", "base_url", "run", "revision", *AXES)
+_PATHS = ("/", "./", "../", "~")
+"""How a name begins that can only be a folder's."""
 _SIZES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 _NUMBER = re.compile(r"([0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,3})?) ?([kmbgt]?)", re.IGNORECASE)
 
@@ -42,25 +47,49 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
     revision: str = ""
     at: float | None = None
     """Tokens or steps; None where the file does not say."""
+    beside: str = ""
+    """The file's folder."""
 
     @property
     def name(self) -> str:
-        """The model as --model names it; "" where the row is about a run."""
+        """The model as --model names it, a folder of weights by its full path; "" where the row is about a run."""
         if not self.model:
             return ""
-        known = self.model.partition("/")[0] in PROVIDERS and "/" in self.model
-        name = self.model if known else f"openai/{self.model}"
+        if self.model.startswith(HF):
+            folder = folder_of(self.model, self.beside)
+            named = "@" in self.model or not self.revision
+            return HF + folder if folder else self.model if named else f"{self.model}@{self.revision}"
+        if self.model.partition("/")[0] in PROVIDERS and "/" in self.model:
+            name = self.model
+        else:
+            folder = "" if self.base_url else existing(self.model, self.beside)
+            if is_model(folder):
+                return HF + whole(folder)
+            name = f"openai/{self.model}"
         return f"{name}@{self.base_url}" if self.base_url else name
 
-    def is_of(self, run: Path, model: str) -> bool:
-        """Whether it is this model of this run. A model without an address is meant at any."""
+    def is_of(self, run: Path, model: str, recorded: str = "") -> bool:
+        """Whether it is this model of this run. A model without an address is meant at any.
+
+        `model` is what tables call it, and `recorded` how run.json names one from weights: hf/ and a full path, or
+        hf/NAME@REVISION.
+        """
         if self.run and self.run.rstrip("/") not in (str(run), run.name) and Path(self.run).resolve() != run.resolve():
             return False
         if not self.model:
             return True
+        if recorded:
+            return bool(self._names(folder=recorded.startswith(f"{HF}/")) & {model, recorded})
         provider, _, rest = self.name.partition("/")
         name = f"replay/{Path(rest).name}" if provider == "replay" else self.name  # as runs call it
         return name == model or (not self.base_url and model.partition("@http")[0] in (name, self.model))
+
+    def _names(self, *, folder: bool) -> set[str]:
+        """What a model from weights may be called. A folder is known by its path, even if it is not there any more."""
+        if not folder:
+            return {self.name}
+        path = self.model.removeprefix(HF)
+        return {self.name, self.model, HF + whole(path), HF + whole(str(Path(self.beside, path)))}
 
 
 class Checkpoints(Struct, frozen=True, kw_only=True):
@@ -70,9 +99,17 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
     axis: str
     rows: tuple[Checkpoint, ...]
 
-    def find(self, run: Path, model: str) -> Checkpoint | None:
-        """The row of a model of a run; None where the file has none. Raises DataError where it has several."""
-        found = [row for row in self.rows if row.is_of(run, model)]
+    @property
+    def in_tokens(self) -> bool:
+        """Whether it counts tokens, and not steps."""
+        return self.axis == AXES["tokens"]
+
+    def find(self, run: Path, model: str, recorded: str = "") -> Checkpoint | None:
+        """The row of a model of a run (see `Checkpoint.is_of`); None where the file has none.
+
+        Raises DataError where it has several.
+        """
+        found = [row for row in self.rows if row.is_of(run, model, recorded)]
         if len(found) > 1:
             lines = " and ".join(str(row.line) for row in found[:2])
             raise DataError(
@@ -99,21 +136,42 @@ def read_checkpoints(path: Path) -> Checkpoints:
     return Checkpoints(path=path, axis=AXES.get(axis, ""), rows=found)
 
 
-def model_names(checkpoints: Checkpoints) -> list[str]:
-    """Every checkpoint as --model names it. Raises DataError for a row without a model, and for the same one twice."""
-    lines: dict[str, int] = {}
+def models_of(checkpoints: Checkpoints) -> list[tuple[str, Checkpoint]]:
+    """Every checkpoint that can be asked, as --model names it.
+
+    Raises DataError for a row without a model, for one that cannot be, and for the same one twice.
+    """
+    rows: dict[str, Checkpoint] = {}
     for row in checkpoints.rows:
-        if not row.name:
+        where = f"{checkpoints.path}, line {row.line}"
+        name = row.name
+        if not name:
+            raise DataError(f"{where}: no model to ask; `run` says only where one was asked")
+        if name.startswith(HF):
+            _check_weights(where, row)
+        elif row.model.startswith(_PATHS):
+            raise DataError(f"{where}: there is no folder {one_line(row.model, 120)} with a config.json")
+        if name in rows:
             raise DataError(
-                f"{checkpoints.path}, line {row.line}: no model to ask; `run` says only where one was asked"
-            )
-        if row.name in lines:
-            raise DataError(
-                f"{checkpoints.path}, lines {lines[row.name]} and {row.line}: both are {one_line(row.name, 80)}; serve "
+                f"{checkpoints.path}, lines {rows[name].line} and {row.line}: both are {one_line(name, 80)}; serve "
                 "each checkpoint under a name (--served-model-name) or at an address (base_url) of its own"
             )
-        lines[row.name] = row.line
-    return list(lines)
+        rows[name] = row
+    return list(rows.items())
+
+
+def _check_weights(where: str, row: Checkpoint) -> None:
+    if row.base_url:
+        raise DataError(f"{where}: weights on this machine have no address; leave base_url out, or name a server's")
+    if row.name.startswith(f"{HF}/"):
+        return  # a folder: `revision` is only what it is called
+    _, named = parted(row.name)
+    if row.revision and row.revision != named:
+        raise DataError(
+            f"{where}: {one_line(row.model, 120)} names a revision, and so does the column: {row.revision[:80]!r}"
+        )
+    if named and not is_revision(named):
+        raise DataError(f"{where}: revision {named[:80]!r} is no branch, tag or commit")
 
 
 def amount(text: str) -> float | None:
@@ -146,6 +204,7 @@ def _checkpoint(path: Path, line: int, row: Mapping[str, str], axis: str) -> Che
         run=given["run"],
         revision=given["revision"],
         at=at,
+        beside=str(path.parent),
     )
 
 

@@ -149,6 +149,7 @@ def reach(record: ModelRecord, seed: int) -> Model:
             seed=seed,
             weights=record.weights or Weights(),
             template=record.template,
+            shown=record.shown,
         ),
     )
 

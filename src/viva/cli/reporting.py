@@ -35,9 +35,14 @@ def grade_run(examination: Examination, output: Output) -> Report:
             deciding = Deciding()
             rows = scores(sitting, answers, gathered, deciding.watch)
             exam = remembered[id(sitting.exam)]
-            said = signature(record, exam, sitting.model.name, opened[sitting.model.name])
+            model = opened[sitting.model.name]
+            said = signature(record, exam, sitting.model.name, model)
             result = _result(sitting, _written(rows, write), output, said, judged=bool(record.judges))
-            results.append(msgspec.structs.replace(result, decided=deciding.shares(), reviewed=deciding.reviewed))
+            results.append(
+                msgspec.structs.replace(
+                    result, decided=deciding.shares(), reviewed=deciding.reviewed, trained=model.trained
+                )
+            )
     notes = examination.notes()
     if any(result.reviewed for result in results):
         notes.append(

@@ -12,10 +12,11 @@ import msgspec
 
 from viva import __version__
 from viva.benchmarks import find_benchmark
-from viva.cli.checkpoints import model_names, read_checkpoints
+from viva.cli.checkpoints import read_checkpoints
 from viva.cli.examination import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
 from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
+from viva.cli.modelnames import Named, named_models, told_apart
 from viva.cli.options import (
     Choice,
     Draw,
@@ -33,6 +34,7 @@ from viva.cli.options import (
     sampling_options,
     weights_options,
 )
+from viva.cli.places import HF, existing, parted, placed, whole
 from viva.cli.rejudging import Anew, anew_options, judged_anew
 from viva.cli.reporting import check_writable, grade_run, print_report
 from viva.contracts import Exam, Model
@@ -92,18 +94,20 @@ def run_command(**given: Any) -> int:
     choice, draw, limits = pick(Choice, given), pick(Draw, given), pick(Limits, given)
     judging, output = pick(Grading, given), pick(Output, given)
     opening = pick(Opening, given)
-    models = _models(given["models"], given["checkpoints"])
+    benchmarks, typed = told_apart(given["benchmarks"], given["models"])
+    named = _models(typed, opening.revision, given["checkpoints"])
+    models = tuple(one.name for one in named)
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     check_writable(output.out)
-    opened = open_exams(given["benchmarks"], choice)
+    opened = open_exams(tuple(benchmarks), choice)
     exams = [exam for exam, _ in opened]
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in opened],
-        models=[model_record(name, given["base_url"], given["api_key_env"], opening) for name in models],
+        models=[_record(one, given["base_url"], given["api_key_env"], opening) for one in named],
         judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
         judge_samples=judging.judge_samples,
         samples=draw.samples or 1,
@@ -111,7 +115,7 @@ def run_command(**given: Any) -> int:
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
-    names = dict.fromkeys(Path(name).stem for name in given["benchmarks"])
+    names = dict.fromkeys(Path(name).stem for name in benchmarks)
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
     examination = prepare(RunFolder(path, record), limits, exams)
@@ -201,13 +205,8 @@ def _judges_anew(record: RunRecord, anew: Anew) -> list[ModelRecord]:
     return [known.get(judge.name, judge) for judge in found]
 
 
-def _models(named: tuple[str, ...], checkpoints: Path | None) -> tuple[str, ...]:
-    """Every model to ask, once: those of --model, then those of the file of checkpoints."""
-    listed = model_names(read_checkpoints(checkpoints)) if checkpoints else []
-    models = tuple(dict.fromkeys((*named, *listed)))
-    if not models:
-        raise VivaError("whom to ask? --model PROVIDER/NAME (repeat for several), or --checkpoints FILE")
-    return models
+def _models(named: list[str], revision: str | None, checkpoints: Path | None) -> list[Named]:
+    return named_models(named, revision, read_checkpoints(checkpoints) if checkpoints else None)
 
 
 def drawn(exam: ExamRecord, draw: Draw, seed: int | None) -> ExamRecord:
@@ -278,30 +277,33 @@ def model_record(
 ) -> ModelRecord:
     """A model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
     record = ModelRecord(
-        name=_absolute(name), base_url=base_url if name.startswith("openai/") else None, key_variable=key_variable
+        name=placed(name), base_url=base_url if name.startswith("openai/") else None, key_variable=key_variable
     )
     opening = opening or Opening()
-    if name.startswith("hf/"):
-        record.weights = opening.weights()
+    if name.startswith(HF):
+        weights = opening.weights()
+        adapter = existing(weights.adapter)
+        record.weights = msgspec.structs.replace(
+            weights, revision=parted(name)[1], adapter=whole(adapter) if adapter else weights.adapter
+        )
         record.key_variable = None
     elif name.startswith("openai/"):
         record.template = opening.template or ""
     return record
 
 
+def _record(named: Named, base_url: str | None, key_variable: str | None, opening: Opening) -> ModelRecord:
+    record = model_record(named.name, base_url, key_variable, opening)
+    return msgspec.structs.replace(record, shown=named.shown, trained=named.trained)
+
+
 def remembered(model: Model, record: ModelRecord) -> ModelRecord:
-    """With the fingerprint of its weights, so that nobody goes on with others."""
+    """With what tables call it, and the fingerprint of its weights, so that nobody goes on with others."""
+    record = msgspec.structs.replace(record, shown=model.name)
     if record.weights is None:
         return record
     weights = msgspec.structs.replace(record.weights, fingerprint=model.identity["weights"])
     return msgspec.structs.replace(record, weights=weights)
-
-
-def _absolute(name: str) -> str:
-    """A replay's file, or a folder of weights, by its full path, so that the run can be resumed from any folder."""
-    provider, _, rest = name.partition("/")
-    here = bool(rest) and (provider == "replay" or (provider == "hf" and Path(rest).expanduser().is_dir()))
-    return f"{provider}/{Path(rest).expanduser().resolve()}" if here else name
 
 
 def _self_test(exams: list[Exam]) -> None:

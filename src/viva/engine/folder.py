@@ -58,7 +58,9 @@ class ModelRecord(Struct, kw_only=True):
     template: str = ""
     """The family's template, for a completion endpoint."""
     trained: float | None = None
-    """Tokens that a checkpoint was trained on, where the user said."""
+    """Tokens that a checkpoint was trained on, where that is known."""
+    shown: str = ""
+    """What tables call it; "" in runs of an earlier Viva."""
 
 
 class EncoderRecord(Struct, kw_only=True):

@@ -17,7 +17,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """How to reach a model: settings of the user that are not secret.
 
     `key_variable` names the environment variable that holds the key; `seed` is for baselines that draw; `weights` says
-    how weights on a disk are opened; `template` names the family whose template a completion endpoint is given.
+    how weights on a disk are opened; `template` names the family whose template a completion endpoint is given; `shown`
+    is what tables call weights on a disk, provider included, where the folder's own name would not tell them apart.
     """
 
     base_url: str | None = None
@@ -25,6 +26,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     seed: int = 0
     weights: Weights = Weights()
     template: str = ""
+    shown: str = ""
 
 
 PROVIDERS: dict[str, str] = {

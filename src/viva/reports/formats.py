@@ -56,11 +56,11 @@ def as_latex(report: Report) -> str:
 
 
 def as_csv(report: Report) -> str:
-    """One row a cell: shares in 0..1, counts of every outcome, the signature."""
+    """One row a cell: shares in 0..1, counts of every outcome, the model's training tokens if known, the signature."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd")
-    table.writerow(["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "signature"])
+    table.writerow(["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature"])
     for result in report.results:
         for found in result.tables:
             for label, cells in zip(found.rows, found.cells, strict=True):
@@ -68,7 +68,9 @@ def as_csv(report: Report) -> str:
                     values = [getattr(cell, measure) for measure in measures]
                     counts = [cell.outcomes.get(outcome, 0) for outcome in OUTCOMES]
                     where = [result.exam, result.model, found.name, label, column]
-                    table.writerow([*map(harmless, where), *values, *counts, harmless(result.signature)])
+                    table.writerow(
+                        [*map(harmless, where), *values, *counts, result.trained, harmless(result.signature)]
+                    )
     return out.getvalue()
 
 

@@ -41,6 +41,8 @@ class Result(Struct, frozen=True, kw_only=True):
     """Who decided which share, and how far judges agreed; only where there was more than a rule."""
     reviewed: bool = False
     """Whether experts decided any of it."""
+    trained: float | None = None
+    """Tokens that a checkpoint was trained on, where that is known."""
 
 
 class Report(Struct, frozen=True, kw_only=True):

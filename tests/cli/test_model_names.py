@@ -1,0 +1,299 @@
+"""Which models --model, --revision and --checkpoints name. Nothing is loaded here, so empty folders do."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.cli.checkpoints import Checkpoints, models_of, read_checkpoints
+from viva.cli.modelnames import Named, in_natural_order, named_models, tails, told_apart
+from viva.cli.options import Opening
+from viva.cli.places import folder_of, parted, placed
+from viva.cli.run import model_record
+from viva.errors import DataError, VivaError
+
+PYTHIA = "hf/EleutherAI/pythia-70m"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def folder(name: str, seen: object = None) -> Path:
+    """What looks like a model's folder; `seen` is what a Trainer wrote into it."""
+    path = Path(name)
+    path.mkdir(parents=True)
+    (path / "config.json").write_text("{}", encoding="utf-8")
+    if seen is not None:
+        state = {"global_step": 5, "num_input_tokens_seen": seen}
+        (path / "trainer_state.json").write_text(json.dumps(state), encoding="utf-8")
+    return path.resolve()
+
+
+def table(content: str, name: str = "c.csv") -> Checkpoints:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(content, encoding="utf-8")
+    return read_checkpoints(Path(name))
+
+
+def told(*models: str, revision: str | None = None, checkpoints: Checkpoints | None = None) -> list[Named]:
+    return named_models(models, revision, checkpoints)
+
+
+def shown(*models: str) -> list[str]:
+    return [one.shown for one in told(*models)]
+
+
+# Revisions
+
+
+def test_each_revision_is_a_model_of_its_own_and_may_say_its_tokens() -> None:
+    found = told("baseline/first", PYTHIA, "openai/m", revision="step1000=2.1B, main,step2000=4.2e9,,main")
+    assert [(one.name, one.shown, one.revision, one.trained) for one in found] == [
+        ("baseline/first", "", "", None),
+        (f"{PYTHIA}@step1000", f"{PYTHIA}@step1000", "step1000", 2.1e9),
+        (f"{PYTHIA}@main", f"{PYTHIA}@main", "main", None),
+        (f"{PYTHIA}@step2000", f"{PYTHIA}@step2000", "step2000", 4.2e9),
+        ("openai/m", "", "", None),
+    ]
+
+
+def test_a_name_with_its_revision_stands_by_itself() -> None:
+    (one, other, plain) = told(f"{PYTHIA}@step1", f"{PYTHIA}@refs/pr/2", PYTHIA)
+    assert (one.revision, other.revision, plain.revision) == ("step1", "refs/pr/2", "")
+    assert [each.shown for each in (one, other, plain)] == [each.name for each in (one, other, plain)]
+    record = model_record(one.name, None, None, Opening(dtype="float16"))
+    assert record.weights is not None
+    assert (record.name, record.weights.revision, record.weights.dtype) == (f"{PYTHIA}@step1", "step1", "float16")
+
+
+@pytest.mark.parametrize(
+    ("models", "revision", "said"),
+    [
+        (["openai/m"], "a", "--revision a is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME"),
+        (["hf/ckpts/step1"], "a,b", "hf/ckpts/step1 names a folder, and a folder has no revisions; name the folders of"),
+        (["hf/ckpts/step*"], "a", "hf/ckpts/step1 names a folder, and a folder has no revisions"),
+        (["hf//no/such/folder"], "a", "hf//no/such/folder names a folder"),
+        ([PYTHIA, "hf/ckpts/step1"], "a", "hf/ckpts/step1 names a folder"),
+        ([PYTHIA, "hf/gpt2"], "a", f"of which model, {PYTHIA} or hf/gpt2? Write --model hf/NAME@REVISION for each"),
+        ([f"{PYTHIA}@x"], "a", f"{PYTHIA}@x names a revision, and so does --revision a"),
+        ([PYTHIA], "", "--revision '' names none; write NAME,NAME or NAME=TOKENS"),
+        ([PYTHIA], "a=many", "'many' is no number of tokens; write a=300000000000, a=3e11 or a=300B"),
+        ([PYTHIA], "=5", "is no branch, tag or commit"),
+        ([PYTHIA], "../x", "--revision '../x' is no branch, tag or commit"),
+        ([PYTHIA], "a b", "is no branch, tag or commit"),
+        ([PYTHIA], "a=1,a=2", "names 'a' twice, after different numbers of tokens"),
+        (["hf/ckpts/step1@a"], None, "hf/ckpts/step1@a: 'ckpts/step1' is a folder, and a folder has no revisions"),
+        ([], None, "whom to ask? --model PROVIDER/NAME"),
+        (["hf/nothing/*"], None, "--model hf/nothing/* names no folder of a model: there is no such folder"),
+        (["hf/empty*"], None, "names no folder of a model: none of these has a config.json: empty1, empty2"),
+    ],
+)
+def test_what_names_no_model_is_said(models: list[str], revision: str | None, said: str) -> None:
+    folder("ckpts/step1")
+    Path("empty1").mkdir()
+    Path("empty2").mkdir()
+    with pytest.raises(VivaError) as problem:
+        told(*models, revision=revision)
+    assert said in str(problem.value)
+
+
+# Folders
+
+
+def test_a_pattern_is_its_folders_in_their_natural_order(capsys: pytest.CaptureFixture[str]) -> None:
+    steps = {number: folder(f"ckpts/step{number}") for number in (10, 2, 1000)}
+    Path("ckpts/step5.log").write_text("", encoding="utf-8")
+    Path("ckpts/step-\x1b[2J").mkdir()
+    found = told("hf/ckpts/step*")
+    assert [one.name for one in found] == [f"hf/{steps[number]}" for number in (2, 10, 1000)]
+    assert [one.shown for one in found] == ["hf/step2", "hf/step10", "hf/step1000"]
+    said = capsys.readouterr().err
+    assert "left out, without a config.json: ckpts/step-<U+001B>[2J\n" in said
+    assert "log" not in said
+    assert told(f"hf/{Path('ckpts').resolve()}/**/step*") == found
+
+
+def test_a_folder_may_be_called_like_a_pattern() -> None:
+    path = folder("ckpts/[best]")
+    folder("ckpts/b")
+    assert [one.name for one in told("hf/ckpts/[best]")] == [f"hf/{path}"]
+
+
+def test_a_shell_that_finds_the_folders_itself() -> None:
+    first, second = folder("hf/ckpts/step1"), folder("hf/ckpts/step2")
+    benchmarks, models = told_apart(["cmmlu", "hf/ckpts/step2", "hf/exam.yaml"], ["hf/ckpts/step1"])
+    assert benchmarks == ["cmmlu", "hf/exam.yaml"]
+    assert [one.name for one in told(*models)] == [f"hf/{first}", f"hf/{second}"]
+    # One that is both is the folder that the name says.
+    inner = folder("ckpts/step1")
+    assert folder_of("hf/ckpts/step1") == str(inner)
+    Path("hf/org/name").mkdir(parents=True)
+    assert folder_of("hf/org/name") == "", "a folder without a model is none that a shell was asked for"
+
+
+def test_a_model_is_asked_once_however_it_is_named() -> None:
+    real = folder("ckpts/step7")
+    Path("latest").symlink_to(real)
+    found = told("hf/latest", "hf/ckpts/../ckpts/step7/", f"hf/{real}", "openai/m", "openai/m")
+    assert [(one.name, one.shown) for one in found] == [(f"hf/{real}", "hf/latest"), ("openai/m", "")]
+
+
+def test_folders_of_one_name_are_told_apart() -> None:
+    for name in ("a/final", "b/final", "x/b/final", "other"):
+        folder(name)
+    assert shown("hf/a/final") == ["hf/final"]
+    assert shown("hf/a/final", "hf/b/final", "hf/other") == ["hf/a/final", "hf/b/final", "hf/other"]
+    outer = Path.cwd().name
+    assert shown("hf/x/b/final", "hf/b/final") == ["hf/x/b/final", f"hf/{outer}/b/final"]
+    assert shown("hf/a/final", "hf/org/final") == ["hf/a/final", "hf/org/final"], "the second is the Hub's"
+
+
+def test_names_that_run_json_can_keep() -> None:
+    assert placed("replay/../x.jsonl") == f"replay/{Path.cwd().parent.resolve() / 'x.jsonl'}"
+    assert placed("openai/m") == "openai/m"
+    assert placed("hf/~nobody-is-called-so/x") == "hf/~nobody-is-called-so/x"
+    folder("a@b/final")
+    assert parted("hf/a@b/final") == ("a@b/final", "")
+    adapter = folder("adapters/one")
+    record = model_record("hf/gpt2", "http://h/v1", "KEY", Opening(adapter="adapters/one", template="raw"))
+    assert record.weights is not None
+    assert (record.weights.adapter, record.weights.template) == (str(adapter), "raw")
+    assert (record.base_url, record.key_variable) == (None, None)
+
+
+# A Trainer's own count
+
+
+@pytest.mark.parametrize("seen", [0, -5, None, "many", True, [1], 1e40])
+def test_a_count_that_says_nothing(seen: object) -> None:
+    folder("step1", seen if seen is not None else {})
+    assert told("hf/step1")[0].trained is None
+
+
+def test_a_trainers_count_is_used_where_nobody_says_another() -> None:
+    for number in (1, 2, 3):
+        folder(f"step{number}", number * 1000)
+    Path("step3/trainer_state.json").write_text("[" * 100_000, encoding="utf-8")
+    rows = table("model,tokens\nstep2,5k\n")
+    assert {one.shown: one.trained for one in told("hf/step*", checkpoints=rows)} == {
+        "hf/step1": 1000,
+        "hf/step2": 5000,
+        "hf/step3": None,
+    }
+
+
+# The file
+
+
+def test_rows_of_weights() -> None:
+    here, beside, plain = folder("here"), folder("sets/beside"), folder("sets/plain")
+    rows = table(
+        "model,revision,base_url,tokens\n"
+        f"{PYTHIA},step1,,1B\n{PYTHIA}@step2,,,2B\n{PYTHIA}@step3,step3,,3B\nhf/here,first,,4B\nhf/beside,,,5B\n"
+        "plain,last,,6B\nserved,label,,7B\nplain,,http://h:1/v1,8B\n",
+        "sets/c.csv",
+    )
+    assert {name: row.at for name, row in models_of(rows)} == {
+        f"{PYTHIA}@step1": 1e9,
+        f"{PYTHIA}@step2": 2e9,
+        f"{PYTHIA}@step3": 3e9,
+        f"hf/{here}": 4e9,
+        f"hf/{beside}": 5e9,
+        f"hf/{plain}": 6e9,
+        "openai/served": 7e9,
+        "openai/plain@http://h:1/v1": 8e9,
+    }
+    found = told(checkpoints=rows)
+    assert [(one.shown, one.revision, one.trained) for one in found][:4:3] == [
+        (f"{PYTHIA}@step1", "step1", 1e9),
+        ("hf/here", "", 4e9),
+    ]
+    assert {one.trained for one in told(checkpoints=table("model,steps\nserved,7\n"))} == {None}, "steps are no tokens"
+
+
+def test_a_model_of_both_the_command_and_the_file() -> None:
+    rows = table(f"model,revision,tokens\n{PYTHIA},a,1B\n{PYTHIA},b,2B\n")
+    found = told(PYTHIA, revision="a,b=2e9", checkpoints=rows)
+    assert [(one.revision, one.trained) for one in found] == [("a", 1e9), ("b", 2e9)]
+    with pytest.raises(VivaError, match=r"pythia-70m@b is there twice, after 3e\+09 and 2e\+09 tokens"):
+        told(PYTHIA, revision="b=3B", checkpoints=rows)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (f"{PYTHIA}@a,b,,1", f"line 2: {PYTHIA}@a names a revision, and so does the column: 'b'"),
+        (f"{PYTHIA},../b,,1", "line 2: revision '../b' is no branch, tag or commit"),
+        (f"{PYTHIA},,http://h:1/v1,1", "line 2: weights on this machine have no address"),
+        ("./nowhere,,,1", "line 2: there is no folder ./nowhere with a config.json"),
+        (f"hf/ckpts/step1,,,1\n{'ckpts/step1'},,,2", "lines 2 and 3: both are hf/"),
+    ],
+)
+def test_rows_that_name_no_weights(row: str, said: str) -> None:
+    folder("ckpts/step1")
+    with pytest.raises(DataError) as problem:
+        told(checkpoints=table(f"model,revision,base_url,tokens\n{row}\n"))
+    assert said in str(problem.value)
+
+
+def test_whose_row_it_is() -> None:
+    run = Path("runs/x")
+    rows = table(f"model,revision,tokens\n{PYTHIA},a,1\n{PYTHIA},b,2\n{PYTHIA},,3\nsets/gone,late,4\nhf/final,end,5\n")
+    place = Path.cwd().resolve()
+
+    def line(model: str, recorded: str) -> int | None:
+        row = rows.find(run, model, recorded)
+        return row and row.line
+
+    assert [line(name, name) for name in (f"{PYTHIA}@a", f"{PYTHIA}@b", PYTHIA)] == [2, 3, 4]
+    assert line(f"{PYTHIA}@c", f"{PYTHIA}@c") is None
+    assert line("hf/gone", f"hf/{place}/sets/gone") == 5, "a folder that was moved away is known by its path"
+    assert line("hf/gone", "hf//elsewhere/sets/gone") is None
+    assert line("hf/final", "hf//anywhere/final") == 6, "or by what tables call it"
+
+
+# Pure
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(tuple), unique=True, max_size=8))
+def test_tails_tell_paths_apart_and_are_as_short_as_can_be(paths: list[tuple[str, ...]]) -> None:
+    whole = [("/", *path) for path in paths]
+    found = tails(whole)
+    assert len(set(found)) == len(found)
+    for path, tail in zip(whole, found, strict=True):
+        assert path[-len(tail) :] == tail
+        shorter = tail[1:]
+        if shorter:
+            assert sum(other[-len(shorter) :] == shorter for other in whole) > 1
+
+
+@given(st.lists(st.text("aB01290٣-_.", max_size=12)), st.randoms())
+def test_natural_order_is_an_order(names: list[str], draw: random.Random) -> None:
+    ordered = in_natural_order(names)
+    assert sorted(ordered) == sorted(names)
+    draw.shuffle(names)
+    assert in_natural_order(names) == ordered
+
+
+@given(st.lists(st.integers(0, 10**30), unique=True, min_size=1), st.sampled_from(["", "step", "step9-"]))
+def test_natural_order_goes_by_number(numbers: list[int], before: str) -> None:
+    ordered = in_natural_order(f"{before}{number}" for number in numbers)
+    assert ordered == [f"{before}{number}" for number in sorted(numbers)]
+
+
+@given(st.text("ab1=,.B@/ \x00*", max_size=20))
+def test_any_text_names_revisions_or_is_refused(text: str) -> None:
+    try:
+        found = told(PYTHIA, revision=text)
+    except VivaError:
+        return
+    assert found
+    assert all(one.revision and one.name == f"{PYTHIA}@{one.revision}" for one in found)
+    assert len({one.name for one in found}) == len(found)
