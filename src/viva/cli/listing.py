@@ -7,14 +7,18 @@ import click
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder, sources
 from viva.types import ExamSpec
+from viva.visible import visible
 
 
 @click.command(name="list", short_help="List benchmarks.")
+@click.option("--templates", is_flag=True, help="List the families of prompt templates instead (--template FAMILY).")
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
-def list_command(form: str) -> int:
+def list_command(templates: bool, form: str) -> int:
     """List the benchmarks: what they ask, in which languages, under which licence, and what is on this machine."""
     import msgspec
 
+    if templates:
+        return _list_templates(form)
     rows: list[dict[str, object]] = []
     for name in BENCHMARKS:
         benchmark = find_benchmark(name)
@@ -41,4 +45,19 @@ def list_command(form: str) -> int:
         click.echo(f"  published  {row['fetched'] or missing}")
         click.echo(f"  licence    {row['licence']}")
         click.echo(f"  source     {row['source']}")
+    return 0
+
+
+def _list_templates(form: str) -> int:
+    """Name and text of every family, as weights and completion servers are given them."""
+    import msgspec
+
+    from viva.models.templates import families
+
+    if form == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(families()), indent=2).decode())
+        return 0
+    for name, text in families().items():
+        lines = visible(text).split("\n")
+        click.echo("\n".join([name, *(f"  | {line}" for line in lines)]))
     return 0
