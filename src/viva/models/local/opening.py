@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.models import weightfiles
-from viva.models.local.checking import ADAPTERS, code_of_its_own, context_of, length, parted, problem, shown
+from viva.models.local.checking import ADAPTERS, code_of_its_own, context_of, folder_of, length, parted, problem, shown
 from viva.models.weightfiles import LM_SMALL, QUIET
 from viva.visible import one_line
 from viva.weights import Weights
@@ -65,7 +65,7 @@ def open_tokenizer(place: str, weights: Weights) -> Any:
     said = problem(place, weights)
     if said:
         raise VivaError(said)
-    return _told(place, lambda transformers: _anywhere(place, weights, _read_tokenizer(transformers)))
+    return _told(place, lambda transformers: _anywhere(place, weights, _read_tokenizer(transformers, place)))
 
 
 def open_model(place: str, weights: Weights) -> Opened:
@@ -85,7 +85,7 @@ def open_model(place: str, weights: Weights) -> Opened:
 
     def read(transformers: Any) -> Opened:
         device = _device(place, weights)
-        tokenizer = _anywhere(place, weights, _read_tokenizer(transformers))
+        tokenizer = _anywhere(place, weights, _read_tokenizer(transformers, place))
         model = _anywhere(place, weights, lambda source, how: _read_model(transformers, source, how, device, weights))
         if weights.adapter:
             _adapt(model, weights.adapter)
@@ -196,20 +196,23 @@ def _told(place: str, read: Callable[[Any], T]) -> T:
 
 def _anywhere(place: str, weights: Weights, read: Callable[[str, dict[str, Any]], T]) -> T:
     """Read from this machine if all is here, so that nobody is asked; from the Hub otherwise."""
-    how: dict[str, Any] = {"trust_remote_code": weights.trust_remote_code, "local_files_only": True}
-    folder = Path(place).expanduser()
-    if folder.is_dir():
-        return read(str(folder.absolute()), how)
-    name, how["revision"] = parted(place, weights)
-    try:
-        return read(name, how)
-    except OSError:
-        weightfiles.look_up_the_hub()
-        return read(name, how | {"local_files_only": False})
+    how: dict[str, Any] = {"trust_remote_code": weights.trust_remote_code}
+    folder = folder_of(place, weights)
+    # By its folder, even if it was fetched by name: given a name, transformers asks the Hub, whatever it is told.
+    if folder and not weightfiles.lacking(folder) and not weightfiles.damage(folder):
+        return read(str(folder), how | {"local_files_only": True})
+    name, revision = parted(place, weights)
+    weightfiles.look_up_the_hub()
+    return read(name, how | {"revision": folder.name if folder else revision})
 
 
-def _read_tokenizer(transformers: Any) -> Callable[[str, dict[str, Any]], Any]:
-    return lambda source, how: transformers.AutoTokenizer.from_pretrained(source, **how)
+def _read_tokenizer(transformers: Any, place: str) -> Callable[[str, dict[str, Any]], Any]:
+    def read(source: str, how: dict[str, Any]) -> Any:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source, **how)
+        tokenizer.name_or_path = place  # what messages call it
+        return tokenizer
+
+    return read
 
 
 def _device(place: str, weights: Weights) -> str:
@@ -261,18 +264,25 @@ def _listed(names: list[str]) -> str:
 
 
 def _adapt(model: Any, adapter: str) -> None:
-    folder = Path(adapter).expanduser()
+    folder: Path | None = Path(adapter).expanduser()
     name, _, revision = adapter.partition("@")
-    source = str(folder.absolute()) if folder.is_dir() else name
-    more = {} if folder.is_dir() or not revision else {"revision": revision}
+    if folder is not None and not folder.is_dir():
+        folder = weightfiles.snapshot(name, revision or "main")
+        folder = folder if folder and any((folder / file).is_file() for file in ADAPTERS) else None
     try:
-        loaded = model.load_adapter(source, adapter_kwargs={"local_files_only": True, **more})
+        if folder is not None:
+            loaded = model.load_adapter(str(folder.absolute()), adapter_kwargs={"local_files_only": True})
+        else:
+            weightfiles.look_up_the_hub()
+            loaded = model.load_adapter(name, adapter_kwargs={"revision": revision or "main"})
     except Exception as cause:
-        if folder.is_dir() or not isinstance(cause, OSError):
-            why = one_line(f"{type(cause).__name__}: {cause}", 300)
-            raise VivaError(f"the adapter {shown(adapter)} does not fit this model ({why})") from cause
-        weightfiles.look_up_the_hub()
-        loaded = model.load_adapter(source, adapter_kwargs=more)
+        why = one_line(f"{type(cause).__name__}: {cause}", 300)
+        if folder is None and isinstance(cause, OSError):
+            raise VivaError(
+                f"the adapter {shown(adapter)} is not on this machine and could not be fetched; a folder with "
+                f"adapter_config.json and adapter_model.safetensors works as well ({why})"
+            ) from cause
+        raise VivaError(f"the adapter {shown(adapter)} does not fit this model ({why})") from cause
     absent = sorted(str(key) for key in getattr(loaded, "missing_keys", None) or ())
     if absent:
         raise VivaError(f"the adapter {shown(adapter)} lacks {_listed(absent)}: is it whole, and this model's?")
