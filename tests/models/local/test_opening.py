@@ -396,13 +396,18 @@ print(opened.dtype, opened.tokenizer.name_or_path)
 
 def test_the_identity_is_of_the_weights_wherever_they_lie(made: Made, copy: Path) -> None:
     first, second = (identity(str(folder), PLAIN) for folder in (made("llama", "sentencepiece"), copy))
-    assert first.pop("model") != second.pop("model")
     assert first == second
     assert set(first) == {"provider", "weights", "dtype", "bits", "template"}
     (copy / "README.md").write_text("nothing that counts")
     assert identity(str(copy), PLAIN)["weights"] == first["weights"]
     other = identity(str(copy), Weights(dtype="bfloat16", template="qwen"))
     assert {name for name in first if other[name] != first[name]} == {"dtype", "template"}
+
+
+def test_what_a_run_remembers_is_known_without_the_files(tmp_path: Path, copy: Path) -> None:
+    begun = identity(str(copy), PLAIN)
+    gone = identity(str(tmp_path / "gone"), Weights(device=PLAIN.device, fingerprint=begun["weights"]))
+    assert gone == begun
 
 
 @pytest.mark.parametrize(
@@ -490,9 +495,11 @@ def test_an_adapter_is_put_upon_the_weights(made: Made, adapter: Path) -> None:
     reference = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(folder), adapter).eval()
     assert torch.allclose(logits(opened), reference(torch.tensor([[5, 6, 7, 8]])).logits, atol=1e-5)
     assert not torch.allclose(logits(opened), logits(open_model(str(folder), PLAIN)), atol=1e-2)
-    with_it = identity(str(folder), Weights(device="cpu", adapter=str(adapter)))
-    assert with_it["adapter"]
-    assert "adapter" not in identity(str(folder), PLAIN)
+    plain = identity(str(folder), PLAIN)["weights"]
+    with_it = identity(str(folder), Weights(device="cpu", adapter=str(adapter)))["weights"]
+    assert with_it.startswith(f"{plain}+")
+    known = Weights(device="cpu", adapter=str(adapter), fingerprint=with_it)
+    assert torch.equal(logits(open_model(str(folder), known)), logits(opened))
 
 
 @pytest.mark.parametrize(

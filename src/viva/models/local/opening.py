@@ -44,20 +44,29 @@ class Opened(Struct):
 
 
 def identity(place: str, weights: Weights) -> dict[str, str]:
-    """What tells this model from others: provider, model, weights, dtype, bits, adapter, template.
+    """What tells this model from others: provider, weights (adapter included), dtype, bits, template.
 
     Of a folder a hash is taken (about a second a GB, once a process), of a Hub's name the commit, for which the Hub is
-    asked if the name was never fetched. Raises VivaError where there is no such model.
+    asked if the name was never fetched; neither where the fingerprint is known: what a run remembers is graded without
+    the weights. Where a folder lies is no part of it. Raises VivaError where there is no such model.
     """
-    said = problem(place, weights)
-    if said:
-        raise VivaError(said)
-    names = {"provider": "hf", "model": place, "weights": _version(place, weights), "dtype": weights.dtype}
-    names["bits"] = str(weights.bits)
-    if weights.adapter:
-        names["adapter"] = _adapter_version(weights.adapter)
-    names["template"] = weights.template
-    return names
+    if not weights.fingerprint:
+        said = problem(place, weights)
+        if said:
+            raise VivaError(said)
+    known = weights.fingerprint or _fingerprint(place, weights)
+    return {
+        "provider": "hf",
+        "weights": known,
+        "dtype": weights.dtype,
+        "bits": str(weights.bits),
+        "template": weights.template,
+    }
+
+
+def _fingerprint(place: str, weights: Weights) -> str:
+    found = _version(place, weights)
+    return f"{found}+{_adapter_version(weights.adapter)}" if weights.adapter else found
 
 
 def open_tokenizer(place: str, weights: Weights) -> Any:
@@ -77,7 +86,7 @@ def open_model(place: str, weights: Weights) -> Opened:
     said = problem(place, weights)
     if said:
         raise VivaError(said)
-    if weights.fingerprint and weights.fingerprint != (found := _version(place, weights)):
+    if weights.fingerprint and weights.fingerprint != (found := _fingerprint(place, weights)):
         raise VivaError(
             f"the weights of {shown(place)} are not those that this run began with ({found} in place of "
             f"{weights.fingerprint}): begin a new run"

@@ -80,7 +80,7 @@ class Worker:
         self.model = model
         self._tell = tell
         self._opened = open_model(model.place, model.weights)
-        self._tokens = Tokens(self._opened.tokenizer, model.weights.template)
+        self._tokens = Tokens(self._opened.tokenizer, model.weights.template, self._opened.ends)
         self._forward = Forward(self._opened, tell)
         device = str(self._opened.device).partition(":")[0]
         self._rows = dict(ROWS.get(device, ROWS["cuda"]))
