@@ -2,33 +2,41 @@
 
 The wire is spoken directly (aiohttp, msgspec): a vendor's SDK costs ten times the CPU time a request, and with many
 fast answers the examiner must not be what the model waits for. A prompt of messages goes to /chat/completions, a
-text to /completions.
+text to /completions; with a template, messages are made a text first.
 """
 
 from __future__ import annotations
 
-import email.utils
-import json
-import math
 import os
 import re
-import time
-from collections.abc import Mapping
-from typing import NoReturn
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from collections.abc import Mapping, Sequence
 
-import aiohttp
 import msgspec
-from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
-from viva.models import Endpoint
-from viva.types import Generate, Message, Response, StopReason, Usage
+from viva.models import Endpoint, templates
+from viva.models.openaiecho import likelihood, text_logprobs
+from viva.models.openailogprobs import Scored, ScoredChoice, Token, joined_scored, next_token, tokens_of
+from viva.models.openaiwire import (
+    Body,
+    Completion,
+    Wire,
+    base_url,
+    decode_leniently,
+    joined,
+    retry_after,
+    text_of,
+)
+from viva.types import Choose, Generate, Likelihood, Message, Prompt, Response, StopReason, Usage
+
+__all__ = ["DEFAULT_URL", "OpenAIModel", "connect", "retry_after"]
 
 DEFAULT_URL = "https://api.openai.com/v1"
-LONGEST_BODY = 64 << 20
-"""Bytes of a reply that are read at most: a server that never ends must not fill the memory."""
+CHAT, TEXT = "/chat/completions", "/completions"
+RAW = "raw"
+"""The template that is none: messages one under the other."""
+LISTS = (20, 5)
+"""How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
 _STOP_REASONS: dict[str | None, StopReason] = {
     "stop": "stop",
     "eos": "stop",
@@ -36,265 +44,188 @@ _STOP_REASONS: dict[str | None, StopReason] = {
     "content_filter": "filter",
     None: "stop",
 }
-_RETRY = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
-_OVERLOAD = {429, 503, 529}
-_FATAL = {401, 402, 403, 404, 405}
-_FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key", "billing_not_active", "account_deactivated"}
-
-
-class _Part(Struct):
-    text: str = ""
-
-
-class _Reply(Struct):
-    content: str | list[_Part] | None = None
-    refusal: str | None = None
-
-
-class _Choice(Struct):
-    message: _Reply | None = None
-    delta: _Reply | None = None
-    text: str | None = None
-    finish_reason: str | None = None
-
-
-class _Counts(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
-class _Completion(Struct):
-    choices: list[_Choice]
-    usage: _Counts | None = None
-
-
-class _Body(Struct, omit_defaults=True):
-    model: str
-    messages: tuple[Message, ...] = ()
-    prompt: str = ""
-    temperature: float | None = None
-    top_p: float | None = None
-    max_tokens: int | None = None
-    max_completion_tokens: int | None = None
-    seed: int | None = None
-    stop: tuple[str, ...] = ()
 
 
 class OpenAIModel:
-    """One model behind an OpenAI-compatible URL."""
+    """One model behind an OpenAI-compatible URL. `template` is a family's, or `RAW`; none where it is empty."""
 
-    def __init__(self, name: str, url: str, key: str | None, shown: str | None = None) -> None:
+    def __init__(self, name: str, url: str, key: str | None, shown: str | None = None, template: str = "") -> None:
         self.name = f"openai/{shown or name}"
         self.lane = f"openai {url}"
+        self.room = None
         self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url}
+        if template:
+            self.identity = {**self.identity, "template": template}
         self._model = name
         self._url = url
-        self._key = key
+        self._template = template
+        self._wire = Wire(url, key)
         self._encode = msgspec.json.Encoder().encode
-        self._decode = msgspec.json.Decoder(_Completion).decode
-        self._session: aiohttp.ClientSession | None = None
-        self._proxy = _proxy_for(url)
+        self._decode = msgspec.json.Decoder(Completion).decode
         self._newer_limit = False  # whether the server wants max_completion_tokens in place of max_tokens
-
-    def _connection(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            headers = {"Content-Type": "application/json", "Accept": "application/json"}
-            if self._key:
-                headers["Authorization"] = f"Bearer {self._key}"
-            self._session = aiohttp.ClientSession(
-                # The engine bounds concurrency; a second bound here would only hide waiting from its clock.
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers=headers,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
-            )
-        return self._session
+        self._lists = LISTS[0]
+        self._shown: set[bool] = set()  # whether the server has shown numbers, with echo (True) and without
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`."""
         sampling = request.sampling
-        chat = not isinstance(request.prompt, str)
-        limit = sampling.max_tokens
-        body = _Body(
-            model=self._model,
-            messages=() if isinstance(request.prompt, str) else request.prompt,
-            prompt=request.prompt if isinstance(request.prompt, str) else "",
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            max_tokens=None if self._newer_limit and chat else limit,
-            max_completion_tokens=limit if self._newer_limit and chat else None,
-            seed=None if sampling.seed is None else sampling.seed + request.sample,
-            stop=sampling.stop,
+        body = self._body(request.prompt, sampling.max_tokens)
+        body.temperature = sampling.temperature
+        body.top_p = sampling.top_p
+        body.seed = None if sampling.seed is None else sampling.seed + request.sample
+        body.stop = sampling.stop
+        return self._read(await self._ask(body))
+
+    async def choose(self, request: Choose) -> Response:
+        """One attempt; see `Model.choose`. By likelihood, one request a continuation, one after the other."""
+        body = self._body(request.prompt, 1)
+        body.temperature = 0.0
+        if request.by == "likelihood":
+            return await self._weigh(body, request.continuations)
+        if body.messages:
+            body.logprobs, body.top_logprobs = True, self._lists
+        else:
+            body.logprobs = self._lists
+        scored = await self._score(body)
+        tokens = self._tokens(scored)
+        if not tokens:
+            raise ModelError("logprobs", "the model ended at once: there is no next token to choose by")
+        if not tokens[0].listed:  # which token was drawn says little of the others
+            raise self._unfit("lists no tokens beside the one it wrote")
+        self._shown.add(False)
+        return Response(
+            likelihoods=next_token(tokens[0].listed, request.continuations),
+            usage=scored.usage.usage() if scored.usage else None,
         )
-        url = f"{self._url}/chat/completions" if chat else f"{self._url}/completions"
+
+    async def token_logprobs(self, text: str) -> list[float]:
+        """Natural logarithm of each token's probability given those before it, of one text, as the server splits it.
+
+        The first token has none where the server puts no beginning-of-text mark before it. Raises ModelError.
+        """
+        body = self._body(text, 1)
+        scored = await self._echo(body)
+        tokens = self._tokens(scored, echo=True)
+        found = text_logprobs(tokens, text)
+        if found is None:
+            raise self._no_echo(len(tokens))
+        self._shown.add(True)
+        return found
+
+    async def _weigh(self, body: Body, continuations: Sequence[str]) -> Response:
+        if body.messages:
+            raise ModelError(
+                "unsupported",
+                f"{self.name}: servers say nothing of how likely a text is in a chat; use --form base, or --template",
+                fatal=True,
+            )
+        prompt = body.prompt
+        found: list[Likelihood] = []
+        used: Usage | None = Usage()
+        for continuation in continuations:
+            body.prompt = prompt + continuation
+            scored = await self._echo(body)
+            counts = scored.usage.usage() if scored.usage else None
+            used = Usage(used.input + counts.input, used.output + counts.output) if used and counts else None
+            tokens = self._tokens(scored, echo=True)
+            if len(tokens) < 2:
+                raise self._no_echo(len(tokens))
+            self._shown.add(True)
+            found.append(likelihood(tokens, _offsets(scored.choices[0]), prompt, continuation))
+        return Response(likelihoods=tuple(found), usage=used)
+
+    async def _echo(self, body: Body) -> Scored:
+        body.temperature, body.logprobs, body.echo = 0.0, 1, True
+        return await self._score(body)
+
+    def _no_echo(self, count: int) -> ModelError:
+        words = f"does not give the text back that it was sent, to be scored ({count} tokens came)"
+        return self._unfit(words, echo=True)
+
+    def _unfit(self, what: str, *, echo: bool = False) -> ModelError:
+        """A server that cannot do this: for good, unless it has shown that it can."""
+        message = f"the server {what}; `viva serve-check {self._url} --model {self._model}` says what it supports"
+        return ModelError("logprobs", message, fatal=echo not in self._shown)
+
+    def _tokens(self, scored: Scored, *, echo: bool = False) -> list[Token]:
+        tokens = tokens_of(scored.choices[0].logprobs)
+        if tokens is None:
+            raise self._unfit("returns no logprobs, although it was asked for them", echo=echo)
+        return tokens
+
+    def _body(self, prompt: Prompt, limit: int | None) -> Body:
+        if self._template and not isinstance(prompt, str):
+            prompt = _as_text(self._template, prompt)
+        if isinstance(prompt, str):
+            return Body(model=self._model, prompt=prompt, max_tokens=limit)
+        if self._newer_limit:
+            return Body(model=self._model, messages=prompt, max_completion_tokens=limit)
+        return Body(model=self._model, messages=prompt, max_tokens=limit)
+
+    async def _ask(self, body: Body) -> bytes:
+        status, content, headers = await self._wire.ask(CHAT if body.messages else TEXT, self._encode(body))
+        if status == 200:
+            return content
+        if status == 400 and body.max_tokens is not None and b"max_completion_tokens" in content:
+            self._newer_limit = True
+            raise ModelError("status", "the server wants max_completion_tokens", retry=True, retry_after=0.01)
+        if status in (400, 422) and body.logprobs is not None and (b"logprobs" in content or body.echo):
+            asked = body.top_logprobs or body.logprobs
+            if not body.echo and asked == LISTS[0]:
+                self._lists = LISTS[1]
+                raise ModelError("status", f"the server lists fewer than {asked} tokens", retry=True, retry_after=0.01)
+            what = "to give a text back with its logprobs" if body.echo else "logprobs"
+            raise self._unfit(f"refuses {what}: {self._wire.words(content)}", echo=body.echo)
+        self._wire.refuse(status, content, headers, self._model)
+
+    async def _score(self, body: Body) -> Scored:
+        content = await self._ask(body)
         try:
-            async with self._connection().post(
-                url, data=self._encode(body), allow_redirects=False, proxy=self._proxy
-            ) as reply:
-                if reply.status == 200:
-                    return self._read(await _body(reply.content))
-                content = await reply.content.read(65536)
-                if reply.status == 400 and body.max_tokens is not None and b"max_completion_tokens" in content:
-                    self._newer_limit = True
-                    raise ModelError("status", "the server wants max_completion_tokens", retry=True, retry_after=0.01)
-                self._refuse(reply.status, content, reply.headers)
-        except aiohttp.ClientPayloadError as problem:
-            raise ModelError("body", self._clean(f"the reply broke off: {problem}"), retry=True) from None
-        except (aiohttp.ClientError, OSError, ValueError) as problem:
-            text = self._clean(f"{type(problem).__name__}: {problem}")
-            raise ModelError("connection", text, retry=not isinstance(problem, aiohttp.InvalidURL)) from None
+            if content.startswith(b"data:"):
+                scored = joined_scored(content)
+            else:
+                scored = msgspec.json.decode(content, type=Scored)
+        except msgspec.DecodeError as problem:
+            kept = decode_leniently(content, Scored)
+            if kept is None:
+                raise self._wire.unreadable(content, problem) from None
+            scored = kept
+        if not scored.choices:
+            raise ModelError("body", "the reply has no choices", retry=True)
+        return scored
 
     def _read(self, content: bytes) -> Response:
         try:
-            completion = _joined(content) if content.startswith(b"data:") else self._decode(content)
+            completion = joined(content) if content.startswith(b"data:") else self._decode(content)
         except msgspec.DecodeError as problem:
-            kept = _decode_leniently(content)
+            kept = decode_leniently(content, Completion)
             if kept is None:
-                shown = self._clean(content[:65536].decode("utf-8", "replace"))[:200]
-                raise ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True) from None
+                raise self._wire.unreadable(content, problem) from None
             completion = kept
         if not completion.choices:
             raise ModelError("body", "the reply has no choices", retry=True)
         choice = completion.choices[0]
         if choice.message is None and choice.text is None:
             raise ModelError("body", "the reply's choice has neither message nor text", retry=True)
-        counts = completion.usage
         return Response(
-            text=_text(choice),
+            text=text_of(choice),
             stop_reason=_STOP_REASONS.get(choice.finish_reason, "other"),
-            usage=Usage(counts.prompt_tokens or 0, counts.completion_tokens or 0) if counts else None,
+            usage=completion.usage.usage() if completion.usage else None,
         )
-
-    def _refuse(self, status: int, content: bytes, headers: Mapping[str, str]) -> NoReturn:
-        # Cleaned before it is cut: half a key would not be recognised.
-        shown = " ".join(self._clean(content.decode("utf-8", "replace")).split())[:400]
-        fatal = status in _FATAL or 300 <= status < 400 or not _FATAL_CODES.isdisjoint(_codes(content))
-        message = f"HTTP {status} from {self._url}: {shown or 'no text'}"
-        if status in (401, 403):
-            message += "; is the key right? (it is read from the environment)"
-        if status == 404:
-            message += f"; is the model {self._model!r} served there, and does the base URL end in /v1?"
-        raise ModelError(
-            "auth" if status in (401, 403) else "status",
-            message,
-            retry=status in _RETRY and not fatal,
-            retry_after=retry_after(headers),
-            overload=status in _OVERLOAD,
-            fatal=fatal,
-        )
-
-    def _clean(self, text: str) -> str:
-        """Servers quote keys in their errors; none may reach a log."""
-        return text.replace(self._key, "[key]") if self._key else text
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        await self._wire.close()
 
 
-def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for this address. Looked up once: aiohttp would do it for every request."""
-    parts = urlsplit(url)
-    if not parts.hostname or proxy_bypass(parts.netloc):
-        return None
-    return getproxies().get(parts.scheme)
+def _offsets(choice: ScoredChoice) -> Sequence[int]:
+    return (choice.logprobs.text_offset if choice.logprobs else None) or ()
 
 
-async def _body(stream: aiohttp.StreamReader) -> bytes:
-    content = await stream.readany()
-    if stream.at_eof():
-        return content
-    parts = [content]
-    size = len(content)
-    async for part in stream.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > LONGEST_BODY:
-            raise ModelError("body", f"the reply is longer than {LONGEST_BODY >> 20} MiB and was cut off", retry=True)
-    return b"".join(parts)
-
-
-class _Trouble(Struct):
-    code: str | int | None = None
-    type: str | None = None
-
-
-class _Error(Struct):
-    error: _Trouble
-
-
-def _codes(content: bytes) -> set[str]:
-    """What an error calls itself; its text is for people, and may mention anything."""
-    try:
-        trouble = msgspec.json.decode(content, type=_Error).error
-    except (msgspec.DecodeError, ValueError):
-        return set()
-    return {str(trouble.code), str(trouble.type)}
-
-
-def _joined(stream: bytes) -> _Completion:
-    """Some servers stream although nobody asked for it: the events of such a reply, put together as one completion."""
-    whole = _Choice()
-    message: list[str] = []
-    texts: list[str] = []
-    usage = None
-    for line in stream.splitlines():
-        data = line.removeprefix(b"data:").strip()
-        if not line.startswith(b"data:") or data == b"[DONE]":
-            continue
-        event = msgspec.json.decode(data, type=_Completion)
-        usage = event.usage or usage
-        for choice in event.choices[:1]:
-            if choice.delta is not None:
-                message.append(_text(_Choice(message=choice.delta)))
-            else:
-                texts.append(choice.text or "")
-            whole.finish_reason = choice.finish_reason or whole.finish_reason
-    if whole.finish_reason is None:
-        raise ModelError("body", "the reply is a stream that broke off", retry=True)
-    if message:
-        whole.message = _Reply("".join(message))
-    else:
-        whole.text = "".join(texts)
-    return _Completion([whole], usage)
-
-
-def _text(choice: _Choice) -> str:
-    if choice.message is None:
-        return choice.text or ""
-    content = choice.message.content
-    if isinstance(content, list):
-        content = "".join(part.text for part in content)
-    return content or choice.message.refusal or ""
-
-
-def _decode_leniently(content: bytes) -> _Completion | None:
-    """Some servers write half a surrogate pair where a token limit cut an emoji in two; such an answer is kept."""
-    try:
-        text = json.dumps(json.loads(content), ensure_ascii=False).encode("utf-8", "replace")
-        return msgspec.json.decode(text, type=_Completion)
-    except (ValueError, RecursionError, msgspec.DecodeError):
-        return None
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait from `retry-after-ms` or `Retry-After` (seconds or an HTTP date); None when there is none."""
-    milliseconds = headers.get("retry-after-ms")
-    value = headers.get("Retry-After") or headers.get("retry-after")
-    try:
-        seconds = float(milliseconds) / 1000 if milliseconds else float(value) if value else None
-    except ValueError:
-        seconds = None
-    if seconds is not None:
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    if value:
-        try:
-            return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-        except (ValueError, TypeError):
-            return None
-    return None
+def _as_text(template: str, messages: Sequence[Message]) -> str:
+    if template == RAW:
+        return "\n".join(message.content for message in messages)
+    return templates.for_server(template, templates.render(template, tuple(messages)))
 
 
 def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
@@ -303,18 +234,19 @@ def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
     if re.search(r"@[\w.-]+(:\d+(/|$)|/v1)", name):
         raise VivaError(f"openai/{name}: write the address with its scheme, such as {name.replace('@', '@http://', 1)}")
     given = f"http{own_url}" if own_url else endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
-    url = given.rstrip("/")
-    for ending in ("/chat/completions", "/completions"):
-        url = url.removesuffix(ending)
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise VivaError(f"--base-url {given!r} is no http(s) URL, such as http://127.0.0.1:8000/v1")
-    if parts.username or parts.password or parts.query:
-        raise VivaError("--base-url must not hold a password, a key or a query: keys come from the environment only")
-    variable = endpoint.key_variable or "OPENAI_API_KEY"
-    key = os.environ.get(variable, "").strip() or None
-    if endpoint.key_variable and not key:
-        raise VivaError(f"the environment variable {variable} (--api-key-env) is not set")
+    url = base_url(given)
+    key = key_from(endpoint.key_variable)
     if url == DEFAULT_URL and not key:
-        raise VivaError(f"openai/{name} needs a key in {variable}, or --base-url for a server of your own")
-    return OpenAIModel(name, url, key, f"{name}@{url}" if own_url else None)
+        raise VivaError(f"openai/{name} needs a key in OPENAI_API_KEY, or --base-url for a server of your own")
+    problem = templates.unknown(endpoint.template) if endpoint.template not in ("", RAW) else ""
+    if problem:
+        raise VivaError(f"--template: {problem}, {RAW}")
+    return OpenAIModel(name, url, key, f"{name}@{url}" if own_url else None, endpoint.template)
+
+
+def key_from(variable: str | None) -> str | None:
+    """The key in the environment, if there is one. Raises VivaError where a variable was named and is not set."""
+    key = os.environ.get(variable or "OPENAI_API_KEY", "").strip() or None
+    if variable and not key:
+        raise VivaError(f"the environment variable {variable} (--api-key-env) is not set")
+    return key

@@ -1,0 +1,311 @@
+"""The OpenAI-compatible wire: one request and its reply over HTTP, and what completions look like in JSON.
+
+Bodies are bounded, redirects are not followed, and the key is taken out of every text that an error quotes.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping
+from typing import NoReturn, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import msgspec
+from msgspec import Struct
+
+from viva.errors import ModelError, VivaError
+from viva.types import Message, Usage
+
+LONGEST_BODY = 64 << 20
+"""Bytes of a reply that are read at most: a server that never ends must not fill the memory."""
+LONGEST_ERROR = 65536
+NEVER = -9999.0
+"""A log-probability that servers write for "practically never"; some write -Infinity, which JSON does not have."""
+_RETRY = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
+_OVERLOAD = {429, 503, 529}
+_FATAL = {401, 402, 403, 404, 405}
+_FATAL_CODES = {"insufficient_quota", "model_not_found", "invalid_api_key", "billing_not_active", "account_deactivated"}
+
+T = TypeVar("T")
+
+
+class Part(Struct):
+    """A piece of a message."""
+
+    text: str = ""
+
+
+class Reply(Struct):
+    """A message, whole or a piece of a stream."""
+
+    content: str | list[Part] | None = None
+    refusal: str | None = None
+
+
+class Choice(Struct):
+    """One answer: of the chat, of a stream, or a text."""
+
+    message: Reply | None = None
+    delta: Reply | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+
+
+class Counts(Struct):
+    """Tokens as the server counted them."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    def usage(self) -> Usage:
+        """As the engine books it."""
+        return Usage(self.prompt_tokens or 0, self.completion_tokens or 0)
+
+
+class Completion(Struct):
+    """What comes back for a request."""
+
+    choices: list[Choice]
+    usage: Counts | None = None
+
+
+class Body(Struct, omit_defaults=True, kw_only=True):
+    """What is sent. `logprobs` is a number for a text, and true for the chat, where `top_logprobs` is the number."""
+
+    model: str
+    messages: tuple[Message, ...] = ()
+    prompt: str = ""
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    n: int | None = None
+    logprobs: bool | int | None = None
+    top_logprobs: int | None = None
+    echo: bool = False
+
+
+class Wire:
+    """Requests to one base URL, over connections that are kept. `longest` bounds a reply, in bytes."""
+
+    def __init__(self, url: str, key: str | None, longest: int = LONGEST_BODY) -> None:
+        self.url = url
+        self._key = key
+        self._longest = longest
+        self._session: aiohttp.ClientSession | None = None
+        self._proxy = _proxy_for(url)
+
+    def _connection(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            headers = {"Content-Type": "application/json", "Accept": "application/json"}
+            if self._key:
+                headers["Authorization"] = f"Bearer {self._key}"
+            self._session = aiohttp.ClientSession(
+                # The engine bounds concurrency; a second bound here would only hide waiting from its clock.
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
+            )
+        return self._session
+
+    async def ask(self, path: str, content: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
+        """Status, body and headers of one request: a POST of `content`, a GET without. Of an error, the beginning.
+
+        Raises ModelError where no whole reply came.
+        """
+        method = "GET" if content is None else "POST"
+        try:
+            async with self._connection().request(
+                method, f"{self.url}{path}", data=content, allow_redirects=False, proxy=self._proxy
+            ) as reply:
+                if reply.status == 200:
+                    return 200, await self._body(reply.content), reply.headers
+                return reply.status, await reply.content.read(LONGEST_ERROR), reply.headers
+        except aiohttp.ClientPayloadError as problem:
+            raise ModelError("body", self.clean(f"the reply broke off: {problem}"), retry=True) from None
+        except (aiohttp.ClientError, OSError, ValueError) as problem:
+            text = self.clean(f"{type(problem).__name__}: {problem}")
+            raise ModelError("connection", text, retry=not isinstance(problem, aiohttp.InvalidURL)) from None
+
+    async def _body(self, stream: aiohttp.StreamReader) -> bytes:
+        content = await stream.readany()
+        if stream.at_eof():
+            return content
+        parts = [content]
+        size = len(content)
+        async for part in stream.iter_any():
+            parts.append(part)
+            size += len(part)
+            if size > self._longest:
+                raise ModelError(
+                    "body", f"the reply is longer than {self._longest >> 20} MiB and was cut off", retry=True
+                )
+        return b"".join(parts)
+
+    def refuse(self, status: int, content: bytes, headers: Mapping[str, str], model: str) -> NoReturn:
+        """The error that a status other than 200 stands for."""
+        shown = self.words(content)
+        fatal = status in _FATAL or 300 <= status < 400 or not _FATAL_CODES.isdisjoint(_codes(content))
+        message = f"HTTP {status} from {self.url}: {shown or 'no text'}"
+        if status in (401, 403):
+            message += "; is the key right? (it is read from the environment)"
+        if status == 404:
+            message += f"; is the model {model!r} served there, and does the base URL end in /v1?"
+        raise ModelError(
+            "auth" if status in (401, 403) else "status",
+            message,
+            retry=status in _RETRY and not fatal,
+            retry_after=retry_after(headers),
+            overload=status in _OVERLOAD,
+            fatal=fatal,
+        )
+
+    def words(self, content: bytes) -> str:
+        """The beginning of a body in one line, without the key."""
+        # Cleaned before it is cut: half a key would not be recognised.
+        return " ".join(self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace")).split())[:400]
+
+    def unreadable(self, content: bytes, problem: Exception) -> ModelError:
+        """The error for a body that is no completion."""
+        shown = self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace"))[:200]
+        return ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True)
+
+    def clean(self, text: str) -> str:
+        """Servers quote keys in their errors; none may reach a log."""
+        return text.replace(self._key, "[key]") if self._key else text
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+def base_url(given: str, called: str = "--base-url") -> str:
+    """The base of an address that may be pasted with its ending. Raises VivaError for what is none."""
+    url = given.rstrip("/")
+    for ending in ("/chat/completions", "/completions"):
+        url = url.removesuffix(ending)
+    try:
+        parts = urlsplit(url)
+        legal = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        legal = False
+    if not legal:
+        raise VivaError(f"{called} {given!r} is no http(s) URL, such as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password or parts.query:
+        raise VivaError(f"{called} must not hold a password, a key or a query: keys come from the environment only")
+    return url
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for this address. Looked up once: aiohttp would do it for every request."""
+    parts = urlsplit(url)
+    if not parts.hostname or proxy_bypass(parts.netloc):
+        return None
+    return getproxies().get(parts.scheme)
+
+
+class _Trouble(Struct):
+    code: str | int | None = None
+    type: str | None = None
+
+
+class _Error(Struct):
+    error: _Trouble
+
+
+def _codes(content: bytes) -> set[str]:
+    """What an error calls itself; its text is for people, and may mention anything."""
+    try:
+        trouble = msgspec.json.decode(content, type=_Error).error
+    except (msgspec.DecodeError, ValueError):
+        return set()
+    return {str(trouble.code), str(trouble.type)}
+
+
+def events(stream: bytes, kind: type[T]) -> Iterator[T]:
+    """What a stream of server-sent events holds. Raises msgspec.DecodeError for an event that is none."""
+    for line in stream.splitlines():
+        data = line.removeprefix(b"data:").strip()
+        if line.startswith(b"data:") and data != b"[DONE]":
+            yield msgspec.json.decode(data, type=kind)
+
+
+def joined(stream: bytes) -> Completion:
+    """Some servers stream although nobody asked for it: the events of such a reply, put together as one completion."""
+    whole = Choice()
+    message: list[str] = []
+    texts: list[str] = []
+    usage = None
+    for event in events(stream, Completion):
+        usage = event.usage or usage
+        for choice in event.choices[:1]:
+            if choice.delta is not None:
+                message.append(text_of(Choice(message=choice.delta)))
+            else:
+                texts.append(choice.text or "")
+            whole.finish_reason = choice.finish_reason or whole.finish_reason
+    if whole.finish_reason is None:
+        raise ModelError("body", "the reply is a stream that broke off", retry=True)
+    if message:
+        whole.message = Reply("".join(message))
+    else:
+        whole.text = "".join(texts)
+    return Completion([whole], usage)
+
+
+def text_of(choice: Choice) -> str:
+    """What an answer says."""
+    if choice.message is None:
+        return choice.text or ""
+    content = choice.message.content
+    if isinstance(content, list):
+        content = "".join(part.text for part in content)
+    return content or choice.message.refusal or ""
+
+
+def decode_leniently(content: bytes, kind: type[T]) -> T | None:
+    """Some servers write half a surrogate pair where a token limit cut an emoji in two, or numbers that JSON lacks.
+
+    Such a reply is kept: -Infinity becomes `NEVER`, what is no number null. None for what cannot be read even so.
+    """
+    try:
+        value = json.loads(content, parse_constant=_number, parse_float=_number)
+        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        return msgspec.json.decode(text, type=kind)
+    except (ValueError, RecursionError, msgspec.DecodeError):
+        return None
+
+
+def _number(text: str) -> float | None:
+    value = float(text)
+    if math.isfinite(value):
+        return value
+    return NEVER if value < 0 else None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait from `retry-after-ms` or `Retry-After` (seconds or an HTTP date); None when there is none."""
+    milliseconds = headers.get("retry-after-ms")
+    value = headers.get("Retry-After") or headers.get("retry-after")
+    try:
+        seconds = float(milliseconds) / 1000 if milliseconds else float(value) if value else None
+    except ValueError:
+        seconds = None
+    if seconds is not None:
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    if value:
+        try:
+            return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+        except (ValueError, TypeError):
+            return None
+    return None

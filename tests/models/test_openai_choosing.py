@@ -1,0 +1,472 @@
+"""Choosing among continuations through a server: against the model's own numbers, whatever the server's ways are."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from servers.fixtures import LocalServer
+from servers.language import LETTERS, Language, chat_text
+from viva.errors import ModelError, VivaError
+from viva.models import Endpoint, connect
+from viva.models.openai import OpenAIModel
+from viva.models.openaiecho import likelihood, text_logprobs
+from viva.models.openailogprobs import Token, next_token
+from viva.types import Choose, Choosing, Generate, Likelihood, Message, Prompt, Response, Sampling, Usage
+
+Serve = Callable[..., LocalServer]
+T = TypeVar("T")
+PROMPTS = [f"题目：第{number}题，哪一个？ one of {number}\n答案是：" for number in range(12)]
+CHATS = [(Message("user", prompt),) for prompt in PROMPTS]
+LANGUAGE = Language()
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def model_at(server: LocalServer, **more: Any) -> OpenAIModel:
+    found = connect("openai/m", Endpoint(base_url=server.url, **more))
+    assert isinstance(found, OpenAIModel)
+    return found
+
+
+def patiently(model: OpenAIModel, *work: Callable[[], Awaitable[T]]) -> list[T]:
+    """One after the other, as the engine would: again where the model says so, three times at most."""
+
+    async def one(call: Callable[[], Awaitable[T]]) -> T:
+        for _ in range(2):
+            try:
+                return await asyncio.wait_for(call(), 20)
+            except ModelError as problem:
+                if not problem.retry:
+                    raise
+        return await asyncio.wait_for(call(), 20)
+
+    async def everything() -> list[T]:
+        try:
+            return [await one(call) for call in work]
+        finally:
+            await model.close()
+
+    return asyncio.run(everything())
+
+
+def asked(prompt: Prompt, continuations: Sequence[str] = LETTERS, by: Choosing = "next-token") -> Choose:
+    return Choose(question="q", sample=0, prompt=prompt, continuations=tuple(continuations), by=by)
+
+
+def choose(model: OpenAIModel, *requests: Choose) -> list[Response]:
+    return patiently(model, *(lambda request=request: model.choose(request) for request in requests))
+
+
+def refused(model: OpenAIModel, request: Choose) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        choose(model, request)
+    assert caught.value.message.strip()
+    return caught.value
+
+
+def own(prompt: Prompt, continuations: Sequence[str] = LETTERS, language: Language = LANGUAGE) -> list[float]:
+    """The model's own numbers for the next token."""
+    text = prompt if isinstance(prompt, str) else chat_text([{"role": m.role, "content": m.content} for m in prompt])
+    after = language.after(language.encode(text))
+    return [float(after[language.number(continuation)]) for continuation in continuations]
+
+
+def visible(prompt: Prompt, count: int) -> list[float]:
+    """The numbers that a list of so many tokens shows: of letters with a blank only where it has none without."""
+    text = prompt if isinstance(prompt, str) else chat_text([{"role": m.role, "content": m.content} for m in prompt])
+    listed = set(LANGUAGE.after(LANGUAGE.encode(text)).argsort()[::-1][:count])
+    exact = any(LANGUAGE.number(letter) in listed for letter in LETTERS)
+    return own(prompt, LETTERS if exact else [f" {letter}" for letter in LETTERS])
+
+
+def agree(found: Sequence[Likelihood], true: Sequence[float]) -> None:
+    """What is known is right, what is bounded is bounded rightly, and the choice is the model's."""
+    for one, number in zip(found, true, strict=True):
+        if one.bound:
+            assert number <= one.logprob + 1e-9
+        else:
+            assert one.logprob == pytest.approx(number, abs=1e-9)
+    known = [place for place, one in enumerate(found) if not one.bound]
+    if known:
+        best = max(known, key=lambda place: found[place].logprob)
+        assert best == max(range(len(true)), key=true.__getitem__)
+
+
+# --- by the next token
+
+WAYS: dict[str, dict[str, Any]] = {
+    "as OpenAI does": {},
+    "five at most": {"most": 5},
+    "five whatever is asked for": {"lists": 5},
+    "two whatever is asked for": {"lists": 2},
+    "the chat's shape": {"shape": "chat"},
+    "the shape of completions": {"shape": "text"},
+    "blanks of SentencePiece": {"shape": "text", "blank": "▁"},
+    "blanks of byte-level BPE": {"shape": "text", "blank": "Ġ"},
+    "never as -9999": {"never": "-9999", "lists": 9},
+    "never as -Infinity": {"never": "-Infinity", "lists": 9},
+    "never as null": {"never": "null", "lists": 9},
+    "a stream": {"stream": True},
+    "no usage": {"usage": False},
+    "letters not listed": {"hidden": ["A", "C"]},
+    "max_completion_tokens": {"newer": True, "most": 5},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_choice_is_the_models_own_in_chat_and_text(serve: Serve, way: str) -> None:
+    server = serve("scoring.py", **WAYS[way])
+    hidden = WAYS[way].get("hidden", ())
+    prompts: list[Prompt] = [*PROMPTS, *CHATS]
+    for prompt, reply in zip(prompts, choose(model_at(server), *map(asked, prompts)), strict=True):
+        true = visible(prompt, min(WAYS[way].get("most", 20), WAYS[way].get("lists", 20)))
+        assert (reply.text, reply.error) == ("", None)
+        if hidden:  # the server keeps them back: they are bounded by what the others leave
+            assert [one.bound for one in reply.likelihoods][::2] == [True, True]
+            true = [-math.inf if letter in hidden else number for letter, number in zip(LETTERS, true, strict=True)]
+        agree(reply.likelihoods, true)
+        assert (reply.usage is None) == (WAYS[way].get("usage") is False)
+    bodies = [event["body"] for event in server.events("asked")]
+    limits = {body.get("top_logprobs") or body["logprobs"] for body in bodies}
+    assert limits == ({5, 20} if WAYS[way].get("most") else {20})
+    assert all((body.get("max_tokens") or body["max_completion_tokens"]) == 1 for body in bodies)
+    assert all(body["temperature"] == 0 for body in bodies)
+
+
+def test_what_is_bounded_is_what_the_list_lacks(serve: Serve) -> None:
+    for prompt, reply in zip(PROMPTS, choose(model_at(serve("scoring.py")), *map(asked, PROMPTS)), strict=True):
+        listed = set(LANGUAGE.after(LANGUAGE.encode(prompt)).argsort()[::-1][:20])
+        if any(LANGUAGE.number(letter) in listed for letter in LETTERS):
+            lacking = [LANGUAGE.number(letter) not in listed for letter in LETTERS]
+            assert [one.bound for one in reply.likelihoods] == lacking
+            assert sum(lacking) < 3
+
+
+def test_the_blank_before_a_letter_is_part_of_its_token(serve: Serve) -> None:
+    continuations = [f" {letter}" for letter in LETTERS]
+    for blank in (" ", "▁", "Ġ"):
+        model = model_at(serve("scoring.py", shape="text", blank=blank))
+        for prompt, reply in zip(PROMPTS, choose(model, *(asked(one, continuations) for one in PROMPTS)), strict=True):
+            agree(reply.likelihoods, own(prompt, continuations))
+
+
+def test_a_server_that_lists_only_the_other_way_to_write_the_letters_is_understood(serve: Serve) -> None:
+    model = model_at(serve("scoring.py", hidden=list(LETTERS)))
+    for prompt, reply in zip(PROMPTS, choose(model, *map(asked, PROMPTS)), strict=True):
+        agree(reply.likelihoods, own(prompt, [f" {letter}" for letter in LETTERS]))
+
+
+USELESS: dict[str, tuple[dict[str, Any], str]] = {
+    "ignores logprobs": ({"logprobs": "ignored"}, "returns no logprobs"),
+    "logprobs null": ({"logprobs": "null"}, "returns no logprobs"),
+    "refuses logprobs": ({"logprobs": "refused"}, "refuses logprobs: .*at most 20"),
+    "lists nothing else": ({"logprobs": "alone"}, "lists no tokens beside"),
+    "not logarithms": ({"shift": 20.0}, "logarithm of no probability"),
+}
+
+
+@pytest.mark.parametrize("what", USELESS)
+def test_a_server_that_cannot_is_given_up_with_a_word_on_what_to_do(serve: Serve, what: str) -> None:
+    plan, words = USELESS[what]
+    server = serve("scoring.py", **plan)
+    for prompt in (PROMPTS[0], CHATS[0]):
+        problem = refused(model_at(server), asked(prompt))
+        assert problem.fatal
+        with pytest.raises(ModelError, match=words):
+            raise problem
+        assert what == "not logarithms" or f"viva serve-check {server.url} --model m" in problem.message
+
+
+def test_one_odd_reply_of_a_server_that_can_costs_one_question(serve: Serve) -> None:
+    server = serve("scoring.py")
+    model = model_at(server)
+
+    async def work() -> ModelError:
+        await model.choose(asked(PROMPTS[0]))
+        server.control(logprobs="null")
+        try:
+            with pytest.raises(ModelError) as caught:
+                await model.choose(asked(PROMPTS[1]))
+        finally:
+            await model.close()
+        return caught.value
+
+    problem = asyncio.run(work())
+    assert (problem.fatal, problem.retry, problem.kind) == (False, False, "logprobs")
+
+
+def test_a_model_that_ends_at_once_has_no_next_token_here(serve: Serve) -> None:
+    problem = refused(model_at(serve("scoring.py", logprobs="empty")), asked(PROMPTS[0]))
+    assert "ended at once" in problem.message
+    assert not problem.fatal
+
+
+BROKEN = {
+    "nothing": " ",
+    "html": "<html>busy</html>",
+    "no choices": '{"choices": []}',
+    "a string": '{"choices": [{"logprobs": "yes"}]}',
+    "numbers as words": '{"choices": [{"logprobs": {"content": [{"token": "A", "logprob": "high"}]}}]}',
+    "deep": "[" * 5000,
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+@pytest.mark.parametrize("by", ["next-token", "likelihood"])
+def test_what_is_no_completion_is_tried_again(serve: Serve, what: str, by: Choosing) -> None:
+    problem = refused(model_at(serve("scoring.py", verbatim=BROKEN[what])), asked(PROMPTS[0], by=by))
+    assert (problem.kind, problem.retry) == ("body", True)
+
+
+def test_lists_of_unequal_length_are_an_error_of_one_question(serve: Serve) -> None:
+    lists = {"tokens": ["A", "B"], "token_logprobs": [-1.0], "top_logprobs": [None, None]}
+    body = json.dumps({"choices": [{"logprobs": lists}]})
+    problem = refused(model_at(serve("scoring.py", verbatim=body)), asked(PROMPTS[0]))
+    assert (problem.kind, problem.retry, problem.fatal) == ("logprobs", False, False)
+
+
+def test_a_number_beyond_all_numbers_is_never(serve: Serve) -> None:
+    top = '[{"token": "A", "logprob": -0.5}, {"token": "B", "logprob": -1e999}, {"token": "C", "logprob": NaN}]'
+    body = f'{{"choices": [{{"logprobs": {{"content": [{{"token": "A", "logprob": -0.5, "top_logprobs": {top}}}]}}}}]}}'
+    (reply,) = choose(model_at(serve("scoring.py", verbatim=body)), asked(CHATS[0]))
+    assert [one.bound for one in reply.likelihoods] == [False, True, True, True]
+    assert json.dumps([one.logprob for one in reply.likelihoods], allow_nan=False)
+
+
+# --- properties of the list
+
+TEXTS = st.sampled_from([*"ABCD", " A", " B", "▁A", "ĠC", "As", "A.", "", " ", "\n", "D\n", "the"])
+NUMBERS = st.one_of(st.floats(-30, 0), st.floats(-1e5, 0.009), st.none(), st.just(-9999.0))
+
+
+@given(st.lists(st.tuples(TEXTS, NUMBERS), max_size=25))
+def test_what_is_not_listed_never_beats_what_is(listed: list[tuple[str, float | None]]) -> None:
+    try:
+        found = next_token(listed, LETTERS)
+    except ModelError:
+        assert not [value for _, value in listed if value is not None and value > -9999]
+        return
+    assert all(math.isfinite(one.logprob) and one.logprob <= 0 for one in found)
+    for bound in (one.logprob for one in found if one.bound):
+        assert all(bound <= one.logprob for one in found if not one.bound)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 60), st.sampled_from(["", " "]))
+def test_bounds_hold_for_any_list_of_a_real_distribution(place: int, count: int, gap: str) -> None:
+    after = LANGUAGE.after([place % 256, place % 89, place % 200])
+    texts = [LANGUAGE.bytes_of(number).decode("utf-8", "replace") for number in range(LANGUAGE.end + 1)]
+    listed = [(texts[number], float(after[number])) for number in after.argsort()[::-1][:count]]
+    continuations = [gap + letter for letter in LETTERS]
+    if not {text for text, _ in listed} & set(continuations):
+        return  # then only the other way to write them may be listed
+    agree(next_token(listed, continuations), [float(after[LANGUAGE.number(one)]) for one in continuations])
+
+
+def test_one_way_to_write_letters_counts_for_all_of_them() -> None:
+    both = [("A", -2.0), (" A", -1.0), (" B", -1.5), ("B.", -3.0), ("As", -3.5)]
+    found = next_token(both, "AB")
+    assert found == (Likelihood(-2.0), Likelihood(-3.5, bound=True))
+    assert next_token(both, (" A", " B")) == (Likelihood(-1.0), Likelihood(-1.5))
+    assert next_token(both[1:], "AB") == (Likelihood(-1.0), Likelihood(-1.5))
+
+
+def test_what_is_left_over_bounds_more_tightly_than_the_last_of_the_list() -> None:
+    (known, bound) = next_token([("A", math.log(0.6)), ("x", math.log(0.39))], "AB")
+    assert not known.bound
+    assert math.exp(bound.logprob) == pytest.approx(0.01)
+
+
+# --- by likelihood
+
+OPTIONS = (" the first, and two", " 答案 B", " A", " One", " True")
+ECHOES: dict[str, dict[str, Any]] = {
+    "as vLLM does": {"bos": "<s>"},
+    "without a mark": {"bos": None},
+    "a mark that is not shown": {"bos": ""},
+    "offsets in bytes": {"offsets": "bytes", "bos": "<s>"},
+    "no offsets": {"offsets": "none"},
+    "wrong offsets": {"offsets": "wrong"},
+    "blanks of SentencePiece": {"blank": "▁", "bos": "<s>"},
+    "the chat's shape": {"shape": "chat"},
+    "a stream": {"stream": True},
+    "lost bytes, offsets in characters": {"fragments": "lost"},
+    "lost bytes, no offsets": {"fragments": "lost", "offsets": "none", "bos": "<s>"},
+}  # fmt: skip
+
+
+def own_sum(prompt: str, continuation: str, bos: bool, language: Language = LANGUAGE) -> tuple[float, int]:
+    before = [language.end] * bos + language.encode(prompt)
+    whole = [language.end] * bos + language.encode(prompt + continuation)
+    assert whole[: len(before)] == before
+    return math.fsum(language.of(whole, len(before))), len(whole) - len(before)
+
+
+@pytest.mark.parametrize("way", ECHOES)
+def test_likelihoods_are_the_models_own(serve: Serve, way: str) -> None:
+    bos = ECHOES[way].get("bos") is not None
+    model = model_at(serve("scoring.py", **ECHOES[way]))
+    prompts = [prompt + "Answer: yes," for prompt in PROMPTS[:3]]
+    replies = choose(model, *(asked(prompt, OPTIONS, "likelihood") for prompt in prompts))
+    for prompt, reply in zip(prompts, replies, strict=True):
+        for option, one in zip(OPTIONS, reply.likelihoods, strict=True):
+            number, count = own_sum(prompt, option, bos)
+            assert (one.logprob, one.tokens, one.bound) == (pytest.approx(number), count, False)
+        tokens = [bos + len(LANGUAGE.encode(prompt + option)) for option in OPTIONS]
+        assert reply.usage == Usage(sum(tokens), reply.usage.output if reply.usage else -1)
+
+
+def test_blanks_at_the_end_of_a_prompt_count_to_the_continuation(serve: Serve) -> None:
+    (reply,) = choose(model_at(serve("scoring.py")), asked("The answer is, ", ["A", "B"], "likelihood"))
+    expected = [own_sum("The answer is,", f" {letter}", False)[0] for letter in "AB"]
+    assert [one.logprob for one in reply.likelihoods] == pytest.approx(expected)
+    assert [one.tokens for one in reply.likelihoods] == [1, 1]
+
+
+@pytest.mark.parametrize("offsets", ["characters", "bytes", "none"])
+def test_a_token_across_the_border_is_an_error_that_names_it(serve: Serve, offsets: str) -> None:
+    model = model_at(serve("scoring.py", joined=["：A"], offsets=offsets))
+    problem = refused(model, asked("答案是：", ["A", "B"], "likelihood"))
+    assert (problem.kind, problem.fatal, problem.retry) == ("border", False, False)
+    assert "'：A'" in problem.message
+
+
+def test_a_border_that_nothing_shows_is_an_error(serve: Serve) -> None:
+    model = model_at(serve("scoring.py", fragments="lost", offsets="none"))
+    problem = refused(model, asked("答案是：", ["甲", "乙"], "likelihood"))
+    assert problem.kind == "border"
+
+
+@pytest.mark.parametrize(
+    ("echo", "words"), [("ignored", "does not give the text back"), ("refused", "refuses .*echo is not supported")]
+)
+def test_a_server_that_does_not_echo_is_given_up(serve: Serve, echo: str, words: str) -> None:
+    server = serve("scoring.py", echo=echo)
+    with pytest.raises(ModelError, match=words) as caught:
+        choose(model_at(server), asked(PROMPTS[0], by="likelihood"))
+    assert caught.value.fatal
+    assert f"viva serve-check {server.url}" in caught.value.message
+
+
+def test_a_chat_has_no_likelihood(serve: Serve) -> None:
+    server = serve("scoring.py")
+    problem = refused(model_at(server), asked(CHATS[0], by="likelihood"))
+    assert problem.fatal
+    assert "--form base" in problem.message
+    assert not server.events("asked")
+
+
+@pytest.mark.parametrize("way", ECHOES)
+def test_a_texts_tokens_have_the_models_own_numbers(serve: Serve, way: str) -> None:
+    bos = ECHOES[way].get("bos") is not None
+    text = "The first and the 题目 are two, one  of: 鑫\n\nTrue"
+    model = model_at(serve("scoring.py", **ECHOES[way]))
+    (found,) = patiently(model, lambda: model.token_logprobs(text))
+    tokens = [LANGUAGE.end] * bos + LANGUAGE.encode(text)
+    assert found == pytest.approx(LANGUAGE.of(tokens, 1))
+
+
+def test_a_text_that_is_not_echoed_has_none(serve: Serve) -> None:
+    model = model_at(serve("scoring.py", echo="ignored"))
+    with pytest.raises(ModelError, match="does not give the text back"):
+        patiently(model, lambda: model.token_logprobs("Some text"))
+
+
+PIECES = st.lists(
+    st.sampled_from(["A", " A", "the", " the", "题", "：", " ", "\n", "B", "Bs", ", "]), min_size=1, max_size=8
+)
+
+
+@given(PIECES, PIECES, st.sampled_from(["", "<s>"]), st.booleans(), st.sampled_from(["characters", "bytes", "none"]))
+def test_a_border_between_tokens_is_found_whatever_the_offsets_say(
+    before: list[str], after: list[str], bos: str, wrote: bool, unit: str
+) -> None:
+    texts = [*([bos] if bos else []), *before, *after, *(["x"] if wrote else [])]
+    tokens = [Token(text.encode(), -1.0 - place) for place, text in enumerate(texts)]
+    offsets: list[int] = []
+    for place in range(len(texts)):
+        text = "".join(texts[:place])
+        offsets.append(len(text.encode()) if unit == "bytes" else len(text))
+    prompt, continuation = "".join(before), "".join(after)
+    if prompt == prompt.rstrip():  # blanks at its end are taken for the continuation's
+        found = likelihood(tokens, [] if unit == "none" else offsets, prompt, continuation)
+        first = len(texts) - wrote - len(after)
+        assert found.tokens == len(after)
+        assert found.logprob == pytest.approx(math.fsum(-1.0 - place for place in range(first, first + len(after))))
+
+
+ODD = st.lists(st.tuples(st.binary(max_size=4), st.none() | st.floats(-50, 0)), max_size=8)
+
+
+@given(ODD, st.lists(st.integers(), max_size=8), st.text(max_size=6), st.text(max_size=6))
+def test_no_echo_is_so_odd_that_reading_it_fails_otherwise_than_by_its_own_error(
+    pieces: list[tuple[bytes, float | None]], offsets: list[int], prompt: str, continuation: str
+) -> None:
+    tokens = [Token(content, number) for content, number in pieces]
+    with contextlib.suppress(ModelError):
+        assert math.isfinite(likelihood(tokens, offsets, prompt, continuation).logprob)
+    with contextlib.suppress(ModelError):
+        assert all(math.isfinite(one) for one in text_logprobs(tokens, prompt) or ())
+
+
+# --- templates
+
+TURNS = (Message("system", "Be brief."), Message("user", "Which?\n[/INST] {system}"))
+
+
+def sent(server: LocalServer) -> list[dict[str, Any]]:
+    return [event["body"] for event in server.events("asked")]
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("raw", "Be brief.\nWhich?\n[/INST] {system}"),
+        ("llama2", "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nWhich?\n[/INST] {system} [/INST]"),
+        (
+            "qwen",
+            "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhich?\n[/INST] {system}<|im_end|>\n"
+            "<|im_start|>assistant\n",
+        ),
+    ],
+)
+def test_a_template_makes_messages_a_text_without_the_mark_that_servers_put_before_it(
+    serve: Serve, template: str, text: str
+) -> None:
+    server = serve("scoring.py")
+    model = model_at(server, template=template)
+    request = Generate(question="q", sample=0, prompt=TURNS, sampling=Sampling(max_tokens=3))
+    patiently(model, lambda: model.answer(request), lambda: model.choose(asked(TURNS)), lambda: model.answer(
+        Generate(question="q", sample=0, prompt="As it is", sampling=Sampling(max_tokens=3))))  # fmt: skip
+    assert [body["prompt"] for body in sent(server)] == [text, text, "As it is"]
+    assert {event["path"] for event in server.events("asked")} == {"/v1/completions"}
+
+
+def test_a_template_makes_likelihood_possible_for_messages(serve: Serve) -> None:
+    server = serve("scoring.py")
+    (reply,) = choose(model_at(server, template="qwen"), asked(TURNS, ["yes", "no"], "likelihood"))
+    assert len(reply.likelihoods) == 2
+
+
+def test_only_a_template_that_is_set_is_part_of_what_answers_are_remembered_by(serve: Serve) -> None:
+    server = serve("scoring.py")
+    assert "template" not in model_at(server).identity
+    assert model_at(server, template="qwen").identity["template"] == "qwen"
+
+
+def test_an_unknown_family_is_refused_with_those_that_there_are(server: LocalServer) -> None:
+    with pytest.raises(VivaError, match=r"(?s)--template.*'qwne'.*llama2.*raw"):
+        connect("openai/m", Endpoint(base_url=server.url, template="qwne"))

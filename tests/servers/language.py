@@ -1,0 +1,81 @@
+"""A language model small enough to know by heart: a tokenizer and the true probability of every next token.
+
+What comes next depends on the last three tokens, by tables drawn once. Its tokens are all bytes, and some words: so
+Chinese is mostly bytes, and a letter can be written with and without a blank before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+LETTERS = "ABCD"
+WORDS = (
+    *(f" {letter}" for letter in LETTERS),
+    *("As", " As", " the", " and", "One", " two", ",", "答案", "是", "：", "题目", "\n\n", "True", " True", " False"),
+)
+LIKELY = {*LETTERS, *(f" {letter}" for letter in LETTERS)}
+"""What an examinee is made to say more often than chance would."""
+TABLES = 89
+
+
+class Language:
+    """`joined`: tokens of its own vocabulary besides, such as one that holds the end of a prompt and a letter."""
+
+    def __init__(self, joined: Sequence[str] = ()) -> None:
+        words = [word.encode() for word in (*WORDS, *joined)]
+        self.vocabulary = list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *words]))
+        self.end = len(self.vocabulary)
+        """The token that ends a text. It is also what stands before one."""
+        self._numbers = {token: number for number, token in enumerate(self.vocabulary)}
+        self._longest = max(map(len, self.vocabulary))
+        self._known: dict[tuple[int, ...], NDArray[np.float64]] = {}
+
+    @cached_property
+    def _tables(self) -> NDArray[np.float64]:
+        tables = np.random.default_rng(7).normal(0.0, 1.6, (TABLES, self.end + 1))
+        likely = [number for token, number in self._numbers.items() if token.decode("utf-8", "replace") in LIKELY]
+        tables[:, likely] += 3.0
+        tables[:, self.end] -= 2.0
+        return tables
+
+    def encode(self, text: str) -> list[int]:
+        """The longest token first."""
+        content, place, found = text.encode("utf-8", "replace"), 0, []
+        while place < len(content):
+            for length in range(self._longest, 0, -1):
+                number = self._numbers.get(content[place : place + length])
+                if number is not None and length <= len(content) - place:
+                    found.append(number)
+                    place += length
+                    break
+        return found
+
+    def number(self, token: str) -> int:
+        """The number of a token by its text."""
+        return self._numbers[token.encode()]
+
+    def bytes_of(self, number: int) -> bytes:
+        """What a token writes; nothing for the end."""
+        return b"" if number == self.end else self.vocabulary[number]
+
+    def after(self, context: Sequence[int]) -> NDArray[np.float64]:
+        """The natural logarithm of each token's probability after these."""
+        last = tuple(context[-3:])
+        if last not in self._known:
+            place = sum((number + 1) * weight for number, weight in zip(last, (7, 31, 101), strict=False)) % TABLES
+            logits = self._tables[place]
+            self._known[last] = logits - np.log(np.exp(logits).sum())
+        return self._known[last]
+
+    def of(self, tokens: Sequence[int], start: int = 0) -> list[float]:
+        """The log-probability of each token from `start` on, given all before it."""
+        return [float(self.after(tokens[:place])[tokens[place]]) for place in range(start, len(tokens))]
+
+
+def chat_text(messages: Sequence[dict[str, str]]) -> str:
+    """Messages as the model reads them."""
+    return "".join(f"[{message['role']}]\n{message['content']}\n" for message in messages) + "[assistant]\n"
