@@ -72,7 +72,7 @@ def test_greedy_is_the_first_of_the_largest(logits: list[float], kind: str) -> N
 def test_the_nucleus_is_the_smallest_set_with_that_share(logits: list[float], share: float, digits: int) -> None:
     chances = tensor([[round(each, digits) for each in logits]], "float64").softmax(-1)  # rounded: some are equal
     values = chances[0].tolist()
-    members = [index for index, member in enumerate(nucleus(chances, tensor([share], "float64"))[0].tolist()) if member]
+    members = [index for index, member in enumerate(nucleus(chances, [share])[0].tolist()) if member]
     others = sorted(set(range(len(values))) - set(members))
     assert members
     mass = math.fsum(values[index] for index in members)
@@ -86,7 +86,7 @@ def test_the_nucleus_is_the_smallest_set_with_that_share(logits: list[float], sh
 @pytest.mark.parametrize("share", [0.0, 1e-9, 0.5, 0.9, 0.9999, 1.0])
 def test_the_nucleus_of_a_flat_row_is_its_beginning(size: int, share: float) -> None:
     chances = tensor([[1.0] * size], "float64") / size
-    members = nucleus(chances, tensor([share], "float64"))[0].tolist()
+    members = nucleus(chances, [share])[0].tolist()
     count = sum(members)
     assert members == [True] * count + [False] * (size - count)
     assert count == pytest.approx(max(1, math.ceil(share * size - 1e-6)), abs=1)

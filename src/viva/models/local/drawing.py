@@ -23,7 +23,9 @@ UNUSABLE = -1
 _FIRST = 64
 """Tokens among which the nucleus is looked for first; mostly that is enough, and sorting a vocabulary is dear."""
 _ROWS = 16
-"""Rows whose probabilities exist at a time: 20 MB a copy, with a vocabulary of 150,000."""
+"""Rows whose probabilities exist at a time: 10 to 20 MB a copy, with a vocabulary of 150,000."""
+_COLDEST = 1e-30
+"""A lower temperature is none in float32; this one is greedy already."""
 
 
 def is_greedy(sampling: Sampling) -> bool:
@@ -49,34 +51,40 @@ def choose(logits: Any, samplings: Sequence[Sampling], numbers: Sequence[float])
 
 
 def probabilities(logits: Any, samplings: Sequence[Sampling]) -> Any:
-    """What each token's chance is (rows by vocabulary, float64): 0 outside the nucleus, and the rest sums up to 1."""
+    """What each token's chance is (rows by vocabulary, at least float32): 0 outside the nucleus; a row's sum is 1."""
     temperatures = [1.0 if sampling.temperature is None else sampling.temperature for sampling in samplings]
-    logits = logits.double()
+    if logits.element_size() < 4:
+        logits = logits.float()
     # The peak goes first: what is divided by next to nothing then stays 0 there and becomes -inf elsewhere.
     shifted = logits - logits.amax(dim=-1, keepdim=True)
-    chances = (shifted / shifted.new_tensor(temperatures).unsqueeze(-1)).softmax(dim=-1)
+    if set(temperatures) != {1.0}:
+        shifted /= shifted.new_tensor([max(each, _COLDEST) for each in temperatures]).unsqueeze(-1)
+    chances = shifted.softmax(dim=-1)
     limited = [row for row, sampling in enumerate(samplings) if sampling.top_p is not None and sampling.top_p < 1]
     if limited:
-        shares = chances.new_tensor([samplings[row].top_p for row in limited])
         part = chances[limited]
-        chances[limited] = part.masked_fill(~nucleus(part, shares), 0)
-    return chances / chances.sum(dim=-1, keepdim=True)
+        shares = [float(samplings[row].top_p or 0.0) for row in limited]
+        part = part.masked_fill_(~nucleus(part, shares), 0)
+        chances[limited] = part / part.sum(dim=-1, keepdim=True)
+    return chances
 
 
-def nucleus(chances: Any, shares: Any) -> Any:
-    """Which tokens belong to the smallest set that has its row's share of `chances` (rows by vocabulary, descending).
+def nucleus(chances: Any, shares: Sequence[float]) -> Any:
+    """Which tokens belong to the smallest set that has its row's share of `chances` (rows by vocabulary).
 
     At least one a row does. Of equally probable ones at the edge, those with lower numbers do.
     """
+    torch = importlib.import_module("torch")
+    wanted = torch.tensor(shares, dtype=torch.float64, device=chances.device).unsqueeze(-1)
     vocabulary = chances.shape[-1]
     size = min(_FIRST, vocabulary)
     while True:
         top = chances.topk(size, dim=-1).values
-        sums = top.cumsum(dim=-1)
-        if size == vocabulary or bool((sums[:, -1] >= shares).all()):
+        sums = top.cumsum(dim=-1, dtype=torch.float64)
+        if size == vocabulary or bool((sums[:, -1:] >= wanted).all()):
             break
         size = min(8 * size, vocabulary)
-    count = ((sums < shares.unsqueeze(-1)).sum(dim=-1, keepdim=True) + 1).clamp(max=size)
+    count = ((sums < wanted).sum(dim=-1, keepdim=True) + 1).clamp(max=size)
     edge = top.gather(-1, count - 1)
     above, level = chances > edge, chances == edge
     return above | (level & (level.cumsum(dim=-1) <= count - above.sum(dim=-1, keepdim=True)))
@@ -85,7 +93,7 @@ def nucleus(chances: Any, shares: Any) -> Any:
 def _draw(logits: Any, samplings: Sequence[Sampling], numbers: Sequence[float]) -> list[int]:
     """The first token whose cumulated probability is beyond the row's number."""
     torch = importlib.import_module("torch")
-    sums = probabilities(logits, samplings).cumsum(dim=-1)
+    sums = probabilities(logits, samplings).cumsum(dim=-1, dtype=torch.float64)
     whole = sums[:, -1:].contiguous()
     found = torch.searchsorted(sums, whole * whole.new_tensor(list(numbers)).unsqueeze(-1), right=True)
     last = torch.searchsorted(sums, whole)  # rounding may carry a number just below 1 beyond the last possible token
