@@ -1,0 +1,266 @@
+"""Attention of a packed batch: rows without padding, behind a prefix whose keys and values all of them share.
+
+The tokens of all units of a batch lie one behind another in one row, [1, tokens], and so no layer computes padding;
+only within attention they are put side by side. A token looks at the prefix, which exists once and is never copied,
+and at its ancestors within the unit; each part gives a mean of values and the log of the sum of its weights, and
+
+    mean over both = mean1 + (mean2 - mean1) * sigmoid(log2 - log1)
+
+Models of transformers ask for their attention function by name (AttentionInterface), which is where this one stands.
+It knows grouped queries, sliding windows, capped scores and sinks; anything else is refused, and what it is not told
+of (an attention that the model computes elsewhere) the probe finds out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from msgspec import Struct
+
+from viva.models.local.sharing import Tree
+
+NAME = "viva_shared"
+_LOWEST = -1e30
+"""Stands for minus infinity where a difference of two of them must be a number."""
+_LEAST = 1e-30
+"""Stands for zero weight in all."""
+_BLOCK = {"cpu": 1 << 22, "cuda": 1 << 28}
+"""Bytes of scores at a time: what a CPU's cache holds, what a GPU is busy with."""
+_NOT_KNOWN = ("position_bias", "head_mask", "cache", "block_sequence_ids")
+"""What other attention functions are told and this one does not know."""
+
+Past = dict[Any, tuple[Any, Any]]
+"""Keys [heads, tokens, width] and values of every layer that attends, by its module."""
+
+
+class Packed:
+    """A batch of units behind `prefix` tokens: where its tokens are, and which sees which. Tensors on `device`.
+
+    `slots` [units x longest] are the tokens that a padded batch would hold, `places` [tokens] the slot of each.
+    `past` are the prefix's keys and values; `seen` is filled with the batch's own where `keep` is set.
+    """
+
+    def __init__(self, units: Sequence[Tree], prefix: int, past: Past, device: Any, keep: bool = False) -> None:
+        torch: Any = importlib.import_module("torch")
+        self.torch, self.prefix, self.past, self.keep = torch, prefix, past, keep
+        self.seen: Past = {}
+        self.called = 0
+        self.windows: set[int] = set()
+        self.units, self.longest = len(units), max(len(unit.tokens) for unit in units)
+        tokens = [token for unit in units for token in unit.tokens]
+        self.tokens = torch.tensor(tokens, device=device)
+        depths = torch.tensor([depth for unit in units for depth in unit.depths])
+        self.positions = (depths + prefix).to(device)
+        places = [
+            number * self.longest + index for number, unit in enumerate(units) for index in range(len(unit.tokens))
+        ]
+        self.places = torch.tensor(places, device=device)
+        slots = torch.zeros(self.units * self.longest, dtype=torch.long)
+        slots[torch.tensor(places)] = torch.arange(len(tokens))
+        self.slots = slots.to(device)
+        at = torch.zeros(self.units * self.longest, dtype=torch.long)
+        at[torch.tensor(places)] = depths
+        self._at = at.view(self.units, self.longest).to(device)
+        self._sees = _ancestors(torch, units, self.longest).to(device)
+        self.chains = all(unit.chain for unit in units)
+        self._own: dict[int | None, Any] = {}
+        self._behind: dict[int, Any] = {}
+
+    def hidden(self, window: int | None) -> Any:
+        """[units, 1, 1, longest, longest]: True where a token of a unit is not seen by another."""
+        if window not in self._own:
+            sees = self._sees
+            if window is not None and window < self.longest:
+                near = self._at[:, :, None] - self._at[:, None, :] < window
+                sees = sees & near
+            self._own[window] = ~sees[:, None, None]
+        return self._own[window]
+
+    def behind(self, window: int | None) -> Any:
+        """[tokens, prefix]: True where a token of the prefix is out of the window; None where none is."""
+        if window is None or int(self.prefix + self._at.max()) < window:
+            return None
+        if window not in self._behind:
+            before = self.torch.arange(self.prefix, device=self.positions.device)
+            self._behind[window] = self.positions[:, None] - before >= window
+        return self._behind[window]
+
+
+def _ancestors(torch: Any, units: Sequence[Tree], longest: int) -> Any:
+    """[units or 1, longest, longest]: which tokens of its unit a token sees; padding sees itself and is not used."""
+    lower = torch.ones(longest, longest, dtype=torch.bool).tril()[None]
+    if all(unit.chain for unit in units):
+        return lower
+    sees = lower.repeat(len(units), 1, 1)
+    for number, unit in enumerate(units):
+        if unit.chain:
+            continue
+        mask = torch.eye(longest, dtype=torch.bool).numpy()
+        for index, parent in enumerate(unit.parents):
+            if parent >= 0:
+                mask[index] |= mask[parent]
+        sees[number] = torch.from_numpy(mask)
+    return sees
+
+
+_current: ContextVar[Packed | None] = ContextVar("packed", default=None)
+
+
+@contextmanager
+def packed(model: Any, batch: Packed) -> Iterator[None]:
+    """While it lasts, the model attends as `batch` says; afterwards as before."""
+    functions: Any = importlib.import_module("transformers.modeling_utils").ALL_ATTENTION_FUNCTIONS
+    if NAME not in functions.valid_keys():
+        functions.register(NAME, attend)
+    configs = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
+    before = [(config, config._attn_implementation) for config in configs.values() if _attends(config)]
+    token = _current.set(batch)
+    try:
+        for config, _ in before:
+            config._attn_implementation_internal = NAME
+        yield
+    finally:
+        _current.reset(token)
+        for config, name in before:
+            config._attn_implementation_internal = name
+
+
+def _attends(config: Any) -> bool:
+    return hasattr(config, "_attn_implementation_internal")
+
+
+def attend(
+    module: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    attention_mask: Any = None,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    s_aux: Any = None,
+    **more: Any,
+) -> tuple[Any, None]:
+    """Attention as transformers asks for it: query [1, heads, tokens, width] in, [1, tokens, heads, width] out.
+
+    Raises NotImplementedError for what it does not know.
+    """
+    batch = _current.get()
+    unknown = [name for name in _NOT_KNOWN if more.get(name) is not None]
+    if batch is None or attention_mask is not None or unknown or query.shape[2] != len(batch.positions):
+        raise NotImplementedError(f"attention with {', '.join(unknown) or 'a mask'} cannot be shared")
+    if more.get("is_causal") is False or getattr(module, "is_causal", True) is False:
+        raise NotImplementedError("attention that looks ahead cannot be shared")
+    batch.called += 1
+    batch.windows.add(sliding_window or 0)
+    if batch.keep:
+        batch.seen[module] = (key[0], value[0])
+    torch = batch.torch
+    asked = _Asked(torch, query.shape[-1] ** -0.5 if scaling is None else scaling, sliding_window or None, softcap)
+    mean, log = _own(batch, asked, query[0], key[0], value[0])
+    if batch.prefix:
+        other, other_log = _prefix(batch, asked, query[0], *batch.past[module])
+        share = torch.sigmoid(other_log.float() - log.float())
+        log = torch.logaddexp(log.float(), other_log.float())
+        mean = torch.lerp(mean.float(), other.float(), share[..., None])
+    if s_aux is not None:  # a score that a head gives to nothing
+        mean = mean.float() * torch.sigmoid(log.float() - s_aux.reshape(1, -1).float())[..., None]
+    return mean.to(query.dtype)[None], None
+
+
+def _own(batch: Packed, asked: _Asked, query: Any, key: Any, value: Any) -> tuple[Any, Any]:
+    """What tokens see of their own unit: mean of values [tokens, heads, width], log of the weights' sum."""
+    units, longest, heads, few = batch.units, batch.longest, query.shape[0], key.shape[0]
+
+    def side_by_side(states: Any) -> Any:
+        """[heads, tokens, width] as [units, heads, longest, width]."""
+        found = states.transpose(0, 1).index_select(0, batch.slots)
+        return found.view(units, longest, *found.shape[1:]).transpose(1, 2)
+
+    def one_behind_another(states: Any) -> Any:
+        """[units, heads, longest, ...] as [tokens, heads, ...]."""
+        found = states.transpose(1, 2)
+        return found.reshape(units * longest, *found.shape[2:]).index_select(0, batch.places)
+
+    queries, keys, values = side_by_side(query), side_by_side(key), side_by_side(value)
+    if batch.chains and asked.simple and not (asked.window and asked.window < longest):
+        repeated = [states.repeat_interleave(heads // few, 1) if heads > few else states for states in (keys, values)]
+        found = asked.fused(queries, *repeated, causal=True)
+        if found:
+            return one_behind_another(found[0]), one_behind_another(found[1])
+    queries = queries.view(units, few, -1, longest, queries.shape[-1])
+    mean, log = asked.slowly(queries, keys[:, :, None], values[:, :, None], batch.hidden(asked.window))
+    return one_behind_another(mean.flatten(1, 2)), one_behind_another(log.flatten(1, 2))
+
+
+def _prefix(batch: Packed, asked: _Asked, query: Any, key: Any, value: Any) -> tuple[Any, Any]:
+    """What tokens see of the prefix: mean of values [tokens, heads, width], log of the weights' sum."""
+    few, (heads, tokens, width) = key.shape[0], query.shape
+    each = heads // few
+    behind = batch.behind(asked.window)
+    if behind is None and asked.simple:
+        found = asked.fused(query.reshape(1, few, each * tokens, width), key[None], value[None], causal=False)
+        if found:
+            mean, log = found
+            return mean.reshape(heads, tokens, -1).transpose(0, 1), log.reshape(heads, tokens).transpose(0, 1)
+    rows = max(1, _BLOCK.get(query.device.type, _BLOCK["cuda"]) // (4 * heads * batch.prefix))
+    means, logs = [], []
+    for low in range(0, tokens, rows):
+        part = slice(low, min(tokens, low + rows))
+        queries = query[:, part].reshape(few, each, -1, width)
+        hidden = None if behind is None else behind[part]
+        mean, log = asked.slowly(queries, key[:, None], value[:, None], hidden)
+        means.append(mean.flatten(0, 1))
+        logs.append(log.flatten(0, 1))
+    return batch.torch.cat(means, 1).transpose(0, 1), batch.torch.cat(logs, 1).transpose(0, 1)
+
+
+class _Asked(Struct, frozen=True):
+    """How a layer wants its scores."""
+
+    torch: Any
+    scaling: float
+    window: int | None
+    softcap: float | None
+
+    @property
+    def simple(self) -> bool:
+        """Whether kernels that know nothing but products do."""
+        return not self.softcap
+
+    def fused(self, query: Any, key: Any, value: Any, *, causal: bool) -> tuple[Any, Any] | None:
+        """Mean of values and log of the weights' sum [rows, heads, tokens] by one kernel; None where there is none.
+
+        These are what `scaled_dot_product_attention` calls, which does not tell the sum.
+        """
+        kernels = self.torch.ops.aten
+        if query.device.type == "cpu" and hasattr(kernels, "_scaled_dot_product_flash_attention_for_cpu"):
+            run = kernels._scaled_dot_product_flash_attention_for_cpu
+        elif query.device.type == "cuda" and query.dtype != self.torch.float32 and query.shape[-1] <= 256:
+            run = kernels._scaled_dot_product_flash_attention
+        else:
+            return None
+        if query.shape[-1] != value.shape[-1] or query.shape[-1] % 8:
+            return None
+        found = run(query, key, value, 0.0, causal, scale=self.scaling)
+        return found[0], found[1]
+
+    def slowly(self, query: Any, key: Any, value: Any, hidden: Any) -> tuple[Any, Any]:
+        """The same in steps, in float32, with what is not to be seen."""
+        scores = query @ key.transpose(-1, -2)
+        scores = scores.float() if scores.dtype != self.torch.float32 else scores
+        scores *= self.scaling
+        if self.softcap:
+            scores.div_(self.softcap).tanh_().mul_(self.softcap)
+        if hidden is not None:
+            scores.masked_fill_(hidden, -math.inf)
+        best = scores.amax(-1, keepdim=True).clamp_(min=_LOWEST)
+        scores.sub_(best).exp_()
+        total = scores.sum(-1, keepdim=True)
+        mean = (scores.to(value.dtype) @ value) / total.clamp(min=_LEAST).to(value.dtype)
+        return mean, (best + total.log())[..., 0]

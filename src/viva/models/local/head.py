@@ -1,0 +1,146 @@
+"""Logits of wanted positions only, as the model itself makes them.
+
+A causal language model computes logits of every token, [rows, tokens, vocabulary], of which one row's last is asked
+for: with 32,000 words that is as much work as three layers of a 12-layer model, and most of the memory. Here the output
+embeddings are handed only the wanted positions, by a hook; what the model does with logits afterwards (a cap, a scale)
+is done as ever. The feed-forward network of the last layer (a twentieth of all work) treats every token alone and so
+need not see the others either. Where the wanted logits themselves are too many, the layers below are computed once and
+the model's head several times.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from viva.models.local.attention import Packed, packed
+
+LOGITS = 256 << 20
+"""Bytes of logits in float32 that exist at a time, unless one position has more."""
+
+
+class Head:
+    """The output embeddings of a model, and what comes after them; `room` for logits is in bytes."""
+
+    def __init__(self, model: Any, room: int = LOGITS) -> None:
+        self._room = room
+        self._torch: Any = importlib.import_module("torch")
+        self._model = model
+        whole = model.get_base_model() if hasattr(model, "get_base_model") else model
+        self._output = whole.get_output_embeddings()
+        inner = getattr(whole, "base_model", whole)
+        self._inner: Any = inner
+        self._parted = inner is not whole and self._output is not None
+        self._last = _last_network(whole)
+        self.spares = False
+        """Whether the last layer's network is spared what nobody asks for."""
+        self.vocabulary = int(self._output.weight.shape[0]) if hasattr(self._output, "weight") else 0
+
+    def logits(
+        self, inputs: Mapping[str, Any], wanted: Any, through: Packed | None = None
+    ) -> Iterator[tuple[slice, Any]]:
+        """Run the model; logits [some, vocabulary] in float32 of `wanted` (indices into its rows x tokens), by and by.
+
+        The first slice comes with the one pass through all layers, the others with passes through the head alone.
+        With `through` the layers attend as that says.
+        """
+        total = len(wanted)
+        most = max(1, self._room // (4 * self.vocabulary)) if self.vocabulary and self._parted else total
+        kept: list[Any] = []
+        for low in range(0, max(total, 1), most):
+            part = slice(low, min(total, low + most))
+            if low == 0:
+                attention = packed(self._model, through) if through else nullcontext()
+                with (
+                    attention,
+                    self._sparing(wanted),
+                    self._only(wanted[part]),
+                    self._keeping(kept if total > most else None),
+                ):
+                    found = self._model(**inputs).logits
+            else:
+                with self._only(wanted[part]), self._instead(kept[0]):
+                    found = self._model(**inputs).logits
+            found = found.reshape(-1, found.shape[-1])
+            if len(found) != part.stop - part.start:  # a model that does not ask its output embeddings
+                found = found[wanted[part].to(found.device)]
+            yield part, found.float()
+            del found
+
+    @contextmanager
+    def _only(self, wanted: Any) -> Iterator[None]:
+        """The output embeddings see the wanted positions, as one row."""
+        if self._output is None:
+            yield
+            return
+
+        def gather(_: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+            hidden = arguments[0]
+            rows = hidden.reshape(-1, hidden.shape[-1]).index_select(0, wanted.to(hidden.device))
+            return (rows[None], *arguments[1:])
+
+        hook = self._output.register_forward_pre_hook(gather)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    @contextmanager
+    def _sparing(self, wanted: Any) -> Iterator[None]:
+        """The last layer's network sees the wanted positions only; elsewhere it adds nothing."""
+        if not self.spares or self._last is None:
+            yield
+            return
+        shapes: list[tuple[Any, Any]] = []
+
+        def gather(_: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+            hidden = arguments[0]
+            lines = wanted.to(hidden.device)
+            shapes.append((hidden.shape[:-1], lines))
+            return (hidden.reshape(-1, hidden.shape[-1]).index_select(0, lines)[None], *arguments[1:])
+
+        def scatter(_: Any, arguments: tuple[Any, ...], output: Any) -> Any:
+            shape, lines = shapes.pop()
+            whole = output.new_zeros(shape.numel(), output.shape[-1])
+            return whole.index_copy_(0, lines, output[0]).view(*shape, -1)
+
+        hooks = [self._last.register_forward_pre_hook(gather), self._last.register_forward_hook(scatter)]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    @contextmanager
+    def _keeping(self, kept: list[Any] | None) -> Iterator[None]:
+        """What the layers made is put into `kept`."""
+        if kept is None:
+            yield
+            return
+        hook = self._inner.register_forward_hook(lambda module, arguments, output: kept.append(output))
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    @contextmanager
+    def _instead(self, output: Any) -> Iterator[None]:
+        """The layers are not computed: what they made is there already."""
+        own = self._inner.__dict__.get("forward")
+        self._inner.forward = lambda *_, **__: output
+        try:
+            yield
+        finally:
+            del self._inner.forward
+            if own is not None:
+                self._inner.forward = own
+
+
+def _last_network(model: Any) -> Any:
+    """The feed-forward network of a model's last layer, where it goes by its usual name; else None."""
+    lists: list[Any] = [module for module in model.modules() if type(module).__name__ == "ModuleList"]
+    count = getattr(model.config.get_text_config(), "num_hidden_layers", None)
+    layers = [found for found in lists if len(found) == count]
+    return getattr(layers[0][-1], "mlp", None) if len(layers) == 1 else None
