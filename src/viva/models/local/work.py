@@ -156,8 +156,8 @@ class Worker:
             return None
         context = self._opened.context
         if context and needed > context:
-            problem = ModelError("context", f"a prompt of {needed:,} tokens, and {self.model.name} reads {context:,}")
-            settle(job.future, problem)
+            said = f"a prompt of {needed:,} tokens, and {self.model.name} reads {context:,}"
+            settle(job.future, ModelError("context", said))
             return None
         return row
 
