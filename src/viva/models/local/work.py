@@ -110,9 +110,14 @@ class Worker:
         """Whether a batch was done. It was not where memory ended: there are fewer rows to a batch then."""
         from viva.models.local.memory import OutOfMemory
 
-        doing = {"next": self._next, "whole": self._whole, "text": self._texts, "write": self._write}[sort]
+        ways: dict[Sort, Callable[[Sequence[_Row]], Sequence[object]]] = {
+            "next": self._next,
+            "whole": self._whole,
+            "text": self._texts,
+            "write": self._write,
+        }
         try:
-            for row, reply in zip(batch, doing(batch), strict=True):
+            for row, reply in zip(batch, ways[sort](batch), strict=True):
                 settle(row.job.future, reply)
         except OutOfMemory:
             if len(batch) == 1:
