@@ -22,11 +22,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reduce": ("viva.cli.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
     "training": ("viva.cli.training", "Scores over training: many checkpoints of one model."),
     "correlate": ("viva.cli.correlate", "How scores in formats or exams go together over models."),
+    "perplexity": ("viva.cli.perplexity", "How little texts surprise a model; signs of leakage."),
     "show": ("viva.cli.show", "Show prompt, reply, what was read in it, and the verdict."),
     "prompt": ("viva.cli.prompt", "Show the exact text that a model would be sent."),
     "check": ("viva.cli.check", "Test a data set and its grading with its own gold answers."),
     "extract": ("viva.cli.extract", "Read letters and truth values out of anybody's replies."),
     "list": ("viva.cli.listing", "List benchmarks: formats, languages, counts, licences."),
+    "serve-check": ("viva.cli.servecheck", "Say what an OpenAI-compatible server supports, with samples."),
     "toolchains": ("viva.cli.toolchains", "Say which programming languages the sandbox can run here."),
     "fetch": ("viva.cli.fetch", "Download a benchmark's published files."),
     "build": ("viva.cli.build", "Make an examination of your own: from a treebank, or a table of contents."),
@@ -43,7 +45,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(COMMANDS[cmd_name][0])
-        return cast("click.Command", getattr(module, f"{cmd_name}_command"))
+        return cast("click.Command", getattr(module, f"{cmd_name.replace('-', '_')}_command"))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

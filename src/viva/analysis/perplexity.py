@@ -1,0 +1,245 @@
+"""Perplexity of texts under a model, and Min-K% Prob: from log-probabilities of tokens to figures with intervals.
+
+Perplexity per token is exp(-sum of log p / number of tokens) over all scored tokens of all texts; per byte and per
+character, the same sum is divided by the texts' bytes (UTF-8) or characters (code points), which makes models with
+different tokenizers comparable; bits per byte is the logarithm of the one per byte to base 2. That is the corpus level:
+long texts weigh more. Papers also print the mean of the texts' own perplexities, which is larger where texts differ.
+
+Min-K% Prob (Shi et al. 2023, arXiv 2310.16789) is the mean log p of the k % least probable tokens of a text, and the
+mean of that over texts. Less negative means that even the rarest words surprise the model little.
+
+Texts are drawn, tokens are not: a text is a cluster, and so is a text that a set lists several times. 95 % intervals
+are the jackknife's (each text left out in turn, to first order) with Student's t; of perplexities on the logarithm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.uncertainty import LEVEL, t_quantile
+
+Floats = NDArray[np.float64]
+K = 20.0
+"""Per cent of the tokens, as the paper recommends."""
+FEWEST = 3
+"""Texts of a set below which it is compared with none."""
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """What a model makes of one text.
+
+    `nll` is minus the sum of the natural log-probabilities of `tokens` scored tokens; `bytes` and `characters` are
+    those of the whole text. `min_k` is None where no token was scored. `times` is how often the set lists the text.
+    """
+
+    tokens: int
+    nll: float
+    bytes: int
+    characters: int
+    min_k: float | None
+    times: int = 1
+
+
+class Figure(Struct, frozen=True):
+    """A value and its 95 % interval; None for an interval that two different texts at least would be needed for."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Figures(Struct, frozen=True, kw_only=True):
+    """One model's figures over one set of texts; None where no token was scored.
+
+    `texts` were measured, `different` of them; `unscored` of them have no scored token (one token, and no BOS before
+    it): they are in no figure, and neither are their bytes. `mean_of_texts` is the mean of the texts' own perplexities.
+    `min_k` is a natural logarithm.
+    """
+
+    texts: int
+    different: int
+    unscored: int
+    tokens: int
+    bytes: int
+    characters: int
+    per_token: Figure | None = None
+    mean_of_texts: Figure | None = None
+    per_byte: Figure | None = None
+    per_character: Figure | None = None
+    bits_per_byte: Figure | None = None
+    min_k: Figure | None = None
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Two sets under one model. A text counts once here, however often a set lists it.
+
+    `ratio`: the first set's perplexity per token by the second's. `difference`: the first's mean Min-K% less the
+    second's. `auc`: how often a text of the first has the higher Min-K% (is the less surprising one) of a pair drawn
+    at random, ties half. `p`: of the rank test of Mann and Whitney, two-sided; None where all values are the same.
+    """
+
+    first: int
+    second: int
+    ratio: Figure
+    difference: Figure
+    auc: float
+    p: float | None
+
+
+def min_k(logprobs: Sequence[float], k: float = K) -> float | None:
+    """The mean of the k % smallest log-probabilities, one token at least; None for no token."""
+    if not logprobs:
+        return None
+    # As the paper's own script counts: rounded down.
+    count = max(1, math.floor(Fraction(str(k)) * len(logprobs) / 100))
+    least = np.partition(np.asarray(logprobs, dtype=float), count - 1)[:count]
+    return math.fsum(least) / count
+
+
+def read(logprobs: Sequence[float], text: str, k: float = K) -> Reading:
+    """A text's figures from the log-probabilities of its scored tokens. `text` can be written as UTF-8."""
+    return Reading(
+        tokens=len(logprobs),
+        nll=-math.fsum(logprobs) or 0.0,  # no minus before a zero
+        bytes=len(text.encode("utf-8")),
+        characters=len(text),
+        min_k=min_k(logprobs, k),
+    )
+
+
+def figures(readings: Sequence[Reading]) -> Figures:
+    """All figures over different texts."""
+    scored = [one for one in readings if one.tokens]
+    total = Figures(
+        texts=sum(one.times for one in readings),
+        different=len(readings),
+        unscored=sum(one.times for one in readings if not one.tokens),
+        tokens=sum(one.times * one.tokens for one in scored),
+        bytes=sum(one.times * one.bytes for one in scored),
+        characters=sum(one.times * one.characters for one in scored),
+    )
+    if not scored:
+        return total
+    times = _column(scored, "times")
+    nll = times * _column(scored, "nll")
+    per_token, per_byte, per_character = (
+        _Ratio(nll, times * _column(scored, unit)) for unit in ("tokens", "bytes", "characters")
+    )
+    with np.errstate(over="ignore"):
+        own = np.exp(_column(scored, "nll") / _column(scored, "tokens"))
+    return Figures(
+        texts=total.texts,
+        different=total.different,
+        unscored=total.unscored,
+        tokens=total.tokens,
+        bytes=total.bytes,
+        characters=total.characters,
+        per_token=per_token.exponential(),
+        mean_of_texts=_Ratio(times * own, times).on_logarithm(),
+        per_byte=per_byte.exponential(),
+        per_character=per_character.exponential(),
+        bits_per_byte=per_byte.figure(1 / math.log(2)),
+        min_k=_Ratio(times * _column(scored, "min_k"), times).figure(),
+    )
+
+
+def compare(first: Sequence[Reading], second: Sequence[Reading]) -> Comparison | None:
+    """The first set beside the second, over different texts; None where one has fewer than FEWEST scored texts."""
+    one, other = ([reading for reading in readings if reading.tokens] for readings in (first, second))
+    if min(len(one), len(other)) < FEWEST:
+        return None
+    from scipy.stats import mannwhitneyu
+
+    ratios = [_Ratio(_column(texts, "nll"), _column(texts, "tokens")) for texts in (one, other)]
+    values = [_column(texts, "min_k") for texts in (one, other)]
+    means = [_Ratio(column, np.ones(len(column))) for column in values]
+    found = mannwhitneyu(values[0], values[1], alternative="two-sided")
+    same = bool(np.ptp(np.concatenate(values)) == 0)
+    return Comparison(
+        first=len(one),
+        second=len(other),
+        ratio=_exponential(_apart(*ratios)),
+        difference=_apart(*means),
+        auc=float(found.statistic) / (len(one) * len(other)),
+        p=None if same else float(found.pvalue),
+    )
+
+
+class _Ratio:
+    """A ratio of sums over texts with the jackknife's standard error.
+
+    Leaving out text i moves the ratio R by -e/(D (1 - h)), with the residual e = n - R d of its own numerator n and
+    denominator d, and its share h of the sum D: the textbook's linear estimate, widened for texts that weigh much.
+    """
+
+    def __init__(self, numerators: Floats, denominators: Floats) -> None:
+        whole = float(denominators.sum())
+        self.count = len(numerators)
+        self.value = float(numerators.sum()) / whole
+        self.error: float | None = None
+        if self.count > 1:
+            with np.errstate(invalid="ignore"):
+                moves = (numerators - self.value * denominators) / (whole - denominators)
+                self.error = math.sqrt((self.count - 1) / self.count * float((moves**2).sum()))
+
+    @property
+    def half(self) -> float | None:
+        """Half the interval's width."""
+        if self.error is None or not math.isfinite(self.error):
+            return None
+        return t_quantile(self.count - 1) * self.error
+
+    def figure(self, scale: float = 1.0) -> Figure:
+        """The ratio itself."""
+        if (half := self.half) is None:
+            return Figure(scale * self.value)
+        return Figure(scale * self.value, scale * (self.value - half), scale * (self.value + half))
+
+    def exponential(self) -> Figure:
+        """The exponential of a ratio that is a mean of logarithms."""
+        return _exponential(self.figure())
+
+    def on_logarithm(self) -> Figure:
+        """A ratio that is always positive, with an interval that is too."""
+        if (half := self.half) is None:
+            return Figure(self.value)
+        width = half / self.value
+        return Figure(self.value, self.value * _exp(-width), self.value * _exp(width))
+
+
+def _apart(first: _Ratio, second: _Ratio) -> Figure:
+    """The difference of two independent ratios with Welch's interval."""
+    value = first.value - second.value
+    if first.error is None or second.error is None:
+        return Figure(value)
+    squares = (first.error**2, second.error**2)
+    if not 0 < sum(squares) < math.inf:
+        return Figure(value)
+    from scipy.special import stdtrit
+
+    freedom = sum(squares) ** 2 / sum(
+        square**2 / (ratio.count - 1) for square, ratio in zip(squares, (first, second), strict=True)
+    )
+    half = float(stdtrit(freedom, 0.5 + LEVEL / 2)) * math.sqrt(sum(squares))
+    return Figure(value, value - half, value + half)
+
+
+def _exponential(figure: Figure) -> Figure:
+    if figure.low is None or figure.high is None:
+        return Figure(_exp(figure.value))
+    return Figure(_exp(figure.value), _exp(figure.low), _exp(figure.high))
+
+
+def _column(readings: Sequence[Reading], name: str) -> Floats:
+    return np.array([getattr(reading, name) for reading in readings], dtype=float)
+
+
+def _exp(value: float) -> float:
+    """Without an error where it is more than a float can hold."""
+    return math.exp(value) if value < 709 else math.inf

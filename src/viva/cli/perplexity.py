@@ -1,0 +1,262 @@
+"""`viva perplexity`: how little texts surprise a model, beside other texts."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+import msgspec
+from msgspec import Struct
+
+from viva import __version__
+from viva.cli.options import Choice, Opening, pick, weights_options
+from viva.cli.reporting import check_writable, emit
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
+from viva.visible import visible
+
+if TYPE_CHECKING:
+    from viva.cli.measuring import Measured
+    from viva.cli.textsets import TextSet
+    from viva.contracts import Model
+    from viva.reports.perplexity import Beside, Perplexities, Row
+
+
+class Wanted(Struct, kw_only=True):
+    """What is measured, and how it is shown."""
+
+    field: str = "question"
+    by: str | None = None
+    k: float = 20.0
+    items: Path | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    concurrency: int | None = None
+    timeout: float = 300.0
+    progress: Literal["auto", "live", "plain", "quiet"] = "auto"
+    format: str = "terminal"
+    out: Path | None = None
+
+
+@click.command(name="perplexity", short_help="Perplexity of sets of texts under models.")
+@click.argument("sets", nargs=-1, required=True, metavar="SET...")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="hf/FOLDER|PROVIDER/NAME",
+    help="Repeat for several: hf/..., openai/... with a server whose completions echo log-probabilities.",
+)
+@click.option("--base-url", metavar="URL", help="OpenAI-compatible server of the openai/ models, ending in /v1.")
+@click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]")
+@click.option(
+    "--field",
+    default="question",
+    show_default=True,
+    metavar="NAME",
+    help="Of a question: question, options, answer, explanation, whole. Of a file: the column.",
+)
+@click.option("--by", metavar="TAG", help="Also a row for every value of this tag, or column of a file.")
+@click.option("--limit", type=click.IntRange(1), help="Measure so many texts of a set, evenly spread over it.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of the published files of benchmarks.")
+@click.option("--language", multiple=True, metavar="LANG", help="en, zh, de, fr (CS-Bench); several: en,zh or repeat.")
+@click.option(
+    "--k",
+    type=click.FloatRange(0, 100, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="Min-K%: per cent of a text's tokens, the least probable ones.",
+)
+@click.option(
+    "--items",
+    type=click.Path(path_type=Path),
+    metavar="FILE.jsonl",
+    help="Keep every text's figures here; what it holds already is not measured again.",
+)
+@weights_options
+@click.option("--concurrency", type=click.IntRange(1), help="Texts in flight.  [default: 64; more for hf/]")
+@click.option("--timeout", type=click.FloatRange(0.1), default=300.0, show_default=True, help="Seconds; servers only.")
+@click.option(
+    "--progress",
+    type=click.Choice(["auto", "live", "plain", "quiet"]),
+    default="auto",
+    show_default=True,
+    help="A live line, plain lines for logs, or nothing.",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
+    default="terminal",
+    show_default=True,
+    help="How the tables are printed.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Write the tables to a file instead.")
+def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: Any) -> int:
+    """The perplexity of every SET under every model, per token, byte and character, and Min-K% Prob; with several
+    sets, the first beside each of the others: a set that surprises a model strangely little may have leaked into its
+    training.
+
+    A SET is a benchmark, a question file (.yaml), or a file with a text a row (.jsonl, .csv, .json, .txt; a folder of
+    them); NAME=SET calls it otherwise.
+
+    \b
+    viva perplexity csbench cmmlu --data DIR --model hf/checkpoints/last
+    viva perplexity test=test.jsonl valid=valid.jsonl --field Question --model hf/A --model hf/B --items items.jsonl
+    """
+    from viva.cli.measuring import StoppedError, Wish, measure, need_measurers
+    from viva.cli.modelnames import told_apart
+    from viva.cli.textitems import Items
+    from viva.cli.textsets import open_sets
+
+    wanted = pick(Wanted, given)
+    check_writable(wanted.out)
+    named, typed = told_apart(sets, models)
+    if not named:
+        raise VivaError("of which texts? name a benchmark, a question file or a file of texts")
+    opened = _models(typed, wanted, pick(Opening, given))
+    need_measurers(opened)
+    found = open_sets(named, wanted.field, wanted.by, pick(Choice, given))
+    wish = Wish(
+        sets=found,
+        field=wanted.field,
+        k=wanted.k,
+        concurrency=wanted.concurrency,
+        timeout=wanted.timeout,
+        progress=wanted.progress,
+    )
+    items = Items(wanted.items)
+    try:
+        measured = asyncio.run(measure(opened, wish, items))
+    except StoppedError as stopped:
+        kept = f"; go on with the same command, {wanted.items} keeps them" if wanted.items else " (--items keeps them)"
+        print(
+            f"viva: interrupted, {stopped.measured:,} of {stopped.total:,} texts measured{kept}",
+            file=sys.stderr,
+        )
+        return EXIT_INTERRUPTED
+    finally:
+        items.close()
+    if all(one.refused and not any(one.readings.values()) for one in measured):
+        return _ended(measured)
+    emit(_printed(_report(found, measured, wanted), wanted), wanted.out)
+    return _ended(measured)
+
+
+def _models(typed: Sequence[str], wanted: Wanted, opening: Opening) -> list[Model]:
+    """Every model that is named, as `viva run` would reach it."""
+    from viva.cli.examination import reach
+    from viva.cli.modelnames import named_models
+    from viva.cli.run import model_record
+
+    named = named_models(typed, opening.revision, None)
+    if wanted.base_url and not any(one.name.startswith("openai/") for one in named):
+        raise VivaError(f"--base-url is for openai/ models; here is only {named[0].name}")
+    models: dict[str, Model] = {}
+    for one in named:
+        record = model_record(one.name, wanted.base_url, wanted.api_key_env, opening)
+        model = reach(msgspec.structs.replace(record, shown=one.shown), 0)
+        if model.name in models:
+            raise VivaError(f"two models are both called {model.name}: nobody could tell their figures apart")
+        models[model.name] = model
+    return list(models.values())
+
+
+def _ended(measured: Sequence[Measured]) -> int:
+    """The exit code, and a sentence for everything that is missing."""
+    code = EXIT_OK
+    for one in measured:
+        if one.refused:
+            print(visible(f"viva: {one.model} was given up: {one.refused}"), file=sys.stderr)
+            code = EXIT_REFUSED
+        elif one.failed:
+            print(visible(f"viva: {one.model}: {one.failed:,} texts not measured ({one.why})"), file=sys.stderr)
+            code = code or EXIT_INCOMPLETE
+    return code
+
+
+def _report(sets: Sequence[TextSet], measured: Sequence[Measured], wanted: Wanted) -> Perplexities:
+    from viva.reports.perplexity import Perplexities
+
+    rows = [row for one in measured for each in sets for row in _rows(each, one, wanted)]
+    return Perplexities(
+        field=wanted.field,
+        k=wanted.k,
+        by=wanted.by or "",
+        rows=tuple(rows),
+        beside=tuple(_beside(sets, measured)),
+        notes=tuple(_notes(sets, measured, rows)),
+        signatures=tuple(_signature(one, wanted) for one in measured),
+    )
+
+
+def _rows(each: TextSet, one: Measured, wanted: Wanted) -> list[Row]:
+    """All of a set, then the values of the tag in the order in which they occur."""
+    from viva.analysis.perplexity import figures
+    from viva.reports.perplexity import Row
+
+    rows = [Row(set=each.name, tag="", model=one.model, figures=figures(one.of(each.name)))]
+    if wanted.by:
+        for tag in dict.fromkeys(text.tag for text in each.texts):
+            rows.append(Row(set=each.name, tag=tag, model=one.model, figures=figures(one.of(each.name, tag))))
+    return rows
+
+
+def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Beside]:
+    from viva.analysis.perplexity import compare
+    from viva.reports.perplexity import Beside
+
+    return [
+        Beside(
+            model=one.model,
+            first=sets[0].name,
+            second=other.name,
+            comparison=compare(one.of(sets[0].name), one.of(other.name)),
+        )
+        for one in measured
+        for other in sets[1:]
+    ]
+
+
+def _notes(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Sequence[Row]) -> list[str]:
+    notes = [note for each in sets for note in each.notes]
+    for each in sets:
+        if each.empty:
+            notes.append(f"{each.name}: {each.empty:,} of {each.listed:,} have no text in this field and are left out.")
+        again = len(each.texts) - len({text.text for text in each.texts})
+        if again:
+            notes.append(f"{each.name}: {again:,} texts are there already; they count, as one text in the intervals.")
+    for one in measured:
+        if one.first is False:
+            notes.append(
+                f"{one.model}: no BOS stands before a text, so its first token has no probability and is not scored; "
+                "its bytes and characters are counted all the same."
+            )
+        if one.failed:
+            notes.append(f"† {one.model}: {one.failed:,} texts could not be measured and are left out.")
+    for row in rows:
+        if row.figures.unscored and not row.tag:
+            notes.append(f"{row.set}, {row.model}: {row.figures.unscored:,} texts of one token have nothing to score.")
+    return notes
+
+
+def _signature(one: Measured, wanted: Wanted) -> str:
+    """What produced the figures of a model: everything that, changed, could change them."""
+    said = ("provider", "model", "template")  # by the name; a template has no part in it
+    identity = {name: value for name, value in one.identity.items() if name not in said and value not in ("", "0")}
+    first = "unknown" if one.first is None else "scored" if one.first else "not scored"
+    parts = {"field": wanted.field, "k": f"{wanted.k:g}", "model": one.model, **identity, "first token": first}
+    return "signature: " + "|".join(f"{name}:{value}" for name, value in {**parts, "viva": __version__}.items())
+
+
+def _printed(found: Perplexities, wanted: Wanted) -> str:
+    from viva.reports import perplexity as report
+
+    if wanted.format != "terminal":
+        return report.FORMATS[wanted.format](found)
+    terminal = wanted.out is None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal else None
+    return report.as_terminal(found, width=width, colour=terminal)

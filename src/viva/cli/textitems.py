@@ -1,0 +1,149 @@
+"""The file of --items: what models made of single texts, so that nothing is measured twice.
+
+JSONL that only ever grows: a row a text, model and k, and another one for each further place where the text stands. A
+line that a crash tore is set aside; a damaged one is named.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import StorageError
+
+
+class Row(Struct, kw_only=True, frozen=True):
+    """One line of the file of items. `identity` and `text` are hashes: of all that tells a model from another, and of
+    the text. `nll` is a sum over `tokens` scored tokens, natural logarithm; `first`: whether the first token is one.
+    """
+
+    set: str
+    id: str
+    model: str
+    identity: str
+    field: str
+    text: str
+    k: float
+    tokens: int
+    bytes: int
+    characters: int
+    nll: float
+    min_k: float | None
+    first: bool
+
+    @property
+    def key(self) -> str:
+        """What it was measured by."""
+        return _key(self.identity, self.text, self.k)
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Where the text stands."""
+        return self.key, self.set, self.id, self.field
+
+
+class Items:
+    """The rows so far, in a file where there is one. One writer at a time."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._rows: dict[str, Row] = {}
+        self._places: set[tuple[str, str, str, str]] = set()
+        self._encode = msgspec.json.Encoder().encode
+        self._file, self._end = -1, 0
+        if path is None:
+            return
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StorageError(f"another process is writing to {path}; wait for it, or give another --items") from None
+        except OSError as problem:
+            raise StorageError(f"cannot write --items {path}: {problem.strerror}") from None
+        try:
+            self._end = self._index(path)
+            self._set_torn_tail_aside(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def _index(self, path: Path) -> int:
+        decode = msgspec.json.Decoder(Row).decode
+        offset = 0
+        with os.fdopen(os.dup(self._file), "rb") as lines:
+            lines.seek(0)
+            for number, line in enumerate(lines, 1):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    self._remember(decode(line))
+                except msgspec.DecodeError as problem:
+                    raise StorageError(
+                        f"{path}, line {number} is no line of --items ({problem}); remove it, or give another file"
+                    ) from None
+                offset += len(line)
+        return offset
+
+    def _set_torn_tail_aside(self, path: Path) -> None:
+        size = os.fstat(self._file).st_size
+        if size > self._end:
+            torn = os.pread(self._file, size - self._end, self._end)
+            with path.with_name(f"{path.name}.torn").open("ab") as aside:
+                aside.write(torn + b"\n")
+            os.ftruncate(self._file, self._end)
+
+    def _remember(self, row: Row) -> None:
+        self._rows.setdefault(row.key, row)
+        self._places.add(row.place)
+
+    def find(self, identity: str, text: str, k: float) -> Row | None:
+        """What is known of a text (its hash)."""
+        return self._rows.get(_key(identity, text, k))
+
+    def add(self, row: Row) -> None:
+        """Keep a row, unless it is there. Raises StorageError where it cannot be written."""
+        if row.place in self._places:
+            return
+        if self._file >= 0:
+            line = self._encode(row) + b"\n"
+            try:
+                written = 0
+                while written < len(line):
+                    written += os.write(self._file, line[written:])
+            except OSError as problem:
+                os.ftruncate(self._file, self._end)
+                full = "; free some space, then go on" if problem.errno == errno.ENOSPC else ""
+                raise StorageError(f"cannot write --items {self.path}: {problem.strerror}{full}") from None
+            self._end += len(line)
+        self._remember(row)
+
+    def close(self) -> None:
+        """Let others write."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def identity_hash(identity: Mapping[str, str]) -> str:
+    """32 hexadecimal digits over all that tells a model from another."""
+    return _digest(msgspec.json.encode(sorted(identity.items())))
+
+
+def text_hash(text: str) -> str:
+    """32 hexadecimal digits of a text."""
+    return _digest(text.encode("utf-8"))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _key(identity: str, text: str, k: float) -> str:
+    return f"{identity}{text}{k!r}"

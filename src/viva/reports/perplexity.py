@@ -1,0 +1,235 @@
+"""Perplexities of sets of texts under models: the table across sets, each model's own, and sets beside each other."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.perplexity import Comparison, Figure, Figures
+from viva.reports.correlation import p_text
+from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.result import Grid
+from viva.visible import harmless
+
+MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
+"""Fields of `Figures` that are figures."""
+MEANING = (
+    "Lower is less surprising. [...]: 95 % intervals, for texts drawn at random. Per token: over all tokens of a set "
+    "(corpus level: long texts weigh more); mean of texts: the mean of the texts' own perplexities. Models with "
+    "different tokenizers compare by byte, by character and by bits per byte, not by token."
+)
+PROOF = (
+    "What this does not prove: a set that surprises a model little was not necessarily seen in training. Easy, short, "
+    "formulaic or widely quoted texts surprise it little too, and what was seen once may surprise it still. Compare "
+    "with texts of the same kind, source, length and age, and with models that cannot have seen the set."
+)
+_WORDS = {*WORDS, "set", "tag", "against"}
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One model's figures over one set, or over one value of a tag in it ("" for all)."""
+
+    set: str
+    tag: str
+    model: str
+    figures: Figures
+
+
+class Beside(Struct, frozen=True, kw_only=True):
+    """Two sets under one model; None where one of them has too few texts."""
+
+    model: str
+    first: str
+    second: str
+    comparison: Comparison | None
+
+
+class Perplexities(Struct, frozen=True, kw_only=True):
+    """All that was measured. `by` names the tag, "" for none; `k` is that of Min-K%."""
+
+    field: str
+    k: float
+    by: str
+    rows: tuple[Row, ...]
+    beside: tuple[Beside, ...]
+    notes: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> list[str]:
+        """Each once."""
+        return list(dict.fromkeys(row.model for row in self.rows))
+
+    @property
+    def min_k(self) -> str:
+        """`Min-20%`."""
+        return f"Min-{self.k:g}%"
+
+
+def grids(found: Perplexities) -> list[Grid]:
+    """Sets by models, then every model's figures, then sets beside each other."""
+    tables = [_across(found, "per_token", "Perplexity per token")]
+    if len(found.models) > 1:
+        tables.append(_across(found, "bits_per_byte", "Bits per byte"))
+    tables += [_own(found, model) for model in found.models]
+    if found.beside:
+        tables.append(_compared(found))
+    return tables
+
+
+def _across(found: Perplexities, measure: str, title: str) -> Grid:
+    """The paper's table: a row a set, a column a model."""
+    cells = {(row.set, row.tag, row.model): row.figures for row in found.rows}
+    rows: list[tuple[str, ...]] = []
+    for name, tag in dict.fromkeys((row.set, row.tag) for row in found.rows):
+        figures = [cells.get((name, tag, model)) for model in found.models]
+        texts = max((one.texts for one in figures if one), default=0)
+        rows.append(
+            (
+                *_where(found, name, tag),
+                f"{texts:,}",
+                *("–" if one is None else figure_text(getattr(one, measure)) for one in figures),
+            )
+        )
+    return Grid(f"{title} · {found.field}", (*_places(found), "texts", *found.models), tuple(rows))
+
+
+def _own(found: Perplexities, model: str) -> Grid:
+    header = (*_places(found), "texts", "tokens", "per token", "mean of texts", "per byte", "per character")
+    rows = tuple(
+        (
+            *_where(found, row.set, row.tag),
+            f"{row.figures.texts:,}",
+            f"{row.figures.tokens:,}",
+            *(figure_text(getattr(row.figures, measure)) for measure in MEASURES),
+        )
+        for row in found.rows
+        if row.model == model
+    )
+    return Grid(f"Perplexity of {found.field} · {model}", (*header, "bits per byte", found.min_k), rows)
+
+
+def _compared(found: Perplexities) -> Grid:
+    header = ("model", "set", "against", "texts", "perplexity, ratio", f"{found.min_k}, difference", "AUC", "p")
+    rows: list[tuple[str, ...]] = []
+    for one in found.beside:
+        known = one.comparison
+        rows.append(
+            (one.model, one.first, one.second, *("–",) * 5)
+            if known is None
+            else (
+                one.model,
+                one.first,
+                one.second,
+                f"{known.first:,} / {known.second:,}",
+                figure_text(known.ratio),
+                figure_text(known.difference, sign=True),
+                f"{known.auc:.3f}",
+                p_text(known.p),
+            )
+        )
+    return Grid(f"Sets beside each other · {found.field}", header, tuple(rows))
+
+
+def closing(found: Perplexities) -> list[str]:
+    """How to read it."""
+    lines = [
+        MEANING,
+        f"{found.min_k}: the mean log-probability of the {found.k:g} % least probable tokens of a text, a mean over "
+        "texts (Shi et al. 2023); nearer to 0 is less surprising.",
+    ]
+    if found.beside:
+        lines.append(
+            "Beside each other, over different texts: the set's perplexity per token by the other's; its "
+            f"{found.min_k} less the other's; AUC: how often the text of the set has the higher {found.min_k}, of two "
+            "texts drawn at random, one of each (0.5: no difference); p: Mann and Whitney's rank test, two-sided, of "
+            "each row alone."
+        )
+    return [*lines, PROOF, *found.notes, *found.signatures]
+
+
+def _places(found: Perplexities) -> tuple[str, ...]:
+    return ("set", found.by) if found.by else ("set",)
+
+
+def _where(found: Perplexities, name: str, tag: str) -> tuple[str, ...]:
+    return (name, tag or "all") if found.by else (name,)
+
+
+def figure_text(figure: Figure | None, *, sign: bool = False) -> str:
+    """`12.34 [11.9, 12.8]`, and a dash for none."""
+    if figure is None:
+        return "–"
+    value = _number(figure.value)
+    value = f"+{value}" if sign and figure.value > 0 else value
+    if figure.low is None or figure.high is None:
+        return value
+    return f"{value} [{_number(figure.low)}, {_number(figure.high)}]"
+
+
+def _number(value: float) -> str:
+    """Four digits, as many as a perplexity deserves."""
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if size >= 1e7 or size < 1e-3:
+        return f"{value:.3g}"
+    if size >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{3 if size < 10 else 2 if size < 100 else 1}f}"
+
+
+def as_terminal(found: Perplexities, *, width: int | None = None, colour: bool = False) -> str:
+    """Tables for a terminal."""
+    words = _WORDS | {found.by} if found.by else _WORDS
+    return grids_terminal(grids(found), closing(found), width=width, colour=colour, words=words)
+
+
+def as_csv(found: Perplexities) -> str:
+    """A row a set (and tag value) and model, unrounded; then a row a pair of sets, in the same columns."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    counts = ("texts", "different", "unscored", "tokens", "bytes", "characters")
+    bounds = [f"{measure}{end}" for measure in MEASURES for end in ("", "_low", "_high")]
+    pairs = ("against", "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high")
+    table.writerow(["set", "tag", "model", "field", "k", *counts, *bounds, *pairs, "auc", "p"])
+    for row in found.rows:
+        where = [harmless(row.set), harmless(row.tag), harmless(row.model), harmless(found.field), found.k]
+        figures = [part for measure in MEASURES for part in _parts(getattr(row.figures, measure))]
+        table.writerow(
+            [*where, *(getattr(row.figures, count) for count in counts), *figures, *([""] * (len(pairs) + 2))]
+        )
+    for one in found.beside:
+        if (known := one.comparison) is None:
+            continue
+        where = [harmless(one.first), "", harmless(one.model), harmless(found.field), found.k]
+        blank = [""] * (len(counts) + len(bounds))
+        last = [harmless(one.second), *_parts(known.ratio), *_parts(known.difference), known.auc, known.p]
+        table.writerow([*where, *blank, *last])
+    return out.getvalue()
+
+
+def _parts(figure: Figure | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if figure is None else (figure.value, figure.low, figure.high)
+
+
+def as_json(found: Perplexities) -> str:
+    """Everything, as plain data."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+
+
+def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Perplexities], str]:
+    return lambda found: form(grids(found), closing(found))
+
+
+FORMATS: dict[str, Callable[[Perplexities], str]] = {
+    "terminal": as_terminal,
+    "json": as_json,
+    "csv": as_csv,
+    "markdown": _tables(grids_markdown),
+    "latex": _tables(grids_latex),
+}

@@ -1,0 +1,221 @@
+"""Perplexities, Min-K% and their intervals: by hand, against the definitions, and against simulation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.analysis.perplexity import Figure, Reading, compare, figures, min_k, read
+from viva.analysis.uncertainty import t_quantile
+
+LN2 = math.log(2)
+logprobs = st.lists(st.floats(-30, 0), min_size=1, max_size=40)
+readings = st.builds(
+    lambda own, more, times: Reading(
+        tokens=len(own), nll=-math.fsum(own), bytes=len(own) + more, characters=len(own), min_k=min(own), times=times
+    ),
+    logprobs,
+    st.integers(0, 50),
+    st.integers(1, 3),
+)
+
+
+def reading(nll: float, tokens: int, least: float = -1.0, times: int = 1) -> Reading:
+    return Reading(tokens=tokens, nll=nll, bytes=3 * tokens, characters=2 * tokens, min_k=least, times=times)
+
+
+def value(figure: Figure | None) -> float:
+    assert figure is not None
+    return figure.value
+
+
+def test_min_k_by_hand() -> None:
+    ten = [-1.0, -9.0, -2.0, -0.5, -7.0, -0.1, -0.2, -0.3, -0.4, -3.0]
+    assert min_k(ten) == -8.0  # of ten, 20 % are the two least probable
+    assert min_k(ten[:9]) == -9.0  # of nine, 1.8: one, as the paper's script counts
+    assert min_k([-2.0]) == -2.0  # one at least
+    assert min_k(ten, 100) == pytest.approx(sum(ten) / 10)
+    assert min_k([-1.0] * 50, 0.1) == -1.0
+    assert min_k([]) is None
+
+
+@given(logprobs, st.sampled_from([0.5, 10.0, 20.0, 33.3, 60.0, 100.0]))
+def test_min_k_is_a_mean_over_the_smallest_whatever_their_order(own: list[float], k: float) -> None:
+    count = max(1, int(round(k * 10) * len(own) // 1000))
+    assert min_k(own, k) == pytest.approx(sum(sorted(own)[:count]) / count)
+    assert min_k(own[::-1], k) == min_k(own, k)
+
+
+def test_a_text_is_read_in_tokens_bytes_and_characters() -> None:
+    one = read([-1.0, -3.0], "栈 a", 50.0)
+    assert (one.tokens, one.nll, one.bytes, one.characters, one.min_k) == (2, 4.0, 5, 3, -3.0)
+    none = read([], "")
+    assert (none.tokens, none.nll, none.bytes, none.min_k) == (0, 0.0, 0, None)
+    assert math.copysign(1, none.nll) == 1
+
+
+def test_figures_by_hand() -> None:
+    # Four tokens of 1 bit each, two tokens of 3 bits each.
+    found = figures([reading(4 * LN2, 4, -1.0), reading(6 * LN2, 2, -4.0)])
+    assert (found.texts, found.different, found.tokens, found.bytes, found.characters) == (2, 2, 6, 18, 12)
+    assert value(found.per_token) == pytest.approx(2 ** (10 / 6))
+    assert value(found.mean_of_texts) == pytest.approx((2 + 8) / 2)
+    assert value(found.per_byte) == pytest.approx(2 ** (10 / 18))
+    assert value(found.per_character) == pytest.approx(2 ** (10 / 12))
+    assert value(found.bits_per_byte) == pytest.approx(10 / 18)
+    assert value(found.min_k) == -2.5
+
+
+def test_texts_of_one_length_have_the_textbooks_interval_of_a_mean() -> None:
+    nlls = [3.0, 5.0, 4.0, 8.0]
+    found = figures([reading(nll, 2, -nll) for nll in nlls])
+    half = 3.182446 * np.std(nlls, ddof=1) / 2  # Student's t with 3 degrees of freedom
+    assert found.min_k is not None
+    assert found.per_token is not None
+    assert found.min_k.low == pytest.approx(-5 - half, rel=1e-5)
+    assert found.min_k.high == pytest.approx(-5 + half, rel=1e-5)
+    assert found.per_token.low == pytest.approx(math.exp((5 - half) / 2), rel=1e-5)
+
+
+@given(st.lists(readings, min_size=2, max_size=12))
+def test_an_interval_is_that_of_leaving_out_each_text_in_turn(all_of_them: list[Reading]) -> None:
+    def rate(some: list[Reading]) -> float:
+        return sum(one.times * one.nll for one in some) / sum(one.times * one.bytes for one in some) / LN2
+
+    found = figures(all_of_them).bits_per_byte
+    assert found is not None
+    assert found.value == pytest.approx(rate(all_of_them), abs=1e-12)
+    n = len(all_of_them)
+    moves = [rate(all_of_them[:i] + all_of_them[i + 1 :]) - found.value for i in range(n)]
+    error = math.sqrt((n - 1) / n * sum(move**2 for move in moves))
+    assert found.high is not None
+    assert found.high - found.value == pytest.approx(t_quantile(n - 1) * error, rel=1e-6, abs=1e-9)
+
+
+@given(st.lists(readings, min_size=1, max_size=12))
+def test_a_set_is_between_its_texts(all_of_them: list[Reading]) -> None:
+    own = [math.exp(one.nll / one.tokens) for one in all_of_them]
+    found = figures(all_of_them)
+    for figure in (found.per_token, found.mean_of_texts):
+        assert figure is not None
+        assert min(own) * (1 - 1e-9) <= figure.value <= max(own) * (1 + 1e-9)
+        assert (figure.low is None) == (len(own) == 1)
+        assert figure.low is None or figure.high is None or 0 <= figure.low <= figure.value <= figure.high
+
+
+def test_a_text_that_is_there_thrice_counts_thrice_and_tells_once() -> None:
+    first, second, third = reading(4.0, 2), reading(9.0, 3), reading(5.0, 5)
+    thrice = figures([reading(4.0, 2, times=3), second, third])
+    copies = figures([first, first, first, second, third])
+    assert (thrice.texts, thrice.different, thrice.tokens) == (5, 3, 14)
+    for one, other in (
+        (thrice.per_token, copies.per_token),
+        (thrice.per_byte, copies.per_byte),
+        (thrice.mean_of_texts, copies.mean_of_texts),
+        (thrice.min_k, copies.min_k),
+    ):
+        assert value(one) == pytest.approx(value(other))
+    assert thrice.per_token is not None
+    assert copies.per_token is not None
+    assert thrice.per_token.high is not None
+    assert copies.per_token.high is not None
+    assert thrice.per_token.high > copies.per_token.high
+
+
+def test_what_has_no_scored_token_is_counted_and_in_no_figure() -> None:
+    silent = Reading(tokens=0, nll=0.0, bytes=1, characters=1, min_k=None, times=2)
+    alone = figures([silent])
+    assert (alone.texts, alone.unscored, alone.tokens, alone.per_token, alone.min_k) == (2, 2, 0, None, None)
+    beside = figures([silent, reading(2.0, 2)])
+    assert (beside.texts, beside.unscored, beside.bytes) == (3, 2, 6)
+    assert beside.per_token == Figure(pytest.approx(math.e))  # one text has no interval
+    assert figures([]).texts == 0
+
+
+def test_what_a_float_cannot_hold_is_infinite_and_no_error() -> None:
+    found = figures([reading(1e5, 2), reading(2e5, 2), reading(1.0, 2)])
+    assert value(found.per_token) == math.inf
+    assert value(found.mean_of_texts) == math.inf
+    assert value(found.bits_per_byte) < math.inf
+
+
+def test_intervals_hold_what_they_promise() -> None:
+    """Texts of very different lengths, the short ones more surprising: 95 % of intervals hold the truth."""
+    draw = np.random.default_rng(7)
+    size = 400_000
+    lengths = np.ceil(draw.lognormal(3, 0.7, size))
+    rates = 2 + 0.4 * draw.standard_normal(size) - 0.1 * (np.log(lengths) - 3)
+    truth = {
+        "per_token": math.exp(float((rates * lengths).sum() / lengths.sum())),
+        "mean_of_texts": float(np.exp(rates).mean()),
+        "min_k": float(-rates.mean()),
+    }
+    held = dict.fromkeys(truth, 0)
+    times = 1500
+    for _ in range(times):
+        chosen = draw.integers(0, size, 40)
+        sample = [reading(float(rates[i] * lengths[i]), int(lengths[i]), float(-rates[i])) for i in chosen]
+        found = figures(sample)
+        for name, true in truth.items():
+            figure = getattr(found, name)
+            held[name] += figure.low <= true <= figure.high
+    for name, count in held.items():
+        assert 0.925 <= count / times <= 0.97, f"{name}: {count / times:.3f}"
+
+
+def test_intervals_of_a_comparison_hold_what_they_promise() -> None:
+    draw = np.random.default_rng(8)
+    held = {"ratio": 0, "difference": 0}
+    low_p = 0
+    times = 300
+    for _ in range(times):
+        one, other = (
+            [
+                reading(float(rate * length), int(length), float(-rate))
+                for rate, length in zip(centre + spread * draw.standard_normal(n), draw.integers(5, 50, n), strict=True)
+            ]
+            for centre, spread, n in ((2.0, 0.3, 12), (2.5, 0.6, 30))
+        )
+        found = compare(one, other)
+        assert found is not None
+        for name, true in (("ratio", math.exp(-0.5)), ("difference", 0.5)):
+            figure = getattr(found, name)
+            held[name] += figure.low <= true <= figure.high
+        same = compare(one[:6], one[6:])
+        low_p += same is not None and same.p is not None and same.p < 0.05
+    for name, count in held.items():
+        assert 0.91 <= count / times <= 0.985, f"{name}: {count / times:.3f}"
+    assert low_p / times < 0.09
+
+
+@given(st.lists(st.integers(-6, -1), min_size=3, max_size=8), st.lists(st.integers(-6, -1), min_size=3, max_size=8))
+def test_auc_counts_pairs(first: list[int], second: list[int]) -> None:
+    found = compare(*([reading(1.0, 1, float(least)) for least in side] for side in (first, second)))
+    assert found is not None
+    pairs = [(one > other) + (one == other) / 2 for one, other in itertools.product(first, second)]
+    assert found.auc == pytest.approx(sum(pairs) / len(pairs))
+    assert value(found.difference) == pytest.approx(sum(first) / len(first) - sum(second) / len(second))
+    assert (found.p is None) == (len({*first, *second}) == 1)
+
+
+def test_sets_that_do_not_overlap_have_the_smallest_p_that_there_can_be() -> None:
+    leaked = [reading(0.1 * i, 2, -0.1 * i) for i in range(1, 5)]
+    fresh = [reading(3.0 + i, 2, -3.0 - i) for i in range(1, 5)]
+    found = compare(leaked, fresh)
+    assert found is not None
+    assert (found.first, found.second, found.auc) == (4, 4, 1.0)
+    assert found.p == pytest.approx(2 / math.comb(8, 4))
+    assert value(found.ratio) == pytest.approx(math.exp((1.0 - 22.0) / 8))
+    assert found.ratio.high is not None
+    assert found.ratio.high < 1
+
+
+def test_two_texts_are_compared_with_nothing() -> None:
+    few, many = [reading(1.0, 1)] * 2, [reading(1.0, 1)] * 9
+    assert compare(few, many) is None
+    assert compare(many, few) is None

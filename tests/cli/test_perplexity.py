@@ -1,0 +1,563 @@
+"""`viva perplexity`: texts before models, their figures kept, and what cannot be measured."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import math
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.collected import questions, refused, write_csv, write_jsonl
+from cli.told import told
+from models.local.tiny import make_model, need_transformers
+from servers.fixtures import LocalServer, Viva, wait_until
+from servers.language import Language
+from viva.cli.measuring import Measured, StoppedError, Wish, measure
+from viva.cli.options import Choice
+from viva.cli.perplexity import perplexity_command
+from viva.cli.textitems import Items
+from viva.cli.textsets import FIELDS, TextSet, field_of, open_sets
+from viva.errors import ModelError, StorageError, VivaError
+from viva.types import Choose, Generate, Question, Response
+
+Fake = Callable[[str], list[float]]
+Serve = Callable[..., LocalServer]
+SERVED = ("The first of two", "题目：A", "As the answer")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need_transformers()
+    return make_model(tmp_path_factory.mktemp("weights") / "tiny", "llama", "sentencepiece", context=256)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose tokenizer has no BOS."""
+    need_transformers()
+    return make_model(tmp_path_factory.mktemp("weights") / "bare", "gpt2", "bytes", context=256, bos_token=None)
+
+
+def perplexity(*arguments: object) -> str:
+    return told(perplexity_command, *arguments, "--progress", "quiet")
+
+
+def report(*arguments: object) -> dict[str, Any]:
+    return json.loads(perplexity(*arguments, "--format", "json"))
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def by_transformers(folder: Path, texts: list[str]) -> tuple[float, int]:
+    """Sum of negative log-probabilities and their number, one text at a time, the whole of it at once."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+    nll, count = 0.0, 0
+    for text in texts:
+        ids = tokenizer(text, return_tensors="pt", return_token_type_ids=False).input_ids
+        with torch.no_grad():
+            logprobs = model(ids).logits[0, :-1].double().log_softmax(-1)
+        nll -= float(logprobs.gather(1, ids[0, 1:, None]).sum())
+        count += ids.shape[1] - 1
+    return nll, count
+
+
+def continued(folder: Path, prompts: list[str]) -> list[str]:
+    """What the model itself goes on with, greedily: texts that it surely knows."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+    # Single bytes make no text, and would come back as other tokens.
+    torn = [number for number in range(len(tokenizer)) if not tokenizer.decode([number]).strip(" \ufffd").isascii()]
+    torn += [number for number in range(len(tokenizer)) if len(tokenizer.decode([number]).strip()) < 2]
+    texts: list[str] = []
+    for prompt in prompts:
+        ids = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+        with torch.no_grad():
+            out = model.generate(**ids, max_new_tokens=30, min_new_tokens=30, do_sample=False, suppress_tokens=torn)
+        texts.append(tokenizer.decode(out[0], skip_special_tokens=True))
+    return texts
+
+
+class Uniform:
+    """A model to which every byte is as probable as any other: its perplexity per byte is 256."""
+
+    name = "uniform/bytes"
+    lane = "uniform"
+    room = None
+
+    def __init__(self, fake: Fake | None = None) -> None:
+        self.identity = {"provider": "uniform", "model": "bytes"}
+        self.asked: list[str] = []
+        self.most = self.now = 0
+        self._fake = fake
+
+    async def answer(self, request: Generate) -> Response:
+        raise ModelError("mute", "it says nothing", fatal=True)
+
+    async def choose(self, request: Choose) -> Response:
+        raise ModelError("mute", "it says nothing", fatal=True)
+
+    async def token_logprobs(self, text: str) -> list[float]:
+        self.asked.append(text)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await asyncio.sleep(0.001)
+            return self._fake(text) if self._fake else [-math.log(256)] * len(text.encode())
+        finally:
+            self.now -= 1
+
+    async def close(self) -> None:
+        return
+
+
+def a_set(*texts: str, name: str = "set") -> TextSet:
+    one = TextSet(name=name)
+    for number, text in enumerate(texts):
+        one.add(str(number), text, "")
+    return one
+
+
+def measured(model: Uniform, *sets: TextSet, items: Items | None = None, **wish: Any) -> Measured:
+    wish = {"field": "question", "k": 20.0, "progress": "quiet"} | wish
+    (found,) = asyncio.run(measure([model], Wish(sets=sets, **wish), items or Items(None)))
+    return found
+
+
+# Figures
+
+
+def test_figures_are_those_that_transformers_gives(llama: Path) -> None:
+    sample = [question.text for question in questions("csbench", "en")]
+    chosen = [sample[index * len(sample) // 8] for index in range(8)]
+    nll, count = by_transformers(llama, chosen)
+    content = report("csbench", "--limit", 8, "--model", f"hf/{llama}")
+    (row,) = content["rows"]
+    found = row["figures"]
+    assert (row["set"], row["model"], found["texts"], found["tokens"]) == ("csbench-en", "hf/tiny", 8, count)
+    assert found["bytes"] == len("".join(chosen).encode())
+    assert found["per_token"]["value"] == pytest.approx(math.exp(nll / count), rel=1e-4)
+    assert found["bits_per_byte"]["value"] == pytest.approx(nll / found["bytes"] / math.log(2), rel=1e-4)
+    assert found["per_character"]["value"] == pytest.approx(math.exp(nll / len("".join(chosen))), rel=1e-3)
+    assert any("bundled sample" in note for note in content["notes"])
+
+
+def test_a_set_that_the_model_knows_stands_out(llama: Path) -> None:
+    prompts = [question.text[:12] for question in questions("csbench", "en")[:10]]
+    leaked = write_jsonl(Path("leaked.jsonl"), ({"text": text} for text in continued(llama, prompts)))
+    fresh = [question.text[:120] for question in questions("syneval", "en")[:10]]
+    other = write_csv(Path("fresh.csv"), ({"id": i, "text": text} for i, text in enumerate(fresh)), ["id", "text"])
+    command = (leaked, f"new={other}", "--field", "text", "--model", f"hf/{llama}", "--items", "items.jsonl")
+    content = report(*command)
+    known, new = (row["figures"] for row in content["rows"])
+    assert known["per_token"]["high"] < new["per_token"]["low"]
+    (beside,) = content["beside"]
+    assert (beside["first"], beside["second"]) == ("leaked", "new")
+    assert beside["comparison"]["ratio"]["high"] < 0.5
+    assert beside["comparison"]["difference"]["low"] > 0
+    assert beside["comparison"]["auc"] > 0.9
+    assert beside["comparison"]["p"] < 0.01
+    shown = perplexity(*command)
+    assert "What this does not prove" in shown
+    assert "Sets beside each other" in shown
+
+
+def test_without_a_bos_the_first_token_is_not_scored_and_that_is_said(bare: Path) -> None:
+    texts = ["a stack and a queue", "B"]
+    nll, count = by_transformers(bare, texts)
+    content = report(
+        write_jsonl(Path("t.jsonl"), ({"text": text} for text in texts)), "--field", "text", "--model", f"hf/{bare}"
+    )
+    found = content["rows"][0]["figures"]
+    assert (found["texts"], found["unscored"], found["tokens"]) == (2, 1, count)
+    assert found["per_token"] == {"value": pytest.approx(math.exp(nll / count), rel=1e-4), "low": None, "high": None}
+    assert found["bytes"] == len(texts[0]), "all of its bytes, and none of a text that was not scored"
+    assert any("no BOS" in note for note in content["notes"])
+    assert any("1 texts of one token" in note for note in content["notes"])
+
+
+def test_strange_texts_are_measured_or_counted(llama: Path) -> None:
+    lines = ['{"text": ""}', '{"text": "  "}', '{"text": null}', '{"id": 1}', '{"text": "A"}', '{"text": "\\ud800x"}']
+    long = json.dumps({"text": "栈 and queue " * 1000, "id": "long"})
+    Path("t.jsonl").write_text("\n".join([*lines, long]), encoding="utf-8")
+    content = report("t.jsonl", "--field", "text", "--model", f"hf/{llama}", "--items", "items.jsonl")
+    assert content["rows"][0]["figures"]["texts"] == 3
+    assert "t: 4 of 7 have no text in this field and are left out." in content["notes"]
+    found = {row["id"]: row for row in rows(Path("items.jsonl"))}
+    assert found["line 6"]["characters"] == found["line 6"]["bytes"] == 2  # a question mark and an x
+    assert found["long"]["bytes"] == 14_000
+    assert found["long"]["tokens"] == 3001, "more than the model reads at once"
+    assert all(math.isfinite(row["nll"]) and row["first"] for row in found.values())
+
+
+def test_two_models_a_tag_and_every_format(llama: Path, bare: Path) -> None:
+    Path("s.csv").write_text("text,kind\nA stack,x\nA queue,=1+1\nB or C,x\nA tree,x\n")
+    both = (
+        "s.csv",
+        "u=s.csv",
+        "--field",
+        "text",
+        "--by",
+        "kind",
+        "--model",
+        f"hf/{llama}",
+        "--model",
+        f"hf/{bare}",
+        "--items",
+        "i",
+    )
+    content = report(*both)
+    assert [(row["set"], row["tag"]) for row in content["rows"]][:3] == [("s", ""), ("s", "x"), ("s", "=1+1")]
+    assert [row["figures"]["texts"] for row in content["rows"]] == [4, 3, 1] * 4
+    table = list(csv.DictReader(io.StringIO(perplexity(*both, "--format", "csv"))))
+    assert len(table) == 12 + 2
+    assert table[2]["tag"] == "'=1+1"
+    assert float(table[0]["per_token"]) == pytest.approx(content["rows"][0]["figures"]["per_token"]["value"], rel=1e-5)
+    assert (table[-1]["against"], float(table[-1]["auc"])) == ("u", 0.5)
+    shown = perplexity(*both)
+    assert "Bits per byte" in shown
+    assert "| s | all | 4 |" in perplexity(*both, "--format", "markdown")
+    assert r"\toprule" in perplexity(*both, "--format", "latex")
+
+
+# The file of items
+
+
+def test_nothing_is_measured_twice_and_every_place_is_written_down(tmp_path: Path) -> None:
+    model, path = Uniform(), tmp_path / "items.jsonl"
+    items = Items(path)
+    first = measured(model, a_set("a stack", "a queue"), items=items)
+    items.close()
+    before = path.read_bytes()
+    assert model.asked == ["A", "a stack", "a queue"]
+    items = Items(path)
+    again = measured(model, a_set("a stack", "a queue"), a_set("a queue", "a tree", name="more"), items=items)
+    items.close()
+    assert model.asked[3:] == ["A", "a tree"]
+    assert path.read_bytes().startswith(before)
+    assert [(row["set"], row["id"]) for row in rows(path)] == [("set", "0"), ("set", "1"), ("more", "0"), ("more", "1")]
+    assert again.of("set") == first.of("set")
+    assert [reading.nll for reading in again.of("more")] == pytest.approx([7 * math.log(256), 6 * math.log(256)])
+    measured(model, a_set("a queue"), items=(kept := Items(path)))
+    kept.close()
+    assert len(model.asked) == 5
+    measured(model, a_set("a queue"), items=(kept := Items(path)), k=50.0)  # another k is another measurement
+    kept.close()
+    assert model.asked[5:] == ["A", "a queue"]
+
+
+def test_another_models_rows_are_not_taken(tmp_path: Path) -> None:
+    model, other = Uniform(), Uniform()
+    other.identity = {**other.identity, "weights": "others"}
+    items = Items(tmp_path / "items.jsonl")
+    measured(model, a_set("a"), items=items)
+    measured(other, a_set("a"), items=items)
+    items.close()
+    assert other.asked == ["A", "a"]
+
+
+def test_a_torn_last_line_is_set_aside_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    items = Items(path)
+    measured(Uniform(), a_set("a stack", "a queue"), items=items)
+    items.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"set":"se')
+    items = Items(path)
+    model = Uniform()
+    measured(model, a_set("a stack", "a queue", "a tree"), items=items)
+    items.close()
+    assert model.asked == ["A", "a tree"]
+    assert path.with_name("items.jsonl.torn").read_bytes() == b'{"set":"se\n'
+    assert len(rows(path)) == 3
+    path.write_bytes(whole + b'{"set":"se\n' + whole)
+    with pytest.raises(StorageError, match="line 3 is no line of --items"):
+        Items(path)
+    path.write_text("question,answer\n")
+    with pytest.raises(StorageError, match="line 1"):
+        Items(path)
+    assert path.read_text() == "question,answer\n", "somebody else's file stays as it is"
+
+
+def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
+    first = Items(tmp_path / "items.jsonl")
+    with pytest.raises(StorageError, match="another process"):
+        Items(tmp_path / "items.jsonl")
+    first.close()
+    Items(tmp_path / "items.jsonl").close()
+    with pytest.raises(StorageError, match="cannot write"):
+        Items(tmp_path)
+
+
+def test_ctrl_c_ends_it_and_what_was_measured_is_kept(tmp_path: Path) -> None:
+    def fake(text: str) -> list[float]:
+        if text == "text 20":
+            os.kill(os.getpid(), signal.SIGINT)
+        return [-1.0] * len(text)
+
+    path = tmp_path / "items.jsonl"
+    items, model = Items(path), Uniform(fake)
+    texts = [f"text {number}" for number in range(10, 90)]
+    with pytest.raises(StoppedError) as stopped:
+        measured(model, a_set(*texts), items=items, concurrency=4)
+    items.close()
+    kept = len(rows(path))
+    assert stopped.value.total == 80
+    assert 10 < kept == stopped.value.measured < 25
+    items, later = Items(path), Uniform()
+    assert len(measured(later, a_set(*texts), items=items).of("set")) == 80
+    items.close()
+    assert len(later.asked) == 1 + 80 - kept
+
+
+# What goes wrong
+
+
+def test_texts_are_asked_side_by_side_and_not_all_at_once() -> None:
+    model = Uniform()
+    measured(model, a_set(*map(str, range(200))), concurrency=7)
+    assert model.most == 7
+    measured(model, a_set(*map(str, range(200))))
+    assert model.most == 64
+
+
+def test_one_text_that_cannot_be_measured_is_counted() -> None:
+    def fake(text: str) -> list[float]:
+        if text == "no":
+            raise ModelError("prompt", "this one not")
+        return [-1.0, -math.inf] if text == "never" else [math.nan] if text == "nothing" else [-2.0]
+
+    model = Uniform(fake)
+    found = measured(model, a_set("yes", "no", "never", "nothing", "yes", "no"))
+    assert (found.failed, found.refused) == (4, "")
+    assert [(reading.nll, reading.times) for reading in found.of("set")] == [(2.0, 2)]
+    assert len(model.asked) == 1 + 4
+
+
+def test_a_server_that_stumbles_is_asked_again() -> None:
+    seen: set[str] = set()
+
+    def fake(text: str) -> list[float]:
+        if text not in seen:
+            seen.add(text)
+            raise ModelError("status", "503", retry=True, overload=True)
+        return [-2.0]
+
+    found = measured(Uniform(fake), a_set("a", "b"))
+    assert (found.failed, len(found.of("set"))) == (0, 2)
+
+
+def test_a_model_that_refuses_gets_no_more() -> None:
+    def never(text: str) -> list[float]:
+        raise ModelError("logprobs", "this server echoes nothing", fatal=True)
+
+    model = Uniform(never)
+    found = measured(model, a_set(*map(str, range(500))))
+    assert (found.refused, found.failed, len(model.asked)) == ("this server echoes nothing", 500, 1)
+
+    def refuses(text: str) -> list[float]:
+        raise ModelError("body", "no", retry=False)
+
+    model = Uniform(refuses)
+    assert measured(model, a_set(*map(str, range(500))), concurrency=4).refused == "no"
+    assert len(model.asked) < 30
+
+
+def test_weights_that_cannot_be_opened_are_refused_with_a_sentence(
+    llama: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(VivaError, match="nowhere"):
+        perplexity("csbench", "--model", "hf/./nowhere")
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("csbench", "--model", "baseline/random"), "does not say how probable a text is"),
+        (("csbench",), "whom to ask"),
+        (("csbench", "--model", "baseline/random", "--base-url", "http://127.0.0.1:9/v1"), "--base-url is for openai/"),
+    ],
+)
+def test_models_that_cannot_be_used_are_refused(arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(VivaError, match=said):
+        perplexity(*arguments)
+
+
+# Sets
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "by", "said"),
+    [
+        (["nosuch"], "question", None, "there is no set 'nosuch'"),
+        (["nosuch.jsonl"], "question", None, "there is no set"),
+        (["csbench"], "text", None, "have question, options, answer, explanation, whole"),
+        (["csbench"], "question", "subject", "--by 'subject'"),
+        (["t.jsonl"], "question", None, "no column 'question'; it has: 'text', 'n'"),
+        (["t.jsonl"], "text", "kind", "no column 'kind'"),
+        (["t.jsonl"], "n", None, "line 1: n is no text"),
+        (["t.jsonl", "t.jsonl"], "text", None, "both called 't'"),
+        (["torn.jsonl"], "text", None, "line 2 is no JSON"),
+        (["list.jsonl"], "text", None, "line 1 is no JSON object"),
+        (["deep.jsonl"], "text", None, "line 1 is no JSON"),
+        (["latin.csv"], "text", None, "not UTF-8"),
+        (["ragged.csv"], "text", None, "line 3: 1 columns"),
+        (["twice.csv"], "text", None, "column 'text' is there twice"),
+        (["blank.csv"], "text", None, "none of its 2 items has a text"),
+        (["object.json"], "text", None, "object.json"),
+        (["empty.txt"], "text", None, "is empty"),
+        (["cmmlu"], "explanation", None, "none of its 96 items"),
+    ],
+)
+def test_sets_that_cannot_be_used_are_refused(given: list[str], field: str, by: str | None, said: str) -> None:
+    for name, content in {
+        "t.jsonl": b'{"text": "a", "n": {}}\n{"text": "b"}\n',
+        "torn.jsonl": b'{"text": "a"}\n{"text"',
+        "list.jsonl": b"[1]\n",
+        "deep.jsonl": b"[" * 100_000,
+        "latin.csv": "text\né\n".encode("latin-1"),
+        "ragged.csv": b"text,n\na,1\nb\n",
+        "twice.csv": b"text,text\na,1\n",
+        "blank.csv": b'text,n\n,1\n" ",2\n',
+        "object.json": b'{"text": "a"}',
+        "empty.txt": b"\n",
+    }.items():
+        Path(name).write_bytes(content)
+    with pytest.raises(VivaError) as raised:
+        open_sets(given, field, by, Choice())
+    assert said in str(raised.value)
+
+
+def texts(*given: str, field: str = "text", by: str | None = None, **choice: Any) -> dict[str, list[tuple[str, str]]]:
+    found = open_sets(given, field, by, Choice(**choice))
+    return {one.name: [(text.text, text.tag) for text in one.texts] for one in found}
+
+
+def test_files_of_every_kind() -> None:
+    Path("a.jsonl").write_text(
+        '{"text": "one\\ntwo", "tags": {"x": 1}}\n\n{"text": ["p", "q"], "x": "2"}\n', "utf-8-sig"
+    )
+    Path("b.csv").write_bytes(b'id,text,x\r\n7,"one, two",u\r\n8,three,v\r\n')
+    Path("c.json").write_text('[{"text": "A", "x": 1}, {"text": 5, "x": 2.5}]')
+    Path("d.txt").write_bytes(b"first\r\n\r\nsecond\x0csame\n")
+    assert texts("a.jsonl", by="x") == {"a": [("one\ntwo", "1"), ("p\nq", "2")]}
+    assert texts("n=b.csv", by="x") == {"n": [("one, two", "u"), ("three", "v")]}
+    assert texts("c.json", by="x") == {"c": [("A", "1"), ("5", "2.5")]}
+    assert texts("d.txt") == {"d": [("first", ""), ("second\x0csame", "")]}
+    assert texts("d.txt", field="whole") == {"d": [("first\r\n\r\nsecond\x0csame\n", "")]}
+    assert texts("all=a.jsonl", "all=c.json", "d.txt", limit=1) == {
+        "all": [("one\ntwo", ""), ("A", "")],
+        "d": [("first", "")],
+    }
+    folder = Path("folder")
+    folder.mkdir()
+    for name in ("y.txt", "x.txt", "notes.md"):
+        (folder / name).write_text(f"of {name}")
+    assert texts("folder", by="file") == {"folder": [("of x.txt", "x"), ("of y.txt", "y")]}
+    Path("odd=name.txt").write_text("here")
+    assert texts("odd=name.txt") == {"odd=name": [("here", "")]}
+
+
+def test_a_field_of_a_megabyte_is_one_text() -> None:
+    Path("big.csv").write_text("text\n" + "x" * 1_000_000 + "\n")
+    ((text, _),) = texts("big.csv")["big"]
+    assert len(text) == 1_000_000
+
+
+def test_benchmarks_languages_and_question_files() -> None:
+    found = texts("csbench", "syneval", "cmmlu", field="question", language=("en,zh",), limit=5)
+    assert {name: len(listed) for name, listed in found.items()} == {
+        "csbench-en": 5, "csbench-zh": 5, "syneval-en": 5, "cmmlu-zh": 5,
+    }  # fmt: skip
+    assert list(texts("mine=csbench", field="answer", language=("en,zh",), limit=2)) == ["mine-en", "mine-zh"]
+    Path("own.yaml").write_text(
+        "questions:\n- id: a\n  question: Name a stack's order.\n  grading:\n    keywords: [LIFO]\n"
+    )
+    assert texts("own.yaml", field="question") == {"own": [("Name a stack's order.", "")]}
+
+
+def test_the_fields_of_a_question() -> None:
+    choice = Question(
+        id="1", kind="choices", text="Which?", language="en", options=("a", "b", "c"), answer="AC", explanation="So."
+    )
+    assert {field: field_of(choice, field) for field in FIELDS} == {
+        "question": "Which?",
+        "options": "a\nb\nc",
+        "answer": "a\nc",
+        "explanation": "So.",
+        "whole": "Which?\nA. a\nB. b\nC. c\nAC\nSo.",
+    }
+    truth = Question(id="2", kind="truth", text="Is it?", language="en", answer="true")
+    assert (field_of(truth, "answer"), field_of(truth, "options"), field_of(truth, "whole")) == (
+        "true",
+        "",
+        "Is it?\ntrue",
+    )
+    unsound = Question(id="3", kind="choice", text="What?", language="en", options=("x",), answer=None)
+    assert field_of(unsound, "answer") is None
+
+
+# Servers, and the command as a process
+
+
+def served(server: LocalServer, *arguments: object) -> list[object]:
+    write_jsonl(Path("t.jsonl"), ({"text": text} for text in SERVED))
+    files = (Path("t.jsonl").resolve(), "--field", "text")
+    return ["perplexity", *files, "--model", "openai/m", "--base-url", server.url, "--progress", "quiet", *arguments]
+
+
+@pytest.mark.parametrize("bos", [None, "<s>"])
+def test_a_server_that_echoes_gives_the_models_own_figures(serve: Serve, viva: Viva, bos: str | None) -> None:
+    language = Language()
+    rows = [[language.end] * (bos is not None) + language.encode(text) for text in SERVED]
+    logprobs = [number for row in rows for number in language.of(row, 1)]
+    ended = viva(*served(serve("scoring.py", bos=bos), "--format", "json"))
+    assert ended.code == 0, ended.err
+    content = json.loads(ended.out)
+    found = content["rows"][0]["figures"]
+    assert found["tokens"] == len(logprobs)
+    assert found["per_token"]["value"] == pytest.approx(math.exp(-sum(logprobs) / len(logprobs)))
+    assert any("no BOS" in note for note in content["notes"]) == (bos is None)
+
+
+def test_a_server_that_does_not_echo_is_given_up(serve: Serve, viva: Viva) -> None:
+    ended = viva(*served(serve("scoring.py", echo="ignored")))
+    refused(ended, "openai/m was given up", "does not give the text back", code=4)
+
+
+def test_ctrl_c_twice_stops_at_once_and_says_how_to_go_on(serve: Serve, viva: Viva) -> None:
+    server = serve("scoring.py")
+    ended = viva(*served(server, "--items", "items.jsonl", "--limit", 1))
+    assert ended.code == 0, ended.err
+    before = len(server.events("asked"))
+    server.control(fault="hang")
+    going = viva.start(*served(server, "--items", "items.jsonl"))
+    wait_until(lambda: len(server.events("asked")) > before, "a request")
+    going.signal(signal.SIGINT)
+    wait_until(lambda: "finishing" in going.errors(), "word that the signal came")
+    going.signal(signal.SIGINT)
+    ended = going.ended(20)
+    refused(ended, "interrupted, 1 of 3 texts measured", "items.jsonl keeps them", code=130)
+    server.control(fault="")
+    ended = viva(*served(server, "--items", "items.jsonl", "--format", "json"))
+    assert json.loads(ended.out)["rows"][0]["figures"]["texts"] == 3
