@@ -1,0 +1,151 @@
+"""One request of `viva serve-check`: what came back, or why nothing did, in words that can be shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import ModelError
+from viva.models.openailogprobs import Scored, Token, joined_scored, tokens_of
+from viva.models.openaiwire import Body, Completion, Counts, Wire, decode_leniently, joined, retry_after, text_of
+from viva.types import Message
+
+T = TypeVar("T")
+LONGEST = 4 << 20
+"""Bytes of a reply to a question whose answer has a few tokens."""
+PATIENCE = 2
+"""So many replies that never came, and nothing more is asked."""
+LONGEST_PAUSE = 10.0
+"""Seconds that a busy server is waited for, once a request."""
+
+
+class Got(Struct, frozen=True):
+    """A completion: its texts, one a choice."""
+
+    texts: list[str]
+    reason: str | None
+    usage: Counts | None
+    content: bytes
+
+    def scored(self) -> tuple[list[Token] | None, list[int]]:
+        """The first choice's tokens (None where there are no logprobs) and offsets. Raises ModelError."""
+        found = _decoded(self.content, Scored) if not self.content.startswith(b"data:") else joined_scored(self.content)
+        if found is None or not found.choices:
+            raise ModelError("logprobs", "its logprobs are in no known shape")
+        logprobs = found.choices[0].logprobs
+        return tokens_of(logprobs), (logprobs.text_offset if logprobs else None) or []
+
+
+class Trouble(Struct, frozen=True):
+    """Why there is none. `status` is 0 where no reply came."""
+
+    words: str
+    status: int = 0
+
+    @property
+    def missing(self) -> bool:
+        """Whether there is nothing at this address, or not this model."""
+        return self.status in (404, 405, 501)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server will not do what was asked."""
+        return 400 <= self.status < 500 and not self.missing and self.status not in (408, 429)
+
+
+class _Named(Struct):
+    id: str = ""
+
+
+class _Listing(Struct):
+    data: list[_Named]
+
+
+class _Said(Struct):
+    message: str
+
+
+class _Refusal(Struct):
+    error: _Said
+
+
+class Asking:
+    """Requests to one server, each bounded in time (`timeout`, seconds) and size."""
+
+    def __init__(self, wire: Wire, model: str, timeout: float) -> None:
+        self.model = model
+        self._wire = wire
+        self._timeout = timeout
+        self._silent = 0
+        self._newer_limit = False
+
+    async def models(self) -> list[str] | Trouble:
+        """The names of the models served."""
+        status, content, _ = await self._ask("/models", None)
+        if status != 200:
+            return self._trouble(status, content)
+        found = _decoded(content, _Listing)
+        if found is None:
+            return Trouble(f"the reply is no list of models: {self._wire.words(content)[:120]}")
+        return [one.id for one in found.data if one.id]
+
+    async def say(self, messages: tuple[Message, ...], **fields: object) -> Got | Trouble:
+        """A chat."""
+        return await self._complete("/chat/completions", {"messages": messages, **fields})
+
+    async def go_on(self, prompt: str, **fields: object) -> Got | Trouble:
+        """A text to be continued."""
+        return await self._complete("/completions", {"prompt": prompt, **fields})
+
+    async def _complete(self, path: str, fields: Mapping[str, object]) -> Got | Trouble:
+        for _ in range(2):
+            given = dict(fields)
+            if self._newer_limit and "messages" in given:
+                given["max_completion_tokens"] = given.pop("max_tokens", None)
+            body = msgspec.convert({"model": self.model, **given}, Body)
+            status, content, headers = await self._ask(path, msgspec.json.encode(body))
+            if status == 400 and b"max_completion_tokens" in content and not self._newer_limit:
+                self._newer_limit = True
+            elif status in (429, 503):
+                await asyncio.sleep(min(retry_after(headers) or 1.0, LONGEST_PAUSE))
+            else:
+                break
+        return self._read(content) if status == 200 else self._trouble(status, content)
+
+    async def _ask(self, path: str, content: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
+        """Status 0 stands for no reply, and the body then says why."""
+        if self._silent >= PATIENCE:
+            return 0, b"not asked, since the server left others without a reply", {}
+        try:
+            return await asyncio.wait_for(self._wire.ask(path, content), self._timeout)
+        except TimeoutError:
+            self._silent += 1
+            return 0, f"no complete reply within {self._timeout:g} s".encode(), {}
+        except ModelError as problem:
+            self._silent += problem.kind == "connection"
+            return 0, problem.message.encode("utf-8", "replace"), {}
+
+    def _trouble(self, status: int, content: bytes) -> Trouble:
+        said = _decoded(content, _Refusal)
+        words = self._wire.words(said.error.message.encode("utf-8", "replace") if said else content) or "no text"
+        return Trouble(f"HTTP {status}: {words}" if status else words, status)
+
+    def _read(self, content: bytes) -> Got | Trouble:
+        try:
+            found = joined(content) if content.startswith(b"data:") else _decoded(content, Completion)
+        except (msgspec.DecodeError, ModelError):
+            found = None
+        if found is None or not found.choices or (found.choices[0].message is None and found.choices[0].text is None):
+            return Trouble(f"the reply is no completion: {self._wire.words(content)[:120]}")
+        return Got([text_of(choice) for choice in found.choices], found.choices[0].finish_reason, found.usage, content)
+
+
+def _decoded(content: bytes, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.DecodeError:
+        return decode_leniently(content, kind)

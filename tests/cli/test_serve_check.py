@@ -1,0 +1,218 @@
+"""`viva serve-check`: what a server does is told from what it does, whatever it says; and no server can break it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cli.collected import dangerous
+from servers.fixtures import LocalServer, Viva
+from viva.cli.servecheck import serve_check_command
+from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED, VivaError
+
+Serve = Callable[..., LocalServer]
+Check = Callable[..., tuple[int, dict[str, Any]]]
+KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
+FEATURES = (
+    *("model list", "chat", "system role", "completions", "logprobs in chat", "logprobs in completions"),
+    *("echo with logprobs", "mark before a text", "n", "seed", "stop", "max_tokens", "temperature 0", "usage"),
+)
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def check(capsys: pytest.CaptureFixture[str]) -> Check:
+    """Exit code and report; nothing that it prints may hold the key, or anything that a terminal obeys."""
+
+    def run(server: LocalServer, *arguments: object) -> tuple[int, dict[str, Any]]:
+        given = [server.url, "--format", "json", *map(str, arguments)]
+        code = serve_check_command.main(given, standalone_mode=False)
+        said = capsys.readouterr()
+        assert not dangerous(said.out + said.err)
+        assert not any(KEY[start : start + 8] in said.out + said.err for start in range(len(KEY) - 7))
+        assert (code == 0) == (said.err == "")
+        report = json.loads(said.out)
+        report["said"] = said.err
+        return code, report
+
+    return run
+
+
+def found(report: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["verdict"] for one in report["findings"]}
+
+
+def works(report: dict[str, Any]) -> dict[str, bool]:
+    return {one["command"]: one["works"] for one in report["commands"]}
+
+
+def of(report: dict[str, Any], name: str) -> dict[str, str]:
+    return next(one for one in report["findings"] if one["name"] == name)
+
+
+def test_a_server_that_can_do_everything(serve: Serve, check: Check) -> None:
+    code, report = check(serve("scoring.py", bos="<s>", models=["one", "two"]))
+    assert code == 0
+    assert report["model"] == "one"
+    assert tuple(found(report)) == FEATURES
+    assert found(report) == dict.fromkeys(FEATURES, "yes") | {"system role": found(report)["system role"]}
+    assert all(one["sample"] or one["detail"] for one in report["findings"])
+    assert set(works(report).values()) == {True}
+    assert of(report, "logprobs in chat")["detail"] == "the 20 most probable tokens"
+    assert "characters" in of(report, "echo with logprobs")["detail"]
+    assert "<s>" in of(report, "mark before a text")["sample"]
+
+
+LIES: dict[str, tuple[dict[str, Any], dict[str, str], dict[str, bool]]] = {
+    "chat alone": (
+        {"open": ["chat"]},
+        {"model list": "no", "chat": "yes", "completions": "no", "logprobs in completions": "no",
+         "echo with logprobs": "no", "mark before a text": "unknown", "seed": "yes"},
+        {"--form base": False, "--choose next-token": True, "--choose likelihood": False, "viva perplexity": False},
+    ),
+    "completions alone": (
+        {"open": ["models", "completions"]},
+        {"chat": "no", "system role": "no", "logprobs in chat": "no", "logprobs in completions": "yes", "seed": "yes"},
+        {"viva run": False, "--form base": True, "--choose next-token": True, "--choose likelihood": True},
+    ),
+    "no logprobs": (
+        {"logprobs": "ignored"},
+        {"logprobs in chat": "no", "logprobs in completions": "no", "echo with logprobs": "different"},
+        {"--choose next-token": False, "--choose likelihood": False, "viva perplexity": False, "viva run": True},
+    ),
+    "logprobs refused": (
+        {"logprobs": "refused"},
+        {"logprobs in chat": "refused", "logprobs in completions": "refused", "echo with logprobs": "refused"},
+        {"--choose next-token": False, "--choose likelihood": False},
+    ),
+    "no lists": ({"logprobs": "alone"}, {"logprobs in chat": "different"}, {"--choose next-token": False}),
+    "five at most": ({"most": 5}, {"logprobs in chat": "yes"}, {"--choose next-token": True}),
+    "five in place of twenty": ({"lists": 5}, {"logprobs in chat": "different"}, {"--choose next-token": True}),
+    "no logarithms": ({"shift": 30.0}, {"logprobs in chat": "different"}, {"--choose next-token": False}),
+    "echo without effect": (
+        {"echo": "ignored"},
+        {"echo with logprobs": "no", "mark before a text": "unknown"},
+        {"--choose likelihood": False, "viva perplexity": False, "--choose next-token": True},
+    ),
+    "a mark twice": ({"bos": "<s>", "doubled": True}, {"mark before a text": "different"}, {}),
+    "no mark": ({}, {"mark before a text": "no"}, {}),
+    "ignores what it does not know": (
+        {"ignores": ["n", "seed", "stop", "system"]},
+        {"n": "no", "seed": "no", "stop": "no", "system role": "different", "max_tokens": "yes"},
+        {"--samples": True},
+    ),
+    "ignores limits": ({"ignores": ["max_tokens"]}, {"max_tokens": "no"}, {}),
+    "refuses what it does not know": (
+        {"refuses": ["n", "seed", "stop", "system"]},
+        {"n": "refused", "seed": "refused", "stop": "refused", "system role": "refused"},
+        {"viva run": True, "--samples": True},
+    ),
+    "draws at temperature 0": ({"ignores": ["temperature"]}, {"temperature 0": "no"}, {}),
+    "no usage": ({"usage": False}, {"usage": "no", "max_tokens": "yes"}, {}),
+    "max_completion_tokens": ({"newer": True}, {"chat": "yes", "max_tokens": "yes"}, {"viva run": True}),
+    "streams": ({"stream": True}, {"chat": "yes", "logprobs in chat": "yes", "echo with logprobs": "yes"}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_what_a_server_does_is_seen(serve: Serve, check: Check, lie: str) -> None:
+    plan, verdicts, commands = LIES[lie]
+    code, report = check(serve("scoring.py", **plan), "--model", "m")
+    assert code == 0
+    assert found(report).items() >= verdicts.items()
+    assert works(report).items() >= commands.items()
+
+
+def test_offsets_in_bytes_and_none_are_told(serve: Serve, check: Check) -> None:
+    details = {"bytes": "bytes", "none": "without offsets", "wrong": "do not fit", "characters": "characters"}
+    server = serve("scoring.py", bos="<s>")
+    for offsets, words in details.items():
+        server.control(offsets=offsets)
+        _, report = check(server)
+        assert words in of(report, "echo with logprobs")["detail"]
+
+
+NOTHING: dict[str, tuple[dict[str, Any], int]] = {
+    "a wrong key": ({"key": "another"}, EXIT_REFUSED),
+    "another model": ({"models": ["x"]}, EXIT_REFUSED),
+    "html": ({"fault": "html"}, EXIT_INCOMPLETE),
+    "endless": ({"fault": "endless"}, EXIT_INCOMPLETE),
+    "silent": ({"fault": "hang"}, EXIT_INCOMPLETE),
+    "drip": ({"fault": "drip"}, EXIT_INCOMPLETE),
+    "cut": ({"fault": "cut"}, EXIT_INCOMPLETE),
+    "reset": ({"fault": "reset"}, EXIT_INCOMPLETE),
+    "garbage": ({"fault": "garbage"}, EXIT_INCOMPLETE),
+    "deep": ({"verbatim": "[" * 5000}, EXIT_INCOMPLETE),
+    "wrong types": ({"verbatim": '{"data": [{"id": 7}], "choices": [{"text": ["x"]}]}'}, EXIT_INCOMPLETE),
+    "escapes": ({"verbatim": f"\x1b]0;x\x07\u202e {KEY}"}, EXIT_INCOMPLETE),
+    "nothing there": ({"verbatim": "nope", "status": 404}, EXIT_INCOMPLETE),
+    "elsewhere": ({"verbatim": "moved", "status": 302}, EXIT_INCOMPLETE),
+    "broken": ({"verbatim": "oops", "status": 500}, EXIT_INCOMPLETE),
+}
+
+
+@pytest.mark.parametrize("what", NOTHING)
+def test_where_nothing_works_it_ends_with_a_sentence(serve: Serve, check: Check, what: str) -> None:
+    plan, expected = NOTHING[what]
+    code, report = check(serve("scoring.py", **plan), "--timeout", 0.3, "--model", "m")
+    assert code == expected
+    assert len(report["said"].splitlines()) == 1
+    assert ("refuses this key or this model" if expected == EXIT_REFUSED else "nothing usable") in report["said"]
+    assert not any(works(report).values())
+    assert list(found(report)) == list(FEATURES[:4])
+
+
+def test_hostile_texts_are_spelled_out_and_the_key_is_not_shown(serve: Serve, check: Check) -> None:
+    hostile = f"\x1b[2J\u202e{KEY}\r\n" * 3
+    said = {"message": {"role": "assistant", "content": hostile}, "text": hostile, "finish_reason": hostile}
+    listed = {
+        "token": hostile,
+        "logprob": -0.1,
+        "bytes": [27, 300],
+        "top_logprobs": [{"token": hostile, "logprob": -0.1}],
+    }
+    body = {"data": [{"id": hostile}], "choices": [{**said, "logprobs": {"content": [listed]}}], "usage": {}}
+    code, report = check(serve("scoring.py", verbatim=json.dumps(body)))
+    assert code == 0
+    assert "<U+001B>" in of(report, "chat")["sample"]
+    assert "<U+202E>" in report["model"]
+
+
+def test_for_people_each_finding_is_a_line_and_the_commands_follow(serve: Serve, viva: Viva) -> None:
+    server = serve("scoring.py", models=["a\x1b[31mb"], ignores=["seed"])
+    ended = viva("serve-check", server.url)
+    assert ended.code == 0, ended.err
+    assert not dangerous(ended.out)
+    lines = ended.out.splitlines()
+    assert [line.split("  ")[0] for line in lines[2 : 2 + len(FEATURES)]] == list(FEATURES)
+    assert "With the model 'a<U+001B>[31mb':" in lines
+    assert "--samples                 works: " in ended.out
+    assert "cannot be drawn again" in ended.out
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://x", "http://", "http://u:p@h/v1", "http://h:99999/v1", ""])
+def test_a_wrong_url_is_refused(url: str) -> None:
+    with pytest.raises(VivaError, match="URL"):
+        serve_check_command.main([url], standalone_mode=False)
+
+
+def test_a_key_that_is_not_there_is_refused_and_one_that_is_is_sent(
+    serve: Serve, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve("scoring.py", key="the-good-one")
+    with pytest.raises(VivaError, match="MY_KEY"):
+        check(server, "--api-key-env", "MY_KEY")
+    monkeypatch.setenv("MY_KEY", "the-good-one")
+    code, report = check(server, "--api-key-env", "MY_KEY")
+    assert code == 0
+    assert found(report)["chat"] == "yes"
