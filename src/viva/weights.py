@@ -7,6 +7,8 @@ from typing import Literal
 from msgspec import Struct
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+DTYPES: dict[str, Dtype] = {"float32": "float32", "bfloat16": "bfloat16", "float16": "float16"}
+"""Those that name numbers, by name."""
 
 
 class Weights(Struct, frozen=True, kw_only=True, omit_defaults=True):

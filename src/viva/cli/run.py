@@ -40,6 +40,7 @@ from viva.cli.reporting import check_writable, grade_run, print_report
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import VivaError
+from viva.weights import DTYPES
 
 
 @click.command(name="run", short_help="Examine models.")
@@ -49,13 +50,14 @@ from viva.errors import VivaError
     "models",
     multiple=True,
     metavar="PROVIDER/NAME[@URL]",
-    help="Repeat for several: openai/..., anthropic/..., google/..., baseline/..., replay/FILE.",
+    help="Repeat for several: openai/..., anthropic/..., google/..., hf/NAME[@REVISION], hf/FOLDER or 'hf/FOLDER/step*', "
+    "baseline/..., replay/FILE.",
 )
 @click.option(
     "--checkpoints",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also every model of this CSV (model, base_url, tokens), for `viva training`.",
+    help="Also every model of this CSV (model, base_url, revision, tokens), for `viva training`.",
 )
 @click.option("--base-url", metavar="URL", help="OpenAI-compatible server of the openai/ models, ending in /v1.")
 @click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]")
@@ -302,7 +304,8 @@ def remembered(model: Model, record: ModelRecord) -> ModelRecord:
     record = msgspec.structs.replace(record, shown=model.name)
     if record.weights is None:
         return record
-    weights = msgspec.structs.replace(record.weights, fingerprint=model.identity["weights"])
+    known = model.identity
+    weights = msgspec.structs.replace(record.weights, fingerprint=known["weights"], dtype=DTYPES[known["dtype"]])
     return msgspec.structs.replace(record, weights=weights)
 
 

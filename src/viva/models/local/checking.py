@@ -58,6 +58,16 @@ def context_of(place: str, weights: Weights) -> int | None:
     return length(config, limit)
 
 
+def stored_dtype(place: str, weights: Weights) -> str:
+    """What numbers the weights are stored in, by the config alone; "" where it does not say or is not here yet."""
+    folder = folder_of(place, weights)
+    try:
+        config = read_json(folder / "config.json") if folder else {}
+    except ValueError:
+        return ""
+    return str(config.get("dtype") or config.get("torch_dtype") or "").removeprefix("torch.")
+
+
 def _settings(weights: Weights) -> str:
     if weights.dtype not in get_args(Dtype):
         return f"no such dtype: {one_line(weights.dtype, 40)!r}; there are {', '.join(get_args(Dtype))}"

@@ -34,8 +34,9 @@ class LocalModel:
 
     def __init__(self, place: str, weights: Weights, shown: str = "") -> None:
         self.place = place
-        self.weights = weights
-        self.name = f"hf/{shown or _shown(place, weights)}"
+        self.name = shown or f"hf/{_shown(place, weights)}"
+        # What numbers it is computed in is settled now: a run that was begun on a GPU is not gone on with otherwise.
+        self.weights = weights = opening.settled(place, weights)
         # A run that remembers its weights is graded without them.
         self.identity: Mapping[str, str] = opening.identity(place, weights)
         self.room: Room = _Room(place, weights)
@@ -99,4 +100,4 @@ def _shown(place: str, weights: Weights) -> str:
 
 def connect(name: str, endpoint: Endpoint) -> LocalModel:
     """A folder, or a name of the Hub. Raises VivaError for what cannot be opened, with what to do about it."""
-    return LocalModel(name, endpoint.weights)
+    return LocalModel(name, endpoint.weights, endpoint.shown)

@@ -16,16 +16,27 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.models import weightfiles
-from viva.models.local.checking import ADAPTERS, code_of_its_own, context_of, folder_of, length, parted, problem, shown
+from viva.models.local.checking import (
+    ADAPTERS,
+    code_of_its_own,
+    context_of,
+    folder_of,
+    length,
+    parted,
+    problem,
+    shown,
+    stored_dtype,
+)
 from viva.models.weightfiles import LM_SMALL, QUIET
 from viva.visible import one_line
-from viva.weights import Weights
+from viva.weights import DTYPES, Weights
 
-__all__ = ["Opened", "context_of", "identity", "open_model", "open_tokenizer", "problem", "release"]
+__all__ = ["Opened", "context_of", "identity", "open_model", "open_tokenizer", "problem", "release", "settled"]
 
 T = TypeVar("T")
 
@@ -67,6 +78,21 @@ def identity(place: str, weights: Weights) -> dict[str, str]:
 def _fingerprint(place: str, weights: Weights) -> str:
     found = _version(place, weights)
     return f"{found}+{_adapter_version(weights.adapter)}" if weights.adapter else found
+
+
+def settled(place: str, weights: Weights) -> Weights:
+    """With the dtype that "auto" comes to on this machine: as stored on a GPU, float32 on a CPU.
+
+    Raises VivaError where the model or the device cannot be used.
+    """
+    if weights.dtype != "auto":
+        return weights
+    said = problem(place, weights)
+    if said:
+        raise VivaError(said)
+    on_card = _device(place, weights) != "cpu" and importlib.import_module("torch").cuda.is_available()
+    stored = stored_dtype(place, weights) if on_card else ""
+    return msgspec.structs.replace(weights, dtype=DTYPES.get(stored, "float32"))
 
 
 def open_tokenizer(place: str, weights: Weights) -> Any:

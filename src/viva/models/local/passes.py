@@ -17,7 +17,7 @@ from viva.models.local.attention import Packed, Past
 from viva.models.local.head import LOGITS, Head
 from viva.models.local.sharing import OVERHEAD, Group, batches, common, groups, tree
 
-TOKENS = {"cpu": 2048, "cuda": 16384}
+TOKENS = {"cpu": 1024, "cuda": 16384}
 """Tokens that go through the layers at once, unless one row has more."""
 PIECE = 1024
 """Tokens of a prefix that go through at once: what sees each other within a unit costs the square."""
