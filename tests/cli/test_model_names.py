@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.told import told as told_command
 from viva.cli.checkpoints import Checkpoints, models_of, read_checkpoints
+from viva.cli.listing import list_command
 from viva.cli.modelnames import Named, in_natural_order, named_models, tails, told_apart
 from viva.cli.options import Opening
 from viva.cli.places import folder_of, parted, placed
 from viva.cli.run import model_record
 from viva.errors import DataError, VivaError
+from viva.models.templates import families
 
 PYTHIA = "hf/EleutherAI/pythia-70m"
 
@@ -77,7 +80,7 @@ def test_a_name_with_its_revision_stands_by_itself() -> None:
     ("models", "revision", "said"),
     [
         (["openai/m"], "a", "--revision a is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME"),
-        (["hf/ckpts/step1"], "a,b", "hf/ckpts/step1 names a folder, and a folder has no revisions; name the folders of"),
+        (["hf/ckpts/step1"], "a,b", "hf/ckpts/step1 names a folder, and a folder has no revisions; name the"),
         (["hf/ckpts/step*"], "a", "hf/ckpts/step1 names a folder, and a folder has no revisions"),
         (["hf//no/such/folder"], "a", "hf//no/such/folder names a folder"),
         ([PYTHIA, "hf/ckpts/step1"], "a", "hf/ckpts/step1 names a folder"),
@@ -257,6 +260,19 @@ def test_whose_row_it_is() -> None:
     assert line("hf/gone", f"hf/{place}/sets/gone") == 5, "a folder that was moved away is known by its path"
     assert line("hf/gone", "hf//elsewhere/sets/gone") is None
     assert line("hf/final", "hf//anywhere/final") == 6, "or by what tables call it"
+
+
+# Families of templates
+
+
+def test_the_families_that_can_be_named_are_listed_with_their_texts() -> None:
+    texts = json.loads(told_command(list_command, "--templates", "--format", "json"))
+    assert texts == families()
+    listed = told_command(list_command, "--templates").splitlines()
+    assert [line for line in listed if not line.startswith("  | ")] == list(texts)
+    start = listed.index("qwen") + 1
+    lines = texts["qwen"].split("\n")
+    assert listed[start : start + len(lines)] == [f"  | {line}" for line in lines]
 
 
 # Pure

@@ -25,6 +25,14 @@ def test_every_checkpoint_of_the_file_is_asked_at_its_own_address(
     assert curve.code == 0, curve.err
     (exam,) = json.loads(curve.out)["exams"]
     assert [point["checkpoint"] for point in exam["points"]] == ["step0", "step1"]
+    # The run remembers how far its models were trained; the baseline is not trained at all.
+    known = json.loads(viva("training", "run", "--by", "subject", "--format", "json").out)
+    assert [(point["checkpoint"], point["at"]) for point in known["exams"][0]["points"]] == [
+        (f"openai/m@{one.url}", 1e6 * 10**index) for index, one in enumerate(servers)
+    ]
+    assert "Left out, since nothing says how far they were trained: baseline/first of " in known["notes"][0]
+    told = json.loads(viva("score", "run", "--format", "json").out)["results"]
+    assert [result["trained"] for result in told] == [None, 1e6, 1e7]
     again = viva("correlate", "run", "--by", "subject", "--format", "csv")
     assert again.code == 0, again.err
 

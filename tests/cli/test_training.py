@@ -132,6 +132,26 @@ def test_a_server_for_each_checkpoint(viva: Viva, serve: Callable[..., LocalServ
         curves(viva.folder / "run", "--checkpoints", written("model,tokens\nm,1\nopenai/m,2\n"), "--by", "subject")
 
 
+def test_runs_that_know_their_tokens_need_no_file(viva: Viva, server: LocalServer) -> None:
+    checkpoints = written("model,tokens\nm,5k\n")
+    for run in ("a", "b"):
+        named = ("--checkpoints", checkpoints.resolve(), "--base-url", server.url)
+        assert viva("run", "cmmlu", "--limit", 24, *named, "--run", f"runs/{run}", *QUIET).code == 0
+    runs = viva.folder / "runs"
+    found = curves(runs / "a", "--by", "subject")
+    assert [at for at, _ in found["Average"]] == [5000]
+    assert curves(runs / "a", "--by", "subject", "--checkpoints", checkpoints) == found
+    with pytest.raises(VivaError, match=r"here is openai/m of both .*a and .*b: name one of them"):
+        training(runs, "--by", "subject")
+    # What an earlier Viva wrote does not say what its models are called.
+    record = json.loads((runs / "a" / "run.json").read_text("utf-8"))
+    del record["models"][0]["shown"]
+    (runs / "a" / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(VivaError, match=r"nothing says how far these were trained: openai/m of .*a; name a file"):
+        training(runs / "a", "--by", "subject")
+    assert curves(runs / "a", "--by", "subject", "--checkpoints", checkpoints) == found
+
+
 def test_what_has_no_row_or_no_scores_is_named(viva: Viva) -> None:
     models = ("--model", "baseline/first", "--model", "baseline/last")
     assert viva("run", "csbench", *models, "--run", "run", *QUIET).code == 0

@@ -1,0 +1,172 @@
+"""Checkpoints on a disk, examined in one run: their training tokens, a kill in the middle, folders moved away."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.collected import read_csv, refused
+from cli.told import told
+from models.local.tiny import make_model, need_transformers
+from servers.fixtures import QUIET, SAMPLE, Viva, wait_until
+from viva.cli.run import resume_command, run_command
+from viva.cli.score import score_command
+from viva.cli.show import show_command
+from viva.cli.training import training_command
+
+STEPS = (2, 10, 1000)
+TOKENS = {step: step * 1_000_000.0 for step in STEPS}
+CHOOSING = ("--choose", "next-token", "--form", "base", "--batch-size", 4, "--format", "json", *QUIET)
+SWEEP = ("cmmlu", "--model", "hf/ckpts/step*", *CHOOSING)
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ckpts/step2, step10 and step1000; a Trainer counted their tokens, but for the last."""
+    need_transformers()
+    folder = tmp_path_factory.mktemp("sweep")
+    for seed, step in enumerate(STEPS):
+        made = make_model(folder / "ckpts" / f"step{step}", seed=seed, width=32)
+        seen = {"num_input_tokens_seen": int(TOKENS[step]) if step != 1000 else 0}
+        (made / "trainer_state.json").write_text(json.dumps(seen), encoding="utf-8")
+    (folder / "tokens.csv").write_text("model,revision,tokens\nckpts/step1000,last,1B\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def here(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(checkpoints)
+    return checkpoints
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Iterator[list[int]]:
+    """How many language models were in memory, at every pass that one of them made."""
+    need_transformers()
+    import torch
+    from transformers import PreTrainedModel
+
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+    counts: list[int] = []
+
+    def look(module: Any, _: Any) -> None:
+        if isinstance(module, PreTrainedModel) and module not in alive:
+            alive.add(module)
+            # A model and the part of it that has no head are two modules, and one model.
+            counts.append(len({id(next(one.parameters())) for one in alive}))
+
+    hook = torch.nn.modules.module.register_module_forward_pre_hook(look)
+    yield counts
+    hook.remove()
+
+
+@pytest.fixture(scope="module")
+def swept(checkpoints: Path, loaded: list[int]) -> dict[str, Any]:
+    """The report of one run that nobody disturbed."""
+    patch = pytest.MonkeyPatch()
+    patch.chdir(checkpoints)
+    report = json.loads(told(run_command, *SWEEP, "--checkpoints", "tokens.csv", "--run", "swept"))
+    patch.undo()
+    return report
+
+
+def table(report: dict[str, Any]) -> list[Any]:
+    """The results, with numbers as far as batches of other sizes have them in common."""
+    results: list[Any] = json.loads(json.dumps(report["results"]), parse_float=lambda text: round(float(text), 5))
+    return results
+
+
+def test_each_checkpoint_is_a_model_with_its_tokens_and_its_weights(here: Path, swept: dict[str, Any]) -> None:
+    assert [(result["model"], result["trained"]) for result in swept["results"]] == [
+        ("hf/step2", 2e6),
+        ("hf/step10", 1e7),
+        ("hf/step1000", 1e9),
+    ]
+    assert {result["overall"]["n"] for result in swept["results"]} == {SAMPLE}
+    assert len({result["overall"]["mean"] for result in swept["results"]}) > 1, "they differ, or nothing is told apart"
+    models = json.loads((here / "swept" / "run.json").read_text("utf-8"))["models"]
+    assert [model["name"] for model in models] == [f"hf/{here.resolve()}/ckpts/step{step}" for step in STEPS]
+    assert len({model["weights"]["fingerprint"] for model in models}) == 3
+    told(score_command, "swept", "--format", "csv", "--out", "scores.csv")
+    rows = read_csv(Path("scores.csv"))
+    assert {(row["model"], float(row["trained"])) for row in rows} == {
+        (result["model"], result["trained"]) for result in swept["results"]
+    }
+
+
+def test_one_model_at_a_time_is_in_memory(swept: dict[str, Any], loaded: list[int]) -> None:
+    assert len(loaded) >= 3, "each of the three made a pass"
+    assert set(loaded) == {1}
+
+
+def test_a_run_that_knows_its_tokens_draws_its_curves(here: Path, swept: dict[str, Any]) -> None:
+    def points(*more: object) -> list[tuple[str, float, float]]:
+        (exam,) = json.loads(told(training_command, "swept", "--by", "exam", "--format", "json", *more))["exams"]
+        return [(p["checkpoint"], p["at"], next(iter(p["cells"].values()))["mean"]) for p in exam["points"]]
+
+    means = [result["overall"]["mean"] for result in swept["results"]]
+    assert points() == [
+        ("hf/step2", 2e6, means[0]),
+        ("hf/step10", 1e7, means[1]),
+        ("hf/step1000", 1e9, means[2]),
+    ]
+    assert points("--checkpoints", "tokens.csv") == [("last", 1e9, means[2])]
+
+
+def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swept: dict[str, Any], viva: Viva) -> None:
+    viva.environment["OMP_NUM_THREADS"] = "1"
+    shutil.copytree(here / "ckpts", viva.folder / "ckpts")
+    shutil.copy(here / "tokens.csv", viva.folder)
+    journal = viva.folder / "run" / "responses.jsonl"
+    going = viva.start("run", *SWEEP, "--checkpoints", "tokens.csv", "--run", "run")
+    wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > SAMPLE, "the second model", 120)
+    going.kill()
+    assert going.process.returncode == -signal.SIGKILL
+    before = {(entry["key"], entry["seconds"]) for entry in viva.entries()}
+    assert SAMPLE <= len(before) < 3 * SAMPLE, "in the middle"
+    run = viva.folder / "run"  # gone on with in this process, which has torch at hand
+    resumed = json.loads(told(resume_command, run, "--format", "json", *QUIET))
+    assert before <= {(entry["key"], entry["seconds"]) for entry in viva.entries()}, "none was asked again"
+    assert len(viva.entries()) == 3 * SAMPLE
+    assert table(resumed) == table(swept)
+
+    # The weights are gone: what is graded needs none, what is to be asked does.
+    (viva.folder / "ckpts").rename(viva.folder / "elsewhere")
+    again = json.loads(told(score_command, run, "--format", "json"))
+    assert again["results"] == resumed["results"]
+    assert "hf/step2" in told(show_command, run, "--limit", 1)
+    assert "hf/step1000" in told(training_command, run, "--by", "exam", "--format", "csv")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-3]))
+    gone = viva.resume()
+    assert gone.code != 0
+    assert f"{viva.folder.resolve()}/ckpts/step1000" in gone.err
+    assert "Traceback" not in gone.err
+    assert sum("error" not in entry for entry in viva.entries()) == 3 * SAMPLE - 3, "a failure is no answer"
+
+
+def test_folders_of_one_name_stand_beside_each_other(here: Path, swept: dict[str, Any]) -> None:
+    for name, step in (("a", 2), ("b", 10)):
+        Path(name).mkdir()
+        Path(name, "final").symlink_to(here / "ckpts" / f"step{step}")
+    report = json.loads(told(run_command, "cmmlu", "--model", "hf/*/final", "--limit", 8, *CHOOSING, "--run", "finals"))
+    assert [result["model"] for result in report["results"]] == ["hf/a/final", "hf/b/final"]
+    assert "model:hf/a/final|" in report["results"][0]["signature"]
+
+
+def test_weights_that_cannot_be_swept(viva: Viva) -> None:
+    need_transformers()
+    (viva.folder / "ckpts" / "step1").mkdir(parents=True)
+    refused(viva("run", *SWEEP), "names no folder of a model: none of these has a config.json: ckpts/step1")
+    refused(
+        viva("run", "cmmlu", "--model", "baseline/first", "--revision", "a"),
+        "--revision a is of weights on the Hugging Face Hub",
+    )
+    assert not (viva.folder / "runs").exists()
