@@ -50,7 +50,7 @@ from viva.weights import DTYPES
     "models",
     multiple=True,
     metavar="PROVIDER/NAME[@URL]",
-    help="Repeat for several: openai/..., anthropic/..., google/..., hf/NAME[@REVISION], hf/FOLDER or 'hf/FOLDER/step*', "
+    help="Repeat for several: openai/..., anthropic/..., google/..., hf/NAME[@REVISION], hf/FOLDER, 'hf/FOLDER/step*', "
     "baseline/..., replay/FILE.",
 )
 @click.option(
