@@ -178,12 +178,12 @@ async def serve(server: Server) -> None:
     await listen(application)
 
 
-async def listen(application: web.Application) -> None:
-    """Serve on a free port of 127.0.0.1 and print it."""
+async def listen(application: web.Application, port: int = 0) -> None:
+    """Serve on a port of 127.0.0.1 (a free one for 0) and print it."""
     # A client that goes away cancels its handler, so that an answer is counted only when it was written.
     runner = web.AppRunner(application, handler_cancellation=True, access_log=None)
     await runner.setup()
-    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
     await web.SockSite(runner, listener).start()
     print(listener.getsockname()[1], flush=True)
     await asyncio.Event().wait()

@@ -27,12 +27,11 @@ QUIET = ("--progress", "quiet")
 class LocalServer:
     """A server script as a process: its address, what it counted, and what it logged."""
 
-    def __init__(self, script: str, log: Path) -> None:
+    def __init__(self, script: str, log: Path, *arguments: str) -> None:
         self.script = script
         self._log = log
-        self._process = subprocess.Popen(
-            [sys.executable, str(HERE / script), "--log", str(log)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        command = [sys.executable, str(HERE / script), "--log", str(log), *arguments]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], 30)
         self.root = f"http://127.0.0.1:{int(self._process.stdout.readline())}" if ready else ""

@@ -1,11 +1,12 @@
 """A language model small enough to know by heart: a tokenizer and the true probability of every next token.
 
-What comes next depends on the last three tokens, by tables drawn once. Its tokens are all bytes, and some words: so
-Chinese is mostly bytes, and a letter can be written with and without a blank before it.
+What comes next depends on the last three tokens and on the sum of all, by tables drawn once. Its tokens are all bytes,
+and some words: so Chinese is mostly bytes, and a letter can be written with and without a blank before it.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -32,7 +33,7 @@ class Language:
         """The token that ends a text. It is also what stands before one."""
         self._numbers = {token: number for number, token in enumerate(self.vocabulary)}
         self._longest = max(map(len, self.vocabulary))
-        self._known: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        self._known: dict[int, NDArray[np.float64]] = {}
 
     @cached_property
     def _tables(self) -> NDArray[np.float64]:
@@ -64,12 +65,11 @@ class Language:
 
     def after(self, context: Sequence[int]) -> NDArray[np.float64]:
         """The natural logarithm of each token's probability after these."""
-        last = tuple(context[-3:])
-        if last not in self._known:
-            place = sum((number + 1) * weight for number, weight in zip(last, (7, 31, 101), strict=False)) % TABLES
+        place = (sum(context) + sum(map(operator.mul, context[-3:], (7, 31, 101)))) % TABLES
+        if place not in self._known:
             logits = self._tables[place]
-            self._known[last] = logits - np.log(np.exp(logits).sum())
-        return self._known[last]
+            self._known[place] = logits - np.log(np.exp(logits).sum())
+        return self._known[place]
 
     def of(self, tokens: Sequence[int], start: int = 0) -> list[float]:
         """The log-probability of each token from `start` on, given all before it."""

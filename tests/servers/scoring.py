@@ -1,6 +1,6 @@
 """An OpenAI-compatible server with a real, small model behind it, which says how probable its tokens are; and lies.
 
-    python scoring.py --log FILE [--plan JSON] [--lifetime SECONDS]
+    python scoring.py --log FILE [--plan JSON] [--lifetime SECONDS] [--port N]
 
 GET /v1/models, POST /v1/chat/completions, POST /v1/completions. /begin, /control: as in completions.py.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
+import itertools
 import json
 import math
 import random
@@ -27,6 +28,7 @@ from language import Language, chat_text
 class Plan:
     """What the server supports, and how it shows what it knows."""
 
+    latency: float = 0.0
     key: str = ""
     models: list[str] = dataclasses.field(default_factory=lambda: ["m"])
     open: list[str] = dataclasses.field(default_factory=lambda: ["models", "chat", "completions"])
@@ -100,6 +102,7 @@ class Server:
 
     async def complete(self, request: web.Request, body: dict[str, Any], prompt: str, kind: str) -> web.StreamResponse:
         print(json.dumps({"event": "asked", "path": request.path, "body": body}), file=self._log)
+        await asyncio.sleep(self.plan.latency)
         refusal = await self.refuse(request, body, kind)
         if refusal is not None:
             return refusal
@@ -209,13 +212,11 @@ class Server:
         if at:
             after = self.language.after(tokens[:at])
             row["logprob"] = float(after[tokens[at]]) + self.plan.shift
-            hidden = set(self.plan.hidden)
-            best = [n for n in after.argsort()[::-1] if self.decoded([int(n)]) not in hidden][
-                : min(asked, self.plan.lists)
-            ]
+            best = (int(number) for number in after.argsort()[::-1])
+            shown = (number for number in best if self.decoded([number]) not in self.plan.hidden)
             row["top"] = [
-                [self.shown(int(n)), float(after[n]) + self.plan.shift, list(self.language.bytes_of(int(n)))]
-                for n in best
+                [self.shown(number), float(after[number]) + self.plan.shift, list(self.language.bytes_of(number))]
+                for number in itertools.islice(shown, min(asked, self.plan.lists))
             ]
             if self.plan.never:
                 row["top"][-1][1] = {"-9999": -9999.0, "-Infinity": -math.inf, "null": None}[self.plan.never]
@@ -268,7 +269,7 @@ class Server:
         return found
 
 
-async def serve(server: Server) -> None:
+async def serve(server: Server, port: int) -> None:
     """Until the process ends."""
     application = web.Application(client_max_size=1 << 30)
     application.router.add_get("/v1/models", server.models)
@@ -276,7 +277,7 @@ async def serve(server: Server) -> None:
     application.router.add_post("/v1/completions", server.text)
     application.router.add_post("/begin", server.begin_again)
     application.router.add_post("/control", server.control)
-    await listen(application)
+    await listen(application, port)
 
 
 def main() -> None:
@@ -285,9 +286,10 @@ def main() -> None:
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--plan", type=json.loads, default={})
     parser.add_argument("--lifetime", type=float, default=1800.0)
+    parser.add_argument("--port", type=int, default=0)
     given = parser.parse_args()
     end_with(sys.stdin.buffer, given.lifetime)
-    asyncio.run(serve(Server(given.log, given.plan)))
+    asyncio.run(serve(Server(given.log, given.plan), given.port))
 
 
 if __name__ == "__main__":
