@@ -347,8 +347,9 @@ def test_weights_that_compute_no_numbers_are_an_error(sampling: Sampling, made: 
         generate(opened, Numbered(), [Asked(ids=[5, 6], sampling=sampling, seeds=("",))])
 
 
-def test_a_model_that_would_take_padding_for_text_reads_alone() -> None:
-    """A convolution has no mask once a token is in its state."""
+@pytest.mark.parametrize("beginning", [0, 60])
+def test_a_recurrent_state_is_not_shared(beginning: int, widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
+    """Padding behind the common beginning would be in it; before all text it changes nothing."""
     import torch
     import transformers
 
@@ -358,9 +359,15 @@ def test_a_model_that_would_take_padding_for_text_reads_alone() -> None:
         vocab_size=300, num_hidden_layers=2, num_key_value_heads=2, layer_types=["conv", "full_attention"], **sizes
     )
     config.initializer_range = 0.2
-    opened = Opened("lfm", None, transformers.Lfm2ForCausalLM(config).eval(), "cpu", "float32", 512)
-    prompts = [Asked(ids=list(range(5, 9 + size)), sampling=DRAWN, seeds=("a", "b")) for size in (1, 7, 30)]
-    assert generate(opened, Numbered(), prompts) == alone(opened, Numbered(), prompts)
+    opened = Opened("lfm", None, transformers.Lfm2ForCausalLM(config).eval().double(), "cpu", "float64", 512)
+    prompts = [
+        Asked(ids=[*range(beginning), *range(99 + size, 99, -1)], sampling=DRAWN, seeds=("a", "b"))
+        for size in (1, 7, 30)
+    ]
+    shapes = widths(opened)
+    together = generate(opened, Numbered(), prompts)
+    assert shapes[0] == (3, beginning + 30)
+    assert together == alone(opened, Numbered(), prompts)
 
 
 def test_a_model_without_keys_and_values_is_refused() -> None:

@@ -33,6 +33,8 @@ _SHARED = 64
 """Tokens that must be saved before a common beginning is read apart: it takes a pass of its own."""
 _ENDED = 0.25
 """Share of the rows that must have ended before these are dropped: that copies the keys and values of all others."""
+_WHOLE = "DynamicLayer"
+"""What transformers calls a layer's keys and values where all of them are kept, and nothing else."""
 
 
 class Tokens(Protocol):
@@ -151,16 +153,9 @@ def _written(
         open_rows = [row for row in rows if row.stop is None]
         if open_rows:
             sources.setdefault(tuple(one.ids), []).extend(open_rows)
-    for prompts in _together(opened, list(sources)):
-        _write(opened, prompts, [sources[prompt] for prompt in prompts], cancelled)
+    if sources:
+        _write(opened, list(sources), list(sources.values()), cancelled)
     return [[row.written() for row in rows] for rows in samples]
-
-
-def _together(opened: Opened, prompts: list[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
-    """Prompts that can be one batch: all of them, unless the model would take the padding for text."""
-    if not prompts:
-        return []
-    return [[prompt] for prompt in prompts] if any(getattr(_cache(opened), "is_linear", ())) else [prompts]
 
 
 def _write(
@@ -266,9 +261,10 @@ class _Batch:
         """How many tokens all prompts begin with, where reading them apart pays and is right; else 0.
 
         It leaves padding between the beginning and the rest, so distances count by position and not by column:
-        wrong for a window that slides over columns. (Beginnings that only some share: see sharing.py.)
+        wrong for a window that slides over columns, and for a recurrent state, which padding behind text changes.
+        (Beginnings that only some share: see sharing.py.)
         """
-        apart = "position_ids" in self._takes and not any(self._cache.is_sliding)
+        apart = "position_ids" in self._takes and {type(layer).__name__ for layer in self._cache.layers} <= {_WHOLE}
         if len(prompts) < 2 or not apart:
             return 0
         first, last = min(prompts), max(prompts)  # what these two share, all between them in order do
