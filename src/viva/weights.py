@@ -17,7 +17,8 @@ class Weights(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `dtype`: "auto" is float32 on a CPU, and as stored on a GPU. `device`: auto, cpu, cuda, cuda:1, or map (spread over
     all there is). `bits`: 4 or 8 quantise; 0 does not. `template`: "" is the model's own chat
     template, "raw" none, else a family of models/templates.toml. `batch`: rows at once, 0 to find out. `fingerprint` is
-    that of the files when a run began; "" if not known yet.
+    that of the files when a run began, "" if not known yet; `context` is how many tokens the model reads, as a run
+    remembers it, 0 where nothing says.
     """
 
     revision: str = ""
@@ -29,3 +30,4 @@ class Weights(Struct, frozen=True, kw_only=True, omit_defaults=True):
     template: str = ""
     batch: int = 0
     fingerprint: str = ""
+    context: int = 0

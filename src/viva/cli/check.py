@@ -109,7 +109,12 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
         yield "its prompt is empty"
     if isinstance(request, Choose):
         yield from _chosen_problems(exam, question, len(request.continuations))
-        return
+    else:
+        yield from _written_problems(exam, question)
+
+
+def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
+    """An answer that is written: the gold one scores 1, a wrong one 0, in every phrasing."""
     if question.answer is None:
         score = exam.score(question, Response(text="A"))
         if score.outcome != "unsound":
@@ -128,15 +133,12 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
     if question.kind in ("blank", "open"):
         yield from _judged_problems(exam, question)
         return
-    gold, wrong = one_line(question.answer, 60), one_line(wrong_answer(question), 60)
-    for reply in phrasings(question, question.answer):
-        score = exam.score(question, Response(text=reply))
-        if score.value != 1.0:
-            yield f"gold {gold} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
-    for reply in phrasings(question, wrong_answer(question)):
-        score = exam.score(question, Response(text=reply))
-        if score.value != 0.0:
-            yield f"wrong {wrong} as {one_line(reply, 60)!r} scores {score.value} ({score.outcome})"
+    for what, answer, value in (("gold", question.answer, 1.0), ("wrong", wrong_answer(question), 0.0)):
+        for reply in phrasings(question, answer):
+            score = exam.score(question, Response(text=reply))
+            if score.value != value:
+                shown = f"{what} {one_line(answer, 60)} as {one_line(reply, 60)!r}"
+                yield f"{shown} scores {score.value} ({score.outcome})"
 
 
 def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[str]:

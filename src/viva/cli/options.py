@@ -185,7 +185,9 @@ exam_options = _stack(
 )
 
 weights_options = _stack(
-    click.option("--revision", metavar="NAME,...", help="hf/: branch, tag or commit; several are asked one by one."),
+    click.option(
+        "--revision", metavar="NAME[=TOKENS],...", help="hf/: branch, tag or commit; several are asked one by one."
+    ),
     click.option(
         "--dtype",
         type=click.Choice(["auto", "float32", "bfloat16", "float16"]),

@@ -305,7 +305,12 @@ def remembered(model: Model, record: ModelRecord) -> ModelRecord:
     if record.weights is None:
         return record
     known = model.identity
-    weights = msgspec.structs.replace(record.weights, fingerprint=known["weights"], dtype=DTYPES[known["dtype"]])
+    weights = msgspec.structs.replace(
+        record.weights,
+        fingerprint=known["weights"],
+        dtype=DTYPES[known["dtype"]],
+        context=int(known["context"]),
+    )
     return msgspec.structs.replace(record, weights=weights)
 
 

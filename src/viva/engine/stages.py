@@ -67,7 +67,7 @@ class Sitting(Struct):
         return cls(exam, label, model, sampling, samples * repeats, samples, keys, price)
 
     def requests(self) -> Iterator[tuple[Question, bytes, Request]]:
-        """Every question and sample with its request and key, in order; `digests` and `dropped` are known at the end."""
+        """Every question and sample with its request and key, in order; `digests`, `dropped` are known at the end."""
         digests, dropped = bytearray(), 0
         for question in self.exam.questions():
             prompt = None

@@ -397,16 +397,20 @@ print(opened.dtype, opened.tokenizer.name_or_path)
 def test_the_identity_is_of_the_weights_wherever_they_lie(made: Made, copy: Path) -> None:
     first, second = (identity(str(folder), PLAIN) for folder in (made("llama", "sentencepiece"), copy))
     assert first == second
-    assert set(first) == {"provider", "weights", "dtype", "bits", "template"}
+    assert set(first) == {"provider", "weights", "context", "dtype", "bits", "template"}
     (copy / "README.md").write_text("nothing that counts")
     assert identity(str(copy), PLAIN)["weights"] == first["weights"]
     other = identity(str(copy), Weights(dtype="bfloat16", template="qwen"))
     assert {name for name in first if other[name] != first[name]} == {"dtype", "template"}
 
 
+def remembered(known: dict[str, str]) -> Weights:
+    return Weights(device=PLAIN.device, fingerprint=known["weights"], context=int(known["context"]))
+
+
 def test_what_a_run_remembers_is_known_without_the_files(tmp_path: Path, copy: Path) -> None:
     begun = identity(str(copy), PLAIN)
-    gone = identity(str(tmp_path / "gone"), Weights(device=PLAIN.device, fingerprint=begun["weights"]))
+    gone = identity(str(tmp_path / "gone"), remembered(begun))
     assert gone == begun
 
 

@@ -39,7 +39,7 @@ class LocalModel:
         self.weights = weights = opening.settled(place, weights)
         # A run that remembers its weights is graded without them.
         self.identity: Mapping[str, str] = opening.identity(place, weights)
-        self.room: Room = _Room(place, weights)
+        self.room: Room = _Room(place, weights, int(self.identity["context"]))
 
     async def answer(self, request: Generate) -> Response:
         """The model's own words."""
@@ -67,18 +67,15 @@ class LocalModel:
 class _Room:
     """The model's own context. The tokenizer is opened only for prompts that might not fit."""
 
-    def __init__(self, place: str, weights: Weights) -> None:
+    def __init__(self, place: str, weights: Weights, context: int) -> None:
         self._place = place
         self._weights = weights
+        self._context = context or None
         self._tokens: Tokens | None = None
-        self._context: int | None = None
-        self._looked = False
 
     def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
         """Whether it fits. Of a context that nobody named, a reply is given a quarter at most: few are as long as they
         may be, and exemplars would go for nothing."""
-        if not self._looked:
-            self._context, self._looked = opening.context_of(self._place, self._weights), True
         context = min(filter(None, (limit, self._context)), default=None)
         if context is None:
             return True

@@ -55,7 +55,7 @@ class Opened(Struct):
 
 
 def identity(place: str, weights: Weights) -> dict[str, str]:
-    """What tells this model from others: provider, weights (adapter included), dtype, bits, template.
+    """What tells this model from others: provider, weights (adapter included), context, dtype, bits, template.
 
     Of a folder a hash is taken (about a second a GB, once a process), of a Hub's name the commit, for which the Hub is
     asked if the name was never fetched; neither where the fingerprint is known: what a run remembers is graded without
@@ -66,9 +66,11 @@ def identity(place: str, weights: Weights) -> dict[str, str]:
         if said:
             raise VivaError(said)
     known = weights.fingerprint or _fingerprint(place, weights)
+    context = weights.context if weights.fingerprint else context_of(place, weights) or 0
     return {
         "provider": "hf",
         "weights": known,
+        "context": str(context),
         "dtype": weights.dtype,
         "bits": str(weights.bits),
         "template": weights.template,
