@@ -1,0 +1,228 @@
+"""What `viva run` chooses, against two others: transformers one question at a time, and lm-evaluation-harness.
+
+CMMLU's questions of all 67 subjects by five shapes of models and three kinds of tokenizers: about two a subject behind
+two exemplars. With VIVA_THOROUGH=1 all 11,582 behind five, which takes an hour of one core.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from benchmarks.published import published
+from cli.told import told
+from models.encoders import absent
+from models.local import lmeval
+from viva.benchmarks import open_exam
+from viva.cli.run import run_command
+from viva.models import Endpoint, connect
+from viva.types import Choose, Choosing, ExamSpec, Sampling
+
+__all__ = ["published"]
+
+MODELS: dict[str, dict[str, Any]] = {
+    "llama": {"shape": "llama", "kind": "sentencepiece", "seed": 1},
+    "qwen2": {"shape": "qwen2", "kind": "bytes", "seed": 1},
+    "mistral": {"shape": "mistral", "kind": "bytes", "seed": 2},
+    "mistral, sliding": {"shape": "mistral", "kind": "unigram", "seed": 2, "window": 64},
+    "neox": {"shape": "neox", "kind": "sentencepiece", "seed": 12},
+}
+"""Seeds by which a model does not choose one letter nearly always, as small ones do. Qwen2 has a byte-level tokenizer
+always: transformers takes that for granted, and makes one of whatever lies in the folder."""
+THOROUGH = bool(os.environ.get("VIVA_THOROUGH"))
+QUESTIONS = 11_582
+SUBJECTS = 67
+LIMIT = None if THOROUGH else 2 * SUBJECTS
+"""Spread evenly over all questions, so that no subject, of which the smallest has 100, goes without."""
+SHOTS = 5 if THOROUGH else 2
+CLOSE = 1e-4
+"""How far natural log-probabilities may be apart."""
+
+pytestmark = pytest.mark.timeout(0 if THOROUGH else 300)
+
+
+class Sat(Struct):
+    """One exam of one model by the run folder: all that was asked, and what came of it, by question."""
+
+    folder: Path
+    requests: dict[str, Choose]
+    answers: dict[str, str]
+    """The gold ones."""
+    logprobs: dict[str, list[float]]
+    chosen: dict[str, str]
+    values: dict[str, float]
+
+
+def sit(run: Path, spec: ExamSpec, data: Path | None, *folders: Path) -> list[Sat]:
+    """Have `viva run` ask the models, and read what it wrote."""
+    models = [part for folder in folders for part in ("--model", f"hf/{folder}")]
+    where = ("--data", data) if data else ()
+    few = ("--limit", spec.limit) if spec.limit else ()
+    how = ("--only", spec.only, "--shots", spec.shots, "--form", spec.form, "--choose", spec.choose, *few)
+    told(run_command, spec.benchmark, *where, *how, *models, "--run", run, "--progress", "quiet", "--format", "json")
+    entries, rows = (read(run / name) for name in ("responses.jsonl", "scores.jsonl"))
+    exam = open_exam(spec, data, None)
+    found: list[Sat] = []
+    for folder in folders:
+        model = connect(f"hf/{folder}", Endpoint())
+        questions = list(exam.questions())
+        asked = {question.id: exam.request(question, 0, Sampling(), model.room) for question in questions}
+        requests = {name: request for name, request in asked.items() if isinstance(request, Choose)}
+        mine = {row["question"]: row for row in rows if row["model"] == model.name and row["question"] in requests}
+        said = {entry["question"]: entry for entry in entries if entry["model"] == model.name}
+        found.append(
+            Sat(
+                folder,
+                requests,
+                {question.id: question.answer or "" for question in questions},
+                {name: [one["logprob"] for one in said[name]["likelihoods"]] for name in requests},
+                {name: row["answer"] for name, row in mine.items()},
+                {name: row["value"] for name, row in mine.items()},
+            )
+        )
+    return found
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def sat(made: Callable[..., Path], published: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sat]:
+    """CMMLU, asked of all models in one run."""
+    spec = ExamSpec(benchmark="cmmlu", language="zh", shots=SHOTS, form="base", choose="next-token", limit=LIMIT)
+    folders = [made(**options, width=32) for options in MODELS.values()]
+    run = tmp_path_factory.mktemp("parity") / "run"
+    return dict(zip(MODELS, sit(run, spec, published, *folders), strict=True))
+
+
+@pytest.fixture(scope="module")
+def whole(made: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sat]:
+    """The bundled samples, by the likelihood of whole options: after "：", and after a colon and a blank."""
+    work = tmp_path_factory.mktemp("whole")
+    by: Choosing = "likelihood"
+    found: dict[str, Sat] = {}
+    for benchmark, language, only, model in (("cmmlu", "zh", "", "llama"), ("csbench", "en", "comprehension", "qwen2")):
+        spec = ExamSpec(benchmark=benchmark, language=language, only=only, shots=1, form="base", choose=by)
+        (found[benchmark],) = sit(work / benchmark, spec, None, made(**MODELS[model], width=32))
+    return found
+
+
+@pytest.fixture(scope="module")
+def peer(sat: dict[str, Sat], whole: dict[str, Sat], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What lm-evaluation-harness makes of the same prompts, by question: all models in one process of it.
+
+    Of CMMLU it is asked one question a subject, or all where the test is to be thorough.
+    """
+    if importlib.util.find_spec("lm_eval") is None:
+        absent("needs lm-evaluation-harness: make weights")
+    folder = tmp_path_factory.mktemp("peer")
+    work: list[dict[str, str]] = []
+    for number, one in enumerate((*sat.values(), *whole.values())):
+        documents = folder / f"{number}.jsonl"
+        rows = [document(one, name) for name in asked_twice(one)]
+        documents.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        work.append({"model": str(one.folder), "documents": str(documents), "out": str(documents.with_suffix(".json"))})
+    (folder / "work.json").write_text(json.dumps(work), encoding="utf-8")
+    environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder), "HF_HOME": str(folder / "hf")}
+    environment |= {name: value for name, value in os.environ.items() if name.endswith("_NUM_THREADS")}
+    command = [sys.executable, lmeval.__file__, str(folder / "work.json")]
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    found = [json.loads(Path(one["out"]).read_text(encoding="utf-8")) for one in work]
+    both = zip((sat | whole).items(), found, strict=True)
+    return {model: dict(zip(asked_twice(one), rows, strict=True)) for (model, one), rows in both}
+
+
+def asked_twice(one: Sat) -> list[str]:
+    """The questions that lm-evaluation-harness is asked as well."""
+    by_subject = {name.partition("/")[0]: name for name in one.requests}
+    return list(one.requests) if THOROUGH or len(by_subject) < SUBJECTS else list(by_subject.values())
+
+
+def document(one: Sat, name: str) -> dict[str, Any]:
+    """A question for lm-evaluation-harness."""
+    request = one.requests[name]
+    gold = names(request).index(one.answers[name]) if one.answers[name] else 0
+    return {"prompt": request.prompt, "choices": list(request.continuations), "gold": gold}
+
+
+def names(request: Choose) -> tuple[str, ...]:
+    """What the answers are called."""
+    count = len(request.continuations)
+    return ("true", "false") if count == 2 else tuple("ABCD"[:count])
+
+
+def plain(one: Sat) -> dict[str, list[float]]:
+    """Log-probabilities of the continuations: one prompt at a time, no cache, no padding, nothing of Viva's."""
+    import torch
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(one.folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(one.folder, dtype=torch.float32).eval()
+    found: dict[str, list[float]] = {}
+    with torch.inference_mode():
+        for name, request in one.requests.items():
+            ids = tokenizer(request.prompt)["input_ids"]
+            assert len(ids) > len(request.prompt) / 4, "a tokenizer that drops what it does not know"
+            after = [tokenizer(request.prompt + text)["input_ids"] for text in request.continuations]
+            assert all(more[:-1] == ids for more in after)
+            logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, -1]
+            found[name] = torch.log_softmax(logits, -1)[[more[-1] for more in after]].tolist()
+    return found
+
+
+def differing(one: Sat, other: dict[str, list[float]]) -> list[str]:
+    """Questions about which another chose otherwise."""
+    best = {name: max(range(len(values)), key=values.__getitem__) for name, values in other.items()}
+    return [name for name, index in best.items() if names(one.requests[name])[index] != one.chosen[name]]
+
+
+def furthest(one: Sat, other: dict[str, list[float]]) -> float:
+    """The largest difference between log-probabilities."""
+    pairs = ((one.logprobs[name], values) for name, values in other.items())
+    return max(abs(mine - theirs) for pair in pairs for mine, theirs in zip(*pair, strict=True))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_next_token_choice_is_that_of_one_question_at_a_time(sat: dict[str, Sat], model: str) -> None:
+    one = sat[model]
+    assert len(one.requests) == len(one.chosen) == (LIMIT or QUESTIONS)
+    assert len({name.partition("/")[0] for name in one.requests}) == SUBJECTS
+    usual = max(Counter(one.chosen.values()).values())
+    assert usual < 0.8 * len(one.chosen), "a model that always says the same would prove little"
+    expected = plain(one)
+    assert differing(one, expected) == []
+    assert furthest(one, expected) < CLOSE
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_next_token_choice_is_that_of_lm_evaluation_harness(
+    sat: dict[str, Sat], peer: dict[str, Any], model: str
+) -> None:
+    one = sat[model]
+    expected = {name: row["logprobs"] for name, row in peer[model].items()}
+    assert len({name.partition("/")[0] for name in expected}) == SUBJECTS
+    assert differing(one, expected) == []
+    assert furthest(one, expected) < CLOSE
+
+
+@pytest.mark.parametrize("benchmark", ["cmmlu", "csbench"])
+def test_the_likelihood_of_whole_options_is_that_of_lm_evaluation_harness(
+    whole: dict[str, Sat], peer: dict[str, Any], benchmark: str
+) -> None:
+    one = whole[benchmark]
+    assert furthest(one, {name: row["logprobs"] for name, row in peer[benchmark].items()}) < CLOSE
+    expected = {name: row["acc"] for name, row in peer[benchmark].items()}
+    assert {name: one.values[name] for name in expected} == expected
+    assert 0 < sum(expected.values()) < len(expected)
