@@ -71,6 +71,14 @@ def test_figures_by_hand() -> None:
     assert value(found.min_k) == -2.5
 
 
+def test_intervals_stay_where_figures_can_be() -> None:
+    found = figures([reading(0.1, 2, -0.1), reading(9.0, 2, -9.0)])
+    assert found.per_token is not None
+    assert found.bits_per_byte is not None
+    assert found.min_k is not None
+    assert (found.per_token.low, found.bits_per_byte.low, found.min_k.high) == (1.0, 0.0, 0.0)
+
+
 def test_texts_of_one_length_have_the_textbooks_interval_of_a_mean() -> None:
     nlls = [3.0, 5.0, 4.0, 8.0]
     found = figures([reading(nll, 2, -nll) for nll in nlls])

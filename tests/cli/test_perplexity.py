@@ -248,11 +248,11 @@ def test_nothing_is_measured_twice_and_every_place_is_written_down(tmp_path: Pat
     first = measured(model, a_set("a stack", "a queue"), items=items)
     items.close()
     before = path.read_bytes()
-    assert model.asked == ["A", "a stack", "a queue"]
+    assert model.asked == ["a stack", "A", "a queue"]
     items = Items(path)
     again = measured(model, a_set("a stack", "a queue"), a_set("a queue", "a tree", name="more"), items=items)
     items.close()
-    assert model.asked[3:] == ["A", "a tree"]
+    assert model.asked[3:] == ["a tree", "A"]
     assert path.read_bytes().startswith(before)
     assert [(row["set"], row["id"]) for row in rows(path)] == [("set", "0"), ("set", "1"), ("more", "0"), ("more", "1")]
     assert again.of("set") == first.of("set")
@@ -262,7 +262,7 @@ def test_nothing_is_measured_twice_and_every_place_is_written_down(tmp_path: Pat
     assert len(model.asked) == 5
     measured(model, a_set("a queue"), items=(kept := Items(path)), k=50.0)  # another k is another measurement
     kept.close()
-    assert model.asked[5:] == ["A", "a queue"]
+    assert model.asked[5:] == ["a queue", "A"]
 
 
 def test_another_models_rows_are_not_taken(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_another_models_rows_are_not_taken(tmp_path: Path) -> None:
     measured(model, a_set("a"), items=items)
     measured(other, a_set("a"), items=items)
     items.close()
-    assert other.asked == ["A", "a"]
+    assert other.asked == ["a", "A"]
 
 
 def test_a_torn_last_line_is_set_aside_and_a_damaged_one_is_named(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_torn_last_line_is_set_aside_and_a_damaged_one_is_named(tmp_path: Path
     model = Uniform()
     measured(model, a_set("a stack", "a queue", "a tree"), items=items)
     items.close()
-    assert model.asked == ["A", "a tree"]
+    assert model.asked == ["a tree", "A"]
     assert path.with_name("items.jsonl.torn").read_bytes() == b'{"set":"se\n'
     assert len(rows(path)) == 3
     path.write_bytes(whole + b'{"set":"se\n' + whole)

@@ -144,8 +144,8 @@ def figures(readings: Sequence[Reading]) -> Figures:
         mean_of_texts=_Ratio(times * own, times).on_logarithm(),
         per_byte=per_byte.exponential(),
         per_character=per_character.exponential(),
-        bits_per_byte=per_byte.figure(1 / math.log(2)),
-        min_k=_Ratio(times * _column(scored, "min_k"), times).figure(),
+        bits_per_byte=per_byte.figure(1 / math.log(2), least=0.0),
+        min_k=_Ratio(times * _column(scored, "min_k"), times).figure(most=0.0),
     )
 
 
@@ -195,15 +195,16 @@ class _Ratio:
             return None
         return t_quantile(self.count - 1) * self.error
 
-    def figure(self, scale: float = 1.0) -> Figure:
-        """The ratio itself."""
+    def figure(self, scale: float = 1.0, *, least: float = -math.inf, most: float = math.inf) -> Figure:
+        """The ratio itself, which cannot be less than `least` nor more than `most`."""
+        value = scale * self.value
         if (half := self.half) is None:
-            return Figure(scale * self.value)
-        return Figure(scale * self.value, scale * (self.value - half), scale * (self.value + half))
+            return Figure(value)
+        return Figure(value, max(least, value - scale * half), min(most, value + scale * half))
 
     def exponential(self) -> Figure:
-        """The exponential of a ratio that is a mean of logarithms."""
-        return _exponential(self.figure())
+        """The exponential of a ratio of surprise, which is never negative."""
+        return _exponential(self.figure(least=0.0))
 
     def on_logarithm(self) -> Figure:
         """A ratio that is always positive, with an interval that is too."""

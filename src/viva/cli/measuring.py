@@ -168,24 +168,27 @@ class _Measuring:
         try:
             # The longest first: neighbours are as long as each other, and memory ends at once if it does.
             pending.sort(key=len, reverse=True)
-            await self._probe()
-            await self._all(iter(pending))
+            await self._first(pending[0])
+            await self._all(iter(pending[1:]))
         finally:
             shown.cancel()
             await self._model.close()
             progress.close()
 
-    async def _probe(self) -> None:
-        logprobs = await self._logprobs(PROBE)
-        if logprobs is not None:
-            self._found.first = bool(logprobs)
+    async def _first(self, text: str) -> None:
+        """One text alone: a model that can measure none says so once. Then whether first tokens are scored."""
+        logprobs = await self._logprobs(text)
+        probed = None if self._found.refused else await self._logprobs(PROBE)
+        if probed is not None:
+            self._found.first = bool(probed)
+        self._record(text, logprobs)
 
     async def _all(self, pending: Iterator[str]) -> None:
         async def work() -> None:
             for text in pending:
                 if self._stop.is_set() or self._found.refused:
                     return
-                await self._one(text)
+                self._record(text, await self._logprobs(text))
 
         workers = [asyncio.create_task(work()) for _ in range(min(self._most, self._tally.total))]
         try:
@@ -195,8 +198,7 @@ class _Measuring:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _one(self, text: str) -> None:
-        logprobs = await self._logprobs(text)
+    def _record(self, text: str, logprobs: list[float] | None) -> None:
         if logprobs is None:
             if not self._stop.is_set():
                 self._tally.failed += 1
