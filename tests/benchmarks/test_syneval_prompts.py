@@ -213,6 +213,15 @@ def test_the_limits_are_the_papers_unless_the_user_asks_for_more(
     assert found == limits
 
 
+@pytest.mark.parametrize(("form", "limits"), [("base", (256, 1, 1)), ("chat", (256, 10, 10))])
+def test_as_published_a_base_model_writes_one_token_where_one_is_enough(
+    folder: Path, form: str, limits: tuple[int, ...]
+) -> None:
+    sat = exam(folder, form=form, as_published=True)
+    parts = ("FITB", "TF", "MC")
+    assert tuple(sat.request(named(sat, part), 0, PAPER).sampling.max_tokens for part in parts) == limits
+
+
 def test_three_seeds_are_three_samples_where_exemplars_are_shown() -> None:
     def recorded(shots: int, draw: Draw) -> ExamRecord:
         spec = ExamSpec(benchmark="syneval", shots=shots)

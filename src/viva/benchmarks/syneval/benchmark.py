@@ -49,6 +49,8 @@ SEEDS = 3
 PAPER = Sampling(temperature=0.0, max_tokens=256)
 SHORT = 10
 """New tokens for a truth value or a letter."""
+SINGLE = 1
+"""The same as the authors have it for local models, which go on behind an open quotation mark."""
 KINDS: dict[Format, Kind] = {"TF": "truth", "MC": "choice", "FITB": "span"}
 _LEGAL: dict[Format, tuple[str, ...]] = {"TF": ("True", "False"), "MC": tuple(loading.LETTERS)}
 
@@ -118,7 +120,7 @@ class SynEvalExam(GradedByRule):
             sample=sample,
             prompt=prompt,
             sampling=msgspec.structs.replace(
-                sampling, max_tokens=_longest_reply(item.format, sampling), stop=("\n",) if base else sampling.stop
+                sampling, max_tokens=self._longest_reply(item, sampling), stop=("\n",) if base else sampling.stop
             ),
             legal=_LEGAL.get(item.format) or prompting.Spans(item.sentence),
             options=item.options,
@@ -130,13 +132,20 @@ class SynEvalExam(GradedByRule):
         pool = self._pools.get((item.knowledge_point, item.format), ())
         seed = self.spec.seed + sample
         shots = prompting.draw(pool, item, self.spec.shots, seed, same_sentence=self.spec.as_published)
-        reply = _longest_reply(item.format, sampling) or 0
+        reply = self._longest_reply(item, sampling) or 0
         return fitted(
             shots,
             lambda kept: prompting.render(self._texts, item, kept, base=base),
             lambda shot: len(shot.sentence) + sum(map(len, shot.options)),
             lambda prompt: room.fits(prompt, reply, self.spec.context),
         )
+
+    def _longest_reply(self, item: Item, sampling: Sampling) -> int | None:
+        """The paper's limits are 256 and 10. A higher one is for models that think aloud first, whatever the format."""
+        asked = sampling.max_tokens
+        if item.format == "FITB" or asked is None or asked > (PAPER.max_tokens or 0):
+            return asked
+        return min(asked, SINGLE if self.spec.as_published and self.spec.form == "base" else SHORT)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """The truth value or letter against the gold one; a phrase by its words. Pure."""
@@ -155,14 +164,6 @@ class SynEvalExam(GradedByRule):
     def headline(self) -> Line:
         """The paper's overall score."""
         return tables.OA
-
-
-def _longest_reply(form: Format, sampling: Sampling) -> int | None:
-    """The paper's limits are 256 and 10. A higher one is for models that think aloud first, whatever the format."""
-    asked = sampling.max_tokens
-    if form == "FITB" or asked is None or asked > (PAPER.max_tokens or 0):
-        return asked
-    return min(asked, SHORT)
 
 
 class SynEval:

@@ -36,7 +36,8 @@ class Desk:
         self._waiting: deque[Job] = deque()
         self._change = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._worker: Worker | None = None
+        self.worker: Worker | None = None
+        """The model that is open, if one is."""
         self._busy = False
         self._closing: set[int] = set()
 
@@ -66,11 +67,11 @@ class Desk:
         for job in mine:
             job.future.cancel()
         with self._change:
-            while self._busy and self._worker is not None and self._worker.model is model:
+            while self._busy and self.worker is not None and self.worker.model is model:
                 self._change.wait(0.1)
-            if not self._busy and self._worker is not None and self._worker.model is model:
-                self._worker.release()
-                self._worker = None
+            if not self._busy and self.worker is not None and self.worker.model is model:
+                self.worker.release()
+                self.worker = None
 
     def _run(self) -> None:
         while True:
@@ -96,7 +97,7 @@ class Desk:
                 self._change.wait(SETTLE)
             if not self._waiting:
                 return []
-            current = self._worker.model if self._worker else None
+            current = self.worker.model if self.worker else None
             first = next((job for job in self._waiting if job.model is current), self._waiting[0])
             taken = [job for job in self._waiting if job.model is first.model and job.sort == first.sort][:POOL]
             gone = {id(job) for job in taken}
@@ -108,17 +109,17 @@ class Desk:
         if not jobs:
             return
         model = jobs[0].model
-        if self._worker is None or self._worker.model is not model:
-            if self._worker is not None:
-                self._worker.release()
-                self._worker = None
+        if self.worker is None or self.worker.model is not model:
+            if self.worker is not None:
+                self.worker.release()
+                self.worker = None
             try:
-                self._worker = Worker(model, _tell)
+                self.worker = Worker(model, _tell)
             except VivaError as problem:
                 for job in jobs:
                     settle(job.future, ModelError("weights", str(problem), fatal=True))
                 return
-        self._worker.work(jobs)
+        self.worker.work(jobs)
 
 
 def _told(problem: BaseException) -> ModelError:

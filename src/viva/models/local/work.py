@@ -102,7 +102,7 @@ class Worker:
             rows.sort(key=lambda row: (len(row.ids), row.ids))
         at = 0
         while at < len(rows):
-            batch = rows[at : at + self._rows[sort]]
+            batch = _whole_prompts(rows[at : at + self._rows[sort]], rows[at + self._rows[sort] :])
             done = self._done(sort, batch)
             at += len(batch) if done else 0
 
@@ -207,6 +207,13 @@ class Worker:
         except Cancelled:
             return [Response() for _ in rows]  # nobody waits for these
         return list(_replies(asked, written))
+
+
+def _whole_prompts(batch: Sequence[_Row], then: Sequence[_Row]) -> Sequence[_Row]:
+    """A batch without the samples of a prompt that goes on in the next one: there, it is read once for all of them."""
+    if not then or then[0].ids != batch[-1].ids or batch[0].ids == batch[-1].ids:
+        return batch
+    return [row for row in batch if row.ids != batch[-1].ids]
 
 
 def _replies(asked: Sequence[Asked], written: Sequence[Sequence[Written]]) -> Iterator[Response]:

@@ -1,0 +1,190 @@
+"""Requests to models on this machine: put together, answered each by its own, given back when there is no time left."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from viva.errors import ModelError, VivaError
+from viva.models import Endpoint, connect
+from viva.models.local.desk import DESK
+from viva.models.local.model import LocalModel
+from viva.models.local.work import Worker
+from viva.types import Choose, Generate, Message, Response, Sampling
+from viva.weights import Weights
+
+Made = Callable[..., Path]
+LETTERS = ("A", "B", "C", "D")
+STEM = "题目：先进后出的是什么？\nA. 栈\nB. 队列\nC. 链表\nD. 数组\n"
+
+
+def opened(folder: Path, **weights: Any) -> LocalModel:
+    model = connect(f"hf/{folder}", Endpoint(weights=Weights(**{"device": "cpu", **weights})))
+    assert isinstance(model, LocalModel)
+    return model
+
+
+def choose(number: int, prompt: Any = "") -> Choose:
+    text = prompt or f"{STEM * 3}第{number}题，答案是："
+    return Choose(question=f"q/{number}", sample=0, prompt=text, continuations=LETTERS, by="next-token")
+
+
+def write(number: int, sample: int = 0, **sampling: Any) -> Generate:
+    settings = {"temperature": 1.0, "max_tokens": 8, **sampling}
+    return Generate(
+        question=f"q/{number}", sample=sample, prompt=f"{STEM}第{number}题，", sampling=Sampling(**settings)
+    )
+
+
+def asked(model: LocalModel, *requests: Choose | Generate, close: bool = True) -> list[Response | BaseException]:
+    """All at once, as the engine does."""
+
+    async def ask() -> list[Response | BaseException]:
+        replies = await asyncio.gather(
+            *(model.choose(request) if isinstance(request, Choose) else model.answer(request) for request in requests),
+            return_exceptions=True,
+        )
+        if close:
+            await model.close()
+        return replies
+
+    return asyncio.run(ask())
+
+
+@pytest.fixture
+def folder(made: Made) -> Path:
+    return made("llama", "bytes", chat="plain")
+
+
+def test_every_request_gets_its_own_reply_whatever_it_is_asked_with(folder: Path) -> None:
+    requests = [*(choose(number) for number in range(7)), *(write(number) for number in range(5))]
+    model = opened(folder)
+    one_by_one = [asked(model, request, close=False)[0] for request in requests]
+    for alone, reply in zip(one_by_one, asked(model, *requests), strict=True):
+        assert isinstance(reply, Response)
+        assert isinstance(alone, Response)
+        assert reply.text == alone.text
+        assert [one.logprob for one in reply.likelihoods] == pytest.approx(
+            [one.logprob for one in alone.likelihoods], abs=1e-4
+        )
+        assert bool(reply.likelihoods) != bool(reply.text)
+
+
+def test_samples_differ_and_are_drawn_again_alike(folder: Path) -> None:
+    requests = [write(1, sample) for sample in range(6)]
+    first = [reply.text for reply in asked(opened(folder), *requests) if isinstance(reply, Response)]
+    again = [reply.text for reply in asked(opened(folder), *requests[::-1]) if isinstance(reply, Response)]
+    assert first == again[::-1]
+    assert len(set(first)) == 6
+    other = [reply.text for reply in asked(opened(folder), *(write(1, n, seed=7) for n in range(6)))]  # type: ignore[union-attr]
+    assert set(other).isdisjoint(first)
+
+
+def test_a_prompt_that_does_not_fit_is_this_ones_trouble_only(made: Made) -> None:
+    model = opened(made("llama", "bytes", context=256))
+    long, short = choose(1, STEM * 12 + "答案是："), choose(2, STEM + "答案是：")
+    trouble, reply = asked(model, long, short)
+    assert isinstance(reply, Response)
+    assert isinstance(trouble, ModelError)
+    assert (trouble.kind, trouble.fatal, trouble.retry) == ("context", False, False)
+    assert "256" in trouble.message
+
+
+def test_a_tokenizer_that_has_no_such_token_is_refused_for_good(made: Made) -> None:
+    trouble, other = asked(opened(made("llama", "bytes", merged=True)), choose(1), choose(2))
+    for problem in (trouble, other):
+        assert isinstance(problem, ModelError)
+        assert problem.fatal
+        assert "--choose likelihood" in problem.message
+
+
+def test_weights_that_changed_meanwhile_are_refused_for_good(made: Made, tmp_path: Path) -> None:
+    first, other = made("llama", "bytes"), made("llama", "bytes", seed=2)
+    known = opened(first).identity
+    changed = opened(other, fingerprint=known["weights"], context=int(known["context"]), dtype="float32")
+    assert changed.identity == known, "what is remembered counts until it is needed"
+    (problem,) = asked(changed, choose(1))
+    assert isinstance(problem, ModelError)
+    assert problem.fatal
+    assert "new run" in problem.message
+
+
+def test_what_is_no_model_is_refused_when_it_is_named(tmp_path: Path) -> None:
+    with pytest.raises(VivaError, match=r"config\.json"):
+        opened(tmp_path)
+    with pytest.raises(VivaError, match="such"):
+        opened(tmp_path / "nowhere")
+
+
+def test_what_waits_is_given_back_when_the_run_ends(folder: Path) -> None:
+    model = opened(folder, batch=1)
+
+    async def ask() -> list[Response | BaseException]:
+        waiting = [asyncio.create_task(model.answer(write(number, max_tokens=200))) for number in range(40)]
+        await asyncio.sleep(0)
+        DESK.give_back_what_waits()
+        replies = await asyncio.gather(*waiting, return_exceptions=True)
+        await model.close()
+        return replies
+
+    replies = asyncio.run(ask())
+    assert any(isinstance(reply, ModelError) and reply.kind == "interrupted" for reply in replies)
+    assert all(isinstance(reply, (ModelError, Response)) for reply in replies)
+
+
+def test_nobody_waits_for_a_request_that_was_dropped(folder: Path) -> None:
+    model = opened(folder)
+
+    async def ask() -> Response:
+        dropped = [asyncio.create_task(model.answer(write(number, max_tokens=2000))) for number in range(8)]
+        await asyncio.sleep(0.3)
+        for task in dropped:
+            task.cancel()
+        reply = await asyncio.wait_for(model.choose(choose(1)), 60)
+        await model.close()
+        return reply
+
+    assert len(asyncio.run(ask()).likelihoods) == 4
+
+
+def test_one_model_is_open_at_a_time_and_none_at_the_end(made: Made) -> None:
+    first, second = opened(made("llama", "bytes")), opened(made("qwen2", "bytes"))
+    seen: list[weakref.ref[Worker]] = []
+
+    async def ask() -> None:
+        for model in (first, second, first):
+            await model.choose(choose(1))
+            assert DESK.worker is not None
+            assert DESK.worker.model is model
+            seen.append(weakref.ref(DESK.worker))
+        await first.close()
+        await second.close()
+
+    asyncio.run(ask())
+    gc.collect()
+    assert DESK.worker is None
+    assert [ref() for ref in seen] == [None, None, None]
+
+
+def test_messages_go_through_the_models_own_template(made: Made) -> None:
+    model = opened(made("llama", "bytes", chat="plain"))
+    chat = choose(1, (Message("user", "Which letter?"),))
+    text = choose(1, "<|user|>\nWhich letter?<|end|>\n<|assistant|>\n")
+    raw = choose(1, "Which letter?")
+    by_chat, by_text, by_raw = asked(model, chat, text, raw)
+    assert isinstance(by_chat, Response)
+    assert isinstance(by_text, Response)
+    assert by_chat.likelihoods == by_text.likelihoods
+    assert by_chat != by_raw
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    yield
+    assert DESK.worker is None
