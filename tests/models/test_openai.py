@@ -323,6 +323,13 @@ def test_a_key_that_an_error_quotes_is_not_shown_wherever_the_quotation_is_cut(
         assert not pieces, f"after {before} characters: {text[-80:]}"
 
 
+def test_what_stands_in_for_a_key_where_none_is_needed_is_not_taken_out_of_every_word(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    assert "maximal context" in refusal(model_at(serve(status=400, verbatim="maximal context exceeded"))).message
+
+
 def test_a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(VivaError, match="OPENAI_API_KEY"):

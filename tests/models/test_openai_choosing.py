@@ -18,7 +18,7 @@ from servers.language import LETTERS, Language, chat_text
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, connect
 from viva.models.openai import OpenAIModel
-from viva.models.openaiecho import likelihood, text_logprobs
+from viva.models.openaiecho import Echo, likelihood, text_logprobs
 from viva.models.openailogprobs import Token, next_token
 from viva.types import Choose, Choosing, Generate, Likelihood, Message, Prompt, Response, Sampling, Usage
 
@@ -307,6 +307,8 @@ ECHOES: dict[str, dict[str, Any]] = {
     "the chat's shape": {"shape": "chat"},
     "a stream": {"stream": True},
     "lost bytes, offsets in characters": {"fragments": "lost"},
+    "lost bytes shown as nothing, as llama-cpp-python does": {"fragments": "nothing", "further": 3, "bos": ""},
+    "more tokens than were asked for": {"further": 2},
     "lost bytes, no offsets": {"fragments": "lost", "offsets": "none", "bos": "<s>"},
 }  # fmt: skip
 
@@ -405,7 +407,7 @@ def test_a_border_between_tokens_is_found_whatever_the_offsets_say(
         offsets.append(len(text.encode()) if unit == "bytes" else len(text))
     prompt, continuation = "".join(before), "".join(after)
     if prompt == prompt.rstrip():  # blanks at its end are taken for the continuation's
-        found = likelihood(tokens, [] if unit == "none" else offsets, prompt, continuation)
+        found = likelihood(Echo(tokens, [] if unit == "none" else offsets), prompt, continuation)
         first = len(texts) - wrote - len(after)
         assert found.tokens == len(after)
         assert found.logprob == pytest.approx(math.fsum(-1.0 - place for place in range(first, first + len(after))))
@@ -414,15 +416,15 @@ def test_a_border_between_tokens_is_found_whatever_the_offsets_say(
 ODD = st.lists(st.tuples(st.binary(max_size=4), st.none() | st.floats(-50, 0)), max_size=8)
 
 
-@given(ODD, st.lists(st.integers(), max_size=8), st.text(max_size=6), st.text(max_size=6))
+@given(ODD, st.lists(st.integers(), max_size=8), st.integers(-3, 9), st.text(max_size=6), st.text(max_size=6))
 def test_no_echo_is_so_odd_that_reading_it_fails_otherwise_than_by_its_own_error(
-    pieces: list[tuple[bytes, float | None]], offsets: list[int], prompt: str, continuation: str
+    pieces: list[tuple[bytes, float | None]], offsets: list[int], written: int, prompt: str, continuation: str
 ) -> None:
     tokens = [Token(content, number) for content, number in pieces]
     with contextlib.suppress(ModelError):
-        assert math.isfinite(likelihood(tokens, offsets, prompt, continuation).logprob)
+        assert math.isfinite(likelihood(Echo(tokens, offsets, written), prompt, continuation).logprob)
     with contextlib.suppress(ModelError):
-        assert all(math.isfinite(one) for one in text_logprobs(tokens, prompt) or ())
+        assert all(math.isfinite(one) for one in text_logprobs(Echo(tokens, offsets, written), prompt) or ())
 
 
 # --- templates

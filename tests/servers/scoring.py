@@ -45,13 +45,14 @@ class Plan:
     shift: float = 0.0  # added to every number
     # tokens' texts
     blank: str = " "  # how a blank at a token's beginning is shown
-    fragments: str = "bytes"  # or "lost": how a piece of a character is shown, as bytes:\xe4 or U+FFFD
+    fragments: str = "bytes"  # or "lost", "nothing": how a piece of a character is shown, bytes:\xe4, U+FFFD or not
     offsets: str = "characters"  # "bytes", "none", "wrong"
     echo: str = "shown"  # "ignored", "refused"
     # everything else
     ignores: list[str] = dataclasses.field(default_factory=list)  # n, seed, stop, max_tokens, temperature, system
     refuses: list[str] = dataclasses.field(default_factory=list)  # fields (or "system") that are refused with 400
     words: str = "not supported here"
+    further: int = 0  # so many tokens more are written than allowed
     usage: bool = True
     stream: bool = False
     newer: bool = False  # wants max_completion_tokens
@@ -155,6 +156,7 @@ class Server:
         stops = [] if "stop" in self.plan.ignores else body.get("stop", ())
         if "max_tokens" in self.plan.ignores:
             limit = 64
+        limit += self.plan.further
         written: list[int] = []
         while len(written) < limit:
             after = self.language.after([*tokens, *written])
@@ -230,7 +232,7 @@ class Server:
             text = content.decode()
         except UnicodeDecodeError:
             spelled = "bytes:" + "".join(f"\\x{byte:02x}" for byte in content)
-            return spelled if self.plan.fragments == "bytes" else "\ufffd"
+            return {"bytes": spelled, "lost": "\ufffd", "nothing": ""}[self.plan.fragments]
         return self.plan.blank + text[1:] if text.startswith(" ") else text
 
     def shaped(self, rows: list[dict[str, Any]], shape: str) -> dict[str, Any]:

@@ -15,8 +15,8 @@ import msgspec
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
-from viva.models.openaiecho import likelihood, text_logprobs
-from viva.models.openailogprobs import Scored, ScoredChoice, Token, joined_scored, next_token, tokens_of
+from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
+from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
 from viva.models.openaiwire import (
     Body,
     Completion,
@@ -105,10 +105,10 @@ class OpenAIModel:
         """
         body = self._body(text, 1)
         scored = await self._echo(body)
-        tokens = self._tokens(scored, echo=True)
-        found = text_logprobs(tokens, text)
+        echo = self._echoed(scored)
+        found = text_logprobs(echo, text)
         if found is None:
-            raise self._no_echo(len(tokens))
+            raise self._no_echo(len(echo.tokens))
         self._shown.add(True)
         return found
 
@@ -127,16 +127,20 @@ class OpenAIModel:
             scored = await self._echo(body)
             counts = scored.usage.usage() if scored.usage else None
             used = Usage(used.input + counts.input, used.output + counts.output) if used and counts else None
-            tokens = self._tokens(scored, echo=True)
-            if len(tokens) < 2:
-                raise self._no_echo(len(tokens))
+            echo = self._echoed(scored)
+            found.append(likelihood(echo, prompt, continuation))
             self._shown.add(True)
-            found.append(likelihood(tokens, _offsets(scored.choices[0]), prompt, continuation))
         return Response(likelihoods=tuple(found), usage=used)
 
     async def _echo(self, body: Body) -> Scored:
         body.temperature, body.logprobs, body.echo = 0.0, 1, True
         return await self._score(body)
+
+    def _echoed(self, scored: Scored) -> Echo:
+        tokens = self._tokens(scored, echo=True)
+        if len(tokens) < 2:
+            raise self._no_echo(len(tokens))
+        return echo_of(tokens, scored)
 
     def _no_echo(self, count: int) -> ModelError:
         words = f"does not give the text back that it was sent, to be scored ({count} tokens came)"
@@ -216,10 +220,6 @@ class OpenAIModel:
     async def close(self) -> None:
         """Close the connections."""
         await self._wire.close()
-
-
-def _offsets(choice: ScoredChoice) -> Sequence[int]:
-    return (choice.logprobs.text_offset if choice.logprobs else None) or ()
 
 
 def _as_text(template: str, messages: Sequence[Message]) -> str:

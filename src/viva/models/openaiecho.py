@@ -2,24 +2,61 @@
 
 A server that echoes returns the prompt's tokens with their log-probabilities, and behind them what it wrote itself.
 Which tokens belong to which part of the text, the tokens' own texts say, as long as they add up to it. Where they do
-not (bytes of a character that no text can show) the offsets decide, in characters or in bytes, if they fit.
+not (pieces of a character, which no text can show: some servers show U+FFFD, others nothing) the offsets decide, in
+characters or in bytes, if they fit.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
 
 from viva.errors import ModelError
-from viva.models.openailogprobs import MARKS, Token, checked
+from viva.models.openailogprobs import MARKS, Scored, Token, checked
 from viva.models.openaiwire import NEVER
 from viva.types import Likelihood
 from viva.visible import one_line
 
+Unit = Literal["characters", "bytes"]
 _LOST = "\N{REPLACEMENT CHARACTER}"
 
 
-def likelihood(tokens: Sequence[Token], offsets: Sequence[int], prompt: str, continuation: str) -> Likelihood:
+class Echo(Struct, frozen=True):
+    """The tokens of an echoed text and of what was written behind it: `written` tokens, as far as the server counts.
+
+    One is asked for; some servers write none, others go on until a character is whole.
+    """
+
+    tokens: Sequence[Token]
+    offsets: Sequence[int] = ()
+    written: int = 1
+
+    def ends(self) -> list[int]:
+        """Where the text may end, the likeliest first."""
+        count = len(self.tokens)
+        return [end for end in dict.fromkeys((count - self.written, count - 1, count)) if 0 < end <= count]
+
+    def readings(self) -> list[list[bytes]]:
+        """The tokens' bytes as they are and, where that differs, with the marks of tokenizers read as blanks."""
+        plain = [token.content for token in self.tokens]
+        marked = [
+            piece if _LOST in token.text else token.text.translate(MARKS).encode()
+            for token, piece in zip(self.tokens, plain, strict=True)
+        ]
+        return [plain] if marked == plain else [plain, marked]
+
+
+def echo_of(tokens: Sequence[Token], scored: Scored) -> Echo:
+    """The tokens with what else the reply says of them."""
+    logprobs = scored.choices[0].logprobs
+    written = scored.usage.completion_tokens if scored.usage else None
+    return Echo(tokens, (logprobs.text_offset if logprobs else None) or (), 1 if written is None else max(0, written))
+
+
+def likelihood(echo: Echo, prompt: str, continuation: str) -> Likelihood:
     """The likelihood of a continuation, out of the tokens of prompt, continuation and what was written after them.
 
     Blanks at the end of the prompt count to the continuation, as in other harnesses: tokenizers join them to the word
@@ -29,69 +66,41 @@ def likelihood(tokens: Sequence[Token], offsets: Sequence[int], prompt: str, con
     wanted = prompt[len(kept) :] + continuation
     if not wanted:
         raise ModelError("border", "a continuation is empty: there is nothing to compare")
-    found = _by_texts(tokens, kept, wanted) or _by_lost_texts(tokens, kept, wanted)
-    found = found or _by_offsets(tokens, offsets, kept, wanted)
+    found = _by_texts(echo, kept, wanted) or _by_ends(echo, kept, wanted) or _by_offsets(echo, kept, wanted)
     if found is None:
         raise ModelError(
             "border",
-            f"cannot tell which of the {len(tokens)} echoed tokens are those of {one_line(wanted, 40)!r}: the tokens' "
-            "texts do not add up to what was sent, and their offsets do not fit",
+            f"cannot tell which of the {len(echo.tokens)} echoed tokens are those of {one_line(wanted, 40)!r}: the "
+            "tokens' texts do not add up to what was sent, and their offsets do not fit",
         )
-    numbers = [_number(token) for token in tokens[slice(*found)]]
+    numbers = [_number(token) for token in echo.tokens[slice(*found)]]
     return Likelihood(math.fsum(numbers), tokens=len(numbers))
 
 
-def text_logprobs(tokens: Sequence[Token], text: str) -> list[float] | None:
+def text_logprobs(echo: Echo, text: str) -> list[float] | None:
     """The log-probability of each token of an echoed text; None where these tokens are not those of the text.
 
-    The first token has none unless the server puts a beginning-of-text mark before it. Tokens that show only some bytes
-    of a character are taken on trust; behind these, one token of the server's own is assumed.
+    The first token has none unless the server puts a beginning-of-text mark before it.
     """
-    whole = text.encode("utf-8", "replace")
-    start, end = 0, -1
-    for pieces in _readings(tokens):
-        for place in _ends(pieces):
-            if end < 0 and b"".join(pieces[:place]).endswith(whole):
-                start, end = _start(pieces, place, len(whole))[0], place
-    if end < 0:
-        shown = "".join(token.text for token in tokens[:-1])
-        if _LOST not in shown or not text.endswith(shown.rpartition(_LOST)[2]):
-            return None
-        end = len(tokens) - 1
-    while start < end and tokens[start].logprob is None:  # nothing comes before the first
+    found = _by_texts(echo, "", text) or _by_offsets(echo, "", text) or _in_order(echo, text)
+    if found is None:
+        return None
+    start, end = found
+    while start < end and echo.tokens[start].logprob is None:  # nothing comes before the first
         start += 1
-    return [_number(token) for token in tokens[start:end]]
+    return [_number(token) for token in echo.tokens[start:end]]
 
 
-def marks_before(tokens: Sequence[Token], text: str) -> list[str] | None:
+def marks_before(echo: Echo, text: str) -> list[str] | None:
     """The tokens before an echoed text (a beginning-of-text mark); None where the text is not found in them."""
-    whole = text.encode("utf-8", "replace")
-    for pieces in _readings(tokens):
-        for end in _ends(pieces):
-            if b"".join(pieces[:end]).endswith(whole):
-                return [token.text for token in tokens[: _start(pieces, end, len(whole))[0]] if token.content]
-    return None
+    found = _by_texts(echo, "", text) or _by_offsets(echo, "", text)
+    return None if found is None else [token.text for token in echo.tokens[: found[0]] if token.text.strip()]
 
 
 def _number(token: Token) -> float:
     if token.logprob is None:
         raise ModelError("logprobs", f"the server gives no log-probability of the token {one_line(token.text, 40)!r}")
     return max(NEVER, checked(token.logprob, token.text))
-
-
-def _readings(tokens: Sequence[Token]) -> list[list[bytes]]:
-    """The tokens' bytes as they are and, where that differs, with the marks of tokenizers read as blanks."""
-    plain = [token.content for token in tokens]
-    marked = [
-        piece if _LOST in token.text else token.text.translate(MARKS).encode()
-        for token, piece in zip(tokens, plain, strict=True)
-    ]
-    return [plain] if marked == plain else [plain, marked]
-
-
-def _ends(pieces: Sequence[bytes]) -> list[int]:
-    """Where the text that was sent may end: one token was asked for behind it, and the server may have had none."""
-    return [end for end in (len(pieces) - 1, len(pieces)) if end > 0]
 
 
 def _start(pieces: Sequence[bytes], end: int, size: int) -> tuple[int, int]:
@@ -105,47 +114,83 @@ def _start(pieces: Sequence[bytes], end: int, size: int) -> tuple[int, int]:
     return start, -size
 
 
-def _by_texts(tokens: Sequence[Token], prompt: str, wanted: str) -> tuple[int, int] | None:
+def _by_texts(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
+    """Where all the tokens' texts add up to what was sent."""
     whole, size = (prompt + wanted).encode("utf-8", "replace"), len(wanted.encode("utf-8", "replace"))
-    for pieces in _readings(tokens):
-        for end in _ends(pieces):
+    for pieces in echo.readings():
+        for end in echo.ends():
             if not b"".join(pieces[:end]).endswith(whole):
                 continue
             start, over = _start(pieces, end, size)
             if over and (prompt or pieces[start][:over].strip()):  # some tokenizers put a blank before a whole text
-                raise _straddling(tokens[start].text, prompt, wanted)
+                raise _straddling(echo.tokens[start].text, prompt, wanted)
             return start, end
     return None
 
 
-def _by_lost_texts(tokens: Sequence[Token], prompt: str, wanted: str) -> tuple[int, int] | None:
-    """Where bytes of the prompt are lost, but not near the border: what is behind them must agree."""
+def _by_ends(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
+    """Where pieces of the prompt are lost, but not next to the border: what can be read there must agree."""
     tail = wanted.encode("utf-8", "replace")
-    for pieces in _readings(tokens):
-        for end in _ends(pieces):
+    for pieces in echo.readings():
+        for end in echo.ends():
             start, over = _start(pieces, end, len(tail))
-            before = b"".join(pieces[:start]).decode("utf-8", "replace")
-            agrees = _LOST in before and prompt.endswith(before.rpartition(_LOST)[2])
+            last = start
+            while last and pieces[last - 1] and _LOST.encode() not in pieces[last - 1]:
+                last -= 1
+            before = b"".join(pieces[last:start])
+            agrees = bool(before) and last > 0 and prompt.encode("utf-8", "replace").endswith(before)
             if agrees and not over and b"".join(pieces[start:end]) == tail:
                 return start, end
     return None
 
 
-def _by_offsets(tokens: Sequence[Token], offsets: Sequence[int], prompt: str, wanted: str) -> tuple[int, int] | None:
-    """By the offsets, where they end where the text ends: in characters or bytes, a mark before it counted or not."""
-    if len(offsets) != len(tokens) or len(tokens) < 2 or list(offsets) != sorted(offsets):
+def _by_offsets(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
+    return _counted(echo, prompt, wanted, "characters") or _counted(echo, prompt, wanted, "bytes")
+
+
+def offsets_span(echo: Echo, text: str, unit: Unit) -> tuple[int, int] | None:
+    """Where a text's tokens begin and end by offsets in this unit; None where these do not fit."""
+    return _counted(echo, "", text, unit)
+
+
+def _counted(echo: Echo, prompt: str, wanted: str, unit: Unit) -> tuple[int, int] | None:
+    """By the offsets, where they end where the text ends; a mark before the text may be counted or not."""
+    offsets, count = echo.offsets, len(echo.tokens)
+    if len(offsets) != count or count < 2 or list(offsets) != sorted(offsets):
         return None
-    end = len(tokens) - 1
-    for coding in ("utf-32-le", "utf-8"):
-        width = 4 if coding == "utf-32-le" else 1
-        border, whole = (len(text.encode(coding, "replace")) // width for text in (prompt, prompt + wanted))
+    border, whole = (
+        len(text) if unit == "characters" else len(text.encode("utf-8", "replace"))
+        for text in (prompt, prompt + wanted)
+    )
+    for end in (end for end in echo.ends() if end < count):
         for shift in dict.fromkeys((0, offsets[0], offsets[1])):
             if offsets[end] - shift != whole:
                 continue
             start = next(place for place, offset in enumerate(offsets) if offset - shift >= border)
             if offsets[start] - shift != border:
-                raise _straddling(tokens[start - 1].text, prompt, wanted)
+                raise _straddling(echo.tokens[max(0, start - 1)].text, prompt, wanted)
             return start, end
+    return None
+
+
+def _in_order(echo: Echo, text: str) -> tuple[int, int] | None:
+    """Where pieces of a whole text are lost, and the others are there, one after the other, up to its end."""
+    for end in echo.ends():
+        shown = [token.text for token in echo.tokens[:end]]
+        place, lost = 0, False
+        for piece in shown:
+            if _LOST in piece or not piece:
+                lost = True
+                continue
+            found = text.find(piece, place)
+            if found < 0 and place == 0:  # a mark, or a blank that some tokenizers put first
+                continue
+            if found < 0:
+                break
+            place = found + len(piece)
+        else:
+            if lost and place and (place == len(text) or _LOST in shown[-1] or not shown[-1]):
+                return 0, end
     return None
 
 

@@ -24,6 +24,8 @@ from viva.types import Message, Usage
 LONGEST_BODY = 64 << 20
 """Bytes of a reply that are read at most: a server that never ends must not fill the memory."""
 LONGEST_ERROR = 65536
+SHORTEST_KEY = 6
+"""Characters of what can be a secret: servers of one's own are given an "x" as key, which is in every text."""
 NEVER = -9999.0
 """A log-probability that servers write for "practically never"; some write -Infinity, which JSON does not have."""
 _RETRY = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
@@ -180,7 +182,7 @@ class Wire:
 
     def clean(self, text: str) -> str:
         """Servers quote keys in their errors; none may reach a log."""
-        return text.replace(self._key, "[key]") if self._key else text
+        return text.replace(self._key, "[key]") if self._key and len(self._key) >= SHORTEST_KEY else text
 
     async def close(self) -> None:
         """Close the connections."""

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import ModelError
-from viva.models.openailogprobs import Scored, Token, joined_scored, tokens_of
+from viva.models.openaiecho import Echo, echo_of
+from viva.models.openailogprobs import Scored, joined_scored, tokens_of
 from viva.models.openaiwire import Body, Completion, Counts, Wire, decode_leniently, joined, retry_after, text_of
 from viva.types import Message
 
@@ -31,13 +32,17 @@ class Got(Struct, frozen=True):
     usage: Counts | None
     content: bytes
 
-    def scored(self) -> tuple[list[Token] | None, list[int]]:
-        """The first choice's tokens (None where there are no logprobs) and offsets. Raises ModelError."""
-        found = _decoded(self.content, Scored) if not self.content.startswith(b"data:") else joined_scored(self.content)
+    def scored(self) -> Echo | None:
+        """The first choice's tokens with their numbers; None where there are no logprobs. Raises ModelError."""
+        try:
+            streamed = self.content.startswith(b"data:")
+            found = joined_scored(self.content) if streamed else _decoded(self.content, Scored)
+        except msgspec.DecodeError:
+            found = None
         if found is None or not found.choices:
             raise ModelError("logprobs", "its logprobs are in no known shape")
-        logprobs = found.choices[0].logprobs
-        return tokens_of(logprobs), (logprobs.text_offset if logprobs else None) or []
+        tokens = tokens_of(found.choices[0].logprobs)
+        return None if tokens is None else echo_of(tokens, found)
 
 
 class Trouble(Struct, frozen=True):

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from viva.errors import ModelError
-from viva.models.openaiecho import marks_before, text_logprobs
+from viva.models.openaiecho import Echo, marks_before, offsets_span, text_logprobs
 from viva.models.openailogprobs import ROUNDING, Token
 from viva.models.openaiwire import NEVER, Counts
 from viva.models.serverasking import Asking, Got, Trouble
@@ -173,18 +173,18 @@ class Probes:
             self._note_trouble(name, reply)
             return
         try:
-            tokens, _ = reply.scored()
+            echo = reply.scored()
         except ModelError as problem:
             self._note(name, "different", problem.message)
             return
-        if not tokens:
+        if not echo or not echo.tokens:
             self._note(name, "no", "asked for, and none came back", reply.texts[0])
             return
-        listed = tokens[0].listed
+        listed = echo.tokens[0].listed
         wrong = _unsound([value for _, value in listed])
         shown = ", ".join(f"{text!r} {'none' if value is None else format(value, '.3f')}" for text, value in listed[:6])
         if not listed:
-            self._note(name, "different", "only of the token that was written, of no others", repr(tokens[0].text))
+            self._note(name, "different", "only of the token that was written, of no others", repr(echo.tokens[0].text))
         elif wrong:
             self._note(name, "different", wrong, shown)
         elif len(listed) < asked:
@@ -206,20 +206,20 @@ class Probes:
             self._note(bos, "unknown", "only an echo shows it")
             return
         try:
-            tokens, offsets = reply.scored()
-            numbers = text_logprobs(tokens, ECHOED) if tokens else None
+            echo = reply.scored()
+            numbers = text_logprobs(echo, ECHOED) if echo else None
         except ModelError as problem:
-            tokens, offsets, numbers = [], [], None
+            echo, numbers = None, None
             self._note(name, "different", problem.message)
         else:
-            if numbers:
-                shown = ", ".join(_shown(token) for token in tokens or ())
-                self._note(name, "yes", f"{len(numbers)} tokens scored; {_offsets(offsets, tokens or ())}", shown)
+            if echo and numbers:
+                shown = ", ".join(_shown(token) for token in echo.tokens)
+                self._note(name, "yes", f"{len(numbers)} tokens scored; {_offsets(echo)}", shown)
             elif reply.texts[0].startswith(ECHOED):
                 self._note(name, "different", "the text comes back, without its logprobs", reply.texts[0])
             else:
                 self._note(name, "no", "the text does not come back", reply.texts[0])
-        self._marks(bos, marks_before(tokens or (), ECHOED) if numbers else None)
+        self._marks(bos, marks_before(echo, ECHOED) if echo and numbers else None)
 
     def _marks(self, name: str, marks: list[str] | None) -> None:
         if marks is None:
@@ -266,22 +266,24 @@ class Probes:
         """Whether an answer ends before a text of ours: one out of the middle of what it says anyway."""
         whole = self.got.texts[0] if self.got else ""
         middle = whole[len(whole) // 2 :].lstrip()[:4].rstrip()
-        before = whole[: whole.find(middle)] if middle else ""
-        if len(middle) < 2 or not before:
-            self._note("stop", "unknown", "the answer is too short to be stopped")
-            return
-        reply = await self._ask(temperature=0.0, max_tokens=REPLY, stop=(middle,))
-        if isinstance(reply, Trouble):
-            self._note_trouble("stop", reply)
-            return
-        text = reply.texts[0]
-        if text.strip() == before.strip():
-            self._note("stop", "yes", f"the answer ends before {middle!r}", text)
-        elif middle in text:
-            kept = text.rstrip().endswith(middle)
-            self._note("stop", "different" if kept else "no", f"{middle!r} is {'left in' if kept else 'ignored'}", text)
+        for wanted in dict.fromkeys((middle, middle[:1])):  # what cannot be shown may stand inside four characters
+            before = whole[: whole.find(wanted)] if wanted else ""
+            if not before:
+                self._note("stop", "unknown", "the answer is too short to be stopped")
+                return
+            reply = await self._ask(temperature=0.0, max_tokens=REPLY, stop=(wanted,))
+            if isinstance(reply, Trouble):
+                self._note_trouble("stop", reply)
+                return
+            text = reply.texts[0]
+            if text.strip() == before.strip():
+                self._note("stop", "yes", f"the answer ends before {wanted!r}", text)
+                return
+        if wanted in text:
+            kept = text.rstrip().endswith(wanted)
+            self._note("stop", "different" if kept else "no", f"{wanted!r} is {'left in' if kept else 'ignored'}", text)
         else:
-            self._note("stop", "unknown", f"another answer came, without {middle!r}", text)
+            self._note("stop", "unknown", f"another answer came, without {wanted!r}", text)
 
     async def limit(self) -> None:
         """Whether an answer is as short as it must be."""
@@ -351,12 +353,10 @@ def _shown(token: Token) -> str:
     return f"{token.text!r} {'none' if token.logprob is None else format(token.logprob, '.3f')}"
 
 
-def _offsets(offsets: Sequence[int], tokens: Sequence[Token]) -> str:
+def _offsets(echo: Echo) -> str:
     """In what unit they are, or that they are not needed."""
-    if len(offsets) != len(tokens):
+    if len(echo.offsets) != len(echo.tokens):
         return "without offsets (the tokens' texts do)"
-    marks = len(marks_before(tokens, ECHOED) or ())
-    whole = offsets[-1] - offsets[min(marks, len(offsets) - 1)]
-    if whole in (len(ECHOED), len(ECHOED.encode())):
-        return f"offsets in {'characters' if whole == len(ECHOED) else 'bytes'}"
-    return "offsets that do not fit (the tokens' texts do)"
+    if offsets_span(echo, ECHOED, "characters"):
+        return "offsets in characters"
+    return "offsets in bytes" if offsets_span(echo, ECHOED, "bytes") else "offsets that do not fit (the texts do)"
