@@ -31,11 +31,12 @@ def requests(**settings: Any) -> dict[str, Choose]:
 def by_next_token(request: Choose) -> str:
     """The letter that the model's own numbers choose, of the twenty tokens that a server lists; "" for none."""
     text = request.prompt
+    chat = not isinstance(text, str)
     if not isinstance(text, str):
         text = chat_text([{"role": message.role, "content": message.content} for message in text])
     after = LANGUAGE.after(LANGUAGE.encode(text))
     listed = set(after.argsort()[::-1][:20].tolist())
-    for gap in ("", " "):
+    for gap in ("", " ") if chat else ("",):  # behind a text, " A" is not the token that goes on with it
         known = [letter for letter in LETTERS if LANGUAGE.number(gap + letter) in listed]
         if known:
             return max(known, key=lambda letter: float(after[LANGUAGE.number(gap + letter)]))

@@ -86,11 +86,11 @@ def own(prompt: Prompt, continuations: Sequence[str] = LETTERS, language: Langua
 
 
 def visible(prompt: Prompt, count: int, hidden: Sequence[str] = ()) -> list[float]:
-    """The numbers that a list of so many tokens shows: of letters with a blank only where it has none without."""
+    """The numbers that a list of so many tokens shows: of a chat's letters with a blank where it has none without."""
     text = prompt if isinstance(prompt, str) else chat_text([{"role": m.role, "content": m.content} for m in prompt])
     best = [int(number) for number in LANGUAGE.after(LANGUAGE.encode(text)).argsort()[::-1]]
     kept = [number for number in best if LANGUAGE.bytes_of(number).decode("utf-8", "replace") not in hidden][:count]
-    exact = any(LANGUAGE.number(letter) in kept for letter in LETTERS)
+    exact = isinstance(prompt, str) or any(LANGUAGE.number(letter) in kept for letter in LETTERS)
     numbers = own(prompt, LETTERS if exact else [f" {letter}" for letter in LETTERS])
     return [-math.inf if letter in hidden else number for letter, number in zip(LETTERS, numbers, strict=True)]
 
@@ -167,10 +167,12 @@ def test_the_blank_before_a_letter_is_part_of_its_token(serve: Serve) -> None:
             agree(reply.likelihoods, own(prompt, continuations))
 
 
-def test_a_server_that_lists_only_the_other_way_to_write_the_letters_is_understood(serve: Serve) -> None:
+def test_the_other_way_to_write_the_letters_is_understood_in_a_chat_and_bounded_behind_a_text(serve: Serve) -> None:
     model = model_at(serve("scoring.py", hidden=list(LETTERS)))
-    for prompt, reply in zip(PROMPTS, choose(model, *map(asked, PROMPTS)), strict=True):
+    for prompt, reply in zip(CHATS, choose(model, *map(asked, CHATS)), strict=True):
         agree(reply.likelihoods, own(prompt, [f" {letter}" for letter in LETTERS]))
+    for reply in choose(model, *map(asked, PROMPTS)):
+        assert all(one.bound for one in reply.likelihoods)
 
 
 USELESS: dict[str, tuple[dict[str, Any], str]] = {
@@ -274,8 +276,8 @@ def test_bounds_hold_for_any_list_of_a_real_distribution(place: int, count: int,
     texts = [LANGUAGE.bytes_of(number).decode("utf-8", "replace") for number in range(LANGUAGE.end + 1)]
     listed = [(texts[number], float(after[number])) for number in after.argsort()[::-1][:count]]
     continuations = [gap + letter for letter in LETTERS]
-    if not {text for text, _ in listed} & set(continuations):
-        return  # then only the other way to write them may be listed
+    if gap and not {text for text, _ in listed} & set(continuations):
+        return  # then some servers' way to show them may be listed
     agree(next_token(listed, continuations), [float(after[LANGUAGE.number(one)]) for one in continuations])
 
 
@@ -284,7 +286,10 @@ def test_one_way_to_write_letters_counts_for_all_of_them() -> None:
     found = next_token(both, "AB")
     assert found == (Likelihood(-2.0), Likelihood(-3.5, bound=True))
     assert next_token(both, (" A", " B")) == (Likelihood(-1.0), Likelihood(-1.5))
-    assert next_token(both[1:], "AB") == (Likelihood(-1.0), Likelihood(-1.5))
+    assert next_token(both[1:], "AB", chat=True) == (Likelihood(-1.0), Likelihood(-1.5))
+    assert all(one.bound for one in next_token(both[1:], "AB")), "another token than the one that continues a text"
+    shown_bare = [("A", -1.0), ("B", -1.5)]
+    assert next_token(shown_bare, (" A", " B")) == (Likelihood(-1.0), Likelihood(-1.5))
 
 
 def test_what_is_left_over_bounds_more_tightly_than_the_last_of_the_list() -> None:

@@ -94,7 +94,7 @@ class OpenAIModel:
             raise self._unfit("lists no tokens beside the one it wrote")
         self._shown.add(False)
         return Response(
-            likelihoods=next_token(tokens[0].listed, request.continuations),
+            likelihoods=next_token(tokens[0].listed, request.continuations, chat=not isinstance(request.prompt, str)),
             usage=scored.usage.usage() if scored.usage else None,
         )
 

@@ -82,6 +82,8 @@ def text_logprobs(echo: Echo, text: str) -> list[float] | None:
 
     The first token has none unless the server puts a beginning-of-text mark before it.
     """
+    if len(echo.tokens) <= echo.written:  # all that came is what the server wrote, and that may look like the text
+        return None
     found = _by_texts(echo, "", text) or _by_offsets(echo, "", text) or _in_order(echo, text)
     if found is None:
         return None

@@ -131,13 +131,15 @@ def _content(text: str, given: list[int] | None) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def next_token(listed: Sequence[tuple[str, float | None]], continuations: Sequence[str]) -> tuple[Likelihood, ...]:
+def next_token(
+    listed: Sequence[tuple[str, float | None]], continuations: Sequence[str], *, chat: bool = False
+) -> tuple[Likelihood, ...]:
     """How probable each continuation is as the one next token, out of the tokens that a server lists there.
 
-    The exact text counts, the marks of tokenizers read as the blanks that they stand for. Only where none of the
-    continuations is listed so do blanks at either end not matter, for all alike: " A" is another token than "A", and
-    of one model's two ways to write a letter one must be compared with the same of the others. What merely begins
-    alike ("As") is something else. A continuation that is not listed is bounded: it is no more probable than the last
+    The exact text counts, the marks of tokenizers read as the blanks that they stand for: " A" is another token than
+    "A". What merely begins alike ("As") is something else. Where none of the continuations is listed exactly, blanks do
+    not matter for all alike in two cases: in a `chat`, whose template decides how a reply begins, and for continuations
+    that begin with a blank, since some servers show tokens without it. A continuation that is not listed is bounded: it is no more probable than the last
     of the list, nor than all that the list leaves over.
 
     Raises ModelError for a list without a usable number, or of what are no log-probabilities.
@@ -154,7 +156,8 @@ def next_token(listed: Sequence[tuple[str, float | None]], continuations: Sequen
         plain = text.translate(MARKS)
         for table, name in ((exact, plain), (loose, plain.strip())):
             table[name] = max(value, table.get(name, value))
-    if any(continuation in exact for continuation in continuations):
+    strict = not chat and not all(continuation.startswith(" ") for continuation in continuations)
+    if strict or any(continuation in exact for continuation in continuations):
         found = [exact.get(continuation) for continuation in continuations]
     else:
         found = [loose.get(continuation.strip()) for continuation in continuations]
