@@ -137,10 +137,10 @@ def next_token(
     """How probable each continuation is as the one next token, out of the tokens that a server lists there.
 
     The exact text counts, the marks of tokenizers read as the blanks that they stand for: " A" is another token than
-    "A". What merely begins alike ("As") is something else. Where none of the continuations is listed exactly, blanks do
-    not matter for all alike in two cases: in a `chat`, whose template decides how a reply begins, and for continuations
-    that begin with a blank, since some servers show tokens without it. A continuation that is not listed is bounded: it is no more probable than the last
-    of the list, nor than all that the list leaves over.
+    "A", and what merely begins alike ("As") is something else. Where none of the continuations is listed exactly,
+    blanks do not matter, for all alike, in two cases: in a `chat`, whose template decides how a reply begins, and for
+    continuations that begin with a blank, since some servers show tokens without it. A continuation that is not listed
+    is bounded: it is no more probable than the last of the list, nor than all that the list leaves over.
 
     Raises ModelError for a list without a usable number, or of what are no log-probabilities.
     """
