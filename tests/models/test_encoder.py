@@ -68,13 +68,20 @@ def words(number: int, seed: int) -> str:
 # --- what the number is
 
 
-def naive(encoder: embedding.ContextualEncoder, folder: Path, layer: int, text: str, reference: str) -> float:
-    """The formula, by hand: one text at a time, all layers computed, a loop over tokens."""
+@cache
+def loaded(folder: Path) -> tuple[Any, Any]:
+    """The tokenizer and the model as transformers gives them, with nothing of ours."""
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModel.from_pretrained(folder, dtype=torch.float32)
+    return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder, dtype=torch.float32)
+
+
+def naive(encoder: embedding.ContextualEncoder, folder: Path, layer: int, text: str, reference: str) -> float:
+    """The formula, by hand: one text at a time, all layers computed, a loop over tokens."""
+    import torch
+
+    tokenizer, model = loaded(folder)
     vectors = []
     for words_ in (text, reference):
         encoded = tokenizer(encoder.frame.lead + words_, return_tensors="pt")
