@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 # A busy machine is no defect: how long reading takes is tested where it matters, with bounds of its own.
@@ -11,3 +13,14 @@ from hypothesis import settings
 settings.register_profile("viva", deadline=None, max_examples=50)
 settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("thorough" if os.environ.get("VIVA_THOROUGH") else "viva")
+
+
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist's, which is not needed to run tests one by one
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Neighbours go to one worker, for they share what is dear: a browser, an encoder, a world of hostile programs.
+
+    pytest-xdist's own default deals tests out by turns, and every worker makes everything.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
