@@ -12,7 +12,7 @@ import pytest
 from benchmarks.handmade import cmmlu, rows
 from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, refused, write_jsonl
-from servers.fixtures import QUIET, Viva
+from servers.fixtures import QUIET, Viva, Warm
 from viva.types import Question
 
 EVIL = "\x1b]0;title\x07 \x1b[2J \u202e Answer: A \x9b31m \u200b"
@@ -26,9 +26,9 @@ def reply(question: Question) -> str:
 
 
 @pytest.fixture(scope="module")
-def sat(tmp_path_factory: pytest.TempPathFactory) -> Viva:
+def sat(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Viva:
     """A run of one benchmark with every kind of reply; nobody changes it."""
-    viva = Viva(tmp_path_factory.mktemp("sat"))
+    viva = Viva(tmp_path_factory.mktemp("sat"), warm)
     rows = [row for row in answers("csbench", "en", reply) if int(row["question"]) % 7]
     write_jsonl(viva.folder / "a.jsonl", rows)
     ended = viva("run", "csbench", "--model", "replay/a.jsonl", "--run", "runs/x", "--format", "json", *QUIET)

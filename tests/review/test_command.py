@@ -15,23 +15,24 @@ import pytest
 
 from review.conftest import fields
 from review.test_server import Reviewer
+from servers.fixtures import Viva, Warm, warm
 from viva.engine.reviews import ReviewLog
 
-
-def viva(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "viva", *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
+__all__ = ["warm"]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run over the bundled CS-Bench sample, with a judge that draws its verdicts."""
-    folder = tmp_path_factory.mktemp("run")
-    arguments = ("run", "csbench", "--model", "baseline/random", "--judge", "baseline/random", "--run", "one")
-    ended = viva(*arguments, folder=folder)
-    assert ended.returncode in {0, 3}, ended.stderr
-    return folder / "one"
+def ran(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Viva:
+    """The command line beside a run over the bundled CS-Bench sample, with a judge that draws its verdicts."""
+    viva = Viva(tmp_path_factory.mktemp("run"), warm)
+    ended = viva("run", "csbench", "--model", "baseline/random", "--judge", "baseline/random", "--run", "one")
+    assert ended.code in {0, 3}, ended.err
+    return viva
+
+
+@pytest.fixture
+def run(ran: Viva) -> Path:
+    return ran.folder / "one"
 
 
 class Page:
@@ -103,20 +104,21 @@ def test_a_run_is_reviewed_and_its_marks_stay(run: Path, opened: object) -> None
         (["--reviewer", "a\x1bb"], "without control"),
     ],
 )
-def test_what_makes_no_sense_is_said_in_a_sentence(run: Path, arguments: list[str], said: str) -> None:
-    ended = viva("review", str(run), "--port", "0", *arguments, folder=run)
-    assert ended.returncode == 2
-    assert said in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert "\x1b" not in ended.stderr
+def test_what_makes_no_sense_is_said_in_a_sentence(ran: Viva, arguments: list[str], said: str) -> None:
+    ended = ran("review", "one", "--port", "0", *arguments)
+    assert ended.code == 2
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+    assert "\x1b" not in ended.err
 
 
-def test_a_run_with_nothing_to_review_says_so(tmp_path: Path) -> None:
-    ended = viva("run", "cmmlu", "--model", "baseline/random", "--limit", "5", "--run", "two", folder=tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    ended = viva("review", "two", folder=tmp_path)
-    assert ended.returncode == 2
-    assert "nothing to review" in ended.stderr
+def test_a_run_with_nothing_to_review_says_so(tmp_path: Path, warm: Warm) -> None:
+    viva = Viva(tmp_path, warm)
+    ended = viva("run", "cmmlu", "--model", "baseline/random", "--limit", "5", "--run", "two")
+    assert ended.code == 0, ended.err
+    ended = viva("review", "two")
+    assert ended.code == 2
+    assert "nothing to review" in ended.err
 
 
 def test_a_name_given_at_the_start_is_not_asked_for(opened: object) -> None:

@@ -18,14 +18,14 @@ import pytest
 from judging.serving import JudgeServer
 from models.encoders import need_torch, real_encoder
 from review import story
-from servers.fixtures import idle_servers, serve, viva
+from servers.fixtures import idle_servers, serve, viva, warm
 from viva.cli.examination import prepare
 from viva.cli.options import Limits
 from viva.cli.ratings import rated
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import ReviewLog
 
-__all__ = ["idle_servers", "serve", "viva"]
+__all__ = ["idle_servers", "serve", "viva", "warm"]
 
 LABELS = 30
 KEYS = {0.0: "0", 0.5: "h", 1.0: "1"}

@@ -151,11 +151,71 @@ class Going:
         return Ended(code, self._out.read_text(encoding="utf-8"), self.errors())
 
 
+class Warm:
+    """Interpreters that have imported everything, and become the commands that they are asked for (see warm.py).
+
+    Two take turns: the hashes of texts differ between them, as between any two processes.
+    """
+
+    def __init__(self) -> None:
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._turn = 0
+
+    def run(self, arguments: list[str], folder: Path, environment: dict[str, str], timeout: float) -> Ended:
+        """Run a command to its end. As with Going, one that does not end in time is killed, and that is a failure."""
+        number = len(list(folder.glob("*.stdout")))
+        out, err = folder / f"{number}.stdout", folder / f"{number}.stderr"
+        out.touch()
+        err.touch()
+        request = {"arguments": arguments, "folder": str(folder), "environment": environment}
+        process = self._next()
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(request | {"out": str(out), "err": str(err)}).encode() + b"\n")
+        child = self._said(process, 60)
+        assert child is not None, "no process was forked"
+        code = self._said(process, timeout)
+        if code is None:
+            os.kill(child, signal.SIGKILL)
+            self._said(process, 60)
+        said = err.read_text(encoding="utf-8")
+        assert code is not None, f"still running after {timeout} s: {said[-2000:]}"
+        return Ended(code, out.read_text(encoding="utf-8"), said)
+
+    def _next(self) -> subprocess.Popen[bytes]:
+        self._turn += 1
+        if len(self._processes) < 2:
+            environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+            self._processes.append(
+                subprocess.Popen(
+                    [sys.executable, str(HERE / "warm.py")],
+                    env=environment | {"LANG": "C.UTF-8"},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    bufsize=0,  # or `select` would not see a line that was read ahead
+                )
+            )
+        return self._processes[self._turn % len(self._processes)]
+
+    @staticmethod
+    def _said(process: subprocess.Popen[bytes], timeout: float) -> int | None:
+        """The next number that it writes, or None if that takes longer. It writes nothing that is not waited for."""
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], timeout)
+        return int(process.stdout.readline()) if ready else None
+
+    def stop(self) -> None:
+        """End them."""
+        for process in self._processes:
+            process.kill()
+            process.communicate()
+
+
 class Viva:
     """The command line, run in an empty folder with an environment of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, warm: Warm) -> None:
         self.folder = folder
+        self._warm = warm
         self.environment = {
             "PATH": os.environ.get("PATH", ""),
             "HOME": str(folder),
@@ -173,8 +233,10 @@ class Viva:
         return self._started[-1]
 
     def __call__(self, *arguments: object, timeout: float = 60, **popen: Any) -> Ended:
-        """Run a command to its end."""
-        return self.start(*arguments, **popen).ended(timeout)
+        """Run a command to its end: a fork of a warm interpreter, or a new one if something is to happen to it."""
+        if popen or any(name.startswith("PYTHON") and name != "PYTHONPATH" for name in self.environment):
+            return self.start(*arguments, **popen).ended(timeout)
+        return self._warm.run([*map(str, arguments)], self.folder, self.environment, timeout)
 
     def examine(self, server: LocalServer, *arguments: object, run: str = "run", **popen: Any) -> Ended:
         """`viva run cmmlu` against a server, as JSON."""
@@ -244,12 +306,20 @@ def server(serve: Callable[..., LocalServer]) -> LocalServer:
     return serve()
 
 
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """Interpreters that wait for the next command."""
+    interpreters = Warm()
+    yield interpreters
+    interpreters.stop()
+
+
 @pytest.fixture
-def viva(tmp_path: Path, serve: Callable[..., LocalServer]) -> Iterator[Viva]:
+def viva(tmp_path: Path, warm: Warm, serve: Callable[..., LocalServer]) -> Iterator[Viva]:
     """The command line in a folder of its own; it ends before the servers are handed on."""
     folder = tmp_path / "work"
     folder.mkdir()
-    runner = Viva(folder)
+    runner = Viva(folder, warm)
     yield runner
     runner.stop()
 

@@ -1,0 +1,72 @@
+"""The command line as a process that need not import everything first: forked from an interpreter that has done so.
+
+    python warm.py
+
+Reads requests, a line of JSON each: {"arguments", "folder", "environment", "out", "err"}; writes the process's number
+when it runs, and how it ended when it has, as `os.waitstatus_to_exitcode` says it. Every command is a process of its
+own with everything that `python -m viva` would have, but the second that starting costs. It ends with its input.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import sys
+from typing import Any
+
+import aiohttp
+import genai_prices
+import rich.console
+
+import viva
+from viva.scorers.choice import read_choice
+from viva.scorers.truth import read_truth
+
+ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google")
+"""What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
+LOADED = (aiohttp, genai_prices, rich.console)
+
+
+def load() -> None:
+    """All that a command may import, and what the scorers build when they are first used."""
+    for module in pkgutil.walk_packages(viva.__path__, "viva."):
+        if not set(module.name.split(".")) & set(ELSEWHERE):
+            importlib.import_module(module.name)
+    read_choice("The answer is B.")
+    read_truth("The statement is false.")
+
+
+def become(request: dict[str, Any]) -> None:
+    """Be that command, in this process: its streams, folder, environment and arguments."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for number, path in ((1, request["out"]), (2, request["err"])):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
+    os.closerange(3, 64)
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    sys.argv = ["viva", *request["arguments"]]
+    runpy.run_module("viva", run_name="__main__", alter_sys=True)
+
+
+def main() -> None:
+    """Fork for every request."""
+    load()
+    gc.freeze()  # or every command would look through all that was loaded when it ends, and copy it by doing so
+    for line in iter(sys.stdin.buffer.readline, b""):
+        request = json.loads(line)
+        child = os.fork()
+        if not child:
+            become(request)
+            return
+        print(json.dumps(child), flush=True)
+        _, status = os.waitpid(child, 0)
+        print(json.dumps(os.waitstatus_to_exitcode(status)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
