@@ -65,6 +65,26 @@ def test_what_lies_below_imports_nothing_that_only_the_top_needs(module: str) ->
     assert not {"click"} & loaded
 
 
+def test_every_command_can_be_the_first_that_is_imported() -> None:
+    """Other tests run commands where all of Viva is imported already (see servers/warm.py)."""
+    code = """
+import importlib, os, sys
+import numpy, polars
+from viva.cli.main import COMMANDS
+failed = []
+for name, (module, _) in COMMANDS.items():
+    child = os.fork()
+    if not child:
+        importlib.import_module(module)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        failed.append(name)
+sys.exit(", ".join(failed) or 0)
+"""
+    ended = run(code)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_every_command_is_in_the_help_with_a_sentence_of_its_own() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "viva", "--help"],
