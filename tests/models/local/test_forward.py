@@ -120,7 +120,7 @@ def expect(opened: Opened, prompt: Sequence[int], wanted: Sequence[int]) -> Any:
 
 
 @every_model
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(prompts=some_prompts)
 def test_next_tokens_are_as_probable_as_for_each_prompt_alone(
     ready: Ready, name: str, prompts: list[list[int]]
@@ -132,7 +132,7 @@ def test_next_tokens_are_as_probable_as_for_each_prompt_alone(
 
 
 @every_model
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(prompts=some_prompts, data=st.data())
 def test_continuations_are_as_probable_as_each_alone(
     ready: Ready, name: str, prompts: list[list[int]], data: st.DataObject

@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from typing import Any
 
 from msgspec import Struct
@@ -31,6 +32,9 @@ _LEAST = 1e-30
 """Stands for zero weight in all."""
 _BLOCK = {"cpu": 1 << 22, "cuda": 1 << 28}
 """Bytes of scores at a time: what a CPU's cache holds, what a GPU is busy with."""
+_SETTING = "_attn_implementation_internal"
+"""Where a configuration has the name of its attention function; the property before it would set that of the parts of
+a composite model, too, and they may differ."""
 _NOT_KNOWN = ("position_bias", "head_mask", "cache", "block_sequence_ids")
 """What other attention functions are told and this one does not know."""
 
@@ -66,24 +70,37 @@ class Packed:
         at = torch.zeros(self.units * self.longest, dtype=torch.long)
         at[torch.tensor(places)] = depths
         self._at = at.view(self.units, self.longest).to(device)
-        self._sees = _ancestors(torch, units, self.longest).to(device)
+        self._last = prefix + int(depths.max())
+        self._laid = units
         self.chains = all(unit.chain for unit in units)
         self._own: dict[int | None, Any] = {}
         self._behind: dict[int, Any] = {}
+        self._elsewhere: dict[Any, Packed] = {}
+
+    def on(self, device: Any) -> Packed:
+        """The same with its tensors there, for models whose layers are spread over devices."""
+        if device == self.positions.device:
+            return self
+        if device not in self._elsewhere:
+            there = copy(self)
+            for name in ("positions", "places", "slots", "_at"):
+                setattr(there, name, getattr(self, name).to(device))
+            there._own, there._behind = {}, {}
+            self._elsewhere[device] = there
+        return self._elsewhere[device]
 
     def hidden(self, window: int | None) -> Any:
         """[units, 1, 1, longest, longest]: True where a token of a unit is not seen by another."""
         if window not in self._own:
-            sees = self._sees
+            sees = _ancestors(self.torch, self._laid, self.longest).to(self._at.device)
             if window is not None and window < self.longest:
-                near = self._at[:, :, None] - self._at[:, None, :] < window
-                sees = sees & near
+                sees = sees & (self._at[:, :, None] - self._at[:, None, :] < window)
             self._own[window] = ~sees[:, None, None]
         return self._own[window]
 
     def behind(self, window: int | None) -> Any:
         """[tokens, prefix]: True where a token of the prefix is out of the window; None where none is."""
-        if window is None or int(self.prefix + self._at.max()) < window:
+        if window is None or self._last < window:
             return None
         if window not in self._behind:
             before = self.torch.arange(self.prefix, device=self.positions.device)
@@ -115,23 +132,18 @@ _current: ContextVar[Packed | None] = ContextVar("packed", default=None)
 def packed(model: Any, batch: Packed) -> Iterator[None]:
     """While it lasts, the model attends as `batch` says; afterwards as before."""
     functions: Any = importlib.import_module("transformers.modeling_utils").ALL_ATTENTION_FUNCTIONS
-    if NAME not in functions.valid_keys():
-        functions.register(NAME, attend)
+    functions.register(NAME, attend)
     configs = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
-    before = [(config, config._attn_implementation) for config in configs.values() if _attends(config)]
+    names = [(config, getattr(config, _SETTING)) for config in configs.values() if hasattr(config, _SETTING)]
     token = _current.set(batch)
     try:
-        for config, _ in before:
-            config._attn_implementation_internal = NAME
+        for config, _ in names:
+            setattr(config, _SETTING, NAME)
         yield
     finally:
         _current.reset(token)
-        for config, name in before:
-            config._attn_implementation_internal = name
-
-
-def _attends(config: Any) -> bool:
-    return hasattr(config, "_attn_implementation_internal")
+        for config, name in names:
+            setattr(config, _SETTING, name)
 
 
 def attend(
@@ -160,15 +172,15 @@ def attend(
     batch.windows.add(sliding_window or 0)
     if batch.keep:
         batch.seen[module] = (key[0], value[0])
-    torch = batch.torch
+    batch, torch = batch.on(query.device), batch.torch
     asked = _Asked(torch, query.shape[-1] ** -0.5 if scaling is None else scaling, sliding_window or None, softcap)
     mean, log = _own(batch, asked, query[0], key[0], value[0])
     if batch.prefix:
         other, other_log = _prefix(batch, asked, query[0], *batch.past[module])
         share = torch.sigmoid(other_log.float() - log.float())
-        log = torch.logaddexp(log.float(), other_log.float())
         mean = torch.lerp(mean.float(), other.float(), share[..., None])
     if s_aux is not None:  # a score that a head gives to nothing
+        log = torch.logaddexp(log.float(), other_log.float()) if batch.prefix else log
         mean = mean.float() * torch.sigmoid(log.float() - s_aux.reshape(1, -1).float())[..., None]
     return mean.to(query.dtype)[None], None
 
@@ -248,7 +260,7 @@ class _Asked(Struct, frozen=True):
         if query.shape[-1] != value.shape[-1] or query.shape[-1] % 8:
             return None
         found = run(query, key, value, 0.0, causal, scale=self.scaling)
-        return found[0], found[1]
+        return found[0], found[1][..., : query.shape[2]]  # the sums of some kernels are padded
 
     def slowly(self, query: Any, key: Any, value: Any, hidden: Any) -> tuple[Any, Any]:
         """The same in steps, in float32, with what is not to be seen."""

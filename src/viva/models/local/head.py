@@ -36,7 +36,8 @@ class Head:
         self._last = _last_network(whole)
         self.spares = False
         """Whether the last layer's network is spared what nobody asks for."""
-        self.vocabulary = int(self._output.weight.shape[0]) if hasattr(self._output, "weight") else 0
+        self._words = int(getattr(whole.config.get_text_config(), "vocab_size", 0))
+        self._gathered = False
 
     def logits(
         self, inputs: Mapping[str, Any], wanted: Any, through: Packed | None = None
@@ -47,7 +48,7 @@ class Head:
         With `through` the layers attend as that says.
         """
         total = len(wanted)
-        most = max(1, self._room // (4 * self.vocabulary)) if self.vocabulary and self._parted else total
+        most = max(1, self._room // (4 * self._words)) if self._words and self._parted else max(1, total)
         kept: list[Any] = []
         for low in range(0, max(total, 1), most):
             part = slice(low, min(total, low + most))
@@ -64,7 +65,7 @@ class Head:
                 with self._only(wanted[part]), self._instead(kept[0]):
                     found = self._model(**inputs).logits
             found = found.reshape(-1, found.shape[-1])
-            if len(found) != part.stop - part.start:  # a model that does not ask its output embeddings
+            if not self._gathered:  # a model that does not ask its output embeddings
                 found = found[wanted[part].to(found.device)]
             yield part, found.float()
             del found
@@ -72,12 +73,13 @@ class Head:
     @contextmanager
     def _only(self, wanted: Any) -> Iterator[None]:
         """The output embeddings see the wanted positions, as one row."""
+        self._gathered = False
         if self._output is None:
             yield
             return
 
         def gather(_: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-            hidden = arguments[0]
+            hidden, self._gathered = arguments[0], True
             rows = hidden.reshape(-1, hidden.shape[-1]).index_select(0, wanted.to(hidden.device))
             return (rows[None], *arguments[1:])
 

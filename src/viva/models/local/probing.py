@@ -57,10 +57,10 @@ def _tried(model: Any, context: int | None, shared: Shared, plain: Plain) -> str
     if reason and shared.spares:
         shared.spares = False
         reason = _differs(model, context, shared, plain, _SHORT)
+    if not shared.called:
+        return "it computes its attention in a way of its own"
     if reason:
         return reason
-    if not shared.called:
-        return "it computes attention where it cannot be shared"
     config = model.config.get_text_config()
     window: int | None = getattr(config, "sliding_window", None)
     slides = "sliding_attention" in (getattr(config, "layer_types", None) or ("sliding_attention",))
