@@ -1,7 +1,7 @@
 """What `viva run` chooses, against two others: transformers one question at a time, and lm-evaluation-harness.
 
 CMMLU's questions of all 67 subjects by five shapes of models and three kinds of tokenizers: about two a subject behind
-two exemplars. With VIVA_THOROUGH=1 all 11,582 behind five, which takes an hour of one core.
+an exemplar. With VIVA_THOROUGH=1 all 11,582 behind five, which takes an hour of one core.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ QUESTIONS = 11_582
 SUBJECTS = 67
 LIMIT = None if THOROUGH else 2 * SUBJECTS
 """Spread evenly over all questions, so that no subject, of which the smallest has 100, goes without."""
-SHOTS = 5 if THOROUGH else 2
+SHOTS = 5 if THOROUGH else 1
 CLOSE = 1e-4
 """How far natural log-probabilities may be apart."""
 
