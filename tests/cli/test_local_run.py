@@ -317,13 +317,19 @@ def test_a_run_that_was_interrupted_and_killed_ends_as_one_that_was_not(
     assert len(first) < len(whole)
     assert whole.count(b"\n") < SAMPLE
 
-    resumed = json.loads(told(resume_command, "run", *JSON))
+    (resumed,) = json.loads(told(resume_command, "run", *JSON))["results"]
     assert Path("run", "responses.jsonl").read_bytes().startswith(whole)
     entries = read("responses.jsonl")
     assert len(entries) == len({entry["question"] for entry in entries}) == SAMPLE, "nothing was computed twice"
-    undisturbed = json.loads(told(run_command, *asking(model, run="other", how=slowly)))
-    assert resumed["results"] == undisturbed["results"]
+    (undisturbed,) = json.loads(told(run_command, *asking(model, run="other", how=slowly)))["results"]
     assert furthest(logprobs(), logprobs("other")) < CLOSE
+    for part in ("overall", "signature"):
+        assert resumed[part] == undisturbed[part]
+    mine, other = (
+        [(row["question"], row["answer"], row["value"]) for row in read("scores.jsonl", run)]
+        for run in ("run", "other")
+    )
+    assert mine == other
 
 
 @pytest.mark.usefixtures("server")
