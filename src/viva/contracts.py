@@ -153,6 +153,10 @@ class Model(Protocol):
         """Its context, measured with its own tokenizer; None where that is not at hand."""
         ...
 
+    def rehearse(self, request: Request) -> None:
+        """Raises VivaError where requests of this kind can never be answered. Asks nobody."""
+        ...
+
     async def answer(self, request: Generate) -> Response:
         """One attempt. Raises ModelError; retrying is the engine's business."""
         ...

@@ -199,6 +199,11 @@ def exemplar_length(shot: Question) -> int:
     return len(shot.text) + sum(map(len, shot.options))
 
 
+def chosen_text(shot: Question) -> str:
+    """An exemplar's right option as a text, as it stands where options compete by their texts."""
+    return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))]
+
+
 def fitted(
     shots: Sequence[S],
     render: Callable[[Sequence[S]], Prompt],

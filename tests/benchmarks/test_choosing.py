@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 
 import pytest
@@ -229,3 +230,29 @@ def test_exemplars_may_have_the_room_of_a_reply_that_is_not_written() -> None:
     )
     assert written.request(QUESTION, 0, Sampling()).dropped > 0
     assert chosen("cmmlu", shots=5, context=2300).request(QUESTION, 0, Sampling()).dropped == 0
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "form"), [("cmmlu", "base"), ("csbench", "base"), ("csbench", "chat"), ("syneval", "base")]
+)
+def test_where_texts_compete_nobody_is_asked_for_a_letter_and_exemplars_are_answered_by_texts(
+    benchmark: str, form: str
+) -> None:
+    exam = chosen(benchmark, "likelihood", form=form, shots=2)
+    question = next(one for one in exam.questions() if one.kind == "choice")
+    request = asked(exam, question)
+    text = prompt_text(request.prompt)
+    assert not re.search("字母|letter", text)
+    lettered = re.compile(r"(?:答案是：|Answer: |“)[A-D][.”\n]")
+    assert not lettered.search(text)
+    assert lettered.search(prompt_text(asked(chosen(benchmark, form=form, shots=2), question).prompt))
+    if form == "base":  # an exemplar's answer is one of its options, as it stands there
+        lead = text.rsplit("\n", 1)[-1] + request.continuations[0].removesuffix(request.options[0])
+        answers = [
+            line.removeprefix(lead).rstrip("”").removesuffix(".")
+            for line in text.splitlines()[:-1]
+            if line.startswith(lead)
+        ]
+        assert len(answers) == 2
+        assert all(re.search(rf"(?m)^\(?[A-D][).] {re.escape(answer)}$", text) for answer in answers)
+    assert all(option in text for option in request.options)

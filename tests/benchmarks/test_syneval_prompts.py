@@ -246,7 +246,7 @@ def test_legal_answers_are_truth_values_letters_and_spans_of_the_sentence(folder
 
     assert legal("0-GS-TF").legal == ("True", "False")
     assert legal("0-GS-MC").legal == ("A", "B", "C", "D")
-    assert legal("0-GS-MC").options[0] == "the gardener"
+    assert legal("0-GS-MC").options[0] == "The gardener", "as the prompt shows it"
     spans = legal("5-ADV-FITB").legal
     words = SENTENCES[5].split()
     assert list(spans) == [" ".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, len(words) + 1)]

@@ -215,7 +215,10 @@ def _marked(scores: pl.DataFrame, part: str = "") -> pl.DataFrame:
         pl.when(apart >= 1.0).then(pl.lit("right")).when(apart > 0.0).then(pl.lit("partly")).otherwise(pl.lit("wrong"))
     )
     return scores.with_columns(
-        outcome=pl.when(outcome.is_in(sorted(UNANSWERED)) & known).then(graded).otherwise(outcome).cast(pl.Categorical),
+        outcome=pl.when(outcome.is_in(sorted(UNANSWERED | SCORED)) & known)
+        .then(graded)
+        .otherwise(outcome)
+        .cast(pl.Categorical),
         points=points,
         answered=(~unanswered).cast(pl.Int32),
         floor=pl.when(unscored).then(0.0).otherwise(points),

@@ -89,7 +89,7 @@ class Chosen:
         )  # exemplars may take the room that a written reply would have needed
         if not isinstance(request, Generate) or not request.legal:
             return request
-        answers = question.options if whole and question.kind == "choice" else tuple(request.legal)
+        answers = request.options if whole and question.kind == "choice" else tuple(request.legal)
         return Choose(
             question=request.question,
             sample=request.sample,

@@ -9,6 +9,9 @@ from viva.engine.asking import Run, disk_full
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
 from viva.visible import visible
 
+FOR_GOOD = {"context", "tokens"}
+"""Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
+
 
 def ending_of_asking(run: Run, path: Path, total: int) -> int:
     """After asking examinees or the judge."""
@@ -19,27 +22,31 @@ def ending_of_asking(run: Run, path: Path, total: int) -> int:
     if run.stop == "disk":
         raise disk_full(run)
     missing = total - tally.answered - tally.kept
+    code = EXIT_INCOMPLETE
     if run.stop == "interrupted":
-        print(f"viva: interrupted, {missing:,} not answered yet; go on with: {resume}", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    if run.stop == "budget":
-        print(
-            f"viva: the limit of this run is reached, {missing:,} not answered yet; go on with: {resume}",
-            file=sys.stderr,
-        )
-        return EXIT_INCOMPLETE
-    if run.refused:
-        print(f"viva: {missing:,} not answered; mend that, then: {resume}", file=sys.stderr)
-        return EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
-    if missing > 0 and all(name == "missing" for name in tally.failures):
-        print(visible(f"viva: {missing:,} questions have no answer in the file ({tally.last_error})"), file=sys.stderr)
-        return EXIT_INCOMPLETE
-    if missing > 0:
-        why = tally.last_failure or tally.last_error
-        last = f" (last error: {why})" if why else ""
-        print(visible(f"viva: {missing:,} not answered{last}; try those again with: {resume}"), file=sys.stderr)
-        return EXIT_INCOMPLETE
-    return EXIT_OK
+        said, code = f"interrupted, {missing:,} not answered yet; go on with: {resume}", EXIT_INTERRUPTED
+    elif run.stop == "budget":
+        said = f"the limit of this run is reached, {missing:,} not answered yet; go on with: {resume}"
+    elif run.refused:
+        said = f"{missing:,} not answered; mend that, then: {resume}"
+        code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
+    elif missing <= 0:
+        return EXIT_OK
+    else:
+        said = _missing(run, missing, resume)
+    print(visible(f"viva: {said}"), file=sys.stderr)
+    return code
+
+
+def _missing(run: Run, missing: int, resume: str) -> str:
+    """What to say of questions that were asked and not answered."""
+    tally = run.tally
+    if all(name == "missing" for name in tally.failures):
+        return f"{missing:,} questions have no answer in the file ({tally.last_error})"
+    if tally.failures <= FOR_GOOD:
+        return f"{missing:,} not answered, and not to be answered by this model ({tally.last_failure})"
+    why = tally.last_failure or tally.last_error
+    return f"{missing:,} not answered{f' (last error: {why})' if why else ''}; try those again with: {resume}"
 
 
 def ending_of_running(run: Run, path: Path, total: int) -> int:

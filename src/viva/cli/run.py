@@ -35,6 +35,7 @@ from viva.cli.options import (
     weights_options,
 )
 from viva.cli.places import HF, existing, parted, placed, whole
+from viva.cli.rehearsing import refuse_unopened, rehearse
 from viva.cli.rejudging import Anew, anew_options, judged_anew
 from viva.cli.reporting import check_writable, grade_run, print_report
 from viva.contracts import Exam, Model
@@ -101,6 +102,7 @@ def run_command(**given: Any) -> int:
     models = tuple(one.name for one in named)
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
+    refuse_unopened(opening, choice.form, models)
     check_writable(output.out)
     opened = open_exams(tuple(benchmarks), choice)
     exams = [exam for exam, _ in opened]
@@ -131,6 +133,7 @@ def run_command(**given: Any) -> int:
         return 0
     earlier = earlier_runs(given["reuse"])
     _self_test(exams)
+    rehearse(examination)
     open_encoder_of(examination, new=True)
     examination.folder = RunFolder.create(path, record)
     return _finish(examination, earlier, output)

@@ -14,7 +14,7 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import NOT_ASKED
 from viva.errors import VivaError
 from viva.prompting import prompt_text
-from viva.types import OUTCOMES, Choose, Evidence, Question, Request, Response, Score
+from viva.types import OUTCOMES, Choose, Evidence, Generate, Question, Request, Response, Score
 from viva.visible import visible
 
 
@@ -82,7 +82,7 @@ def _answers(
                 # The key covers the prompt: that the answer was found under it proves this is what was sent.
                 lines += [f"--- prompt (request {key.hex()})", visible(prompt_text(request.prompt))]
             lines += _replied(request, response)
-            if entry and entry.usage:
+            if entry and entry.usage and isinstance(request, Generate):
                 lines[-1] += (
                     f"\n    ({entry.usage.output} tokens, stopped by {entry.stop_reason}, {entry.seconds:.2f} s)"
                 )

@@ -29,6 +29,8 @@ UNREACHED = 3
 """A model that never replied and lost so many questions with all their retries gets no more: nobody is there."""
 VANISHED = 64
 """A model that did reply once and then lost so many questions in a row gets no more: it went away."""
+PARTICULAR = frozenset({"missing", "context", "tokens"})
+"""Refusals that are about one question or kind of question: they say nothing of the next."""
 STORM = 3
 """So many overloads in a row, without a reply in between, pause the whole lane for what the server asks."""
 
@@ -167,7 +169,7 @@ class _Lane:
 
     async def _hurry(self) -> None:
         await self._shared.told_to_finish()
-        if self._plan.hurry is not None:
+        if self._plan.hurry is not None and self._shared.stop != "budget":  # what is paid for is answered
             self._plan.hurry()
 
     def _hire(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
@@ -234,6 +236,8 @@ class _Lane:
                 cost = reserved  # the server may have worked on it, and may bill it
             except ModelError as raised:
                 problem = raised
+                if raised.kind == "interrupted":  # given back: nobody worked on it
+                    return
             except Exception as raised:  # a defect of one model's adapter must not take the others' answers with it
                 problem = ModelError("defect", f"{type(raised).__name__}: {raised}")
             else:
@@ -300,7 +304,7 @@ class _Lane:
 
     def _count_refusal(self, task: Task, problem: ModelError) -> None:
         name = task.model.name
-        if name in self._succeeded or problem.kind == "missing":
+        if name in self._succeeded or problem.kind in PARTICULAR:
             return
         self._refusals[name] = self._refusals.get(name, 0) + 1
         if self._refusals[name] >= HOPELESS:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from viva.errors import VivaError
 from viva.models import Endpoint
-from viva.types import Choose, Generate, Likelihood, Response, Sampling, Usage
+from viva.types import Choose, Generate, Likelihood, Request, Response, Sampling, Usage
 
 NEVER = -100.0
 """The logarithm of next to nothing."""
@@ -55,6 +55,9 @@ class Baseline:
         """The rule's answer."""
         text = self._rule(request, self._seed) if request.legal else "I do not know." if self._speaks else ""
         return Response(text=text, usage=Usage())
+
+    def rehearse(self, request: Request) -> None:
+        """It answers anything."""
 
     async def choose(self, request: Choose) -> Response:
         """The rule's choice: certain of one continuation, and of no other."""

@@ -27,7 +27,7 @@ from viva.models.openaiwire import (
     retry_after,
     text_of,
 )
-from viva.types import Choose, Generate, Likelihood, Message, Prompt, Response, StopReason, Usage
+from viva.types import Choose, Generate, Likelihood, Message, Prompt, Request, Response, StopReason, Usage
 
 __all__ = ["DEFAULT_URL", "OpenAIModel", "connect", "retry_after"]
 
@@ -112,13 +112,18 @@ class OpenAIModel:
         self._shown.add(True)
         return found
 
+    def rehearse(self, request: Request) -> None:
+        """Raises VivaError for the likelihood of a text in a chat, of which servers say nothing."""
+        weighed = isinstance(request, Choose) and request.by == "likelihood"
+        if weighed and self._body(request.prompt, 1).messages:
+            raise VivaError(self._no_weighing())
+
+    def _no_weighing(self) -> str:
+        return f"{self.name}: servers say nothing of how likely a text is in a chat; use --form base, or --template"
+
     async def _weigh(self, body: Body, continuations: Sequence[str]) -> Response:
         if body.messages:
-            raise ModelError(
-                "unsupported",
-                f"{self.name}: servers say nothing of how likely a text is in a chat; use --form base, or --template",
-                fatal=True,
-            )
+            raise ModelError("unsupported", self._no_weighing(), fatal=True)
         prompt = body.prompt
         found: list[Likelihood] = []
         used: Usage | None = Usage()

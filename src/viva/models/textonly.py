@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from viva.errors import ModelError
-from viva.types import Choose, Response
+from viva.errors import ModelError, VivaError
+from viva.types import Choose, Request, Response
 
 
 class TextOnly:
@@ -12,10 +12,14 @@ class TextOnly:
     name: str
     room = None
 
+    def rehearse(self, request: Request) -> None:
+        """Raises VivaError for a choice: nobody can read a probability out of a text."""
+        if isinstance(request, Choose):
+            raise VivaError(self._no_probabilities())
+
     async def choose(self, request: Choose) -> Response:
-        """Refused, for good: nobody can read a probability out of a text."""
-        raise ModelError(
-            "unsupported",
-            f"{self.name} does not say how probable an option is: leave --choose out, and its reply is read instead",
-            fatal=True,
-        )
+        """Refused, for good."""
+        raise ModelError("unsupported", self._no_probabilities(), fatal=True)
+
+    def _no_probabilities(self) -> str:
+        return f"{self.name} does not say how probable an option is: leave --choose out, and its reply is read instead"

@@ -100,8 +100,10 @@ def test_a_tokenizer_that_has_no_such_token_is_refused_for_good(made: Made) -> N
     trouble, other = asked(opened(made("llama", "bytes", merged=True)), choose(1), choose(2))
     for problem in (trouble, other):
         assert isinstance(problem, ModelError)
-        assert problem.fatal
+        assert problem.kind == "tokens"
         assert "--choose likelihood" in problem.message
+    with pytest.raises(VivaError, match="--choose likelihood"):
+        opened(made("llama", "bytes", merged=True)).rehearse(choose(1))
 
 
 def test_weights_that_changed_meanwhile_are_refused_for_good(made: Made, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from viva.errors import DataError
 from viva.prompting import (
     ESTIMATED,
     Templates,
+    chosen_text,
     exemplar_length,
     fill,
     fitted,
@@ -279,12 +280,15 @@ class CMMLUExam(GradedByRule):
 
     def _prefix(self, subject: str, shots: Sequence[Question]) -> str:
         """What all questions of a subject begin with: the task and the exemplars."""
-        way = "_cot" if self.spec.chain_of_thought else "_rationale" if self.spec.rationale else ""
+        whole = self.spec.choose == "likelihood"  # options' texts compete: nobody is to write a letter
+        way = "_cot" if self.spec.chain_of_thought else "_rationale" if self.spec.rationale or whole else ""
         task = self._texts.text(f"task{way}")
         # The published exemplars hold no reasoning, so even under chain of thought they show the answer alone.
         shown, answer = self._texts.text("lead"), self._texts.text("answer")
         parts = [fill(task, {"subject": subjects()[subject].chinese})]
-        parts.extend(f"{self._block(shot)}\n{shown}{fill(answer, {'answer': str(shot.answer)})}" for shot in shots)
+        for shot in shots:
+            said = chosen_text(shot) if whole else str(shot.answer)
+            parts.append(f"{self._block(shot)}\n{shown}{fill(answer, {'answer': said})}")
         return "\n\n".join([*parts, ""])
 
     def _block(self, question: Question) -> str:

@@ -27,6 +27,7 @@ from viva.errors import DataError
 from viva.prompting import (
     ESTIMATED,
     Templates,
+    chosen_text,
     clip,
     exemplar_length,
     fence,
@@ -300,7 +301,8 @@ class CSBenchExam(RunsNothing, ComparesNothing):
             parts.append(f"{self._block(question)}\n{lead}")
             return "\n\n".join(parts)
         parts.append(self._block(question))
-        if not self.spec.rationale:  # who asks for a rationale says how to reply
+        competing = self.spec.choose == "likelihood" and kind == "choice"  # nobody is to write a letter
+        if not self.spec.rationale and not competing:  # who asks for a rationale says how to reply
             parts.append(self._text(f"{kind}.ask_cot" if cot else f"{kind}.ask"))
         return (Message("user", "\n\n".join(parts)),)
 
@@ -308,6 +310,8 @@ class CSBenchExam(RunsNothing, ComparesNothing):
         answer = str(shot.answer)
         if shot.kind == "truth":
             answer = self._text(answer)
+        elif shot.kind == "choice" and self.spec.choose == "likelihood":
+            answer = chosen_text(shot)
         # German and French exemplars were published without explanations: there the answer alone is shown.
         template = (
             f"{shot.kind}.answer_cot" if self.spec.chain_of_thought and shot.explanation else f"{shot.kind}.answer"

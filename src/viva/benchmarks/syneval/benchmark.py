@@ -123,7 +123,7 @@ class SynEvalExam(GradedByRule):
                 sampling, max_tokens=self._longest_reply(item, sampling), stop=("\n",) if base else sampling.stop
             ),
             legal=_LEGAL.get(item.format) or prompting.Spans(item.sentence),
-            options=item.options,
+            options=tuple(map(prompting.capitalised, item.options)),
             dropped=dropped,
         )
 
@@ -135,7 +135,7 @@ class SynEvalExam(GradedByRule):
         reply = self._longest_reply(item, sampling) or 0
         return fitted(
             shots,
-            lambda kept: prompting.render(self._texts, item, kept, base=base),
+            lambda kept: prompting.render(self._texts, item, kept, base=base, whole=self.spec.choose == "likelihood"),
             lambda shot: len(shot.sentence) + sum(map(len, shot.options)),
             lambda prompt: room.fits(prompt, reply, self.spec.context),
         )

@@ -73,15 +73,17 @@ def in_the_test(listed: Sequence[Listed], pools: Pools) -> Iterator[Defect]:
                 yield Defect(exemplar.id, "exemplar is asked", "it stands in test.jsonl too", "noted")
 
 
-def render(texts: Templates, item: Item, exemplars: Sequence[Item], *, base: bool) -> Prompt:
-    """The text to continue, or system and user message."""
+def render(texts: Templates, item: Item, exemplars: Sequence[Item], *, base: bool, whole: bool = False) -> Prompt:
+    """The text to continue, or system and user message. `whole`: options are answered by their texts."""
     section, lead = item.format, texts.text("lead")
     task = texts.text(f"{section}.task_shots" if exemplars else f"{section}.task")
-    if not base and not exemplars:  # exemplars show what form the answer has
+    competing = whole and section == "MC"  # options' texts compete: nobody is to write a letter
+    if not base and not exemplars and not competing:  # exemplars show what form the answer has
         task = f"{task}\n{texts.text(f'{section}.ask')}"
     parts = [task]
     for exemplar in exemplars:
-        answer = fill(texts.text(f"{section}.answer"), {"answer": _capitalised(exemplar.answer)})
+        said = exemplar.options[LETTERS.index(exemplar.answer)] if competing else exemplar.answer
+        answer = fill(texts.text(f"{section}.answer"), {"answer": capitalised(said)})
         parts.append(f"{_block(texts, exemplar)}\n{lead}{answer}")
     parts.append(f"{_block(texts, item)}\n{lead if base else texts.text('cue')}")
     text = "\n\n".join(parts)
@@ -93,14 +95,14 @@ def _block(texts: Templates, item: Item) -> str:
     if item.format == "MC":
         option = texts.text("MC.option")
         lines = [
-            fill(option, {"letter": letter, "text": _capitalised(text)})
+            fill(option, {"letter": letter, "text": capitalised(text)})
             for letter, text in zip(LETTERS, item.options, strict=True)
         ]
         values["options"] = "\n".join(lines)
     return fill(texts.text(f"{item.format}.block"), values)
 
 
-def _capitalised(text: str) -> str:
+def capitalised(text: str) -> str:
     """With its first letter in upper case, as the authors show options and answers."""
     return text[:1].upper() + text[1:]
 

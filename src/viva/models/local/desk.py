@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from viva.errors import ModelError, VivaError
-from viva.models.local.work import Job, Worker, settle
+from viva.models.local.work import Job, Worker, give_back, settle
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Desk:
         self.worker: Worker | None = None
         """The model that is open, if one is."""
         self._busy = False
-        self._closing: set[int] = set()
+        self._hurried = False
 
     def submit(self, job: Job) -> Future[Any]:
         """Put a request into the queue."""
@@ -56,8 +56,9 @@ class Desk:
         with self._change:
             waiting = list(self._waiting)
             self._waiting.clear()
+            self._hurried = True
         for job in waiting:
-            settle(job.future, ModelError("interrupted", "the run ended before its turn came"))
+            give_back(job)
 
     def close(self, model: LocalModel) -> None:
         """Drop a model's requests and release it. Blocking, until the batch at work is through."""
@@ -102,7 +103,7 @@ class Desk:
             taken = [job for job in self._waiting if job.model is first.model and job.sort == first.sort][:POOL]
             gone = {id(job) for job in taken}
             self._waiting = deque(job for job in self._waiting if id(job) not in gone)
-            self._busy = bool(taken)
+            self._busy, self._hurried = bool(taken), False
             return [job for job in taken if not job.future.cancelled()]
 
     def _work(self, jobs: Sequence[Job]) -> None:
@@ -119,7 +120,7 @@ class Desk:
                 for job in jobs:
                     settle(job.future, ModelError("weights", str(problem), fatal=True))
                 return
-        self.worker.work(jobs)
+        self.worker.work(jobs, lambda: self._hurried)
 
 
 def _told(problem: BaseException) -> ModelError:

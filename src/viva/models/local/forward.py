@@ -22,6 +22,8 @@ from viva.models.local.probing import why_not
 if TYPE_CHECKING:
     from viva.models.local.opening import Opened
 
+LEAST = 64
+"""Tokens that go through at once at least: fewer would cost time and save no memory."""
 WINDOW = 2048
 """Tokens read at once of a long text where nobody knows the model's context."""
 
@@ -51,6 +53,11 @@ class Forward:
     def computed(self) -> int:
         """Tokens that went through the layers so far, padding included."""
         return self._plain.computed + (self._best.computed if self.shares else 0)
+
+    def lessen(self) -> None:
+        """Put half as many tokens through at once from now on."""
+        for way in {self._plain, self._best}:
+            way.most = max(LEAST, way.most // 2)
 
     def next(self, prompts: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> list[list[float]]:
         """Natural log-probabilities, over the whole vocabulary, of each prompt's wanted next tokens."""

@@ -13,7 +13,6 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from viva.contracts import Room
 from viva.models import Endpoint
 from viva.models.local import opening
 from viva.models.local.desk import DESK
@@ -21,6 +20,7 @@ from viva.models.local.tokens import Tokens
 from viva.models.local.work import Job
 from viva.prompting import prompt_text
 from viva.types import Choose, Generate, Prompt, Request, Response
+from viva.visible import one_line
 from viva.weights import Weights
 
 SLACK = 512
@@ -34,12 +34,19 @@ class LocalModel:
 
     def __init__(self, place: str, weights: Weights, shown: str = "") -> None:
         self.place = place
-        self.name = shown or f"hf/{_shown(place, weights)}"
+        self.name = one_line(shown or f"hf/{_shown(place, weights)}", 200)
         # What numbers it is computed in is settled now: a run that was begun on a GPU is not gone on with otherwise.
         self.weights = weights = opening.settled(place, weights)
         # A run that remembers its weights is graded without them.
         self.identity: Mapping[str, str] = opening.identity(place, weights)
-        self.room: Room = _Room(place, weights, int(self.identity["context"]))
+        self.room = _Room(place, weights, int(self.identity["context"]))
+
+    def rehearse(self, request: Request) -> None:
+        """Raises VivaError where the tokenizer or the chat template is not made for such a request."""
+        tokens = self.room.tokens()
+        tokens.ids(request.prompt)
+        if isinstance(request, Choose) and request.by == "next-token":
+            tokens.next_tokens(request.prompt, request.continuations)
 
     async def answer(self, request: Generate) -> Response:
         """The model's own words."""
@@ -83,9 +90,13 @@ class _Room:
         # No tokenizer makes more tokens of a text than it has bytes, but for what it puts around it.
         if len(prompt_text(prompt).encode("utf-8", "replace")) + SLACK + needed <= context:
             return True
+        return self.tokens().count(prompt) + needed <= context
+
+    def tokens(self) -> Tokens:
+        """The tokenizer, opened when it is first needed."""
         if self._tokens is None:
             self._tokens = Tokens(opening.open_tokenizer(self._place, self._weights), self._weights.template)
-        return self._tokens.count(prompt) + needed <= context
+        return self._tokens
 
 
 def _shown(place: str, weights: Weights) -> str:

@@ -39,6 +39,8 @@ from viva.weights import DTYPES, Weights
 __all__ = ["Opened", "context_of", "identity", "open_model", "open_tokenizer", "problem", "release", "settled"]
 
 T = TypeVar("T")
+_MIXED = "题目：下列 what is right? 答案是：A\n  x = 1"
+"""Several scripts, marks and blanks, to see whether a tokenizer loses any."""
 
 
 class Opened(Struct):
@@ -246,10 +248,27 @@ def _anywhere(place: str, weights: Weights, read: Callable[[str, dict[str, Any]]
 def _read_tokenizer(transformers: Any, place: str) -> Callable[[str, dict[str, Any]], Any]:
     def read(source: str, how: dict[str, Any]) -> Any:
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, **how)
+        tokenizer = _faithful(transformers, tokenizer, source, how)
         tokenizer.name_or_path = place  # what messages call it
         return tokenizer
 
     return read
+
+
+def _faithful(transformers: Any, tokenizer: Any, source: str, how: Mapping[str, Any]) -> Any:
+    """The tokenizer as its file has it, where transformers makes another of it that loses text.
+
+    It chooses the class by the model's type alone: a Qwen2 model with a SentencePiece tokenizer would not see a
+    Chinese character of its prompts.
+    """
+    file = Path(source) / "tokenizer.json"
+    if not file.is_file():
+        return tokenizer
+    own = importlib.import_module("tokenizers").Tokenizer.from_file(str(file))
+    made = str(tokenizer.decode(tokenizer(_MIXED, add_special_tokens=False)["input_ids"]))
+    meant = str(own.decode(own.encode(_MIXED, add_special_tokens=False).ids))
+    lost = {sign for sign in _MIXED if sign in meant and sign not in made}
+    return transformers.PreTrainedTokenizerFast.from_pretrained(source, **how) if lost else tokenizer
 
 
 def _device(place: str, weights: Weights) -> str:

@@ -47,9 +47,13 @@ class Logits(Struct, frozen=True):
 
 
 class Way(Protocol):
-    """A way through a model. `computed`: tokens that went through the layers so far, padding included."""
+    """A way through a model.
+
+    `computed`: tokens that went through the layers so far, padding included. `most`: that go through at once.
+    """
 
     computed: int
+    most: int
 
     def logits(self, rows: Sequence[Row], asks: Sequence[Ask]) -> Iterator[Logits]:
         """Logits of all asks, by and by, in any order."""
@@ -64,7 +68,7 @@ class Plain:
     def __init__(self, model: Any, device: Any, room: int = LOGITS) -> None:
         self._torch: Any = importlib.import_module("torch")
         self._head, self._device = Head(model, room), device
-        self._most = TOKENS.get(str(device).split(":")[0], TOKENS["cuda"])
+        self.most = TOKENS.get(str(device).split(":")[0], TOKENS["cuda"])
         self.computed = 0
 
     def clear(self) -> None:
@@ -76,7 +80,7 @@ class Plain:
         asked: dict[Row, list[int]] = {}
         for number, ask in enumerate(asks):
             asked.setdefault(rows[ask.row], []).append(number)
-        for batch in batches([len(row) for row in different], self._most):
+        for batch in batches([len(row) for row in different], self.most):
             yield from self._batch([different[index] for index in batch], asked, asks)
 
     def _batch(self, batch: list[Row], asked: dict[Row, list[int]], asks: Sequence[Ask]) -> Iterator[Logits]:
@@ -100,7 +104,7 @@ class Shared:
     def __init__(self, model: Any, device: Any, room: int = LOGITS) -> None:
         self._torch: Any = importlib.import_module("torch")
         self._model, self._device, self._head = model, device, Head(model, room)
-        self._most = TOKENS.get(str(device).split(":")[0], TOKENS["cuda"])
+        self.most = TOKENS.get(str(device).split(":")[0], TOKENS["cuda"])
         self._kept: list[tuple[Row, Past]] = []
         self.computed = 0
         self.overhead = OVERHEAD
@@ -140,7 +144,7 @@ class Shared:
         shared = min(common(first, last) if len(members) > 1 else len(first), *(own[row] for row in members))
         prefix, past = self._prefix(first[:shared], group.prefix, len(members))
         units = [tree(rows, unit, prefix) for unit in group.units]
-        for batch in batches([len(unit.tokens) for unit in units], self._most):
+        for batch in batches([len(unit.tokens) for unit in units], self.most):
             laid = [units[index] for index in batch]
             alone = len(members) == 1
             through = Packed(laid, prefix, past, self._device, keep=alone)

@@ -56,6 +56,11 @@ def settle(future: Future[Any], outcome: Any) -> None:
         return
 
 
+def give_back(job: Job) -> None:
+    """Nobody will work on it: the run ends before its turn."""
+    settle(job.future, ModelError("interrupted", "the run ended before its turn came"))
+
+
 class _Row(Struct):
     """A job with its prompt as tokens, and what may follow it."""
 
@@ -94,20 +99,24 @@ class Worker:
         self._forward.release()
         release(self._opened)
 
-    def work(self, jobs: Sequence[Job]) -> None:
-        """Do all jobs, which are of one sort; every one gets its reply or its error."""
+    def work(self, jobs: Sequence[Job], hurried: Callable[[], bool]) -> None:
+        """Do all jobs, which are of one sort; every one gets its reply or its error.
+
+        When `hurried`, the batch at work is the last, and the others are given back.
+        """
         sort = jobs[0].sort
         rows = [row for job in jobs if (row := self._read(job)) is not None]
         if sort == "write":
             rows.sort(key=lambda row: (len(row.ids), row.ids))
-        at = 0
-        while at < len(rows):
-            batch = _whole_prompts(rows[at : at + self._rows[sort]], rows[at + self._rows[sort] :])
-            done = self._done(sort, batch)
-            at += len(batch) if done else 0
+        while rows := [row for row in rows if not row.job.future.done()]:  # for some nobody waits any more
+            if hurried():
+                for row in rows:
+                    give_back(row.job)
+                return
+            self._do(sort, _whole_prompts(rows[: self._rows[sort]], rows[self._rows[sort] :]))
 
-    def _done(self, sort: Sort, batch: Sequence[_Row]) -> bool:
-        """Whether a batch was done. It was not where memory ended: there are fewer rows to a batch then."""
+    def _do(self, sort: Sort, batch: Sequence[_Row]) -> None:
+        """Do a batch. Where memory ends it is not done, and there is less to a batch from then on."""
         from viva.models.local.memory import OutOfMemory
 
         ways: dict[Sort, Callable[[Sequence[_Row]], Sequence[object]]] = {
@@ -124,17 +133,16 @@ class Worker:
                 tokens = len(batch[0].ids)
                 problem = f"no memory for one prompt of {tokens:,} tokens; a smaller model, --bits or --dtype may fit"
                 settle(batch[0].job.future, ModelError("memory", problem))
-                return True
+                return
             self._rows[sort] = len(batch) // 2
+            self._forward.lessen()
             self._tell(f"{self.model.name}: out of memory with {len(batch)} rows; going on with {self._rows[sort]}")
-            return False
         except VivaError as problem:  # one that is about a row would be about this one alone: find out which
-            if len(batch) > 1:
-                for row in batch:
-                    self._done(sort, [row])
-                return True
-            settle(batch[0].job.future, ModelError("prompt", str(problem)))
-        return True
+            if len(batch) == 1:
+                settle(batch[0].job.future, ModelError("prompt", str(problem)))
+                return
+            for row in batch:
+                self._do(sort, [row])
 
     def _read(self, job: Job) -> _Row | None:
         """A job's prompt as tokens; None where it cannot be asked, and then it has its error."""
@@ -157,7 +165,7 @@ class Worker:
                 row = _Row(job, self._tokens.ids(request.prompt))
                 needed = len(row.ids) + 1
         except VivaError as problem:
-            settle(job.future, ModelError("tokens", str(problem), fatal=True))  # true of every prompt of this kind
+            settle(job.future, ModelError("tokens", str(problem)))  # of this kind of question; others may do
             return None
         context = self._opened.context
         if context and needed > context:
