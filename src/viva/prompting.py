@@ -199,6 +199,11 @@ def exemplar_length(shot: Question) -> int:
     return len(shot.text) + sum(map(len, shot.options))
 
 
+def gap_between(lead: str, answer: str) -> str:
+    """What stands between lead and answer in an exemplar's template: "Answer:" and "Answer: {answer}" give a blank."""
+    return answer.removeprefix(lead).partition("{answer}")[0] if answer.startswith(lead) else ""
+
+
 def chosen_text(shot: Question) -> str:
     """An exemplar's right option as a text, as it stands where options compete by their texts."""
     return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))]

@@ -256,3 +256,33 @@ def test_where_texts_compete_nobody_is_asked_for_a_letter_and_exemplars_are_answ
         assert len(answers) == 2
         assert all(re.search(rf"(?m)^\(?[A-D][).] {re.escape(answer)}$", text) for answer in answers)
     assert all(option in text for option in request.options)
+
+
+def test_truth_values_compete_by_the_bytes_of_their_own_words() -> None:
+    """正确 and 错误 have six bytes each, "true" and "false" four and five."""
+    exam = chosen("csbench", "likelihood", form="base", language="zh")
+    question = next(one for one in exam.questions() if one.kind == "truth" and one.answer == "true")
+    score = scored(exam, question, Likelihood(-4.4, 2), Likelihood(-5.0, 2))
+    assert score.parts == {SUM: 1.0, PER_TOKEN: 1.0, PER_BYTE: 1.0}
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("by", ["next-token", "likelihood"])
+def test_what_is_no_number_decides_nothing(by: str, number: float) -> None:
+    exam = chosen("cmmlu", by, form="base")
+    score = exam.score(QUESTION, Response(likelihoods=known(number, -1.0, -2.0, -3.0)))
+    assert (score.value, score.outcome) == (None, "error")
+
+
+@pytest.mark.parametrize("benchmark", ["cmmlu", "syneval", "csbench"])
+def test_a_blank_that_a_template_of_ones_own_puts_before_answers_is_part_of_what_follows(benchmark: str) -> None:
+    own: dict[str, object] = {
+        "cmmlu": {"answer": " {answer}"},
+        "syneval": {"MC": {"answer": " {answer}"}},
+        "csbench": {"en": {"choice": {"answer": "Answer:  {answer}"}}},
+    }
+    spec = ExamSpec(benchmark=benchmark, choose="next-token", form="base", language=LANGUAGES.get(benchmark, "en"))
+    exam = open_exam(spec, None, own[benchmark])  # type: ignore[arg-type]
+    question = next(one for one in exam.questions() if one.kind == "choice")
+    blank = "  " if benchmark == "csbench" else " "
+    assert asked(exam, question).continuations == tuple(f"{blank}{letter}" for letter in "ABCD")

@@ -42,6 +42,7 @@ from viva.types import (
 
 CHOSEN: frozenset[Kind] = frozenset({"choice", "truth"})
 """The kinds of question that have options to choose among."""
+LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 SUM, PER_TOKEN, PER_BYTE = "sum", "per_token", "per_byte"
 CONFIDENCE = "confidence"
 
@@ -58,6 +59,7 @@ class Chosen:
         # Tables about the choice leave out what was written, where a set mixes both.
         self._where = {"format": tuple(sorted(formats[True] - formats[False]))} if formats[False] else {}
         self._inner = inner
+        self._words = self._truth_words()
         self.spec: ExamSpec = inner.spec
         self.fingerprint = inner.fingerprint
 
@@ -77,6 +79,12 @@ class Chosen:
     def questions(self) -> Iterator[Question]:
         """Those of the exam inside."""
         return self._inner.questions()
+
+    def _truth_words(self) -> tuple[str, ...]:
+        """What true and false are called in this exam's language."""
+        truth = next((question for question in self._inner.questions() if question.kind == "truth"), None)
+        request = self._inner.request(truth, 0, Sampling()) if truth else None
+        return tuple(request.legal) if isinstance(request, Generate) else ()
 
     def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Request:
         """The prompt of the exam inside, and what may follow it."""
@@ -108,14 +116,15 @@ class Chosen:
             return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
-        names = ("true", "false") if question.kind == "truth" else tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-        names = names[: len(response.likelihoods)]
-        if question.answer not in names:
-            return Score(value=None, outcome="error", explanation="the reply holds no probability of the gold answer")
+        found = response.likelihoods
+        names = (("true", "false") if question.kind == "truth" else LETTERS)[: len(found)]
+        if question.answer not in names or not all(math.isfinite(one.logprob) for one in found):
+            why = "the reply does not say of every option how probable it is"
+            return Score(value=None, outcome="error", explanation=why)
         gold = names.index(question.answer)
-        if self.spec.choose == "likelihood":
-            return _by_likelihood(names, gold, response.likelihoods, question)
-        return _by_next_token(names, gold, response.likelihoods)
+        if self.spec.choose == "next-token":
+            return _by_next_token(names, gold, found)
+        return _by_likelihood(names, gold, found, question.options if question.kind == "choice" else self._words)
 
     def layouts(self) -> tuple[Layout, ...]:
         """The tables of the exam inside, and how sure the model was or what else the choice could go by."""
@@ -197,8 +206,7 @@ def confidence(gold: int, found: Sequence[Likelihood]) -> tuple[float, float]:
     return own / sum(shares), own / known
 
 
-def _by_likelihood(names: Sequence[str], gold: int, found: Sequence[Likelihood], question: Question) -> Score:
-    texts = question.options if question.kind == "choice" else names
+def _by_likelihood(names: Sequence[str], gold: int, found: Sequence[Likelihood], texts: Sequence[str]) -> Score:
     ways = {
         SUM: [one.logprob for one in found],
         PER_TOKEN: [one.logprob / max(1, one.tokens) for one in found],

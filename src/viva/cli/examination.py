@@ -191,6 +191,8 @@ def ceilings(limits: Limits) -> dict[str, int]:
     """Requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
     found: dict[str, int] = {}
     for provider, amount in per_provider(limits.concurrency, "--concurrency").items():
+        if provider == "hf":
+            raise VivaError(f"--concurrency hf={amount}: weights on a disk are asked in batches; say --batch-size N")
         if amount != "auto" and not (amount.isdecimal() and int(amount) > 0):
             raise VivaError(f"--concurrency {amount!r} is neither a number from 1 on nor `auto`")
         found[provider] = 0 if amount == "auto" else int(amount)

@@ -126,6 +126,7 @@ def run_command(**given: Any) -> int:
     record.models = [
         remembered(model, known) for known, model in zip(record.models, examination.examinees, strict=True)
     ]
+    remember_judges(record, examination)
     if given["estimate"]:
         from viva.cli.estimate import estimate
 
@@ -182,6 +183,7 @@ def _judge_anew(folder: RunFolder, anew: Anew, limits: Limits, earlier: list[Run
         folder.record = record  # all that can be refused is refused before run.json changes
         examination = prepare(folder, limits, exams)
         open_encoder_of(examination, new=anew.encoder is not None)
+        remember_judges(record, examination)
         folder.remember(record)
         return _finish(examination, earlier, output)
     finally:
@@ -315,6 +317,13 @@ def remembered(model: Model, record: ModelRecord) -> ModelRecord:
         context=int(known["context"]),
     )
     return msgspec.structs.replace(record, weights=weights)
+
+
+def remember_judges(record: RunRecord, examination: Examination) -> None:
+    """The same of judges whose weights are here."""
+    if examination.bench:
+        judges = zip(record.judges, examination.bench.judges, strict=True)
+        record.judges = [remembered(judge.model, known) if known.weights else known for known, judge in judges]
 
 
 def _self_test(exams: list[Exam]) -> None:

@@ -86,16 +86,19 @@ class Run:
         self.unreached: set[str] = set()
         """Those of them where nobody answers: nothing is wrong with key or model."""
         self._wake = asyncio.Event()
+        self._hurry = asyncio.Event()
 
     def finish(self, why: Stop) -> None:
-        """Ask nothing more; what is in flight may end."""
-        if not self.stop:
+        """Ask nothing more; what is in flight may end. A user who interrupts has the last word."""
+        if not self.stop or why == "interrupted":
             self.stop = why
         self._wake.set()
+        if why != "budget":  # what is paid for is answered
+            self._hurry.set()
 
-    async def told_to_finish(self) -> None:
-        """Wait until it is."""
-        await self._wake.wait()
+    async def told_to_hurry(self) -> None:
+        """Wait until what nobody works on yet is to be given back."""
+        await self._hurry.wait()
 
     async def sleep(self, seconds: float) -> None:
         """Sleep, unless the run is told to finish."""
@@ -168,8 +171,8 @@ class _Lane:
             await asyncio.gather(*self._workers, hurried, return_exceptions=True)
 
     async def _hurry(self) -> None:
-        await self._shared.told_to_finish()
-        if self._plan.hurry is not None and self._shared.stop != "budget":  # what is paid for is answered
+        await self._shared.told_to_hurry()
+        if self._plan.hurry is not None:
             self._plan.hurry()
 
     def _hire(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:

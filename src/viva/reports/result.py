@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
+from viva.weights import Weights
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
@@ -73,7 +74,7 @@ def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelReco
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),
         "model": model,
         **(_opened(opened) if opened else {}),
-        "judge": "+".join(f"{judge.name}x{record.judge_samples}" for judge in record.judges) or "none",
+        "judge": "+".join(f"{_judge(judge)}x{record.judge_samples}" for judge in record.judges) or "none",
         "panel": spec.panel if len(record.judges) * record.judge_samples > 1 else "none",
         "rubric": "+".join(_rubrics(exam.templates)) or "none",
         "rationale": "yes" if spec.rationale else "no",
@@ -95,13 +96,23 @@ def _opened(model: ModelRecord) -> dict[str, str]:
     weights = model.weights
     if weights is None:
         return {"template": model.template} if model.template else {}
-    fingerprint = weights.fingerprint.rpartition("@")[2]  # a folder's hash, or the Hub's revision
-    said = {"template": weights.template or "own", "weights": fingerprint[:12], "dtype": weights.dtype}
+    said = {"template": weights.template or "own", "weights": _short(weights), "dtype": weights.dtype}
     if weights.bits:
         said["bits"] = str(weights.bits)
     if weights.adapter:
         said["adapter"] = PurePath(weights.adapter).name
     return said
+
+
+def _short(weights: Weights) -> str:
+    """Of every part of a fingerprint (weights, and an adapter's) the beginning: a folder's hash, a Hub's revision."""
+    return "+".join(part.rpartition("@")[2][:12] for part in weights.fingerprint.split("+"))
+
+
+def _judge(judge: ModelRecord) -> str:
+    if judge.weights is None:
+        return judge.name
+    return f"{judge.shown or judge.name}.{_short(judge.weights)}.{judge.weights.dtype}"
 
 
 def _rubrics(templates: Mapping[str, object]) -> Iterator[str]:

@@ -32,6 +32,7 @@ from viva.prompting import (
     exemplar_length,
     fill,
     fitted,
+    gap_between,
     read_templates,
     stops_before,
 )
@@ -255,6 +256,7 @@ class CMMLUExam(GradedByRule):
             sampling=msgspec.structs.replace(sampling, stop=self._stop) if base else sampling,
             legal=self._letters,
             options=question.options,
+            gap=gap_between("", self._texts.text("answer")) if base else "",
         )
 
     def _shots(self, question: Question) -> Sequence[Question]:

@@ -33,6 +33,7 @@ from viva.prompting import (
     fence,
     fill,
     fitted,
+    gap_between,
     read_templates,
     stops_before,
 )
@@ -131,8 +132,7 @@ class CSBenchExam(RunsNothing, ComparesNothing):
         """What the exemplars have between the lead and the answer."""
         if self.spec.form != "base":
             return ""
-        lead, answer = self._text(f"{question.kind}.lead"), self._text(f"{question.kind}.answer")
-        return answer.removeprefix(lead).partition("{answer}")[0] if answer.startswith(lead) else ""
+        return gap_between(self._text(f"{question.kind}.lead"), self._text(f"{question.kind}.answer"))
 
     def _stopping(self, question: Question, sampling: Sampling) -> Sampling:
         """A base model goes on with the next question; it is stopped there."""

@@ -24,7 +24,7 @@ from viva.benchmarks.syneval import grading, loading, prompting, tables
 from viva.benchmarks.syneval.items import FORMATS, Format, Item
 from viva.contracts import Room
 from viva.errors import DataError
-from viva.prompting import ESTIMATED, Templates, fitted, read_templates
+from viva.prompting import ESTIMATED, Templates, fitted, gap_between, read_templates
 from viva.types import (
     NOTHING,
     About,
@@ -124,6 +124,7 @@ class SynEvalExam(GradedByRule):
             ),
             legal=_LEGAL.get(item.format) or prompting.Spans(item.sentence),
             options=tuple(map(prompting.capitalised, item.options)),
+            gap=gap_between("", self._texts.text(f"{item.format}.answer")) if base else "",
             dropped=dropped,
         )
 
