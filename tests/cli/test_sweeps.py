@@ -108,7 +108,7 @@ def test_one_model_at_a_time_is_in_memory(swept: dict[str, Any], loaded: list[in
 
 def test_a_run_that_knows_its_tokens_draws_its_curves(here: Path, swept: dict[str, Any]) -> None:
     def points(*more: object) -> list[tuple[str, float, float]]:
-        (exam,) = json.loads(told(training_command, "swept", "--by", "exam", "--format", "json", *more))["exams"]
+        (exam,) = json.loads(told(training_command, "swept", "--format", "json", *more))["exams"]
         return [(p["checkpoint"], p["at"], next(iter(p["cells"].values()))["mean"]) for p in exam["points"]]
 
     means = [result["overall"]["mean"] for result in swept["results"]]

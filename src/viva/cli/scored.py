@@ -28,6 +28,8 @@ EXAM = "exam"
 """What --by calls the headline of each exam."""
 FORMAT = "format"
 """The tag that --by means where an exam has no table of models."""
+WHATEVER = ""
+"""What --by may be called by who can do with one column."""
 PLAIN = "question"
 """What --over calls the plain mean over questions."""
 
@@ -50,9 +52,10 @@ def scored(sources: Sequence[Path], by: str | None, over: str | None = None) -> 
     """Everything that the sources hold, one at a time.
 
     `by`: a table of the exam that has a row a model, or a tag; `EXAM` for the headline alone; None for the exam's first
-    such table, else the tag `format`, else the headline alone. `over`: the tag whose values the headline averages
-    first, `PLAIN` for none; None for the headline of the exam's paper (of a table of item scores, which knows no exam:
-    the plain mean). Raises VivaError for what is no source, damaged, not graded, or has no such table or tag.
+    such table, else the tag `format`; `WHATEVER` for these or, where there is neither, the headline alone. `over`: the
+    tag whose values the headline averages first, `PLAIN` for none; None for the headline of the exam's paper (of a
+    table of item scores, which knows no exam: the plain mean). Raises VivaError for what is no source, damaged, not
+    graded, or has no such table or tag.
     """
     wanted = None if over is None else Line("mean", over="" if over == PLAIN else over)
     for source in sources:
@@ -69,11 +72,11 @@ def _lines(scores: pl.DataFrame, by: str | None, headline: Line, tables: Sequenc
 
     if by == EXAM:
         return {headline.label: (headline,)}
-    table = next((one for one in tables if by in (None, one.name)), None)
+    table = next((one for one in tables if by in (None, WHATEVER, one.name)), None)
     if table is not None:
         return by_table(table)
     tags = [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
-    if by is None and not parts_of(scores, FORMAT) and (not headline.over or parts_of(scores, headline.over)):
+    if by == WHATEVER and not parts_of(scores, FORMAT):
         return {headline.label: (headline,)}
     for option, tag in (("--by", by or FORMAT), ("--over", headline.over)):
         if tag and not parts_of(scores, tag):

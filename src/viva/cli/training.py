@@ -14,7 +14,7 @@ from viva.cli.checkpoints import AXES, Checkpoint, Checkpoints, read_checkpoints
 from viva.cli.options import pick
 from viva.cli.places import HF
 from viva.cli.reporting import check_writable, emit
-from viva.cli.scored import PLAIN, Scored, scored
+from viva.cli.scored import PLAIN, WHATEVER, Scored, scored
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError, VivaError
 from viva.visible import one_line
@@ -140,7 +140,7 @@ def _found(runs: tuple[Path, ...], progress: Progress, wanted: Wanted) -> tuple[
     points: dict[str, list[Point]] = {}
     places: dict[tuple[str, Checkpoint], Scored] = {}
     strangers: dict[str, None] = {}
-    for one in scored(runs, wanted.by, wanted.over):
+    for one in scored(runs, wanted.by or WHATEVER, wanted.over):
         row = progress.of(one)
         if row is None or row.at is None:
             strangers[f"{one_line(one.model, 60)} of {one.source}"] = None
