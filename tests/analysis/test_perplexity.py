@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -227,3 +228,17 @@ def test_two_texts_are_compared_with_nothing() -> None:
     few, many = [reading(1.0, 1)] * 2, [reading(1.0, 1)] * 9
     assert compare(few, many) is None
     assert compare(many, few) is None
+
+
+def test_texts_of_both_sets_are_left_out_of_the_comparison() -> None:
+    def named(name: str, least: float) -> Reading:
+        return msgspec.structs.replace(reading(-least, 1, least), text=name)
+
+    shared = [named(f"s{number}", -9.0) for number in range(5)]
+    one = [named(f"a{number}", -1.0 - number) for number in range(3)]
+    other = [named(f"b{number}", -4.0 - number) for number in range(4)]
+    found, alone = compare(one + shared, shared + other), compare(one, other)
+    assert found is not None
+    assert (found.first, found.second, found.common) == (3, 4, 5)
+    assert msgspec.structs.replace(found, common=0) == alone
+    assert compare(one + shared, shared) is None

@@ -22,11 +22,11 @@ from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
 from viva.cli.measuring import Measured, StoppedError, Wish, measure
 from viva.cli.options import Choice
-from viva.cli.perplexity import perplexity_command
+from viva.cli.perplexity import Wanted, _signature, perplexity_command
 from viva.cli.textitems import Items
 from viva.cli.textsets import FIELDS, TextSet, field_of, open_sets
 from viva.errors import ModelError, StorageError, VivaError
-from viva.types import Choose, Generate, Question, Response
+from viva.types import Choose, Generate, Question, Request, Response
 
 Fake = Callable[[str], list[float]]
 Serve = Callable[..., LocalServer]
@@ -115,6 +115,9 @@ class Uniform:
 
     async def choose(self, request: Choose) -> Response:
         raise ModelError("mute", "it says nothing", fatal=True)
+
+    def rehearse(self, request: Request) -> None:
+        raise VivaError("it says nothing")
 
     async def token_logprobs(self, text: str) -> list[float]:
         self.asked.append(text)
@@ -211,9 +214,10 @@ def test_strange_texts_are_measured_or_counted(llama: Path) -> None:
 
 def test_two_models_a_tag_and_every_format(llama: Path, bare: Path) -> None:
     Path("s.csv").write_text("text,kind\nA stack,x\nA queue,=1+1\nB or C,x\nA tree,x\n")
+    Path("u.csv").write_text("text,kind\nA tree,x\nA list,=1+1\nD or C,x\nA heap,x\n")
     both = (
         "s.csv",
-        "u=s.csv",
+        "u=u.csv",
         "--field",
         "text",
         "--by",
@@ -232,7 +236,9 @@ def test_two_models_a_tag_and_every_format(llama: Path, bare: Path) -> None:
     assert len(table) == 12 + 2
     assert table[2]["tag"] == "'=1+1"
     assert float(table[0]["per_token"]) == pytest.approx(content["rows"][0]["figures"]["per_token"]["value"], rel=1e-5)
-    assert (table[-1]["against"], float(table[-1]["auc"])) == ("u", 0.5)
+    assert (table[-1]["against"], content["beside"][-1]["comparison"]["common"]) == ("u", 1)
+    assert float(table[-1]["auc"]) == content["beside"][-1]["comparison"]["auc"]
+    assert any("s, u: 1 texts stand in both" in note for note in content["notes"])
     shown = perplexity(*both)
     assert "Bits per byte" in shown
     assert "| s | all | 4 |" in perplexity(*both, "--format", "markdown")
@@ -263,6 +269,43 @@ def test_nothing_is_measured_twice_and_every_place_is_written_down(tmp_path: Pat
     measured(model, a_set("a queue"), items=(kept := Items(path)), k=50.0)  # another k is another measurement
     kept.close()
     assert model.asked[5:] == ["a queue", "A"]
+
+
+def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path) -> None:
+    def fake(text: str) -> list[float]:
+        if text == "A":
+            raise ModelError("status", "not now")
+        return [-1.0]
+
+    path = tmp_path / "items.jsonl"
+    items = Items(path)
+    assert measured(Uniform(fake), a_set("a stack"), items=items).first is None
+    items.close()
+    assert rows(path)[0]["first"] is None
+    items = Items(path)
+    assert measured(Uniform(fake), a_set("a stack"), items=items).first is None
+    assert measured(Uniform(), a_set("a stack", "a queue"), items=items).first is True
+    assert measured(Uniform(), a_set("a queue", "a stack"), items=items).first is True
+    items.close()
+
+
+def test_the_signature_names_what_could_change_the_figures() -> None:
+    def signed(lines: list[str], wanted: Wanted, choice: Choice) -> str:
+        found = a_set(*lines)
+        return _signature(measured(Uniform(), found), [found], wanted, choice)
+
+    texts, plain = ["a stack", "a queue"], Wanted()
+    usual = signed(texts, plain, Choice())
+    assert usual == signed(texts[::-1], plain, Choice())
+    assert "sets:set=" in usual
+    others = [
+        signed([*texts, "a queue"], plain, Choice()),
+        signed(["a stack", "a deque"], plain, Choice()),
+        signed(texts, Wanted(field="answer"), Choice()),
+        signed(texts, plain, Choice(limit=2)),
+        signed(texts, plain, Choice(language=("en",))),
+    ]
+    assert len({usual, *others}) == 6
 
 
 def test_another_models_rows_are_not_taken(tmp_path: Path) -> None:
@@ -396,6 +439,11 @@ def test_weights_that_cannot_be_opened_are_refused_with_a_sentence(
         (("csbench", "--model", "baseline/random"), "does not say how probable a text is"),
         (("csbench",), "whom to ask"),
         (("csbench", "--model", "baseline/random", "--base-url", "http://127.0.0.1:9/v1"), "--base-url is for openai/"),
+        (
+            ("csbench", "--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--bits", "4"),
+            "--bits is for weights",
+        ),
+        (("csbench", "--model", "hf/./nowhere", "--template", "qwen"), "--template 'qwen'.*leave it out"),
     ],
 )
 def test_models_that_cannot_be_used_are_refused(arguments: tuple[str, ...], said: str) -> None:

@@ -371,6 +371,43 @@ def test_a_server_that_does_not_echo_is_given_up(serve: Serve, echo: str, words:
     assert f"viva serve-check {server.url}" in caught.value.message
 
 
+LONG = "This model's maximum context length is 8 tokens"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"), [(PROMPTS[0], LONG), ("What does echo do?", f"{LONG}: What does echo do?")]
+)
+def test_a_prompt_that_is_refused_does_not_give_the_server_up(serve: Serve, prompt: str, said: str) -> None:
+    problem = refused(model_at(serve("scoring.py", status=400, verbatim=said)), asked(prompt, by="likelihood"))
+    assert (problem.kind, problem.fatal, problem.retry) == ("status", False, False)
+    assert LONG in problem.message
+
+
+def test_what_an_attempt_found_before_it_failed_is_not_sent_again(serve: Serve) -> None:
+    server = serve("scoring.py", latency=0.05)
+    model, request = model_at(server), asked(PROMPTS[0], OPTIONS, "likelihood")
+
+    async def work() -> list[Response]:
+        attempt = asyncio.create_task(model.choose(request))
+        while len(server.events("asked")) < 3:  # the third is in flight: two are known
+            await asyncio.sleep(0.005)
+        attempt.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await attempt
+        try:
+            return [await model.choose(request) for _ in range(2)]
+        finally:
+            await model.close()
+
+    resumed, anew = asyncio.run(asyncio.wait_for(work(), 20))
+    known, torn, left = OPTIONS[:2], OPTIONS[2:3], OPTIONS[2:]
+    assert [body["prompt"] for body in sent(server)] == [
+        PROMPTS[0] + option for option in (*known, *torn, *left, *OPTIONS)
+    ]
+    assert resumed == anew
+    assert resumed.usage is not None
+
+
 def test_a_chat_has_no_likelihood(serve: Serve) -> None:
     server = serve("scoring.py")
     problem = refused(model_at(server), asked(CHATS[0], by="likelihood"))

@@ -36,6 +36,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     `nll` is minus the sum of the natural log-probabilities of `tokens` scored tokens; `bytes` and `characters` are
     those of the whole text. `min_k` is None where no token was scored. `times` is how often the set lists the text.
+    `text` tells which text it is (a hash of it); "" where nobody knows.
     """
 
     tokens: int
@@ -44,6 +45,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     characters: int
     min_k: float | None
     times: int = 1
+    text: str = ""
 
 
 class Figure(Struct, frozen=True):
@@ -77,7 +79,8 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Two sets under one model. A text counts once here, however often a set lists it.
+    """Two sets under one model. A text counts once here, however often a set lists it; the `common` texts, which stand
+    in both sets, are left out.
 
     `ratio`: the first set's perplexity per token by the second's. `difference`: the first's mean Min-K% less the
     second's. `auc`: how often a text of the first has the higher Min-K% (is the less surprising one) of a pair drawn
@@ -86,6 +89,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     first: int
     second: int
+    common: int
     ratio: Figure
     difference: Figure
     auc: float
@@ -150,8 +154,16 @@ def figures(readings: Sequence[Reading]) -> Figures:
 
 
 def compare(first: Sequence[Reading], second: Sequence[Reading]) -> Comparison | None:
-    """The first set beside the second, over different texts; None where one has fewer than FEWEST scored texts."""
-    one, other = ([reading for reading in readings if reading.tokens] for readings in (first, second))
+    """The first set beside the second, over different texts that stand in one of them only.
+
+    None where one has fewer than FEWEST such texts that are scored.
+    """
+    # A text of both sets would be compared with itself, and the intervals take the sets for independent.
+    common = {reading.text for reading in first if reading.text} & {reading.text for reading in second}
+    one, other = (
+        [reading for reading in readings if reading.tokens and reading.text not in common]
+        for readings in (first, second)
+    )
     if min(len(one), len(other)) < FEWEST:
         return None
     from scipy.stats import mannwhitneyu
@@ -164,6 +176,7 @@ def compare(first: Sequence[Reading], second: Sequence[Reading]) -> Comparison |
     return Comparison(
         first=len(one),
         second=len(other),
+        common=len(common),
         ratio=_exponential(_apart(*ratios)),
         difference=_apart(*means),
         auc=float(found.statistic) / (len(one) * len(other)),

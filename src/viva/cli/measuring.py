@@ -54,7 +54,7 @@ class Measured(Struct, kw_only=True):
     identity: dict[str, str]
     readings: dict[str, list[tuple[Row, str, int]]] = {}
     first: bool | None = None
-    """Whether the first token of a text is scored; None where nothing was."""
+    """Whether the first token of a text is scored; None where that is not known."""
     failed: int = 0
     why: str = ""
     """What the last text that could not be measured ended in."""
@@ -158,7 +158,8 @@ class _Measuring:
             if row is None:
                 pending.append(text)
                 continue
-            self._found.first = row.first
+            if row.first is not None:
+                self._found.first = row.first
             self._tally.kept += 1
             self._keep(text, row)
         if not pending:
@@ -219,7 +220,7 @@ class _Measuring:
             characters=reading.characters,
             nll=reading.nll,
             min_k=reading.min_k,
-            first=bool(self._found.first),
+            first=self._found.first,
         )
         self._keep(text, row)
 
@@ -290,6 +291,7 @@ def _reading(row: Row, times: int) -> Reading:
         characters=row.characters,
         min_k=row.min_k,
         times=times,
+        text=row.text,
     )
 
 

@@ -114,12 +114,17 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
 
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
+    opening, choice = pick(Opening, given), pick(Choice, given)
+    if opening.template:
+        raise VivaError(
+            f"--template {opening.template!r} writes messages, and texts are measured as they are: leave it out"
+        )
     named, typed = told_apart(sets, models)
     if not named:
         raise VivaError("of which texts? name a benchmark, a question file or a file of texts")
-    opened = _models(typed, wanted, pick(Opening, given))
+    opened = _models(typed, wanted, opening)
     need_measurers(opened)
-    found = open_sets(named, wanted.field, wanted.by, pick(Choice, given))
+    found = open_sets(named, wanted.field, wanted.by, choice)
     wish = Wish(
         sets=found,
         field=wanted.field,
@@ -142,7 +147,7 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
         items.close()
     if all(one.refused and not any(one.readings.values()) for one in measured):
         return _ended(measured)
-    emit(_printed(_report(found, measured, wanted), wanted), wanted.out)
+    emit(_printed(_report(found, measured, wanted, choice), wanted), wanted.out)
     return _ended(measured)
 
 
@@ -150,11 +155,13 @@ def _models(typed: Sequence[str], wanted: Wanted, opening: Opening) -> list[Mode
     """Every model that is named, as `viva run` would reach it."""
     from viva.cli.examination import reach
     from viva.cli.modelnames import named_models
+    from viva.cli.rehearsing import refuse_unopened
     from viva.cli.run import model_record
 
     named = named_models(typed, opening.revision, None)
     if wanted.base_url and not any(one.name.startswith("openai/") for one in named):
         raise VivaError(f"--base-url is for openai/ models; here is only {named[0].name}")
+    refuse_unopened(opening, "chat", [one.name for one in named])
     models: dict[str, Model] = {}
     for one in named:
         record = model_record(one.name, wanted.base_url, wanted.api_key_env, opening)
@@ -178,7 +185,7 @@ def _ended(measured: Sequence[Measured]) -> int:
     return code
 
 
-def _report(sets: Sequence[TextSet], measured: Sequence[Measured], wanted: Wanted) -> Perplexities:
+def _report(sets: Sequence[TextSet], measured: Sequence[Measured], wanted: Wanted, choice: Choice) -> Perplexities:
     from viva.reports.perplexity import Perplexities
 
     rows = [row for one in measured for each in sets for row in _rows(each, one, wanted)]
@@ -189,7 +196,7 @@ def _report(sets: Sequence[TextSet], measured: Sequence[Measured], wanted: Wante
         rows=tuple(rows),
         beside=tuple(_beside(sets, measured)),
         notes=tuple(_notes(sets, measured, rows)),
-        signatures=tuple(_signature(one, wanted) for one in measured),
+        signatures=tuple(_signature(one, sets, wanted, choice) for one in measured),
     )
 
 
@@ -229,27 +236,47 @@ def _notes(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Sequence
         again = len(each.texts) - len({text.text for text in each.texts})
         if again:
             notes.append(f"{each.name}: {again:,} texts are there already; they count, as one text in the intervals.")
+    for other in sets[1:]:
+        common = len({text.text for text in sets[0].texts} & {text.text for text in other.texts})
+        if common:
+            notes.append(
+                f"{sets[0].name}, {other.name}: {common:,} texts stand in both; they are left out where the two are "
+                "beside each other."
+            )
     for one in measured:
+        if one.first is None and one.readings:
+            notes.append(f"{one.model}: whether the first token of a text is scored could not be found out.")
         if one.first is False:
             notes.append(
                 f"{one.model}: no BOS stands before a text, so its first token has no probability and is not scored; "
                 "its bytes and characters are counted all the same."
             )
         if one.failed:
-            notes.append(f"† {one.model}: {one.failed:,} texts could not be measured and are left out.")
+            notes.append(f"{one.model}: {one.failed:,} texts could not be measured and are left out.")
     for row in rows:
         if row.figures.unscored and not row.tag:
             notes.append(f"{row.set}, {row.model}: {row.figures.unscored:,} texts of one token have nothing to score.")
     return notes
 
 
-def _signature(one: Measured, wanted: Wanted) -> str:
+def _signature(one: Measured, sets: Sequence[TextSet], wanted: Wanted, choice: Choice) -> str:
     """What produced the figures of a model: everything that, changed, could change them."""
     said = ("provider", "model", "template")  # by the name; a template has no part in it
     identity = {name: value for name, value in one.identity.items() if name not in said and value not in ("", "0")}
     first = "unknown" if one.first is None else "scored" if one.first else "not scored"
-    parts = {"field": wanted.field, "k": f"{wanted.k:g}", "model": one.model, **identity, "first token": first}
-    return "signature: " + "|".join(f"{name}:{value}" for name, value in {**parts, "viva": __version__}.items())
+    parts = {
+        "sets": ",".join(f"{each.name}={each.fingerprint}" for each in sets),
+        "field": wanted.field,
+        "by": wanted.by or "",
+        "limit": str(choice.limit or ""),
+        "language": ",".join(choice.language),
+        "k": f"{wanted.k:g}",
+        "model": one.model,
+        **identity,
+        "first token": first,
+        "viva": __version__,
+    }
+    return "signature: " + "|".join(f"{name}:{value}" for name, value in parts.items() if value)
 
 
 def _printed(found: Perplexities, wanted: Wanted) -> str:

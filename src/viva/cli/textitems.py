@@ -21,7 +21,8 @@ from viva.errors import StorageError
 
 class Row(Struct, kw_only=True, frozen=True):
     """One line of the file of items. `identity` and `text` are hashes: of all that tells a model from another, and of
-    the text. `nll` is a sum over `tokens` scored tokens, natural logarithm; `first`: whether the first token is one.
+    the text. `nll` is a sum over `tokens` scored tokens, natural logarithm; `first`: whether the first token is one,
+    None where that could not be found out.
     """
 
     set: str
@@ -36,7 +37,7 @@ class Row(Struct, kw_only=True, frozen=True):
     characters: int
     nll: float
     min_k: float | None
-    first: bool
+    first: bool | None
 
     @property
     def key(self) -> str:

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import sys
@@ -62,6 +63,12 @@ class TextSet(Struct, kw_only=True):
     def listed(self) -> int:
         """Items, with a text or without."""
         return len(self.texts) + self.empty
+
+    @property
+    def fingerprint(self) -> str:
+        """12 hexadecimal digits over the texts and their tags, in whatever order."""
+        parts = sorted((one.text, one.tag) for one in self.texts)
+        return hashlib.blake2b(msgspec.json.encode(parts), digest_size=6).hexdigest()
 
     def add(self, identity: str, text: str | None, tag: str) -> None:
         """One item. Halves of surrogate pairs become question marks: they can be neither written nor sent."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
@@ -35,6 +36,8 @@ DEFAULT_URL = "https://api.openai.com/v1"
 CHAT, TEXT = "/chat/completions", "/completions"
 RAW = "raw"
 """The template that is none: messages one under the other."""
+UNFINISHED = 1024
+"""Requests of many options whose first results are kept for the next attempt, at most; the oldest is forgotten."""
 LISTS = (20, 5)
 """How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
 _STOP_REASONS: dict[str | None, StopReason] = {
@@ -64,6 +67,7 @@ class OpenAIModel:
         self._decode = msgspec.json.Decoder(Completion).decode
         self._newer_limit = False  # whether the server wants max_completion_tokens in place of max_tokens
         self._lists = LISTS[0]
+        self._unfinished: dict[Choose, dict[str, _Weighed]] = {}
         self._shown: set[bool] = set()  # whether the server has shown numbers, with echo (True) and without
 
     async def answer(self, request: Generate) -> Response:
@@ -77,11 +81,14 @@ class OpenAIModel:
         return self._read(await self._ask(body))
 
     async def choose(self, request: Choose) -> Response:
-        """One attempt; see `Model.choose`. By likelihood, one request a continuation, one after the other."""
+        """One attempt; see `Model.choose`. By likelihood, one request a continuation, one after the other.
+
+        What an attempt found before it failed is kept for the next one of the same request.
+        """
         body = self._body(request.prompt, 1)
         body.temperature = 0.0
         if request.by == "likelihood":
-            return await self._weigh(body, request.continuations)
+            return await self._weigh(body, request)
         if body.messages:
             body.logprobs, body.top_logprobs = True, self._lists
         else:
@@ -121,21 +128,31 @@ class OpenAIModel:
     def _no_weighing(self) -> str:
         return f"{self.name}: servers say nothing of how likely a text is in a chat; use --form base, or --template"
 
-    async def _weigh(self, body: Body, continuations: Sequence[str]) -> Response:
+    async def _weigh(self, body: Body, request: Choose) -> Response:
         if body.messages:
             raise ModelError("unsupported", self._no_weighing(), fatal=True)
         prompt = body.prompt
-        found: list[Likelihood] = []
-        used: Usage | None = Usage()
-        for continuation in continuations:
+        found = self._unfinished.setdefault(request, {})
+        if len(self._unfinished) > UNFINISHED:
+            del self._unfinished[next(iter(self._unfinished))]
+        for continuation in request.continuations:
+            if continuation in found:
+                continue
             body.prompt = prompt + continuation
-            scored = await self._echo(body)
-            counts = scored.usage.usage() if scored.usage else None
-            used = Usage(used.input + counts.input, used.output + counts.output) if used and counts else None
-            echo = self._echoed(scored)
-            found.append(likelihood(echo, prompt, continuation))
+            try:
+                scored = await self._echo(body)
+                weighed = likelihood(self._echoed(scored), prompt, continuation)
+            except ModelError as problem:
+                if not problem.retry:
+                    self._unfinished.pop(request, None)
+                raise
+            found[continuation] = _Weighed(weighed, scored.usage.usage() if scored.usage else None)
             self._shown.add(True)
-        return Response(likelihoods=tuple(found), usage=used)
+        self._unfinished.pop(request, None)
+        return Response(
+            likelihoods=tuple(found[continuation].likelihood for continuation in request.continuations),
+            usage=_sum([one.usage for one in found.values()]),
+        )
 
     async def _echo(self, body: Body) -> Scored:
         body.temperature, body.logprobs, body.echo = 0.0, 1, True
@@ -178,7 +195,7 @@ class OpenAIModel:
         if status == 400 and body.max_tokens is not None and b"max_completion_tokens" in content:
             self._newer_limit = True
             raise ModelError("status", "the server wants max_completion_tokens", retry=True, retry_after=0.01)
-        if status in (400, 422) and body.logprobs is not None and (b"logprobs" in content or body.echo):
+        if status in (400, 422) and body.logprobs is not None and _names_scoring(content, body):
             asked = body.top_logprobs or body.logprobs
             if not body.echo and asked == LISTS[0]:
                 self._lists = LISTS[1]
@@ -225,6 +242,29 @@ class OpenAIModel:
     async def close(self) -> None:
         """Close the connections."""
         await self._wire.close()
+
+
+class _Weighed(Struct, frozen=True):
+    """What one request found of one continuation, and what it used."""
+
+    likelihood: Likelihood
+    usage: Usage | None
+
+
+def _sum(used: Sequence[Usage | None]) -> Usage | None:
+    """None where the server did not count one of them."""
+    known = [one for one in used if one is not None]
+    if len(known) < len(used):
+        return None
+    return Usage(sum(one.input for one in known), sum(one.output for one in known))
+
+
+def _names_scoring(content: bytes, body: Body) -> bool:
+    """Whether a refusal is about the scoring, not about this prompt (too long, say), which it may quote."""
+    if not body.echo:
+        return b"logprobs" in content
+    said, prompt = content.lower(), body.prompt.lower()
+    return any(word.encode() in said and word not in prompt for word in ("echo", "logprobs"))
 
 
 def _as_text(template: str, messages: Sequence[Message]) -> str:

@@ -144,10 +144,10 @@ def closing(found: Perplexities) -> list[str]:
     ]
     if found.beside:
         lines.append(
-            "Beside each other, over different texts: the set's perplexity per token by the other's; its "
-            f"{found.min_k} less the other's; AUC: how often the text of the set has the higher {found.min_k}, of two "
-            "texts drawn at random, one of each (0.5: no difference); p: Mann and Whitney's rank test, two-sided, of "
-            "each row alone."
+            "Beside each other, over different texts that stand in one of the two only: the set's perplexity per "
+            f"token by the other's; its {found.min_k} less the other's; AUC: how often the text of the set has "
+            f"the higher {found.min_k}, of two texts drawn at random, one of each (0.5: no difference); p: Mann "
+            "and Whitney's rank test, two-sided, of each row alone."
         )
     return [*lines, PROOF, *found.notes, *found.signatures]
 
