@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
+import shutil
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, connect
-from viva.models.local.desk import DESK
+from viva.models.local.desk import DESK, Desk, refused
+from viva.models.local.memory import OutOfMemory
 from viva.models.local.model import LocalModel
-from viva.models.local.work import Worker
+from viva.models.local.work import FLOOR, Job, Worker, finite, sound
 from viva.types import Choose, Generate, Message, Response, Sampling
 from viva.weights import Weights
 
@@ -184,6 +191,107 @@ def test_messages_go_through_the_models_own_template(made: Made) -> None:
     assert isinstance(by_text, Response)
     assert by_chat.likelihoods == by_text.likelihoods
     assert by_chat != by_raw
+
+
+def test_what_are_no_numbers_is_this_ones_trouble_and_named(made: Made, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = Path(shutil.copytree(made("llama", "bytes"), tmp_path / "copy"))
+    held = load_file(folder / "model.safetensors")
+    (mark,) = opened(folder).room.tokens().next_tokens("A", ["!"])
+    held["model.embed_tokens.weight"][mark] = math.nan
+    save_file(held, folder / "model.safetensors", {"format": "pt"})
+    model = opened(folder)
+    for request in (choose(1, "A! B"), msgspec.structs.replace(choose(1, "A! B"), by="likelihood")):
+        (trouble,) = asked(model, request, close=False)
+        assert isinstance(trouble, ModelError)
+        assert (trouble.kind, trouble.fatal) == ("numbers", False)
+        assert "copy" in trouble.message
+        assert "float32" in trouble.message
+    (reply,) = asked(model, choose(2))
+    assert isinstance(reply, Response)
+
+
+@given(st.lists(st.floats()))
+def test_only_numbers_are_replied(logprobs: list[float]) -> None:
+    if sound(logprobs):
+        assert all(FLOOR <= one < math.inf for one in finite(logprobs))
+        assert [one for one in finite(logprobs) if one > FLOOR] == [one for one in logprobs if one > FLOOR]
+    else:
+        assert math.inf in logprobs or any(map(math.isnan, logprobs))
+
+
+def test_what_cannot_be_opened_is_tried_once_for_all_that_wait(made: Made, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(made("llama", "bytes"), tmp_path / "copy"))
+    model = opened(folder)
+    (folder / "config.json").rename(folder / "away")
+    jobs = [Job(model, request, Future()) for request in (choose(1), choose(2), write(3))]
+    # The folder is whole again by the time that those of another sort would be tried.
+    jobs[0].future.add_done_callback(lambda _: (folder / "away").rename(folder / "config.json"))
+    desk = Desk()
+    for job in jobs:
+        desk.submit(job)
+    for job in jobs:
+        problem = job.future.exception(60)
+        assert isinstance(problem, ModelError)
+        assert (problem.kind, problem.fatal) == ("weights", True)
+    assert desk.worker is None
+
+
+def test_one_question_goes_through_by_and_by_where_memory_is_short(folder: Path) -> None:
+    worker = Worker(opened(folder), lambda _: None)
+    options = tuple(letter + STEM * 2 for letter in LETTERS)
+    request = Choose(question="q", sample=0, prompt="题目：", continuations=options, by="likelihood")
+    room = math.inf
+
+    def short(_: Any, given: Any, named: dict[str, Any]) -> None:
+        if named["input_ids"].numel() > room:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    def reply() -> Any:
+        job = Job(worker.model, request, Future())
+        worker.work([job], lambda: False)
+        return job.future.exception(0) or job.future.result(0)
+
+    worker._opened.model.register_forward_pre_hook(short, with_kwargs=True)
+    wanted = reply()
+    tokens = max(one.tokens for one in wanted.likelihoods)
+    room = 2 * tokens
+    assert [one.logprob for one in reply().likelihoods] == pytest.approx(
+        [one.logprob for one in wanted.likelihoods], abs=1e-3
+    )
+    room = tokens // 2
+    assert reply().kind == "memory"
+    worker.release()
+
+
+def test_no_memory_for_a_model_is_said_and_no_defect() -> None:
+    problem = VivaError("the model x cannot be opened")
+    problem.__cause__ = RuntimeError("DefaultCPUAllocator: can't allocate memory")
+    for one in (problem, OutOfMemory("x"), MemoryError()):
+        said = refused("hf/x", one)
+        assert (said.kind, said.fatal) == ("memory", True)
+        assert "--bits" in said.message
+    assert [refused("hf/x", one).kind for one in (VivaError("no"), ValueError("no"))] == ["weights", "defect"]
+
+
+def test_a_model_that_is_closed_while_it_is_opened_is_released(folder: Path) -> None:
+    model = opened(folder)
+
+    async def ask() -> BaseException | Response:
+        waiting = asyncio.create_task(model.choose(choose(1)))
+        while not DESK.busy:
+            await asyncio.sleep(0.001)
+        await model.close()
+        (reply,) = await asyncio.gather(waiting, return_exceptions=True)
+        while DESK.busy:
+            await asyncio.sleep(0.01)
+        return reply
+
+    assert isinstance(asyncio.run(ask()), asyncio.CancelledError)
+    assert DESK.worker is None
+    (reply,) = asked(model, choose(1))
+    assert isinstance(reply, Response), "it can be opened again"
 
 
 @pytest.fixture(autouse=True)

@@ -318,6 +318,13 @@ def test_prompts_that_cannot_be_read_are_named(ready: Ready) -> None:
         forward.next([[]], [[1]])
 
 
+def test_fewer_tokens_at_once_until_there_are_no_fewer(ready: Ready) -> None:
+    forward = Forward(ready("llama")[0], complain)
+    while forward.lessen(300):
+        pass
+    assert [forward.lessen() for _ in range(4)] == [True, True, True, False]
+
+
 def test_what_does_not_fit_into_memory_is_named_and_nothing_is_kept(ready: Ready) -> None:
     opened, forward = ready("llama")
     prompts = [[*range(60), begin] for begin in range(4)]

@@ -11,9 +11,11 @@ import shutil
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -150,6 +152,23 @@ def test_what_a_folder_lacks_is_named(copy: Path, lost: str, said: str) -> None:
 def test_a_file_that_did_not_arrive_whole_is_named(copy: Path, file: str, content: bytes, said: str) -> None:
     (copy / file).write_bytes(content)
     assert_said(refused(copy, early=True), "is damaged", said)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (
+            lambda folder: change(folder / "config.json", transformers_weights="other.bin"),
+            "transformers_weights: 'other",
+        ),
+        (lambda folder: (folder / "adapter_config.json").write_text("{}"), "adapter_config.json.*--adapter"),
+    ],
+)
+def test_what_would_be_read_beside_the_weights_is_refused(
+    copy: Path, spoil: Callable[[Path], object], said: str
+) -> None:
+    spoil(copy)
+    assert_said(refused(copy, early=True), said)
 
 
 @pytest.mark.parametrize("size", [7, 8, 100, -1, -1000])
@@ -389,6 +408,50 @@ print(opened.dtype, opened.tokenizer.name_or_path)
 """
     wanted = [f"someone/model@{commit} 4096"] * 2 + ["float32 someone/model"]
     assert told(code, {"HF_HOME": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}).splitlines() == wanted
+
+
+class Hub(BaseHTTPRequestHandler):
+    """One repository: config.json and what else is in `files`."""
+
+    files: ClassVar[dict[str, bytes]] = {}
+
+    def do_GET(self) -> None:
+        content = self.files.get(self.path.rpartition("/")[2])
+        self.send_response(404 if content is None else 200)
+        self.send_header("X-Repo-Commit", "0123456789abcdef0123456789abcdef01234567")
+        self.send_header("ETag", f'"{hash(content) & 0xFFFF:x}"')
+        self.send_header("Content-Length", str(len(content or b"")))
+        if content is None:
+            self.send_header("X-Error-Code", "EntryNotFound")
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content or b"")
+
+    do_HEAD = do_GET  # noqa: N815 - a name of the standard library
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+@pytest.mark.parametrize(("limit", "context"), [(512, "512"), (None, "4096")])
+def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(
+    made: Made, tmp_path: Path, limit: int | None, context: str
+) -> None:
+    Hub.files = {"config.json": (made("llama", "sentencepiece") / "config.json").read_bytes()}
+    if limit:
+        Hub.files["tokenizer_config.json"] = json.dumps({"model_max_length": limit}).encode()
+    code = """
+from viva.models import Endpoint
+from viva.models.local.model import connect
+model = connect("someone/model", Endpoint())
+print(model.identity["context"], model.weights.dtype, model.identity["weights"])
+"""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        said = told(code, {"HF_HOME": str(tmp_path), "HF_ENDPOINT": address, "CUDA_VISIBLE_DEVICES": ""})
+        server.shutdown()
+    assert said.split() == [context, "float32", "someone/model@0123456789abcdef0123456789abcdef01234567"]
 
 
 # --- identity

@@ -294,6 +294,24 @@ def test_what_ends_an_answer() -> None:
     assert Tokens(tokenizer("bytes", eos_token=None), ends=[7]).stop_ids == {7}
 
 
+def test_a_familys_mark_behind_a_turn_ends_an_answer_where_it_is_a_token_of_its_own() -> None:
+    marked = make_tokenizer("sentencepiece", additional_special_tokens=["<|im_end|>", "[/INST]", "<|assistant|>"])
+    assert Tokens(marked, "qwen").stop_ids == {2, marked.convert_tokens_to_ids("<|im_end|>")}
+    for family in ("mistral", "chatglm", "llama3", "default", "zephyr"):
+        assert Tokens(marked, family).stop_ids == {2}, family
+    assert tokens("sentencepiece", "qwen").stop_ids == {2}
+
+
+def test_the_day_is_always_the_same_for_a_chat_template() -> None:
+    dated = make_tokenizer("bytes", chat="plain")
+    own = dated.chat_template
+    clock = "{% if strftime_now is defined %}{{ strftime_now('%d %b %Y, %H') }}{% endif %}.\n\n"
+    dated.chat_template = f"\n  {{% set x = 1 %}}{clock}{own}"
+    said = dated.decode(Tokens(dated).ids(ASKED))
+    dated.chat_template = f"\n  {{% set x = 1 %}}26 Jul 2024, 00.\n\n{own}"
+    assert said == dated.decode(Tokens(dated).ids(ASKED)), "but for the date, nothing is written otherwise"
+
+
 def test_several_threads_may_use_it() -> None:
     shared = Tokens(make_tokenizer("sentencepiece"))
     wrong: list[object] = []

@@ -145,11 +145,29 @@ def _kind(place: str, folder: Path, weights: Weights) -> str:
         return ""  # of a snapshot that is not whole: what lacks is fetched
     if not weights.trust_remote_code and any(part.get("auto_map") for part in both):
         return code_of_its_own(place)
+    if beside := _beside(place, folder, config):
+        return beside
     said = config.get("architectures")
     names = [str(name) for name in said] if isinstance(said, list) else []
     if config.get("is_encoder_decoder") is True or (names and all(_OTHER_HEAD.search(name) for name in names)):
         what = f" ({one_line(names[0], 60)})" if names else ""
         return f"{shown(place)} is no model that continues a text{what}: name a causal language model"
+    return ""
+
+
+def _beside(place: str, folder: Path, config: Mapping[str, object]) -> str:
+    """What transformers would read in place of the weights that are hashed, or on top of them, unasked."""
+    if config.get("transformers_weights"):
+        return (
+            f"the config.json of {shown(place)} has its weights read from another file (transformers_weights: "
+            f"{one_line(str(config['transformers_weights']), 60)!r}): take the entry out, and name the file as usual "
+            "(model.safetensors)"
+        )
+    if (folder / "adapter_config.json").is_file():
+        return (
+            f"{shown(place)} has an adapter beside its weights (adapter_config.json), which would be put upon them "
+            "unasked: move its files to a folder of their own, and name that with --adapter"
+        )
     return ""
 
 

@@ -54,10 +54,12 @@ class Forward:
         """Tokens that went through the layers so far, padding included."""
         return self._plain.computed + (self._best.computed if self.shares else 0)
 
-    def lessen(self) -> None:
-        """Put half as many tokens through at once from now on."""
-        for way in {self._plain, self._best}:
-            way.most = max(LEAST, way.most // 2)
+    def lessen(self, least: int = LEAST) -> bool:
+        """Put half as many tokens through at once from now on, `least` at least. False where that was so already."""
+        ways = [way for way in {self._plain, self._best} if way.most > max(LEAST, least)]
+        for way in ways:
+            way.most = max(LEAST, least, way.most // 2)
+        return bool(ways)
 
     def next(self, prompts: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> list[list[float]]:
         """Natural log-probabilities, over the whole vocabulary, of each prompt's wanted next tokens."""

@@ -36,7 +36,7 @@ class LocalModel:
         self.place = place
         self.name = one_line(shown or f"hf/{_shown(place, weights)}", 200)
         # What numbers it is computed in is settled now: a run that was begun on a GPU is not gone on with otherwise.
-        self.weights = weights = opening.settled(place, weights)
+        self.weights = weights = opening.known(place, weights)
         # A run that remembers its weights is graded without them.
         self.identity: Mapping[str, str] = opening.identity(place, weights)
         self.room = _Room(place, weights, int(self.identity["context"]))

@@ -36,7 +36,7 @@ from viva.models.weightfiles import LM_SMALL, QUIET
 from viva.visible import one_line
 from viva.weights import DTYPES, Weights
 
-__all__ = ["Opened", "context_of", "identity", "open_model", "open_tokenizer", "problem", "release", "settled"]
+__all__ = ["Opened", "context_of", "identity", "known", "open_model", "open_tokenizer", "problem", "release"]
 
 T = TypeVar("T")
 _MIXED = "题目：下列 what is right? 答案是：A\n  x = 1"
@@ -84,11 +84,23 @@ def _fingerprint(place: str, weights: Weights) -> str:
     return f"{found}+{_adapter_version(weights.adapter)}" if weights.adapter else found
 
 
-def settled(place: str, weights: Weights) -> Weights:
-    """With the dtype that "auto" comes to on this machine: as stored on a GPU, float32 on a CPU.
+def known(place: str, weights: Weights) -> Weights:
+    """With all settled that a run begins with: the dtype that "auto" comes to here, as stored on a GPU, else float32.
 
-    Raises VivaError where the model or the device cannot be used.
+    Of a Hub's name that is not here yet, config.json and tokenizer_config.json are fetched first: dtype and context are
+    the same before its weights are fetched and after. A run that remembers its weights asks nobody. Raises VivaError
+    where the model or the device cannot be used.
     """
+    if not weights.fingerprint:
+        said = problem(place, weights)
+        if said:
+            raise VivaError(said)
+        if not Path(place).expanduser().is_dir():
+            _told(place, lambda _: _fetch_small(place, weights))
+    return _settled(place, weights)
+
+
+def _settled(place: str, weights: Weights) -> Weights:
     if weights.dtype != "auto":
         return weights
     said = problem(place, weights)
@@ -128,6 +140,8 @@ def open_model(place: str, weights: Weights) -> Opened:
         model = _anywhere(place, weights, lambda source, how: _read_model(transformers, source, how, device, weights))
         if weights.adapter:
             _adapt(model, weights.adapter)
+        if said := problem(place, weights):  # by what was fetched just now
+            raise VivaError(said)
         model.eval()
         _checked(place, tokenizer, model)
         return Opened(
@@ -196,6 +210,21 @@ def _commit(place: str, name: str, revision: str, file: str = "config.json") -> 
         _told(place, lambda _: _fetch(name, revision, file))
         found = weightfiles.snapshot(name, revision)
     return found.name if found else revision
+
+
+def _fetch_small(place: str, weights: Weights) -> None:
+    """What dtype and context are read from; nothing where the whole model is here."""
+    name, revision = parted(place, weights)
+    for file in ("config.json", "tokenizer_config.json"):
+        folder = weightfiles.snapshot(name, revision)
+        if folder and ((folder / file).is_file() or not (weightfiles.lacking(folder) or weightfiles.damage(folder))):
+            continue
+        try:
+            _fetch(name, folder.name if folder else revision, file)  # both of one commit
+        except Exception as cause:
+            # The Hub says that there is no such file. Without the Hub the type is another.
+            if file == "config.json" or type(cause).__name__ not in ("RemoteEntryNotFoundError", "EntryNotFoundError"):
+                raise
 
 
 def _fetch(name: str, revision: str, file: str) -> None:

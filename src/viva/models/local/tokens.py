@@ -8,6 +8,7 @@ tokenizer is refused.
 
 from __future__ import annotations
 
+import datetime
 import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -20,14 +21,24 @@ from viva.visible import one_line, visible
 
 _KEPT = 64
 """Prompts whose tokens are remembered: the same one is counted, encoded and continued in turn."""
+_TODAY = datetime.datetime(2024, 7, 26)
+"""What chat templates that ask for the date are told: the day that Llama's have where there is no clock."""
+_CLOCK = (
+    "{%- macro strftime_now(format) -%}{{ format"
+    + "".join(f".replace('%{code}', '{_TODAY.strftime(f'%{code}')}')" for code in "aAbBdjmyYHIMSpw")
+    + " }}{%- endmacro %}\n"
+)
+"""Put before such a template: transformers lets no function through to it. Blocks swallow the line feed behind them."""
 _OTHERWISE = "; use --choose likelihood, or leave --choose out and read the answer from what the model writes"
 
 
 class Tokens:
     """One tokenizer with one way to write messages: `template` is "" (its chat template), "raw" or a family.
 
-    A text to continue is always encoded as it is. `ends` are tokens that end a text beside the tokenizer's own
-    (`Opened.ends`). May be used by several threads: a fast tokenizer alone may not.
+    A text to continue is always encoded as it is. For a chat template it is always 26 July 2024: one that writes the
+    day into its prompts (Llama 3's "Today Date") would ask something else when a run is gone on with. `ends` are tokens
+    that end a text beside the tokenizer's own (`Opened.ends`). May be used by several threads: a fast tokenizer alone
+    may not.
     """
 
     def __init__(self, tokenizer: Any, template: str = "", ends: Iterable[int] = ()) -> None:
@@ -45,7 +56,7 @@ class Tokens:
         self._tail = self._added_behind()
         found = {self._eos, *ends, *self._end_of_turn()}
         self.stop_ids: frozenset[int] = frozenset(token for token in found if token is not None)
-        """Tokens that end what a model writes: the end of the text, and of its turn where there is a chat template."""
+        """Tokens that end what a model writes: the end of the text, and of its turn where one is marked."""
 
     def ids(self, prompt: Prompt) -> list[int]:
         """The prompt's tokens. At least one: BOS or EOS for an empty text.
@@ -192,7 +203,10 @@ class Tokens:
     def _rendered(self, messages: Sequence[Message], *, answer: bool = True) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
         try:
-            return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=answer))
+            how = {"tokenize": False, "add_generation_prompt": answer}
+            if "strftime_now" in str(self._tokenizer.chat_template):
+                how["chat_template"] = _CLOCK + self._tokenizer.get_chat_template()
+            return str(self._tokenizer.apply_chat_template(turns, **how))
         except Exception as cause:  # a template is a program, and raises what it likes
             why = one_line(f"{type(cause).__name__}: {cause}", 200)
             raise VivaError(
@@ -231,15 +245,22 @@ class Tokens:
         return 0
 
     def _end_of_turn(self) -> list[int]:
-        """The special token that the chat template writes behind an answer."""
-        if self._template or not self._tokenizer.chat_template:
-            return []
+        """The special token that ends a turn: what the chat template writes behind an answer, a family behind a user.
+
+        Behind a user's blank or line feed comes what begins the answer, and that ends nothing.
+        """
         mark = "viva"
-        try:
-            text = self._rendered([Message("user", "A"), Message("assistant", mark)], answer=False)
-        except VivaError:
+        if self._template and self._template != "raw":
+            behind = templates.families()[self._template].rpartition("{user}")[2]
+        elif self._template or not self._tokenizer.chat_template:
             return []
-        found = self._encode([text.rpartition(mark)[2].lstrip()], special=False)[0][:1]
+        else:
+            try:
+                text = self._rendered([Message("user", "A"), Message("assistant", mark)], answer=False)
+            except VivaError:
+                return []
+            behind = text.rpartition(mark)[2].lstrip()
+        found = self._encode([behind], special=False)[0][:1]
         special = {*self._tokenizer.all_special_ids, *self._tokenizer.added_tokens_decoder}
         return [token for token in found if token in special]
 

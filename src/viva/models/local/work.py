@@ -6,6 +6,7 @@ other; those to write go by length, and samples of one prompt together, so that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +27,10 @@ ROWS: dict[str, dict[Sort, int]] = {
     "cuda": {"next": 512, "whole": 128, "write": 128, "text": 64},
 }
 """Requests that go into a batch, by device, where the user does not say; halved where memory ends."""
+
+
+FLOOR = -1e4
+"""The log-probability that stands for that of a token which cannot follow: minus infinity is no number in JSON."""
 
 
 class Job(Struct, frozen=True, eq=False):
@@ -74,19 +79,23 @@ class _Row(Struct):
 class Worker:
     """A model, opened. Blocking; for one thread.
 
-    Raises VivaError where the weights cannot be opened, or are not those that the run began with.
+    Raises VivaError where the weights cannot be opened, or are not those that the run began with, and OutOfMemory.
     """
 
     def __init__(self, model: LocalModel, tell: Callable[[str], None]) -> None:
         from viva.models.local.forward import Forward
-        from viva.models.local.opening import open_model
+        from viva.models.local.opening import open_model, release
         from viva.models.local.tokens import Tokens
 
         self.model = model
         self._tell = tell
         self._opened = open_model(model.place, model.weights)
-        self._tokens = Tokens(self._opened.tokenizer, model.weights.template, self._opened.ends)
-        self._forward = Forward(self._opened, tell)
+        try:
+            self._tokens = Tokens(self._opened.tokenizer, model.weights.template, self._opened.ends)
+            self._forward = Forward(self._opened, tell)
+        except BaseException:
+            release(self._opened)
+            raise
         device = str(self._opened.device).partition(":")[0]
         self._rows = dict(ROWS.get(device, ROWS["cuda"]))
         if model.weights.batch:
@@ -129,14 +138,17 @@ class Worker:
             for row, reply in zip(batch, ways[sort](batch), strict=True):
                 settle(row.job.future, reply)
         except OutOfMemory:
-            if len(batch) == 1:
-                tokens = len(batch[0].ids)
+            # What is kept of prompts goes as well. Fewer tokens at once, down to one row's, may do for a single prompt.
+            self._forward.release()
+            tokens = max(len(row.ids) + max(map(len, row.continuations), default=0) for row in batch)
+            lessened = sort != "write" and self._forward.lessen(tokens)
+            if len(batch) == 1 and not lessened:
                 problem = f"no memory for one prompt of {tokens:,} tokens; a smaller model, --bits or --dtype may fit"
                 settle(batch[0].job.future, ModelError("memory", problem))
                 return
-            self._rows[sort] = len(batch) // 2
-            self._forward.lessen()
-            self._tell(f"{self.model.name}: out of memory with {len(batch)} rows; going on with {self._rows[sort]}")
+            self._rows[sort] = max(1, len(batch) // 2)
+            now = self._rows[sort]
+            self._tell(f"{self.model.name}: out of memory with {len(batch)} rows; going on with {now} and less at once")
         except VivaError as problem:  # one that is about a row would be about this one alone: find out which
             if len(batch) == 1:
                 settle(batch[0].job.future, ModelError("prompt", str(problem)))
@@ -174,25 +186,36 @@ class Worker:
             return None
         return row
 
-    def _next(self, rows: Sequence[_Row]) -> list[Response]:
+    def _next(self, rows: Sequence[_Row]) -> list[Response | ModelError]:
         found = self._forward.next([row.ids for row in rows], [row.wanted for row in rows])
         return [
-            Response(likelihoods=tuple(map(Likelihood, logprobs)), usage=Usage(len(row.ids), 1))
+            Response(likelihoods=tuple(map(Likelihood, finite(logprobs))), usage=Usage(len(row.ids), 1))
+            if sound(logprobs)
+            else self._no_numbers()
             for row, logprobs in zip(rows, found, strict=True)
         ]
 
-    def _whole(self, rows: Sequence[_Row]) -> list[Response]:
+    def _whole(self, rows: Sequence[_Row]) -> list[Response | ModelError]:
         found = self._forward.continuations([row.ids for row in rows], [row.continuations for row in rows])
         return [
             Response(
-                likelihoods=tuple(Likelihood(sum(tokens), len(tokens)) for tokens in options),
+                likelihoods=tuple(Likelihood(sum(finite(tokens)), len(tokens)) for tokens in options),
                 usage=Usage(len(row.ids) + sum(map(len, row.continuations)), 0),
             )
+            if all(map(sound, options))
+            else self._no_numbers()
             for row, options in zip(rows, found, strict=True)
         ]
 
-    def _texts(self, rows: Sequence[_Row]) -> list[list[float]]:
-        return self._forward.texts([row.ids for row in rows], [row.first for row in rows])
+    def _texts(self, rows: Sequence[_Row]) -> list[list[float] | ModelError]:
+        found = self._forward.texts([row.ids for row in rows], [row.first for row in rows])
+        return [finite(logprobs) if sound(logprobs) else self._no_numbers() for logprobs in found]
+
+    def _no_numbers(self) -> ModelError:
+        wider = {"float16": "bfloat16 or float32", "bfloat16": "float32"}.get(self._opened.dtype, "")
+        advice = f"--dtype {wider} may do" if wider else "are its weights damaged?"
+        said = f"{self.model.name} computes probabilities that are no numbers in {self._opened.dtype} here; {advice}"
+        return ModelError("numbers", said)
 
     def _write(self, rows: Sequence[_Row]) -> list[Response]:
         from viva.models.local.generating import Asked, Cancelled, generate
@@ -215,6 +238,16 @@ class Worker:
         except Cancelled:
             return [Response() for _ in rows]  # nobody waits for these
         return list(_replies(asked, written))
+
+
+def sound(logprobs: Sequence[float]) -> bool:
+    """Whether all are numbers or minus infinity."""
+    return not any(math.isnan(one) or one == math.inf for one in logprobs)
+
+
+def finite(logprobs: Sequence[float]) -> list[float]:
+    """With FLOOR in place of minus infinity, and of what is below it."""
+    return [max(one, FLOOR) for one in logprobs]
 
 
 def _whole_prompts(batch: Sequence[_Row], then: Sequence[_Row]) -> Sequence[_Row]:
