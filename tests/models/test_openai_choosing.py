@@ -511,7 +511,8 @@ def test_a_template_makes_likelihood_possible_for_messages(serve: Serve) -> None
 def test_only_a_template_that_is_set_is_part_of_what_answers_are_remembered_by(serve: Serve) -> None:
     server = serve("scoring.py")
     assert "template" not in model_at(server).identity
-    assert model_at(server, template="qwen").identity["template"] == "qwen"
+    assert model_at(server, template="qwen").identity["template"].startswith("qwen.")
+    assert model_at(server, template="raw").identity["template"] == "raw"
 
 
 def test_an_unknown_family_is_refused_with_those_that_there_are(server: LocalServer) -> None:

@@ -58,7 +58,7 @@ class OpenAIModel:
         self.room = None
         self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url}
         if template:
-            self.identity = {**self.identity, "template": template}
+            self.identity = {**self.identity, "template": templates.version(template)}
         self._model = name
         self._url = url
         self._template = template

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.resources
 import tomllib
 from functools import cache
@@ -31,6 +32,15 @@ def _table() -> dict[str, Family]:
 def families() -> dict[str, str]:
     """Name → template with a system text."""
     return {name: family.text for name, family in _table().items()}
+
+
+def version(name: str) -> str:
+    """A family with a hash of its texts, for the key of a reply: another text is another prompt. Others as they are."""
+    family = _table().get(name)
+    if family is None:
+        return name
+    digest = hashlib.sha256("\0".join((family.text, family.alone, family.bos)).encode()).hexdigest()[:8]
+    return f"{name}.{digest}"
 
 
 def unknown(family: str) -> str:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import VivaError
-from viva.models import weightfiles
+from viva.models import templates, weightfiles
 from viva.models.local.checking import (
     ADAPTERS,
     code_of_its_own,
@@ -75,7 +75,7 @@ def identity(place: str, weights: Weights) -> dict[str, str]:
         "context": str(context),
         "dtype": weights.dtype,
         "bits": str(weights.bits),
-        "template": weights.template,
+        "template": templates.version(weights.template),
     }
 
 
