@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -246,6 +246,7 @@ def test_too_little_to_say_anything(verdicts: Any, marks: Any, strata: Any, said
 UNIT = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
 
 
+@example([(None, 0.0), (0.0, None), (0.5, 6.1e-159)])
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.one_of(st.none(), UNIT), st.one_of(st.none(), UNIT)), max_size=25))
 def test_any_sample(rows: list[tuple[float | None, float | None]]) -> None:

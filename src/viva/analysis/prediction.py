@@ -54,6 +54,8 @@ PSEUDO = 1
 """Disagreements added, by the share of labels in exact agreement."""
 RARE = 3
 """Disagreements of which the variance is assumed at least: 1 − 0.95 = (1 − 3/n)^n."""
+ROUNDING = 1e-24
+"""A variance that is none: marks that differ by less than their own rounding."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -303,6 +305,6 @@ def _freedom(parts: Floats, count: Floats, tuned: bool) -> int:
 
 def _effective(sample: _Sample, variance: float, alone: float) -> float:
     total, labels = float(sample.sizes.sum()), float(len(sample.y))
-    if labels >= total or alone <= 0:
+    if labels >= total or alone <= ROUNDING:
         return total if labels >= total else labels
     return 1 / (1 / total + (1 / labels - 1 / total) * variance / alone)
