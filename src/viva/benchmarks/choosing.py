@@ -11,10 +11,11 @@ truth values are chosen; a question that has no options is asked as ever.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
+from viva.benchmarks.around import Around
 from viva.contracts import Exam, Room
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
@@ -22,12 +23,8 @@ from viva.scorers.grading import outcome_of
 from viva.types import (
     NOTHING,
     Choose,
-    Compare,
-    Defect,
     Draft,
     Evidence,
-    ExamSpec,
-    Execute,
     Generate,
     Kind,
     Layout,
@@ -47,44 +44,24 @@ SUM, PER_TOKEN, PER_BYTE = "sum", "per_token", "per_byte"
 CONFIDENCE = "confidence"
 
 
-class Chosen:
+class Chosen(Around):
     """An exam whose letters and truth values are chosen by probability."""
 
     def __init__(self, inner: Exam) -> None:
+        super().__init__(inner)
         formats: dict[bool, set[str]] = {True: set(), False: set()}
+        truth: Question | None = None
         for question in inner.questions():
             formats[question.kind in CHOSEN].add(question.tags.get("format", ""))
+            if truth is None and question.kind == "truth":
+                truth = question
         if not formats[True]:
             raise DataError(f"--choose needs questions with options, and {inner.spec.benchmark} has none here")
         # Tables about the choice leave out what was written, where a set mixes both.
         self._where = {"format": tuple(sorted(formats[True] - formats[False]))} if formats[False] else {}
-        self._inner = inner
-        self._words = self._truth_words()
-        self.spec: ExamSpec = inner.spec
-        self.fingerprint = inner.fingerprint
-
-    @property
-    def defects(self) -> Sequence[Defect]:
-        """Those of the exam inside."""
-        return self._inner.defects
-
-    @property
-    def templates(self) -> Mapping[str, object]:
-        """Those of the exam inside."""
-        return self._inner.templates
-
-    def __len__(self) -> int:
-        return len(self._inner)
-
-    def questions(self) -> Iterator[Question]:
-        """Those of the exam inside."""
-        return self._inner.questions()
-
-    def _truth_words(self) -> tuple[str, ...]:
+        request = inner.request(truth, 0, Sampling()) if truth else None
+        self._words = tuple(request.legal) if isinstance(request, Generate) else ()
         """What true and false are called in this exam's language."""
-        truth = next((question for question in self._inner.questions() if question.kind == "truth"), None)
-        request = self._inner.request(truth, 0, Sampling()) if truth else None
-        return tuple(request.legal) if isinstance(request, Generate) else ()
 
     def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Request:
         """The prompt of the exam inside, and what may follow it."""
@@ -141,32 +118,6 @@ class Chosen:
         )
         sure = Layout("confidence", "Next token: choice and confidence", rows, (Line("Mean"),))
         return (*self._inner.layouts(), sure)
-
-    def headline(self) -> Line:
-        """That of the exam inside."""
-        return self._inner.headline()
-
-    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """What the exam inside runs."""
-        return self._inner.executions(question, response)
-
-    def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """What the exam inside compares."""
-        return self._inner.comparisons(question, response)
-
-    def judgements(
-        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
-    ) -> tuple[Generate, ...]:
-        """What the exam inside has judged."""
-        return self._inner.judgements(question, response, samples, similarities)
-
-    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
-        """As the exam inside."""
-        return self._inner.readable(question, aspect, verdict)
-
-    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
-        """As the exam inside."""
-        return self._inner.mark(question, aspect, verdict)
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
         """As the exam inside; nothing about what was chosen."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from msgspec import Struct
 
-from viva.cli.options import pick
+from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit
 from viva.engine.folder import find_run
 from viva.errors import DataError, VivaError
@@ -65,14 +65,7 @@ class Wanted(Struct, kw_only=True):
 @click.option("--ppi", is_flag=True, help="The mean mark of all items, from the judge's marks and the people's sample.")
 @click.option("--strata", metavar="TAG", help="With --ppi: the people's sample was drawn within each value of this.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Draws the bootstrap.")
-@click.option(
-    "--format",
-    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
-    default="terminal",
-    show_default=True,
-    help="How the tables are printed.",
-)
-@click.option("--out", type=click.Path(path_type=Path), help="Write the tables to a file instead.")
+@tables_options
 @click.option(
     "--chart", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw it; several reports as FILE-1.svg, ..."
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from viva.cli.options import pick
+from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit
 from viva.cli.scored import EXAM, scored
 from viva.cli.scoretable import QUESTION, SAMPLE, SCORE
@@ -50,14 +50,7 @@ class Wanted(Struct, kw_only=True):
     help="Of runs and item scores: a column for each column of this table of models, or value of this tag; "
     f"`{EXAM}`: the headline of each exam.  [default: the exam's first such table; format]",
 )
-@click.option(
-    "--format",
-    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
-    default="terminal",
-    show_default=True,
-    help="How the tables are printed.",
-)
-@click.option("--out", type=click.Path(path_type=Path), help="Write the tables to a file instead.")
+@tables_options
 def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
     """Kendall's, Pearson's and Spearman's coefficients between columns of figures, with intervals, p-values, and how
     far they lean on single rows.

@@ -297,7 +297,7 @@ judge_options = _stack(
     click.option("--judge-key-env", metavar="NAME", help="Environment variable with the judge's key."),
 )
 
-report_options = _stack(
+tables_options = _stack(
     click.option(
         "--format",
         type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
@@ -306,6 +306,10 @@ report_options = _stack(
         help="How the tables are printed.",
     ),
     click.option("--out", type=_PATH, help="Write the tables to a file instead."),
+)
+
+report_options = _stack(
+    tables_options,
     click.option("--all", is_flag=True, help="Also the long tables (every subject)."),
 )
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from viva import __version__
-from viva.cli.options import Choice, Opening, pick, weights_options
+from viva.cli.options import Choice, Opening, pick, tables_options, weights_options
 from viva.cli.reporting import check_writable, emit
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.visible import visible
@@ -87,14 +87,7 @@ class Wanted(Struct, kw_only=True):
     show_default=True,
     help="A live line, plain lines for logs, or nothing.",
 )
-@click.option(
-    "--format",
-    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
-    default="terminal",
-    show_default=True,
-    help="How the tables are printed.",
-)
-@click.option("--out", type=click.Path(path_type=Path), help="Write the tables to a file instead.")
+@tables_options
 def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: Any) -> int:
     """The perplexity of every SET under every model, per token, byte and character, and Min-K% Prob; with several
     sets, the first beside each of the others: a set that surprises a model strangely little may have leaked into its

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from viva.analysis.difficulty import TRIALS, read_levels
 from viva.benchmarks import BENCHMARKS
-from viva.cli.options import pick
+from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit
 from viva.cli.scoretable import ModelScores, read_scores_table
 from viva.errors import DataError, VivaError
@@ -83,14 +83,7 @@ class Reduction(Struct, kw_only=True):
     show_default=True,
     help="Answers without a point that make a question level 5.",
 )
-@click.option(
-    "--format",
-    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
-    default="terminal",
-    show_default=True,
-    help="How the tables are printed.",
-)
-@click.option("--out", type=click.Path(path_type=Path), help="Write the tables to a file instead.")
+@tables_options
 def reduce_command(benchmark: str, table: Path, **given: Any) -> int:
     """Reduce the item scores in TABLE to BENCHMARK's leaderboard rows, beside the published ones.
 

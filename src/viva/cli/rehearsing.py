@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from viva.cli.examination import Examination
 from viva.cli.options import Opening
+from viva.contracts import Exam
 from viva.engine.stages import Sitting
 from viva.errors import VivaError
-from viva.types import Kind
+from viva.types import Kind, Question
 from viva.visible import visible
 
 
@@ -18,8 +19,9 @@ def rehearse(examination: Examination) -> None:
 
     Where it can answer some, the others stay unanswered, and that is said.
     """
+    firsts = {id(exam): _first_of_each_kind(exam) for exam in examination.exams}
     for sitting in examination.sittings:
-        troubles = _troubles(sitting)
+        troubles = _troubles(sitting, firsts[id(sitting.exam)])
         if troubles and all(troubles.values()):
             raise VivaError(next(iter(troubles.values())))
         for kind, trouble in troubles.items():
@@ -49,16 +51,22 @@ def refuse_unopened(opening: Opening, form: str, models: Sequence[str]) -> None:
             raise VivaError(f"{option} is for weights on a disk (--model hf/FOLDER); here is only {', '.join(models)}")
 
 
-def _troubles(sitting: Sitting) -> dict[Kind, str]:
+def _first_of_each_kind(exam: Exam) -> dict[Kind, Question]:
+    found: dict[Kind, Question] = {}
+    for question in exam.questions():
+        found.setdefault(question.kind, question)
+    return found
+
+
+def _troubles(sitting: Sitting, firsts: Mapping[Kind, Question]) -> dict[Kind, str]:
     """Kind of question → why it cannot be answered; "" where it can."""
     found: dict[Kind, str] = {}
-    for question in sitting.exam.questions():
-        if question.kind not in found:
-            request = sitting.exam.request(question, 0, sitting.sampling, sitting.model.room)
-            try:
-                sitting.model.rehearse(request)
-            except VivaError as problem:
-                found[question.kind] = str(problem)
-            else:
-                found[question.kind] = ""
+    for kind, question in firsts.items():
+        request = sitting.exam.request(question, 0, sitting.sampling, sitting.model.room)
+        try:
+            sitting.model.rehearse(request)
+        except VivaError as problem:
+            found[kind] = str(problem)
+        else:
+            found[kind] = ""
     return found

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
 
 
@@ -70,7 +71,7 @@ class Items:
             raise StorageError(f"cannot write --items {path}: {problem.strerror}") from None
         try:
             self._end = self._index(path)
-            self._set_torn_tail_aside(path)
+            set_torn_tail_aside(self._file, self._end, path.with_name(f"{path.name}.torn"))
         except BaseException:
             self.close()
             raise
@@ -78,27 +79,15 @@ class Items:
     def _index(self, path: Path) -> int:
         decode = msgspec.json.Decoder(Row).decode
         offset = 0
-        with os.fdopen(os.dup(self._file), "rb") as lines:
-            lines.seek(0)
-            for number, line in enumerate(lines, 1):
-                if not line.endswith(b"\n"):
-                    break
-                try:
-                    self._remember(decode(line))
-                except msgspec.DecodeError as problem:
-                    raise StorageError(
-                        f"{path}, line {number} is no line of --items ({problem}); remove it, or give another file"
-                    ) from None
-                offset += len(line)
+        for number, line in whole_lines(self._file):
+            try:
+                self._remember(decode(line))
+            except msgspec.DecodeError as problem:
+                raise StorageError(
+                    f"{path}, line {number} is no line of --items ({problem}); remove it, or give another file"
+                ) from None
+            offset += len(line)
         return offset
-
-    def _set_torn_tail_aside(self, path: Path) -> None:
-        size = os.fstat(self._file).st_size
-        if size > self._end:
-            torn = os.pread(self._file, size - self._end, self._end)
-            with path.with_name(f"{path.name}.torn").open("ab") as aside:
-                aside.write(torn + b"\n")
-            os.ftruncate(self._file, self._end)
 
     def _remember(self, row: Row) -> None:
         self._rows.setdefault(row.key, row)

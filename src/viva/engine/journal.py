@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
 from viva.types import Failure, Likelihood, Response, StopReason, Usage
 
@@ -77,26 +78,22 @@ class Journal:
             raise StorageError(f"cannot open {path}: {problem.strerror}") from None
         self._end = self._index()
         if write:
-            self._set_torn_tail_aside()
+            set_torn_tail_aside(self._file, self._end, self.path.with_suffix(".torn"))
             self._reserve()
 
     def _index(self) -> int:
         """Read every line, so that damage is found before anything is asked; returns the end of the last whole one."""
         offset = 0
-        with os.fdopen(os.dup(self._file), "rb") as lines:
-            lines.seek(0)
-            for number, line in enumerate(lines, 1):
-                if not line.endswith(b"\n"):
-                    break
-                try:
-                    entry = self._decode(line)
-                    key = bytes.fromhex(entry.key)
-                except (msgspec.DecodeError, ValueError) as problem:
-                    raise StorageError(
-                        f"{self.path}, line {number} is damaged ({problem}); remove that line to go on without it"
-                    ) from None
-                self._remember(key, entry.error, offset, len(line))
-                offset += len(line)
+        for number, line in whole_lines(self._file):
+            try:
+                entry = self._decode(line)
+                key = bytes.fromhex(entry.key)
+            except (msgspec.DecodeError, ValueError) as problem:
+                raise StorageError(
+                    f"{self.path}, line {number} is damaged ({problem}); remove that line to go on without it"
+                ) from None
+            self._remember(key, entry.error, offset, len(line))
+            offset += len(line)
         return offset
 
     def _remember(self, key: bytes, error: Failure | None, offset: int, length: int) -> None:
@@ -107,14 +104,6 @@ class Journal:
             self.failed.pop(key, None)
         elif key not in self.answered:
             self.failed[key] = place
-
-    def _set_torn_tail_aside(self) -> None:
-        size = os.fstat(self._file).st_size
-        if size > self._end:
-            torn = os.pread(self._file, size - self._end, self._end)
-            with self.path.with_suffix(".torn").open("ab") as aside:
-                aside.write(torn + b"\n")
-            os.ftruncate(self._file, self._end)
 
     def _reserve(self) -> None:
         try:

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from viva.engine.lines import set_torn_tail_aside
 from viva.errors import StorageError
 from viva.types import Mark
 
@@ -208,12 +209,7 @@ class ReviewLog:
     def _take_over(self, file: int) -> None:
         """Under the lock: what others wrote is read; a line that a killed writer left unfinished is set aside."""
         self._read(file)
-        size = os.fstat(file).st_size
-        if size > self._end:
-            torn = _read_all(file, self._end, size)
-            with self.path.with_suffix(".torn").open("ab") as aside:
-                aside.write(torn + b"\n")
-            os.ftruncate(file, self._end)
+        set_torn_tail_aside(file, self._end, self.path.with_suffix(".torn"))
 
     def _write(self, file: int, reviews: Sequence[Review]) -> list[Review]:
         new: list[Review] = []

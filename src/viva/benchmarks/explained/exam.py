@@ -9,13 +9,14 @@ The exam inside knows nothing of this but to leave out its own way of asking (`E
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from viva.benchmarks import EXPLAINED
+from viva.benchmarks.around import Around
 from viva.benchmarks.explained.combining import IN_FORM, combine, defended, parts_of
 from viva.contracts import Exam, Room
 from viva.prompting import Templates, clip, fence, fill, read_templates, whole
@@ -30,10 +31,8 @@ from viva.types import (
     RATIONALE,
     UNREADABLE,
     Compare,
-    Defect,
     Draft,
     Evidence,
-    ExamSpec,
     Execute,
     Generate,
     Kind,
@@ -61,31 +60,17 @@ def _bundled() -> dict[str, object]:
     return {"ask": read_templates(HERE / "asking.toml"), "rubric": read_templates(HERE / "rubric.toml")}
 
 
-class Explained:
+class Explained(Around):
     """An exam whose questions are answered with a rationale."""
 
     def __init__(self, inner: Exam, templates: Mapping[str, object] | None = None) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._texts = Templates(_bundled(), templates)
-        self.spec: ExamSpec = inner.spec
-        self.fingerprint = inner.fingerprint
-
-    @property
-    def defects(self) -> Sequence[Defect]:
-        """Those of the exam inside."""
-        return self._inner.defects
 
     @property
     def templates(self) -> Mapping[str, object]:
         """Those of the exam inside, and this protocol's under `EXPLAINED`."""
         return {**self._inner.templates, EXPLAINED: self._texts.data}
-
-    def __len__(self) -> int:
-        return len(self._inner)
-
-    def questions(self) -> Iterator[Question]:
-        """Those of the exam inside."""
-        return self._inner.questions()
 
     def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Request:
         """The prompt of the exam inside, and what form the reply must have."""

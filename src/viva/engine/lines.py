@@ -1,0 +1,27 @@
+"""What append-only files of lines have in common: a line is whole, or it is not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def whole_lines(file: int) -> Iterator[tuple[int, bytes]]:
+    """The whole lines of an open file with their numbers from 1; what a crash tore at its end is left out."""
+    with os.fdopen(os.dup(file), "rb") as lines:
+        lines.seek(0)
+        for number, line in enumerate(lines, 1):
+            if not line.endswith(b"\n"):
+                break
+            yield number, line
+
+
+def set_torn_tail_aside(file: int, end: int, aside: Path) -> None:
+    """Move what stands behind the last whole line, which ends at `end`, to the file `aside`."""
+    size = os.fstat(file).st_size
+    if size > end:
+        torn = os.pread(file, size - end, end)
+        with aside.open("ab") as kept:
+            kept.write(torn + b"\n")
+        os.ftruncate(file, end)
