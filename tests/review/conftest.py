@@ -18,10 +18,10 @@ from starlette.testclient import TestClient
 from review.material import ITEMS
 from viva.engine.reviews import ReviewLog
 from viva.review.filters import Filter
-from viva.review.guard import Access
 from viva.review.items import Item
 from viva.review.room import Settings
 from viva.review.server import application
+from viva.web.guard import Access
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = (

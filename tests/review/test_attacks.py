@@ -16,9 +16,9 @@ from review.conftest import Visitor
 from review.hostile import HOSTILE, TEXTS, hostile
 from review.material import ITEMS
 from viva.errors import VivaError
-from viva.review.guard import BODY_LIMIT, Access
 from viva.review.text import name_problem
 from viva.visible import harmless, visible
+from viva.web.guard import BODY_LIMIT, Access
 
 Visit = Callable[..., Visitor]
 FIRST = ITEMS[0]

@@ -20,9 +20,9 @@ from review.conftest import Server, fields
 from review.material import ITEMS, many
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
-from viva.review.guard import Access
 from viva.review.room import Settings
 from viva.review.server import serve
+from viva.web.guard import Access
 
 MANY = many(60)
 

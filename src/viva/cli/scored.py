@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from viva.cli.exams import reopen
 from viva.cli.scoretable import ModelScores, read_scores_table
-from viva.engine.folder import ExamRecord, RunFolder, RunRecord
+from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError, StorageError, VivaError
 from viva.types import Layout, Line, Outcome, ScoreRow
 
@@ -46,6 +46,12 @@ class Scored(Struct, frozen=True, kw_only=True):
     headline: Line
     scores: pl.DataFrame
     """As analysis.breakdown.frame makes it."""
+    run: RunRecord | None = None
+    """The run that it is of; None for a table."""
+    record: ExamRecord | None = None
+    """The exam in it."""
+    opened: ModelRecord | None = None
+    """The model in it; None where an earlier Viva did not say what it calls its models."""
 
 
 def scored(sources: Sequence[Path], by: str | None, over: str | None = None) -> Iterator[Scored]:
@@ -108,7 +114,17 @@ def _of_run(path: Path, by: str | None, wanted: Line | None) -> Iterator[Scored]
         own, tables = _published_averages(exams[exam])
         headline, scores = wanted or own, frame(rows)
         lines = _lines(scores, by, headline, () if wanted else tables, f"{exam} in {path}")
-        yield Scored(source=path, exam=exam, model=model, lines=lines, headline=headline, scores=scores)
+        yield Scored(
+            source=path,
+            exam=exam,
+            model=model,
+            lines=lines,
+            headline=headline,
+            scores=scores,
+            run=record,
+            record=exams[exam],
+            opened=next((known for known in record.models if model in (known.shown, known.name)), None),
+        )
     _complain_of_missing(path, record, seen)
 
 

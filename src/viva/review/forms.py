@@ -12,9 +12,9 @@ from msgspec import Struct
 from starlette.requests import ClientDisconnect, Request
 
 from viva.engine.reviews import Review, line_id
-from viva.review.guard import BODY_LIMIT
 from viva.review.items import Item
 from viva.types import Draft
+from viva.web.guard import BODY_LIMIT
 
 COMMENT_LIMIT = 4_000
 """Characters of a comment."""

@@ -11,7 +11,6 @@ from importlib.resources import files
 from urllib.parse import quote, unquote
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -20,15 +19,16 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from viva.engine.reviews import Review
 from viva.errors import StorageError
-from viva.review import guard
 from viva.review.filters import PAGE, Filter
 from viva.review.forms import COMMENT_LIMIT, Form, FormError, Marking, form_id, read_form
-from viva.review.guard import Access
 from viva.review.items import TELLING, Item
 from viva.review.room import Room
-from viva.review.text import name_problem, shown
+from viva.review.text import name_problem
 from viva.review.views import aspects, figure, labels, marked
-from viva.visible import harmless, one_line
+from viva.visible import harmless
+from viva.web import guard
+from viva.web.guard import Access
+from viva.web.pages import environment
 
 _ASSETS = {"review.css": "text/css", "review.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _SAID = {
@@ -50,15 +50,8 @@ class Pages:
     def __init__(self, room: Room, access: Access) -> None:
         self._room = room
         self._access = access
-        self._templates = Environment(
-            loader=PackageLoader("viva.review"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            finalize=_finalised,
-        )
-        self._templates.globals |= {"one_line": one_line, "raw": _raw, "figure": figure, "marked": marked}
+        self._templates = environment("viva.review")
+        self._templates.globals |= {"raw": _raw, "figure": figure, "marked": marked}
         folder = files("viva.review") / "static"
         self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
 
@@ -324,11 +317,6 @@ def _cell(value: object) -> object:
     if isinstance(value, dict):
         return harmless("; ".join(f"{name}={text}" for name, text in value.items()))
     return harmless(value) if isinstance(value, str) else value
-
-
-def _finalised(value: object) -> object:
-    """Every text of a template goes through here before it is escaped; what is markup already is ours."""
-    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _raw(text: str) -> Markup:

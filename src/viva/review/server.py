@@ -1,27 +1,24 @@
-"""The room as a program: routes, a socket that only this machine reaches unless told otherwise, a clean end."""
+"""The room as a program: its routes, and what its errors become."""
 
 from __future__ import annotations
 
-import secrets
-import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from viva.engine.reviews import ReviewLog
-from viva.errors import DataError, StorageError, VivaError
+from viva.errors import DataError, StorageError
 from viva.review.forms import FormError
-from viva.review.guard import HEADERS_LIMIT, Access, Guard, is_loopback
 from viva.review.items import Item
 from viva.review.pages import Pages
 from viva.review.room import Room, Settings
+from viva.web.guard import Access, Guard
+from viva.web.serving import serve as web_serve
 
 PORT = 8470
-_ANYWHERE = ("0.0.0.0", "::")  # noqa: S104
 
 
 def application(items: Sequence[Item], log: ReviewLog, settings: Settings, access: Access) -> Guard:
@@ -63,54 +60,6 @@ def serve(
 
     For a host that others reach, a token is made where none is given. Raises VivaError where nothing can be served.
     """
-    if not token and not is_loopback(host):
-        token = secrets.token_urlsafe(24)
-    here = socket.gethostname()
-    names = (here,) if host in _ANYWHERE else ()
-    Access(host=host, token=token)  # refused before a socket is opened
-    listening = _listen(host, port)
-    with listening:
-        port = listening.getsockname()[1]
-        access = Access(host=host, port=port, token=token, names=names)
-        shown = here if host in _ANYWHERE else host
-        address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
-        server = uvicorn.Server(
-            uvicorn.Config(
-                application(items, log, settings, access),
-                http="h11",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                h11_max_incomplete_event_size=2 * HEADERS_LIMIT,
-                timeout_keep_alive=30,
-                timeout_graceful_shutdown=5,
-            )
-        )
-        announce(f"{address}?token={token}" if token else address)
-        try:
-            server.run(sockets=[listening])
-        except KeyboardInterrupt:
-            return
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-    except OSError as problem:
-        raise VivaError(f"there is no host {host!r} to serve at: {problem.strerror}") from None
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(128)
-    except OSError as problem:
-        listening.close()
-        raise VivaError(
-            f"cannot serve at {host}, port {port}: {problem.strerror}; --port 0 takes a free port"
-        ) from None
-    return listening
+    web_serve(
+        lambda access: application(items, log, settings, access), host=host, port=port, token=token, announce=announce
+    )

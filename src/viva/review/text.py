@@ -1,19 +1,8 @@
-"""What a page shows of a text. Escaping is Jinja2's: every expression goes through `shown`, then through autoescape."""
+"""What a reviewer may be called."""
 
 from __future__ import annotations
 
 from viva.visible import visible
-
-LONGEST = 100_000
-"""Characters of one text on a page."""
-
-
-def shown(text: str) -> str:
-    """Visible text, with the line ends of one kind; cut where it is longer than a page should be."""
-    whole = text[:LONGEST].replace("\r\n", "\n")
-    if len(text) <= LONGEST:
-        return visible(whole)
-    return f"{visible(whole)}\n… ({len(text) - LONGEST:,} more characters)"
 
 
 def name_problem(name: str) -> str:

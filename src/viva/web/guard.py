@@ -1,6 +1,6 @@
 """What stands before every page: who may ask, from where, how much, and what a browser may do with the answer.
 
-The room has no secrets of its own. A session is a random cookie, and the token in its forms is a hash of it: a page
+A server has no secrets of its own. A session is a random cookie, and the token in its forms is a hash of it: a page
 that was open when the server was killed can still be posted after a restart. The cookies of a host are shared by all
 its ports, so on a machine with other users give a token and mind who else serves pages there.
 """
@@ -55,7 +55,7 @@ _RESPONSE_HEADERS = {
 class Access(Struct, frozen=True, kw_only=True):
     """Who may ask. `host` is what the server is bound to, `names` what else it may be called; `token` "" for none.
 
-    `port` tells the cookies of two rooms on one host apart.
+    `port` tells the cookies of two servers on one host apart.
     """
 
     host: str = "127.0.0.1"
@@ -72,13 +72,13 @@ class Access(Struct, frozen=True, kw_only=True):
             raise VivaError(f"whoever reaches {self.host} could mark: a token is needed for any host but 127.0.0.1")
 
     def cookie(self, name: str) -> str:
-        """What a cookie of this room is called."""
+        """What a cookie of this server is called."""
         return f"viva_{name}_{self.port}"
 
     @property
     def key(self) -> str:
         """What the cookie of who knows the token holds."""
-        return hmac.new(self.token.encode(), b"viva review", hashlib.sha256).hexdigest()
+        return hmac.new(self.token.encode(), b"viva", hashlib.sha256).hexdigest()
 
     def knows(self, host: str) -> bool:
         """Whether a Host header names this server. A rebound DNS name is a name; an address cannot be rebound."""
@@ -168,7 +168,7 @@ class Guard:
             return _no(405, "There are GET, HEAD and POST here.", {"Allow": "GET, HEAD, POST"})
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._access.knows(hosts[0]):
-            return _no(421, "This server has another name: use the address that `viva review` printed.")
+            return _no(421, "This server has another name: use the address that Viva printed.")
         return self._stranger(scope, headers) or self._tokenless(scope, headers)
 
     def _stranger(self, scope: Scope, headers: Headers) -> Response | None:
@@ -190,9 +190,9 @@ class Guard:
         rest, token = _without_token(scope)
         rest = html.escape(rest)
         body = (
-            '<!doctype html><html lang="en"><title>Viva review</title>'
+            '<!doctype html><html lang="en"><title>Viva</title>'
             '<meta name="viewport" content="width=device-width">'
-            f'<meta http-equiv="refresh" content="0;url={rest}"><p><a href="{rest}">Go on to the review</a></p></html>'
+            f'<meta http-equiv="refresh" content="0;url={rest}"><p><a href="{rest}">Go on</a></p></html>'
         )
         response = HTMLResponse(body)
         if token is not None and self._is_token(token):
@@ -212,7 +212,7 @@ class Guard:
         given = cookies.get(self._access.cookie("key"), "").encode("utf-8", "replace")
         if hmac.compare_digest(given, self._access.key.encode()):
             return None
-        return _no(401, "This review needs its token: open the whole link that whoever invited you sent.")
+        return _no(401, "This page needs its token: open the whole link that Viva printed or that you were sent.")
 
     def _is_token(self, token: str) -> bool:
         return bool(self._access.token) and hmac.compare_digest(

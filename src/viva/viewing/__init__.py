@@ -1,0 +1,1 @@
+"""`viva view`: runs in the browser, also while they are running."""

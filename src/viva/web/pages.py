@@ -1,0 +1,35 @@
+"""Templates: every text of theirs is made visible, then escaped; a name that is not there is an error."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from viva.visible import one_line
+from viva.web.text import shown
+
+
+def environment(package: str) -> Environment:
+    """The templates in the folder `templates` of a package ("viva.review")."""
+    made = Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=finalised,
+    )
+    made.globals |= {"one_line": one_line}
+    return made
+
+
+def finalised(value: object) -> object:
+    """Every text of a template goes through here before it is escaped; what is markup already is ours."""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def asset(name: str) -> str:
+    """A style sheet or script of `viva.web`, to be put into a page or served beside it."""
+    return (files("viva.web") / "static" / name).read_text(encoding="utf-8")
