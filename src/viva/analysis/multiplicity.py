@@ -1,0 +1,83 @@
+"""Many tests at once: p-values adjusted so that a table of them may be read row by row.
+
+Of twenty true null hypotheses, one is "significant at 5 %" by chance. Two answers to that:
+
+- Holm's (1979, Scandinavian Journal of Statistics 6:65-70) keeps the chance of even one false alarm in the whole table
+  at 5 %, whatever the tests have to do with each other. For few comparisons each of which will be acted on.
+- Benjamini-Hochberg's (1995, JRSS B 57:289-300) keeps the expected share of false alarms among the rows called
+  different at 5 %, for tests that are independent or positively dependent. For a look over many slices.
+
+An adjusted p-value is compared with the level as it is: adjusted ≤ 0.05 is what the whole procedure would reject.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from viva.errors import DataError
+
+Correction = Literal["holm", "bh", "none"]
+"""How p-values are adjusted for their number."""
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down adjusted p-values, in the order given. Raises DataError for what is no probability.
+
+    With p(1) ≤ … ≤ p(m): adjusted p(i) = max over j ≤ i of min(1, (m − j + 1) · p(j)).
+    """
+    order = _ascending(p_values)
+    found = [0.0] * len(order)
+    largest = 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p_values[place]))
+        found[place] = largest
+    return found
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Benjamini and Hochberg's step-up adjusted p-values ("q-values"), in the order given.
+
+    With p(1) ≤ … ≤ p(m): adjusted p(i) = min over j ≥ i of min(1, m/j · p(j)). Raises DataError for what is no
+    probability.
+    """
+    order = _ascending(p_values)
+    found = [0.0] * len(order)
+    smallest = 1.0
+    for rank in range(len(order), 0, -1):
+        place = order[rank - 1]
+        smallest = min(smallest, len(order) / rank * p_values[place])
+        found[place] = smallest
+    return found
+
+
+def adjusted(p_values: Sequence[float | None], correction: Correction) -> list[float | None]:
+    """The p-values that there are, adjusted for how many they are; None stays None and counts for nothing."""
+    there = [place for place, value in enumerate(p_values) if value is not None]
+    found: list[float | None] = [None] * len(p_values)
+    adjust = CORRECTIONS[correction]
+    for place, value in zip(there, adjust([p for p in p_values if p is not None]), strict=True):
+        found[place] = value
+    return found
+
+
+def _ascending(p_values: Sequence[float]) -> list[int]:
+    """The places of the p-values, the smallest first."""
+    for value in p_values:
+        if not (math.isfinite(value) and 0.0 <= value <= 1.0):
+            raise DataError(f"{value} is no p-value: give numbers from 0 to 1")
+    return sorted(range(len(p_values)), key=p_values.__getitem__)
+
+
+def _as_they_are(p_values: Sequence[float]) -> list[float]:
+    return list(p_values)
+
+
+CORRECTIONS: dict[Correction, Callable[[Sequence[float]], list[float]]] = {
+    "holm": holm,
+    "bh": benjamini_hochberg,
+    "none": _as_they_are,
+}
+NAMES: dict[Correction, str] = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
+"""As a report calls them."""
