@@ -345,6 +345,8 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     """What several verdicts on one answer become."""
     choose: Literal["", Choosing] = ""
     """How options are chosen among, if not by reading what the model writes."""
+    questions: tuple[str, ...] = ()
+    """Ids of the only questions to ask; all of them if empty."""
 
 
 class Defect(Struct, frozen=True):

@@ -59,8 +59,14 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
         )
     if not spec.rationale:
         spec = msgspec.structs.replace(spec, encoder="")  # there is nothing to compare
+    if spec.questions and spec.limit is not None:
+        raise DataError("--questions and --limit both say which questions to ask: leave one of them out")
     own = {key: value for key, value in (templates or {}).items() if key != EXPLAINED}
     exam = benchmark.open(spec, data, own if templates is not None else None)
+    if spec.questions:
+        from viva.benchmarks.selecting import Selected
+
+        exam = Selected(exam)
     if spec.choose:
         from viva.benchmarks.choosing import Chosen
 

@@ -139,6 +139,11 @@ def data_notes(exam: Exam, data: Path | None) -> list[str]:
     name = label(exam)
     if data is None:
         notes.append(f"{name}: Viva's own bundled sample of {len(exam)} questions, not the published set (--data DIR).")
+    if exam.spec.questions:
+        notes.append(
+            f"{name}: only the {len(exam)} questions listed with --questions; their mean is no estimate of the whole "
+            "exam's score (of anchors, `viva items --predict` makes one)."
+        )
     counted: dict[tuple[str, str], int] = {}
     for defect in exam.defects:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1

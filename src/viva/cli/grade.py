@@ -81,7 +81,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
         choice.language = _language_of(replay, choice)
     opened = open_exams((benchmark,), choice)
     exams = [exam for exam, _ in opened]
-    _refuse_strangers(replay, exams, answers, limited=choice.limit is not None or bool(choice.only))
+    _refuse_strangers(replay, exams, answers, limited=bool(choice.limit or choice.questions or choice.only))
     samples, repeats = _repeats(replay.samples, exams)
     record = RunRecord(
         viva=__version__,

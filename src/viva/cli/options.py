@@ -30,6 +30,7 @@ class Choice(Struct, kw_only=True):
     form: Literal["chat", "base"] = "chat"
     only: Literal["", "comprehension"] = ""
     limit: int | None = None
+    questions: Path | None = None
     prompts: Path | None = None
     context: int | None = None
     as_published: bool = False
@@ -155,6 +156,13 @@ exam_options = _stack(
         help="Only the questions that need no judge.",
     ),
     click.option("--limit", type=click.IntRange(1), help="Ask so many questions, evenly spread over the set."),
+    click.option(
+        "--questions",
+        type=_PATH,
+        metavar="FILE",
+        help="Ask only the questions whose ids this file lists: CSV or JSONL with a column `question` (such as the "
+        "anchors of `viva items`), or a text file with an id a line.",
+    ),
     click.option(
         "--seed", type=int, help="Draws exemplars and baselines; sent to the server when given.  [default: 0]"
     ),
@@ -333,6 +341,11 @@ def specs(choice: Choice, about: About) -> list[ExamSpec]:
     supported = about.languages
     encoder = about.encoder if choice.encoder is None else choice.encoder
     wanted = languages(choice, supported) if len(supported) > 1 else list(supported)
+    listed: tuple[str, ...] = ()
+    if choice.questions is not None:
+        from viva.cli.listed import read_listed
+
+        listed = read_listed(choice.questions)
     return [
         ExamSpec(
             benchmark=about.name,
@@ -349,6 +362,7 @@ def specs(choice: Choice, about: About) -> list[ExamSpec]:
             encoder="" if encoder == "none" else encoder,
             panel=choice.panel,
             choose=choice.choose or "",
+            questions=listed,
         )
         for language in wanted
     ]

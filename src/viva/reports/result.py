@@ -69,6 +69,7 @@ def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelReco
         "only": spec.only or "all",
         "n": exam.questions,
         "limit": spec.limit if spec.limit is not None else "none",
+        **({"questions": _listed(spec.questions)} if spec.questions else {}),
         "prompt": prompts,
         "extract": "as-published" if spec.as_published else "viva",
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),
@@ -89,6 +90,12 @@ def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelReco
         "viva": record.viva,
     }
     return "|".join(f"{name}:{value}" for name, value in parts.items())
+
+
+def _listed(questions: Sequence[str]) -> str:
+    """How many questions a list has, and a hash of them whatever their order."""
+    digest = hashlib.sha256(msgspec.json.encode(sorted(questions))).hexdigest()[:8]
+    return f"{len(questions)}.{digest}"
 
 
 def _opened(model: ModelRecord) -> dict[str, str]:

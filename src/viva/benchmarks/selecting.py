@@ -1,0 +1,47 @@
+"""An exam of listed questions only: a cheap re-examination with anchor questions, or a second look at some.
+
+    viva run cmmlu --questions anchors.csv --model openai/NAME
+
+Questions are asked in the order of the set, with the prompts, exemplars and keys that they have in the whole exam, so
+answers of one can be taken over by the other (`--reuse`). A mean over chosen questions estimates nothing by itself:
+`viva items --predict` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viva.benchmarks.around import Around
+from viva.contracts import Exam
+from viva.errors import DataError
+from viva.types import Question
+from viva.visible import one_line
+
+_NAMED = 10
+
+
+class Selected(Around):
+    """The exam inside, with the questions only that its settings list. Raises DataError for an id that it lacks."""
+
+    def __init__(self, inner: Exam) -> None:
+        super().__init__(inner)
+        wanted = frozenset(inner.spec.questions)
+        self._listed = [question for question in inner.questions() if question.id in wanted]
+        found = {question.id for question in self._listed}
+        unknown = [name for name in inner.spec.questions if name not in found]
+        if unknown:
+            named = ", ".join(repr(one_line(name, 60)) for name in unknown[:_NAMED])
+            more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+            first = next(iter(inner.questions()), None)
+            like = f"; its ids look like {one_line(first.id, 60)!r}" if first else ""
+            raise DataError(
+                f"--questions: {inner.spec.benchmark} ({inner.spec.language}) has no question {named}{more} with "
+                f"these options{like}"
+            )
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def questions(self) -> Iterator[Question]:
+        """Those listed, in the order of the set."""
+        return iter(self._listed)

@@ -1,0 +1,37 @@
+"""A file that lists questions: CSV or JSONL with a column of ids, or a text file with an id a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from viva.cli.scoretable import QUESTION, rows_of
+from viva.errors import DataError
+
+
+def read_listed(path: Path) -> tuple[str, ...]:
+    """The ids in their order, each once. Raises DataError where there is no such file, no column of ids, or no id."""
+    kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
+    found = _of_rows(path) if kind in ("csv", "jsonl") else _of_lines(path)
+    if not found:
+        raise DataError(f"{path} lists no questions; write an id a line, or rows with a column `question`")
+    return tuple(dict.fromkeys(found))
+
+
+def _of_rows(path: Path) -> list[str]:
+    found: list[str] = []
+    for line, row in rows_of(path):
+        value = next((row[name] for name in QUESTION if name in row), None)
+        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+            raise DataError(f"{path}, line {line}: no id of a question; it needs a column {QUESTION[1]!r}")
+        found.append(str(value))
+    return found
+
+
+def _of_lines(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"there is no list of questions {path}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(f"cannot read the list of questions {path}: {problem}") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
