@@ -66,6 +66,8 @@ class Table(Struct, frozen=True, kw_only=True):
 
 _CHUNK = 4096
 _FIELDS = ("question", "repeat", "value", "outcome", "weight")
+_CHOSEN = ("part", "given")
+"""What a line may say of the scores that it averages."""
 
 
 def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
@@ -177,6 +179,27 @@ class Breakdown:
         repeated = self._repeats > 1 and attempts in ("mean", "best") and answered
         sd = self._deviation(view.answers, lines, over) if repeated else None
         return Cell(n=n, mean=mean, low=low, high=high, floor=floor, ceiling=ceiling, sd=sd, outcomes=outcomes)
+
+    def questions(self, *lines: Line) -> pl.DataFrame:
+        """The answers that all `lines` share, a row a question, for what compares or pools questions.
+
+        `value` is the mean over what was answered (null where nothing was), `floor` and `ceiling` what it would be if
+        everything unscored were wrong, and right; `answers` how many count, `weight` how often the question is listed;
+        `outcome` the first that is there, in the order of OUTCOMES; then the tags.
+        """
+        attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
+        part, given = (next((getattr(line, name) for line in lines if getattr(line, name)), "") for name in _CHOSEN)
+        found = self._part(self._view(attempts, part, given).questions, lines)
+        there = [pl.when(pl.col(f"outcome:{name}") > 0).then(pl.lit(name)) for name in OUTCOMES]
+        return found.select(
+            "question",
+            "weight",
+            pl.when(pl.col("answered") > 0).then(pl.col("points") / pl.col("answered")).alias("value"),
+            *((pl.col(name) / pl.col("n")).alias(name) for name in ("floor", "ceiling")),
+            (pl.col("n") // pl.col("weight")).alias("answers"),
+            pl.coalesce(there).alias("outcome"),
+            *(name for name in found.columns if name.startswith("tag:")),
+        )
 
     def _part(self, data: pl.DataFrame, lines: Sequence[Line]) -> pl.DataFrame:
         conditions = [

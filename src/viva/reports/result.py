@@ -56,10 +56,17 @@ class Report(Struct, frozen=True, kw_only=True):
 
 def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None) -> str:
     """What produced a number, in one line: everything that, changed, could change it (after sacreBLEU)."""
+    return "|".join(f"{name}:{value}" for name, value in settings(record, exam, model, opened).items())
+
+
+def settings(
+    record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None
+) -> dict[str, str | int]:
+    """The parts of a signature by name."""
     spec = exam.spec
     sampling = exam.sampling or record.sampling
     prompts = hashlib.sha256(msgspec.json.encode(exam.templates, order="deterministic")).hexdigest()[:8]
-    parts = {
+    return {
         "benchmark": f"{spec.benchmark}.{exam.version}" + (f".{spec.name}" if spec.name else ""),
         "lang": spec.language,
         "shots": spec.shots,
@@ -89,7 +96,6 @@ def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelReco
         "seed": f"{record.seed}" + ("" if sampling.seed is None else ".sent"),
         "viva": record.viva,
     }
-    return "|".join(f"{name}:{value}" for name, value in parts.items())
 
 
 def _listed(questions: Sequence[str]) -> str:
