@@ -201,6 +201,18 @@ class Breakdown:
             *(name for name in found.columns if name.startswith("tag:")),
         )
 
+    def questions(self, *lines: Line) -> pl.DataFrame:
+        """The questions that all `lines` share, a row each, for what compares questions.
+
+        Columns `question`, `weight`, `tag:*`, and the sums over a question's answers as a cell counts them, each as
+        often as the question is listed: `n` answers, `answered` of them, their `points`, the bounds `floor`, `ceiling`;
+        `fraction` counts the scores that are neither 0 nor 1.
+        """
+        attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
+        part_of = next((line.part for line in lines if line.part), "")
+        view = self._view(attempts, part_of, next((line.given for line in lines if line.given), ""))
+        return self._part(view.questions, lines)
+
     def _part(self, data: pl.DataFrame, lines: Sequence[Line]) -> pl.DataFrame:
         conditions = [
             pl.col(f"tag:{tag}").cast(pl.String).is_in(values) if f"tag:{tag}" in data.columns else pl.lit(value=False)
@@ -217,6 +229,14 @@ class Breakdown:
         if over:
             means = means.group_by("repeat", maintain_order=True).agg(pl.col("points").mean())
         return standard_deviation(means["points"].to_list())
+
+
+def mean_of(questions: pl.DataFrame) -> tuple[float | None, float | None, float | None]:
+    """The mean over some of `Breakdown.questions` with its interval, as a cell has it."""
+    summed = questions.select(
+        pl.col("points", "answered", "fraction").sum(), *_products(), pl.col("points").min().alias("lowest")
+    ).row(0, named=True)
+    return _micro(summed)
 
 
 def _given(scores: pl.DataFrame, part: str) -> pl.DataFrame:
