@@ -1,0 +1,158 @@
+"""Who stands where: ranks as ranges, and the best of each kind and size.
+
+A score is uncertain, so a rank is too. Two models are told apart only where their intervals do not overlap, and a
+model's rank is a range: from one more than the number of models surely better to the number of models not surely worse.
+Models whose ranges hold one rank in common are tied there.
+
+For every range to be right at once the intervals must hold at once, so each is widened from 95 % to 1 − 0.05/N of its
+own (Bonferroni: it needs no independence, and models that answered the same questions are not independent). Then, with
+at least 95 % confidence, *all* N ranges hold the true ranks: the joint confidence region of Klein, Wright and
+Wieczorek, "A joint confidence region for an overall ranking of populations" (JRSS C 69, 2020, section 3). It is on the
+safe side; `viva compare` tells two models apart more sharply, question by question.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import NormalDist
+
+from msgspec import Struct
+
+from viva.analysis.uncertainty import LEVEL, Z, wilson
+
+THRESHOLDS: tuple[float, ...] = (3.0, 8.0, 15.0, 35.0, 80.0)
+"""Sizes, in billions of parameters, below which the best is looked for: they lie between the sizes that models have."""
+
+
+class Score(Struct, frozen=True, kw_only=True):
+    """A mean with its 95 % interval, all shares of 1; no interval where nothing tells how sure it is."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Rank(Struct, frozen=True, kw_only=True):
+    """Where one model stands among N. `place` is by the mean alone (equal means share it); `first` to `last` is what
+    the intervals leave open, None where it has none."""
+
+    place: int
+    first: int | None
+    last: int | None
+
+    @property
+    def text(self) -> str:
+        """`3`, `2–5`; the place in brackets where there is no interval: `(4)`."""
+        if self.first is None or self.last is None:
+            return f"({self.place})"
+        return f"{self.first}" if self.first == self.last else f"{self.first}–{self.last}"
+
+
+def ranks(scores: Sequence[Score], *, level: float = LEVEL) -> list[Rank]:
+    """Everyone's rank, in the order of `scores`. With `level` confidence all ranges hold the true ranks.
+
+    Who has no interval takes a place, and leaves everybody's range one rank more open: it may stand anywhere.
+    """
+    means = sorted(score.mean for score in scores)
+    widened = [_widened(score, len(scores), level) for score in scores]
+    known = [bounds for bounds in widened if bounds is not None]
+    lows, highs = sorted(low for low, _ in known), sorted(high for _, high in known)
+    unknown = len(scores) - len(known)
+    found: list[Rank] = []
+    for score, bounds in zip(scores, widened, strict=True):
+        place = 1 + len(means) - bisect.bisect_right(means, score.mean)
+        if bounds is None:
+            found.append(Rank(place=place, first=None, last=None))
+            continue
+        low, high = bounds
+        better = len(lows) - bisect.bisect_right(lows, high)  # whose lowest is above our highest
+        worse = bisect.bisect_left(highs, low)
+        found.append(Rank(place=place, first=1 + better, last=len(known) - worse + unknown))
+    return found
+
+
+def _widened(score: Score, count: int, level: float) -> tuple[float, float] | None:
+    """The 95 % interval made one of level 1 − (1 − level)/count, each side by as much as a normal error would be."""
+    if score.low is None or score.high is None:
+        return None
+    factor = NormalDist().inv_cdf(1 - (1 - level) / (2 * count)) / Z
+    return score.mean - factor * (score.mean - score.low), score.mean + factor * (score.high - score.mean)
+
+
+def widest(mean: float, questions: int) -> tuple[float, float] | None:
+    """The widest 95 % interval that a mean over so many questions can have, where item scores are not to be had.
+
+    No score between 0 and 1 varies more than a 0/1 score of the same mean, so Wilson's interval bounds them all; what
+    is averaged over groups of unlike size first (a macro average) may be a little less sure than that.
+    """
+    return wilson(min(1.0, max(0.0, mean)) * questions, questions)
+
+
+class Contender(Struct, frozen=True, kw_only=True):
+    """One row that may be the best of its kind. `size`: billions of parameters in all; None where unknown."""
+
+    model: str
+    score: Score
+    words: Mapping[str, str] = {}
+    """What it is: family, type, domain, access."""
+    size: float | None = None
+
+
+class Best(Struct, frozen=True, kw_only=True):
+    """The best of one kind below one size."""
+
+    kind: tuple[str, ...]
+    """The words that it shares with those whom it beat: ("Code", "Finetuned")."""
+    below: float | None
+    """At most so many billions of parameters; None: any size, unknown ones too."""
+    index: int
+    """Which contender."""
+    among: int
+    """Of how many."""
+    level: tuple[int, ...]
+    """The others that cannot be told apart from it: their 95 % intervals overlap its own. The best one first."""
+
+
+def best_by(
+    contenders: Sequence[Contender],
+    kind: Callable[[Contender], tuple[str, ...] | None],
+    below: Iterable[float | None] = (None,),
+) -> list[Best]:
+    """The best of each kind below each size, as InfiBench's Table 4 has them; kinds in the order of their best.
+
+    `kind` gives None for whom is not to be counted. A size is left out where it adds nobody to the one before it.
+    """
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index, contender in enumerate(contenders):
+        words = kind(contender)
+        if words is not None:
+            groups.setdefault(words, []).append(index)
+    by_kind: dict[tuple[str, ...], list[Best]] = {}
+    for words, members in groups.items():
+        before = 0
+        for limit in below:
+            inside = [index for index in members if _fits(contenders[index], limit)]
+            if len(inside) > before:
+                by_kind.setdefault(words, []).append(_best(contenders, words, limit, inside))
+            before = max(before, len(inside))
+    ordered = sorted(by_kind.values(), key=lambda found: -max(contenders[one.index].score.mean for one in found))
+    return [one for found in ordered for one in found]
+
+
+def _fits(contender: Contender, limit: float | None) -> bool:
+    return limit is None or (contender.size is not None and contender.size <= limit)
+
+
+def _best(contenders: Sequence[Contender], words: tuple[str, ...], limit: float | None, inside: list[int]) -> Best:
+    ordered = sorted(inside, key=lambda index: -contenders[index].score.mean)
+    top = contenders[ordered[0]].score
+    level = tuple(index for index in ordered[1:] if _overlap(contenders[index].score, top))
+    return Best(kind=words, below=limit, index=ordered[0], among=len(inside), level=level)
+
+
+def _overlap(one: Score, other: Score) -> bool:
+    """Whether two 95 % intervals share a value; who has none overlaps only with its equals."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return one.mean == other.mean
+    return one.low <= other.high and other.low <= one.high
