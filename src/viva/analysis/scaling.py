@@ -1,0 +1,313 @@
+"""How a score grows with the number of parameters: fitted curves, and what they predict for a size nobody measured.
+
+Two curves through the points of models (size x in billions of parameters, score s as a share of 1):
+
+`family`  s(x) = 1 - 1/(a·ln(b·x + 1) + 1), least squares in the score, a and b above 0. CS-Bench (arXiv 2406.08587)
+          fits it within a family of models. It says that the odds s/(1-s) grow with the logarithm of the size: nothing
+          at size 0, and no size is enough for a score of 1.
+`log`     s(x) = level + slope·log10 x, least squares: every tenfold of size adds the same.
+
+`analysis.segments` has the third, two such lines that meet at a break. On CS-Bench's own table Qwen1.5 of 7, 14, 32 and
+72 billion predicts 67.79 for 110 billion (measured 67.95), Llama2 of 7 and 13 predicts 55.03 for 70 (measured 52.52).
+
+A prediction's 95 % interval is one for the score that a further model of the family would *measure*, not for the
+curve: t·√(σ² + gᵀCg), with n - p degrees of freedom, g the curve's gradient by its parameters there, and C their
+covariance σ²(JᵀJ)⁻¹ (for `family` the delta method; for `log` exact). σ is how far the points scatter around the
+curve. Two points determine two parameters, nothing is left over to scatter, and there is no such interval; where it is
+known on how many questions each score rests, their sampling error alone still gives one, which says nothing about
+models that stray from the curve. Both take models as independent of each other, and the curve as true beyond the sizes
+that were fitted: read an interval of an extrapolation as the least uncertainty there is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.uncertainty import LEVEL
+from viva.errors import DataError
+
+Kind = Literal["family", "log", "segments"]
+KINDS: tuple[Kind, ...] = ("family", "log", "segments")
+Basis = Literal["scatter", "questions", "nothing"]
+"""What an interval rests on: how far models lie from the curve, the sampling of questions alone, or there is none."""
+Floats = NDArray[np.float64]
+
+_STEPS = 120
+_FLAT, _STEEP = 1e-7, 1e14
+"""Ends of b·x: below, the odds are in proportion to the size; above, they hardly grow."""
+
+
+class Fit(Struct, frozen=True, kw_only=True):
+    """A curve through n points."""
+
+    kind: Kind
+    parameters: tuple[float, ...]
+    """family: a, b. log: level at size 1, slope per tenfold. segments: level at size 1, the slopes below and above the
+    break, and the break (a size)."""
+    n: int
+    smallest: float
+    largest: float
+    """Sizes that were fitted, in billions."""
+    sse: float
+    """Sum of squared residuals, in shares of 1."""
+    sd: float | None
+    """Scatter of points around the curve, √(SSE/(n-p)); None where no point is left over."""
+    r2: float | None
+    aicc: float | None
+    """Akaike's criterion for few points: of several curves through the same points, the lower is to be preferred."""
+    covariance: tuple[tuple[float, ...], ...] | None = None
+    """Of the parameters as `gradient` takes them; None where they cannot be told apart, or no point is left over."""
+    basis: Basis = "nothing"
+    new: float = 0.0
+    """Variance of a further model's score around the curve, on the same basis."""
+    trouble: str = ""
+    """Why the curve is none to rely on, in words; empty where it is."""
+
+    @property
+    def spare(self) -> int:
+        """Points left over: n less the parameters."""
+        return self.n - len(self.parameters)
+
+
+class Prediction(Struct, frozen=True, kw_only=True):
+    """What a curve gives for a size. Shares of 1."""
+
+    size: float
+    score: float
+    low: float | None
+    high: float | None
+    basis: Basis
+    beyond: float
+    """How many times the largest fitted size this is; 1 where it lies within."""
+
+
+def family_curve(size: float | Floats, a: float, b: float) -> Floats:
+    """CS-Bench's curve: 1 - 1/(a·ln(b·x + 1) + 1)."""
+    odds: Floats = a * np.log1p(b * np.asarray(size, dtype=np.float64))
+    return odds / (odds + 1)
+
+
+def fit_family(sizes: Sequence[float], scores: Sequence[float], variances: Sequence[float] | None = None) -> Fit:
+    """The family curve by least squares.
+
+    `variances`: of each score by its questions; they make an interval where no point is left over, and are not used as
+    weights. Raises DataError for fewer than two different sizes, sizes not above 0, or scores beyond 0 and 1.
+
+    For a given b the best a is found by Newton's steps, for a grid of b over all orders of magnitude at once; the best
+    valley is then polished in both. So it does not hang on a starting value.
+    """
+    from scipy.optimize import least_squares
+
+    x, y = _checked(sizes, scores)
+    if y.min() < 0 or y.max() > 1:
+        raise DataError(f"the family curve is for scores from 0 to 1; one is {y.min() if y.min() < 0 else y.max():g}")
+    lowest, highest = math.log(_FLAT / x.max()), math.log(_STEEP / x.min())
+    grid = np.linspace(lowest, highest, _STEPS)
+    a, sse = _best_a(x, y, np.exp(grid))
+    at = int(np.argmin(sse))
+    start = np.array([math.log(max(a[at], 1e-12)), grid[at]])
+
+    def residuals(theta: Floats) -> Floats:
+        return family_curve(x, math.exp(theta[0]), math.exp(theta[1])) - y
+
+    def jacobian(theta: Floats) -> Floats:
+        return _family_jacobian(x, math.exp(theta[0]), math.exp(theta[1]))
+
+    found = least_squares(
+        residuals,
+        start,
+        jac=jacobian,
+        bounds=([-60.0, lowest - 1e-9], [60.0, highest + 1e-9]),
+        xtol=1e-15,
+        ftol=1e-15,
+        gtol=1e-15,
+    )
+    theta = found.x if 2 * found.cost <= sse[at] else start
+    edge = min(theta[1] - lowest, highest - theta[1]) < 0.5
+    trouble = ""
+    if edge:
+        trouble = (
+            "scores do not grow with size as the curve has it: the best it can do is flat"
+            if theta[1] > (lowest + highest) / 2
+            else "scores grow faster than the curve can: the best it can do is odds in proportion to size"
+        )
+    parameters = (math.exp(theta[0]), math.exp(theta[1]))
+    return _fit("family", parameters, x, y, variances, trouble)
+
+
+def fit_log(sizes: Sequence[float], scores: Sequence[float], variances: Sequence[float] | None = None) -> Fit:
+    """The log-linear fit: ordinary least squares on log10 of the size. Raises DataError as `fit_family` does."""
+    x, y = _checked(sizes, scores)
+    z = np.log10(x)
+    slope = float(((z - z.mean()) * (y - y.mean())).sum() / ((z - z.mean()) ** 2).sum())
+    return _fit("log", (float(y.mean() - slope * z.mean()), slope), x, y, variances, "")
+
+
+def curve(fit: Fit, size: float | Floats) -> Floats:
+    """The curve's value at sizes."""
+    x = np.asarray(size, dtype=np.float64)
+    if fit.kind == "family":
+        return family_curve(x, *fit.parameters)
+    z = np.log10(x)
+    if fit.kind == "log":
+        level, slope = fit.parameters
+        return np.asarray(level + slope * z)
+    level, below, above, at = fit.parameters
+    return np.asarray(level + below * z + (above - below) * np.maximum(z - math.log10(at), 0))
+
+
+def predict(fit: Fit, size: float) -> Prediction:
+    """The score to expect of a model of this size, with its 95 % interval where there is one."""
+    score = float(curve(fit, size))
+    low = high = None
+    if fit.covariance is not None:
+        g = gradient(fit.kind, fit.parameters, np.array([size]))[0]
+        variance = fit.new + float(g @ np.array(fit.covariance) @ g)
+        half = _quantile(fit) * math.sqrt(max(variance, 0.0))
+        low, high = max(0.0, score - half), min(1.0, score + half)
+    return Prediction(
+        size=size,
+        score=score,
+        low=low,
+        high=high,
+        basis=fit.basis if low is not None else "nothing",
+        beyond=max(1.0, size / fit.largest),
+    )
+
+
+def gradient(kind: Kind, parameters: Sequence[float], sizes: Floats) -> Floats:
+    """points × parameters: how the curve moves with its parameters (of `family` their logarithms, the break's too)."""
+    if kind == "family":
+        return _family_jacobian(sizes, *parameters)
+    z = np.log10(sizes)
+    if kind == "log":
+        return np.stack([np.ones_like(z), z], axis=1)
+    _, below, above, at = parameters
+    c = math.log10(at)
+    past = np.maximum(z - c, 0)
+    return np.stack([np.ones_like(z), z - past, past, (below - above) * (z > c)], axis=1)
+
+
+def assembled(
+    kind: Kind,
+    parameters: tuple[float, ...],
+    sizes: Floats,
+    scores: Floats,
+    variances: Sequence[float] | None,
+    trouble: str = "",
+) -> Fit:
+    """A fit from parameters that were found elsewhere (`analysis.segments`)."""
+    return _fit(kind, parameters, sizes, scores, variances, trouble)
+
+
+def _fit(
+    kind: Kind,
+    parameters: tuple[float, ...],
+    x: Floats,
+    y: Floats,
+    variances: Sequence[float] | None,
+    trouble: str,
+) -> Fit:
+    bare = Fit(
+        kind=kind, parameters=parameters, n=len(x), smallest=float(x.min()), largest=float(x.max()),
+        sse=0.0, sd=None, r2=None, aicc=None, trouble=trouble,
+    )  # fmt: skip
+    sse = float(((y - curve(bare, x)) ** 2).sum())
+    total, spare = float(((y - y.mean()) ** 2).sum()), bare.spare
+    sd = math.sqrt(sse / spare) if spare > 0 else None
+    covariance, basis, new = None, "nothing", 0.0
+    jacobian = gradient(kind, parameters, x)
+    if not trouble and sd is not None:
+        covariance, basis, new = _inverse(jacobian, np.full(len(x), sd * sd)), "scatter", sd * sd
+    elif not trouble and variances is not None and spare == 0 and len(variances) == len(x):
+        covariance, basis = _inverse(jacobian, np.asarray(variances, dtype=np.float64)), "questions"
+        new = float(np.mean(variances))
+    return Fit(
+        kind=kind,
+        parameters=parameters,
+        n=len(x),
+        smallest=float(x.min()),
+        largest=float(x.max()),
+        sse=sse,
+        sd=sd,
+        r2=1 - sse / total if total > 0 else None,
+        aicc=_aicc(sse, len(x), len(parameters) + 1),
+        covariance=covariance,
+        basis="nothing" if covariance is None else "scatter" if basis == "scatter" else "questions",
+        new=new,
+        trouble=trouble,
+    )
+
+
+def _checked(sizes: Sequence[float], scores: Sequence[float]) -> tuple[Floats, Floats]:
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    if x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise DataError(f"a fit takes a finite size and score a model; here are {len(x)} sizes and {len(y)} scores")
+    if len(x) and x.min() <= 0:
+        raise DataError(f"a size of {x.min():g} billion parameters has no logarithm: sizes must be above 0")
+    if len(np.unique(x)) < 2:
+        raise DataError(f"a curve over size takes two different sizes at least; here is {len(np.unique(x))}")
+    return x, y
+
+
+def _best_a(x: Floats, y: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """For every b the best a and its sum of squares. Gauss-Newton in ln a, from least squares on the odds."""
+    logs = np.log1p(b[:, None] * x[None, :])
+    inside = np.clip(y, 0.005, 0.995)
+    odds = inside / (1 - inside)
+    a = (logs @ odds) / (logs**2).sum(axis=1)
+    a = np.maximum(a, 1e-300)
+
+    def residuals(at: Floats) -> tuple[Floats, Floats]:
+        u = at[:, None] * logs
+        return u / (1 + u) - y, u / (1 + u) ** 2
+
+    best, best_a = np.full(len(b), np.inf), a
+    for _ in range(25):
+        r, j = residuals(a)
+        sse = (r**2).sum(axis=1)
+        better = sse < best
+        best, best_a = np.where(better, sse, best), np.where(better, a, best_a)
+        step = -(r * j).sum(axis=1) / np.maximum((j**2).sum(axis=1), 1e-300)
+        a = np.exp(np.clip(np.log(best_a) + np.clip(step, -2, 2), -200, 200))
+    return best_a, best
+
+
+def _family_jacobian(x: Floats, a: float, b: float) -> Floats:
+    """By ln a and ln b."""
+    u = a * np.log1p(b * x)
+    by_odds = 1 / (1 + u) ** 2
+    return np.stack([by_odds * u, by_odds * a * b * x / (1 + b * x)], axis=1)
+
+
+def _inverse(jacobian: Floats, variances: Floats) -> tuple[tuple[float, ...], ...] | None:
+    """The parameters' covariance, J⁺ V J⁺ᵀ; None where the points cannot tell the parameters apart."""
+    norms = np.sqrt((jacobian**2).sum(axis=0))
+    if not norms.all() or np.linalg.cond(jacobian / norms) > 1e8:
+        return None
+    pseudo = np.linalg.pinv(jacobian)
+    found = (pseudo * variances) @ pseudo.T
+    return tuple(tuple(map(float, row)) for row in found)
+
+
+def _aicc(sse: float, n: int, parameters: int) -> float | None:
+    if n - parameters - 1 <= 0 or sse <= 0:
+        return None
+    return n * math.log(sse / n) + 2 * parameters + 2 * parameters * (parameters + 1) / (n - parameters - 1)
+
+
+def _quantile(fit: Fit) -> float:
+    """Of Student's t where the scatter was estimated, else of the normal."""
+    from scipy import stats
+
+    share = (1 + LEVEL) / 2
+    return float(stats.t.ppf(share, fit.spare)) if fit.basis == "scatter" else float(stats.norm.ppf(share))
+
+
+FITTERS: dict[str, Callable[..., Fit]] = {"family": fit_family, "log": fit_log}

@@ -1,0 +1,161 @@
+"""Models with their sizes and scores, in groups, each with the curves that were asked for and what they predict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from viva.analysis.scaling import Fit, Kind, Prediction, curve, fit_family, fit_log, predict
+from viva.analysis.segments import Segments, fit_segments
+from viva.errors import DataError
+
+SAME = 0.02
+"""Sizes that differ by less than this share are the same size: 70 and 68.98 count as what was predicted for 70."""
+FAR = 3
+
+
+class Point(Struct, frozen=True, kw_only=True):
+    """A model. Size in billions of parameters, shares of 1."""
+
+    model: str
+    size: float
+    score: float
+    low: float | None = None
+    high: float | None = None
+    """95 % interval of the score itself."""
+    variance: float | None = None
+    """Of the score by its questions."""
+    words: dict[str, str] = {}
+    """family, type, domain, and whatever else is known."""
+
+
+class Forecast(Struct, frozen=True, kw_only=True):
+    """What a curve predicts, and the models of that size, which were held out of the fit."""
+
+    kind: Kind
+    prediction: Prediction
+    measured: tuple[Point, ...]
+
+
+class Stray(Struct, frozen=True, kw_only=True):
+    """A model far from its curve."""
+
+    kind: Kind
+    point: Point
+    expected: float
+    away: float
+    """Residual over the scatter around the curve."""
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """Models that share a curve."""
+
+    name: str
+    points: tuple[Point, ...]
+    """Those that were fitted, by size."""
+    held_out: tuple[Point, ...] = ()
+    fits: tuple[Fit, ...] = ()
+    segments: Segments | None = None
+    forecasts: tuple[Forecast, ...] = ()
+    strays: tuple[Stray, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Curves that cannot be fitted, and why."""
+
+
+def grouped(points: Sequence[Point], by: Sequence[str], name: str = "all models") -> dict[str, list[Point]]:
+    """Group → its models; a model without the word is in no group. Raises DataError for a word that no model has."""
+    for word in by:
+        if not any(point.words.get(word) for point in points):
+            known = sorted({word for point in points for word, value in point.words.items() if value})
+            raise DataError(f"--by {word!r}: no model has it; they have: {', '.join(known) or 'nothing to group by'}")
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        values = [point.words.get(word, "") for word in by]
+        if all(values):
+            groups.setdefault(" ".join(values) if values else name, []).append(point)
+    return groups
+
+
+def best_of_size(points: Sequence[Point]) -> list[Point]:
+    """Of each size the model with the highest score, the first of equals."""
+    best: dict[float, Point] = {}
+    for point in points:
+        if point.size not in best or point.score > best[point.size].score:
+            best[point.size] = point
+    return list(best.values())
+
+
+def studied(
+    name: str,
+    points: Sequence[Point],
+    kinds: Sequence[Kind],
+    wanted: Sequence[float] = (),
+    fit_on: Sequence[float] = (),
+) -> Group:
+    """A group's fits. `wanted`: sizes to predict; models of such a size are held out, so that they can judge it.
+    `fit_on`: the only sizes to fit (those without a model are not missed); all others are held out.
+    """
+    held = [point for point in points if _is_held(point, wanted, fit_on)]
+    kept = sorted((point for point in points if point not in held), key=lambda point: (point.size, point.model))
+    fits: list[Fit] = []
+    skipped: list[str] = []
+    segments: Segments | None = None
+    for kind in kinds:
+        try:
+            found = _fitted(kind, kept)
+        except DataError as problem:
+            skipped.append(f"{kind}: {problem}")
+            continue
+        if isinstance(found, Segments):
+            segments, found = found, found.fit
+        fits.append(found)
+    return Group(
+        name=name,
+        points=tuple(kept),
+        held_out=tuple(held),
+        fits=tuple(fits),
+        segments=segments,
+        forecasts=tuple(_forecast(fit, size, held) for fit in fits for size in wanted),
+        strays=tuple(stray for fit in fits for stray in _strays(fit, kept)),
+        skipped=tuple(skipped),
+    )
+
+
+def is_size(size: float, other: float) -> bool:
+    """Whether two sizes are the same, as names and papers round them (`SAME`)."""
+    return abs(size - other) <= SAME * max(size, other)
+
+
+def _is_held(point: Point, wanted: Sequence[float], fit_on: Sequence[float]) -> bool:
+    if fit_on:
+        return not any(is_size(point.size, size) for size in fit_on)
+    return any(is_size(point.size, size) for size in wanted)
+
+
+def _fitted(kind: Kind, points: Sequence[Point]) -> Fit | Segments:
+    sizes, scores = [point.size for point in points], [point.score for point in points]
+    if kind == "segments":
+        return fit_segments(sizes, scores, [point.model for point in points])
+    known = [point.variance for point in points if point.variance is not None]
+    variances = known if len(known) == len(points) else None
+    return (fit_family if kind == "family" else fit_log)(sizes, scores, variances)
+
+
+def _forecast(fit: Fit, size: float, held: Sequence[Point]) -> Forecast:
+    measured = tuple(point for point in held if is_size(point.size, size))
+    return Forecast(kind=fit.kind, prediction=predict(fit, size), measured=measured)
+
+
+def _strays(fit: Fit, points: Sequence[Point]) -> list[Stray]:
+    """The models that lie more than two sd from the curve, the furthest first, at most `FAR`."""
+    if not fit.sd or not math.isfinite(fit.sd):
+        return []
+    found: list[Stray] = []
+    for point in points:
+        expected = float(curve(fit, point.size))
+        away = (point.score - expected) / fit.sd
+        if abs(away) > 2:
+            found.append(Stray(kind=fit.kind, point=point, expected=expected, away=away))
+    return sorted(found, key=lambda stray: -abs(stray.away))[:FAR]

@@ -1,0 +1,238 @@
+"""Is there a size from which scores grow differently? Two lines over log size that meet at a break, against one.
+
+s(x) = level + below·z up to the break c, and from there on with the slope `above`; z = log10 of the size in billions,
+scores as shares of 1. For a given break this is least squares, and the break is searched from the smallest size to the
+largest. Beyond the second largest size the second line rests on one size alone and passes through its mean wherever the
+break is: all breaks from there to the largest size fit equally well, and `tied` says so (at the small end likewise).
+
+*Interval of the break*: the profile likelihood's, all breaks whose sum of squares is at most SSE·(1 + F/(n-4)), F the
+95 % quantile with (1, n-4) degrees of freedom. Where it reaches the smallest or largest size the data do not bound the
+break on that side. Beside it a percentile bootstrap over models.
+
+*One line or two*: with one line there is no break at all, so the usual F-test, which takes the break as a parameter
+like any other, finds breaks far too often (Davies 1987, Biometrika 74:33-43). The statistic is the largest gain over
+all breaks, and its distribution for one line is simulated: with normal errors of one spread it depends on the sizes
+alone, so the test is exact up to Monte-Carlo error. What it takes for granted, and models do not keep: that they are
+independent (families are not), and scatter alike at every size.
+
+*How far it leans on single models*: the break without each of them in turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from viva.analysis.scaling import Fit, Floats, assembled
+from viva.analysis.uncertainty import LEVEL
+from viva.errors import DataError
+
+FEWEST = 6
+"""Models without which two lines and a break leave next to nothing over."""
+DRAWS = 1999
+"""Of the null distribution."""
+RESAMPLES = 499
+_STEPS = 240
+_COARSE = 80
+"""Places of the break that the bootstrap looks at."""
+_TINY = 1e-12
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """The lowest and highest break that leaving out one model gives."""
+
+    low: float
+    low_without: str
+    high: float
+    high_without: str
+
+
+class Segments(Struct, frozen=True, kw_only=True):
+    """Two lines and their break. Sizes in billions, slopes in shares of 1 for a tenfold of size."""
+
+    fit: Fit
+    at: float
+    """The break."""
+    tied: tuple[float, float]
+    """Breaks that fit as well as this one: `at` twice, but at either end of the sizes."""
+    low: float
+    high: float
+    """Its 95 % interval by profile likelihood."""
+    open_low: bool
+    open_high: bool
+    """Whether the interval reaches the smallest, or the largest, size."""
+    boot_low: float | None
+    boot_high: float | None
+    below: float
+    above: float
+    gain: float
+    """F of two lines over one, at the best break."""
+    p: float
+    """Of one line, by simulation of the largest gain."""
+    p_naive: float
+    """What a plain F-test would say, which it is wrong to use; to show how wrong."""
+    moved: Moved | None
+
+
+def fit_segments(
+    sizes: Sequence[float],
+    scores: Sequence[float],
+    names: Sequence[str] = (),
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+    resamples: int = RESAMPLES,
+) -> Segments:
+    """Two lines that meet. Raises DataError for fewer than six models or four different sizes."""
+    from scipy import stats
+
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    distinct = np.unique(x)
+    if len(x) < FEWEST or len(distinct) < 4:
+        raise DataError(
+            f"two lines and their break take {FEWEST} models of 4 different sizes; here are {len(x)} of {len(distinct)}"
+        )
+    z = np.log10(x)
+    search = _Search(z, _STEPS)
+    one = search.residual(y)
+    sse_one = float(one @ one)
+    gains = search.gains(one)
+    c = search.polished(y, int(np.argmax(gains)))
+    level, below, above, sse = _lines(z, y, c)
+    fit = assembled("segments", (level, below, above, 10**c), x, y, None)
+    spare = len(x) - 4
+    limit = sse * (1 + float(stats.f.ppf(LEVEL, 1, spare)) / spare) + _TINY
+    inside = search.places[sse_one - gains <= limit]
+    low, high = min([*map(float, inside), c]), max([*map(float, inside), c])
+    open_low, open_high = low <= search.places[0] + 1e-9, high >= search.places[-1] - 1e-9
+    first, last = float(distinct[0]), float(distinct[-1])
+    gain = _f(sse_one, sse, spare)
+    boot = _bootstrap(z, y, resamples, seed)
+    return Segments(
+        fit=fit,
+        at=10**c,
+        tied=(
+            first if c <= search.places[0] + 1e-9 else 10**c,
+            last if c >= search.places[-1] - 1e-9 else 10**c,
+        ),
+        low=first if open_low else 10**low,
+        high=last if open_high else 10**high,
+        open_low=bool(open_low),
+        open_high=bool(open_high),
+        boot_low=10 ** boot[0] if boot else None,
+        boot_high=10 ** boot[1] if boot else None,
+        below=below,
+        above=above,
+        gain=gain,
+        p=_simulated_p(search, gain, spare, draws, seed),
+        p_naive=float(stats.f.sf(gain, 2, spare)),
+        moved=_moved(z, y, names),
+    )
+
+
+class _Search:
+    """Places of a break, as unit directions by which the second line can leave the first.
+
+    From the second smallest to the second largest size: beyond them nothing changes but the break's own place.
+    """
+
+    def __init__(self, z: Floats, steps: int) -> None:
+        distinct = np.unique(z)
+        first, last = distinct[1], distinct[-2]
+        places = np.union1d(np.linspace(first, last, steps), distinct[1:-1])
+        self.z = z
+        basis, _ = np.linalg.qr(np.stack([np.ones_like(z), z], axis=1))
+        self.basis = basis
+        hinges = np.maximum(z[None, :] - places[:, None], 0)
+        hinges -= (hinges @ basis) @ basis.T
+        norms = np.sqrt((hinges**2).sum(axis=1))
+        kept = norms > 1e-9
+        self.places: Floats = places[kept]
+        self.directions: Floats = hinges[kept] / norms[kept, None]
+
+    def residual(self, y: Floats) -> Floats:
+        """What one line leaves."""
+        left: Floats = y - self.basis @ (self.basis.T @ y)
+        return left
+
+    def gains(self, left: Floats) -> Floats:
+        """By how much each break lessens the sum of squares."""
+        found: Floats = (self.directions @ left) ** 2
+        return found
+
+    def polished(self, y: Floats, index: int) -> float:
+        """The best break between the neighbours of the best place."""
+        from scipy.optimize import minimize_scalar
+
+        start, end = self.places[max(index - 1, 0)], self.places[min(index + 1, len(self.places) - 1)]
+        best = float(self.places[index])
+        if end <= start:
+            return best
+        found = minimize_scalar(
+            lambda c: _lines(self.z, y, float(c))[3], bounds=(start, end), method="bounded", options={"xatol": 1e-6}
+        )
+        return float(found.x) if found.fun < _lines(self.z, y, best)[3] else best
+
+
+def _lines(z: Floats, y: Floats, c: float) -> tuple[float, float, float, float]:
+    """Level, slope below, slope above, and the sum of squares, for a break at c."""
+    design = np.stack([np.ones_like(z), z, np.maximum(z - c, 0)], axis=1)
+    (level, below, change), *_ = np.linalg.lstsq(design, y, rcond=None)
+    left = y - design @ np.array([level, below, change])
+    return float(level), float(below), float(below + change), float(left @ left)
+
+
+def _f(sse_one: float, sse_two: float, spare: int) -> float:
+    if sse_two <= _TINY * max(sse_one, _TINY):
+        return math.inf if sse_one > _TINY else 0.0
+    return max(0.0, (sse_one - sse_two) / 2) / (sse_two / spare)
+
+
+def _simulated_p(search: _Search, gain: float, spare: int, draws: int, seed: int) -> float:
+    """The share of one-line data sets that would show this gain or more; never 0."""
+    noise = np.random.default_rng(seed).standard_normal((len(search.z), draws))
+    left = noise - search.basis @ (search.basis.T @ noise)
+    sse_one = (left**2).sum(axis=0)
+    drop = ((search.directions @ left) ** 2).max(axis=0)
+    found = (drop / 2) / (np.maximum(sse_one - drop, 1e-300) / spare)
+    return float((np.sum(found >= gain - 1e-9) + 1) / (draws + 1))
+
+
+def _break_of(z: Floats, y: Floats) -> float | None:
+    if len(np.unique(z)) < 4:
+        return None
+    search = _Search(z, _COARSE)
+    return float(search.places[int(np.argmax(search.gains(search.residual(y))))])
+
+
+def _bootstrap(z: Floats, y: Floats, resamples: int, seed: int) -> tuple[float, float] | None:
+    """Percentiles of the break over models drawn again with replacement."""
+    generator = np.random.default_rng(seed + 1)
+    found: list[float] = []
+    for _ in range(resamples):
+        drawn = generator.integers(0, len(z), len(z))
+        c = _break_of(z[drawn], y[drawn])
+        if c is not None:
+            found.append(c)
+    if len(found) < 0.95 * resamples or not found:
+        return None
+    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def _moved(z: Floats, y: Floats, names: Sequence[str]) -> Moved | None:
+    if len(names) != len(z):
+        return None
+    found: list[tuple[float, str]] = []
+    for index, name in enumerate(names):
+        kept = np.arange(len(z)) != index
+        c = _break_of(z[kept], y[kept])
+        if c is not None:
+            found.append((10**c, name))
+    if not found:
+        return None
+    (low, low_without), (high, high_without) = min(found), max(found)
+    return Moved(low=low, low_without=low_without, high=high, high_without=high_without)
