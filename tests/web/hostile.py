@@ -17,14 +17,17 @@ from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
+
 from viva.cli.examination import Examination, prepare
 from viva.cli.exams import label, open_exams, remember
 from viva.cli.options import Choice, Limits
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
+from viva.engine.programs import program_key
 from viva.engine.reviews import Review, ReviewLog, item_key, line_id
 from viva.engine.stages import Sitting
-from viva.types import Failure, Question, Usage
+from viva.types import Execution, Failure, Question, Usage
 
 MARK = "vivaattack"
 """Stands in every text that could run: a page in which an element or a script carries it has been broken into."""
@@ -91,6 +94,8 @@ UNBROKEN = "x<" * 500_000
 SURROGATES = '{"question": "script", "text": "half a character: \\ud800, the other half: \\udc00"}\n'
 """A line of an answer file that JSON allows and no text can hold."""
 
+RUN = ("script", "terminal", "bidi")
+"""Texts whose questions have a unit test, so that there is a sandbox that says something."""
 IDS = tuple(name.replace("_", "-") for name in TEXTS)
 """The questions' ids in `questions`."""
 MODELS = (f"openai/<img src=x onerror=window.{MARK}=1>", "openai/=1+1 \u202e\x1b[31m{{7*7}}</script>")
@@ -108,6 +113,7 @@ def questions(path: Path, texts: dict[str, str] | None = None) -> Path:
             "question": f"{text} (question {name})",
             "tags": {"area": text[:200], "kind": "even" if number % 2 else "odd"},
             "grading": {
+                **({"tests": {"language": "python", "cases": ["assert True"]}} if name in RUN else {}),
                 # Only what is visible can be looked for.
                 "keywords": [{"text": text if text.strip() else "nothing", "weight": 1}],
                 "judge": {"reference": f"{text} (gold)", "instructions": text, "weight": 1},
@@ -132,8 +138,8 @@ def make_run(
     """A run in `folder / "run"` about the question file `folder / "hostile.json"`: every answer is its question's text.
 
     The first model answers everything (as far as `answered`, a share), the last one fails every third time, with a
-    hostile message. With `big` the first two answers of the first model are `LONG` and `UNBROKEN`. With `judged` a
-    judge has said something hostile about every answer, and an expert has marked the first one.
+    hostile message. With `big` the first two answers of the first model are `LONG` and `UNBROKEN`. A sandbox has said
+    something hostile of some answers; with `judged` a judge of every one, and an expert has marked the first.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = questions(folder / "hostile.json", texts)
@@ -149,14 +155,15 @@ def make_run(
     )
     run = RunFolder.create(folder / "run", record)
     examination = prepare(run, Limits(progress="quiet"), [exam for exam, _ in exams])
-    responses, verdicts = run.journal("responses"), run.journal("annotations")
+    responses, verdicts, executions = (run.journal(stage) for stage in ("responses", "annotations", "executions"))
     for number, sitting in enumerate(examination.sittings):
         _answer(sitting, responses, number, answered, big=big and not number)
+        _execute(sitting, responses, executions)
     if judged:
         _judge(examination, responses, verdicts)
         _review(examination, run)
-    responses.close()
-    verdicts.close()
+    for journal in (responses, verdicts, executions):
+        journal.close()
     run.unlock()
     return run.path
 
@@ -189,6 +196,21 @@ def _answer(sitting: Sitting, journal: Journal, number: int, share: float, *, bi
         )
 
 
+def _execute(sitting: Sitting, responses: Journal, executions: Journal) -> None:
+    for question, _, entry in sitting.answers(responses):
+        for request in sitting.exam.executions(question, entry.response()) if entry and not entry.error else ():
+            said = Execution("failed", f"Error: {text_of(question)}", 0.5, 0.25)
+            executions.append(
+                Entry(
+                    key=program_key(request).hex(),
+                    benchmark=sitting.exam.spec.benchmark,
+                    model=sitting.model.name,
+                    question=question.id,
+                    text=msgspec.json.encode(said).decode(),
+                )
+            )
+
+
 def _judge(examination: Examination, responses: Journal, verdicts: Journal) -> None:
     assert examination.bench is not None
     asked: set[bytes] = set()
@@ -207,7 +229,7 @@ def _judge(examination: Examination, responses: Journal, verdicts: Journal) -> N
                                 model=judge.model.name,
                                 question=question.id,
                                 sample=request.sample,
-                                text=f"{text_of(question)}\nScore: 5",
+                                text=f"{text_of(question)}\nVERDICT: {len(asked) % 11}",
                             )
                         )
 
