@@ -1,0 +1,90 @@
+"""Charts in a page: the drawing library as text, and the colours that pages and pictures share.
+
+The library is Vega, Vega-Lite and Vega-Embed as vl-convert brings them along (about 0.9 MB), so that a page needs no
+network. Expressions are interpreted, never compiled, so that a page needs no `unsafe-eval`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from importlib.resources import files
+from typing import Any, Literal, cast
+
+Scheme = Literal["light", "dark"]
+FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
+
+
+@functools.cache
+def tokens() -> dict[str, Any]:
+    """The colours of `static/theme.json`: by scheme as in viva.css, and one colour an outcome for both schemes."""
+    content = (files("viva.web") / "static" / "theme.json").read_text(encoding="utf-8")
+    return cast("dict[str, Any]", json.loads(content))
+
+
+def config(scheme: Scheme = "light") -> dict[str, Any]:
+    """The Vega-Lite `config` of a scheme. A chart that sets no colours of its own looks right in both."""
+    colour = tokens()[scheme]
+    axis = {
+        "labelColor": colour["quiet"],
+        "titleColor": colour["ink"],
+        "domainColor": colour["edge"],
+        "tickColor": colour["edge"],
+        "gridColor": colour["line"],
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": 550,
+        "labelLimit": 220,
+        "titlePadding": 8,
+    }
+    words = {"labelColor": colour["quiet"], "titleColor": colour["ink"], "labelFontSize": 12, "titleFontSize": 12}
+    return {
+        "background": None,
+        "font": FONT,
+        "axis": axis,
+        "legend": {**words, "labelLimit": 260, "symbolSize": 90, "orient": "bottom", "columns": 4},
+        "header": words,
+        "title": {
+            "color": colour["ink"],
+            "subtitleColor": colour["quiet"],
+            "anchor": "start",
+            "fontSize": 14,
+            "fontWeight": 650,
+            "subtitleFontSize": 12,
+            "offset": 12,
+        },
+        "view": {"stroke": None},
+        "text": {"color": colour["ink"]},
+        "rule": {"color": colour["edge"]},
+        "point": {"color": colour["accent"], "filled": True, "size": 70},
+        "line": {"color": colour["accent"], "strokeWidth": 2},
+        "bar": {"color": colour["accent"]},
+        "area": {"color": colour["accent"]},
+        "rect": {"color": colour["accent"]},
+        "range": {
+            "category": colour["category"],
+            "heatmap": colour["heat"],
+            "ramp": colour["heat"],
+            "ordinal": colour["heat"],
+            "diverging": colour["diverging"],
+        },
+    }
+
+
+@functools.cache
+def library() -> str:
+    """Vega-Embed with all that it needs, as one classic script that sets `vivaEmbed` and no other global name."""
+    import vl_convert
+
+    bundled: str = vl_convert.javascript_bundle("window.vivaEmbed=vegaEmbed;")
+    return f"(()=>{{{bundled}}})();\n"
+
+
+@functools.cache
+def script() -> str:
+    """All that draws the charts of a page: library, colours, then `static/charts.js`."""
+    from viva.web.pages import asset
+
+    known = {"light": config("light"), "dark": config("dark")}
+    said = json.dumps(known).replace("<", "\\u003c")
+    return f"{library()}window.vivaChartConfig={said};\n{asset('charts.js')}"

@@ -1,0 +1,132 @@
+// Draws every figure[data-chart], whose first child is a script of type application/json (a Vega-Lite specification).
+// Colours follow the reader's scheme; exported pictures are always light, for paper. Texts stay texts: a tooltip is
+// made of text nodes, no data is loaded from anywhere, and expressions are interpreted (`ast`), never compiled.
+"use strict";
+(() => {
+  // Where a page demands trusted types: the library empties elements by `innerHTML = ""`, and may do no more than that.
+  if (window.trustedTypes && !trustedTypes.defaultPolicy) {
+    trustedTypes.createPolicy("default", { createHTML: (markup) => (markup === "" ? "" : null) });
+  }
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const configs = window.vivaChartConfig;
+  const drawn = new Map();
+  const refuse = async () => { throw new Error("this page loads nothing"); };
+
+  const tip = document.createElement("div");
+  tip.className = "chart-tip";
+  tip.hidden = true;
+  tip.setAttribute("role", "tooltip");
+  document.body.append(tip);
+
+  const text = (tag, content) => {
+    const element = document.createElement(tag);
+    element.textContent = content;
+    return element;
+  };
+
+  function showTip(handler, event, item, value) {
+    if (value === null || value === undefined || value === "") { tip.hidden = true; return; }
+    const rows = typeof value === "object"
+      ? Object.entries(value).filter(([, found]) => found !== undefined && found !== null && found !== "")
+      : [["", value]];
+    tip.replaceChildren(...rows.map(([name, found]) => {
+      const row = document.createElement("div");
+      if (name && name !== "title") row.append(text("span", name));
+      row.append(text("b", String(found)));
+      return row;
+    }));
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect();
+    const left = Math.min(event.clientX + 14, innerWidth - box.width - 8);
+    const below = event.clientY + 18;
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${below + box.height > innerHeight - 8 ? Math.max(8, event.clientY - box.height - 12) : below}px`;
+  }
+
+  const options = (scheme, renderer) => ({
+    mode: "vega-lite", ast: true, actions: false, defaultStyle: false, renderer, logLevel: 1,
+    config: configs[scheme], tooltip: showTip, loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
+  });
+
+  const spec = (figure) => JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
+
+  function place(figure) {
+    let canvas = figure.querySelector(".chart-canvas");
+    if (!canvas) {
+      canvas = document.createElement("div");
+      canvas.className = "chart-canvas";
+      const caption = figure.querySelector("figcaption");
+      if (caption) caption.before(canvas); else figure.append(canvas);
+    }
+    return canvas;
+  }
+
+  async function draw(figure) {
+    const canvas = place(figure);
+    drawn.get(figure)?.finalize();
+    const result = await vivaEmbed(canvas, spec(figure), options(dark.matches ? "dark" : "light", "svg"));
+    drawn.set(figure, result);
+    figure.dataset.chart = "drawn";
+    if (!figure.querySelector(".chart-tools")) figure.append(tools(figure));
+  }
+
+  function tools(figure) {
+    const bar = document.createElement("p");
+    bar.className = "chart-tools";
+    for (const kind of ["PNG", "SVG"]) {
+      const button = text("button", `Save as ${kind}`);
+      button.type = "button";
+      button.dataset.export = kind.toLowerCase();
+      button.addEventListener("click", () => exported(figure, kind.toLowerCase()));
+      bar.append(button);
+    }
+    return bar;
+  }
+
+  async function exported(figure, kind) {
+    // Beside the page, not in it: as wide as the figure, on white.
+    const aside = document.createElement("div");
+    aside.className = "chart-aside";
+    aside.style.width = `${Math.max(640, place(figure).clientWidth)}px`;
+    document.body.append(aside);
+    const light = { ...options("light", "svg"), config: { ...configs.light, background: "#ffffff" } };
+    const { view, finalize } = await vivaEmbed(aside, spec(figure), light);
+    const name = (figure.dataset.name || figure.id || "chart").replace(/[^\w.-]+/g, "-");
+    try {
+      if (kind === "svg") return download(new Blob([await view.toSVG()], { type: "image/svg+xml" }), `${name}.svg`);
+      const picture = await view.toCanvas(2);
+      const blob = await new Promise((done) => picture.toBlob(done, "image/png"));
+      return download(blob, `${name}.png`);
+    } finally {
+      finalize();
+      aside.remove();
+    }
+  }
+
+  function download(blob, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  async function drawAll() {
+    for (const figure of document.querySelectorAll("figure[data-chart]")) {
+      try {
+        await draw(figure);
+      } catch (problem) {
+        place(figure).textContent = `This chart cannot be drawn here (${problem.message}); its figures are in the tables.`;
+        figure.dataset.chart = "failed";
+      }
+      await new Promise((next) => setTimeout(next, 0)); // the page stays quick between two charts
+    }
+    document.documentElement.dataset.charts = "drawn";
+  }
+
+  dark.addEventListener("change", drawAll);
+  addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+  addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
+  window.vivaCharts = { draw, drawAll, download };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", drawAll); else drawAll();
+})();
