@@ -63,7 +63,7 @@ def test_a_range_counts_who_is_surely_better_and_who_surely_worse(pairs: list[tu
 
 def _near(bounds: list[tuple[float, float]], edge: float) -> int:
     """How many edges are so near that rounding decides."""
-    return sum(abs(edge - other) < 1e-8 for pair in bounds for other in pair)
+    return int(sum(abs(edge - other) < 1e-8 for pair in bounds for other in pair))
 
 
 @pytest.mark.parametrize(("models", "spread"), [(8, 0.0), (20, 0.02), (40, 0.25)])
