@@ -54,14 +54,16 @@ class Scored(Struct, frozen=True, kw_only=True):
     """The model in it; None where an earlier Viva did not say what it calls its models."""
 
 
-def scored(sources: Sequence[Path], by: str | None, over: str | None = None) -> Iterator[Scored]:
+def scored(
+    sources: Sequence[Path], by: str | None, over: str | None = None, tags: Sequence[str] = ()
+) -> Iterator[Scored]:
     """Everything that the sources hold, one at a time.
 
     `by`: a table of the exam that has a row a model, or a tag; `EXAM` for the headline alone; None for the exam's first
     such table, else the tag `format`; `WHATEVER` for these or, where there is neither, the headline alone. `over`: the
     tag whose values the headline averages first, `PLAIN` for none; None for the headline of the exam's paper (of a
-    table of item scores, which knows no exam: the plain mean). Raises VivaError for what is no source, damaged, not
-    graded, or has no such table or tag.
+    table of item scores, which knows no exam: the plain mean). `tags`: what else the scores of a table are to keep;
+    those of a run keep all. Raises VivaError for what is no source, damaged, not graded, or has no such table or tag.
     """
     wanted = None if over is None else Line("mean", over="" if over == PLAIN else over)
     for source in sources:
@@ -69,7 +71,7 @@ def scored(sources: Sequence[Path], by: str | None, over: str | None = None) -> 
             for folder in _runs(source):
                 yield from _of_run(folder, by, wanted)
         else:
-            yield from _of_table(source, by, wanted or Line("mean"))
+            yield from _of_table(source, by, wanted or Line("mean"), tags)
 
 
 def _lines(scores: pl.DataFrame, by: str | None, headline: Line, tables: Sequence[Layout], where: str) -> Lines:
@@ -166,11 +168,11 @@ def _published_averages(record: ExamRecord) -> Averages:
     return _AVERAGES[key]
 
 
-def _of_table(path: Path, by: str | None, headline: Line) -> Iterator[Scored]:
+def _of_table(path: Path, by: str | None, headline: Line, more: Sequence[str]) -> Iterator[Scored]:
     from viva.analysis.breakdown import frame
 
     tag = "" if by == EXAM else by or FORMAT
-    tags = tuple(dict.fromkeys(name for name in (tag, headline.over) if name))
+    tags = tuple(dict.fromkeys(name for name in (tag, headline.over, *more) if name))
     for model, found in read_scores_table(path, tags).items():
         scores = frame(_table_rows(path.name, model, found))
         lines = _lines(scores, by, headline, (), str(path))
