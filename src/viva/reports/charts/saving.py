@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from viva.errors import StorageError, VivaError
-from viva.reports.charts.theme import FILE_WIDTH, config
+from viva.reports.charts.theme import FILE_WIDTH
 from viva.visible import visible
+from viva.web.charts import config
 
 if TYPE_CHECKING:
     import altair
@@ -103,6 +105,6 @@ def _harmless(value: Any) -> Any:
         return {visible(str(name)): _harmless(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_harmless(one) for one in value]
-    if isinstance(value, float) and value != value:  # JSON has no NaN
+    if isinstance(value, float) and not math.isfinite(value):  # JSON has no such number
         return None
     return value

@@ -7,7 +7,6 @@ from typing import Any
 
 from viva.types import OUTCOMES, Outcome
 from viva.web.charts import Scheme, tokens
-from viva.web.charts import config as config
 
 PER_CENT = "per cent"
 """What an axis of scores is titled."""

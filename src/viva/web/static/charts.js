@@ -44,7 +44,7 @@
   }
 
   const options = (scheme, renderer) => ({
-    mode: "vega-lite", ast: true, actions: false, defaultStyle: false, renderer, logLevel: 1,
+    ast: true, actions: false, defaultStyle: false, renderer,
     config: configs[scheme], tooltip: showTip, loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
   });
 
