@@ -301,22 +301,27 @@ def scores(
         score = gathered.score(sitting, question, sample, entry.response() if entry else NOT_ASKED)
         if watch is not None:
             watch(question, score)
-        yield ScoreRow(
-            benchmark=exam.spec.benchmark,
-            exam=sitting.label,
-            model=sitting.model.name,
-            question=question.id,
-            sample=sample,
-            repeat=sample // sitting.per_repeat,
-            value=score.value,
-            outcome=score.outcome,
-            answer=score.answer[:_SHOWN],
-            explanation=score.explanation[:_SHOWN],
-            tags=question.tags,
-            parts={name: part for name, part in score.parts.items() if name in shown},
-            weight=question.weight,
-            decided=score.decided,
-        )
+        yield row_of(sitting, question, sample, score, shown)
+
+
+def row_of(sitting: Sitting, question: Question, sample: int, score: Score, shown: frozenset[str]) -> ScoreRow:
+    """One answer's score as a row; `shown` are the exam's `parts_shown`."""
+    return ScoreRow(
+        benchmark=sitting.exam.spec.benchmark,
+        exam=sitting.label,
+        model=sitting.model.name,
+        question=question.id,
+        sample=sample,
+        repeat=sample // sitting.per_repeat,
+        value=score.value,
+        outcome=score.outcome,
+        answer=score.answer[:_SHOWN],
+        explanation=score.explanation[:_SHOWN],
+        tags=question.tags,
+        parts={name: part for name, part in score.parts.items() if name in shown},
+        weight=question.weight,
+        decided=score.decided,
+    )
 
 
 def parts_shown(exam: Exam) -> frozenset[str]:

@@ -1,1 +1,4 @@
-"""`viva view`: runs in the browser, also while they are running."""
+"""Runs in the browser, also while they are running: what was asked, how far it is, its tables so far, its answers.
+
+Strictly read-only: no lock is taken, nothing is written beside a run.
+"""

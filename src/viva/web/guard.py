@@ -36,7 +36,7 @@ _METHODS = {"GET", "HEAD", "POST"}
 _SESSION = re.compile(r"[0-9a-f]{32}\Z")
 _NAMED = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?\Z")
 _POLICY = (
-    "default-src 'none'; style-src 'self'{style}; script-src 'self'; img-src 'self'; form-action 'self'; "
+    "default-src 'none'; style-src 'self'{style}; script-src 'self'; img-src 'self'; {asking}form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 _RESPONSE_HEADERS = {
@@ -69,7 +69,9 @@ class Access(Struct, frozen=True, kw_only=True):
                 f"the token is too short: give at least {SHORTEST_TOKEN} characters, or none to have one made"
             )
         if not self.token and not is_loopback(self.host):
-            raise VivaError(f"whoever reaches {self.host} could mark: a token is needed for any host but 127.0.0.1")
+            raise VivaError(
+                f"whoever reaches {self.host} could read and mark: a token is needed for any host but 127.0.0.1"
+            )
 
     def cookie(self, name: str) -> str:
         """What a cookie of this server is called."""
@@ -133,12 +135,17 @@ def set_cookie(response: Response, name: str, value: str) -> None:
 class Guard:
     """ASGI: refuses what it must before the pages see it, and sets the headers of every answer, refusals too."""
 
-    def __init__(self, app: ASGIApp, access: Access, style: str = "") -> None:
-        """`style` is the content of the one <style> that may stand in a page: our own, in the agreement page's SVG."""
+    def __init__(self, app: ASGIApp, access: Access, style: str = "", *, asking: bool = False) -> None:
+        """`style` is the content of the one <style> that may stand in a page: our own, in the agreement page's SVG.
+
+        With `asking` a page's script may ask this server for what is new.
+        """
         self._app = app
         self._access = access
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        policy = _POLICY.format(style=f" 'sha256-{digest}'" if style else "")
+        policy = _POLICY.format(
+            style=f" 'sha256-{digest}'" if style else "", asking="connect-src 'self'; " if asking else ""
+        )
         self._headers = {"Content-Security-Policy": policy, **_RESPONSE_HEADERS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
