@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agree": ("viva.cli.agree", "How far experts agree, and a judge with them; scores from few labels."),
     "grade": ("viva.cli.grade", "Grade answers collected elsewhere."),
     "reduce": ("viva.cli.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
+    "breakdown": ("viva.cli.breakdown", "Scores by any tag; the worst and best slices, and chance."),
     "training": ("viva.cli.training", "Scores over training: many checkpoints of one model."),
     "correlate": ("viva.cli.correlate", "How scores in formats or exams go together over models."),
     "perplexity": ("viva.cli.perplexity", "How little texts surprise a model; signs of leakage."),

@@ -1,0 +1,280 @@
+"""Where is a model weak, and where is that more than chance? Every slice of a set against the rest of its questions.
+
+A slice is the questions that share the values of one or more tags (domain OS; negated; OS and reasoning). Its mean
+stands against the mean of all other questions of the exam.
+
+Difference. From the two means' own intervals, recovered as Zou and Donner (2008, Statistics in Medicine 27:1693-1702)
+do it; with Wilson's intervals, which 0/1 scores have, that is Newcombe's method 10 (1998, Statistics in Medicine
+17:873-890). Both sides' intervals count questions, not answers.
+
+Test. That the slice is no other than questions drawn at random: the permutation distribution of its sum. With 0/1
+scores of questions asked once this is Fisher's exact test; otherwise it is drawn (seeded), or normal with the
+distribution's own variance where slice and rest both have hundreds of questions. It takes no score to be normal, and
+holds for the smallest slices.
+
+Many slices. p-values are adjusted for the number of different comparisons (`multiplicity`): a slice and its complement
+are one comparison, and so are two slices of the same questions. The slice with the lowest mean of many is lowest partly
+by chance: its difference overstates (a winner's curse), and its interval is that of a slice chosen beforehand.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+import polars as pl
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.breakdown import Breakdown, Cell, mean_of
+from viva.analysis.multiplicity import Correction, adjusted
+from viva.errors import DataError
+from viva.types import Line
+
+LEVEL = 0.05
+"""A slice is called different where its adjusted p-value is at most this."""
+SMALLEST = 10
+"""Questions with an answer that a slice (and its rest) must have to be tested, unless the user says otherwise."""
+DRAWS = 9_999
+MOST_DRAWS = 99_999
+"""Permutations to draw: so many, or more where many slices make for small adjusted levels."""
+_LARGE = 400
+"""Questions on both sides from which the sum of a slice is taken to be normal."""
+_WHOLE = 20_000
+"""Questions up to which permutations are drawn without replacement; of more, the few of a slice are drawn with it,
+which is on the safe side: the variance is too large by less than 400 in 20,000."""
+_AT_ONCE = 2_000_000
+"""Numbers of one chunk of permutations: 16 MB."""
+
+Where = tuple[tuple[str, str], ...]
+"""A slice by its tags and their values."""
+Floats = NDArray[np.float64]
+
+
+class Slice(Struct, frozen=True, kw_only=True):
+    """One slice against the rest of the questions. Shares of 1; None where there is nothing to compare."""
+
+    where: Where
+    questions: int
+    """Questions with an answer that counts."""
+    cell: Cell
+    rest: float | None = None
+    """The mean over all other questions."""
+    difference: float | None = None
+    """Slice minus rest."""
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    """Two-sided, against a random choice of questions; None where the slice is too small to be tested."""
+    adjusted: float | None = None
+    """p for the number of comparisons."""
+    test: str = ""
+    """What p is from: "Fisher", "permutation", "normal"."""
+
+    @property
+    def name(self) -> str:
+        """Its values, in the order of the tags."""
+        return " · ".join(value for _, value in self.where)
+
+    @property
+    def significant(self) -> bool:
+        """Whether it differs from the rest by more than chance, all comparisons considered."""
+        return self.adjusted is not None and self.adjusted <= LEVEL
+
+
+class Slices(Struct, frozen=True, kw_only=True):
+    """All slices of one model on one exam, in the order of the tags and of their values' first question."""
+
+    exam: str
+    model: str
+    tags: tuple[tuple[str, ...], ...]
+    """The combinations of tags that were cut by."""
+    overall: Cell
+    slices: tuple[Slice, ...]
+    compared: int
+    """Different comparisons that the p-values are adjusted for."""
+    smallest: int
+    correct: Correction
+
+    @property
+    def untested(self) -> int:
+        """Slices too small to be tested, or whose rest is."""
+        return sum(one.p is None for one in self.slices)
+
+    def worst(self, count: int) -> list[Slice]:
+        """The tested slices that lie furthest below their rest, the lowest first."""
+        return [one for one in self._ranked() if (one.difference or 0.0) < 0][:count]
+
+    def best(self, count: int) -> list[Slice]:
+        """The tested slices that lie furthest above their rest, the highest first."""
+        return [one for one in reversed(self._ranked()) if (one.difference or 0.0) > 0][:count]
+
+    def _ranked(self) -> list[Slice]:
+        return sorted((one for one in self.slices if one.p is not None), key=lambda one: one.difference or 0.0)
+
+
+def tags_of(scores: pl.DataFrame) -> list[str]:
+    """The tags that a frame of scores has."""
+    return [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
+
+
+def slices(
+    exam: str,
+    model: str,
+    scores: pl.DataFrame,
+    tags: Sequence[tuple[str, ...]],
+    *,
+    attempts: str = "",
+    smallest: int = SMALLEST,
+    correct: Correction = "holm",
+    seed: int = 0,
+) -> Slices:
+    """Cut one model's scores on one exam (`breakdown.frame`) by every combination of `tags`, and test every slice.
+
+    `attempts`: what several answers count as in the exam's headline. Raises DataError for a tag that no question has.
+    """
+    for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
+        if f"tag:{tag}" not in scores.columns or scores[f"tag:{tag}"].null_count() == scores.height:
+            known = ", ".join(tags_of(scores)) or "none"
+            raise DataError(f"{exam}: no question has the tag {tag!r}; there are: {known}")
+    breakdown = Breakdown(scores, attempts)
+    questions = breakdown.questions()
+    cuts = list(_cut(questions, tags))
+    found = [_described(breakdown, questions, where, mask) for where, mask in cuts]
+    heard = questions["answered"].to_numpy() > 0
+    # A slice and its complement are one comparison; so are two slices of the same questions.
+    keys = [min(np.packbits(one & heard).tobytes() for one in (mask, ~mask)) for _, mask in cuts]
+    testable = [min(one.questions, int(heard.sum()) - one.questions) >= max(1, smallest) for one in found]
+    distinct = {key: index for index, key in enumerate(keys) if testable[index]}
+    chosen = [cuts[index][1] for index in distinct.values()]
+    tested = dict(zip(distinct, _p_values(questions, chosen, seed), strict=True))
+    corrected = dict(zip(tested, adjusted([p for p, _ in tested.values()], correct), strict=True))
+    whole = tuple(
+        _tested(one, *tested[key], corrected[key]) if able else one
+        for one, key, able in zip(found, keys, testable, strict=True)
+    )
+    return Slices(
+        exam=exam,
+        model=model,
+        tags=tuple(tags),
+        overall=breakdown.cell(Line("Overall")),
+        slices=whole,
+        compared=len(tested),
+        smallest=smallest,
+        correct=correct,
+    )
+
+
+def difference_interval(first: tuple[float, float, float], second: tuple[float, float, float]) -> tuple[float, float]:
+    """The interval of a difference of two independent means, each given as (mean, low, high)."""
+    (a, a_low, a_high), (b, b_low, b_high) = first, second
+    return a - b - math.hypot(a - a_low, b_high - b), a - b + math.hypot(a_high - a, b - b_low)
+
+
+def _cut(questions: pl.DataFrame, tags: Sequence[tuple[str, ...]]) -> Iterator[tuple[Where, NDArray[np.bool_]]]:
+    """Every combination of values that some question has, with which questions those are."""
+    for combination in dict.fromkeys(tags):
+        columns = [f"tag:{tag}" for tag in combination]
+        groups = (
+            questions.select(pl.col(columns).cast(pl.String), pl.int_range(pl.len()).alias("place"))
+            .drop_nulls()
+            .group_by(columns, maintain_order=True)
+            .agg("place")
+        )
+        for *values, places in groups.iter_rows():
+            mask = np.zeros(questions.height, dtype=bool)
+            mask[places] = True
+            yield tuple(zip(combination, values, strict=True)), mask
+
+
+def _described(breakdown: Breakdown, questions: pl.DataFrame, where: Where, mask: NDArray[np.bool_]) -> Slice:
+    """The slice's cell, and its difference from the rest."""
+    cell = breakdown.cell(Line("", where={tag: (value,) for tag, value in where}))
+    heard = questions["answered"].to_numpy() > 0
+    rest, low, high = mean_of(questions.filter(pl.Series(~mask)))
+    difference = between = None
+    if cell.mean is not None and rest is not None:
+        difference = cell.mean - rest
+        if cell.low is not None and cell.high is not None and low is not None and high is not None:
+            between = difference_interval((cell.mean, cell.low, cell.high), (rest, low, high))
+    return Slice(
+        where=where,
+        questions=int((mask & heard).sum()),
+        cell=cell,
+        rest=rest,
+        difference=difference,
+        low=between[0] if between else None,
+        high=between[1] if between else None,
+    )
+
+
+def _tested(one: Slice, p: float, test: str, corrected: float | None) -> Slice:
+    return msgspec.structs.replace(one, p=p, adjusted=corrected, test=test)
+
+
+def _p_values(questions: pl.DataFrame, masks: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:
+    """p and the test it is from, a comparison."""
+    points, answered = (questions[name].to_numpy().astype(np.float64) for name in ("points", "answered"))
+    heard = answered > 0
+    points, answered = points[heard], answered[heard]
+    members = [mask[heard] for mask in masks]
+    if not members:
+        return []
+    if bool(np.all(answered == 1)) and bool(np.all((points == 0) | (points == 1))):
+        return [(_fisher(points, mask), "Fisher") for mask in members]
+    residuals = points - points.sum() / answered.sum() * answered
+    return _permuted(residuals, members, seed)
+
+
+def _fisher(points: Floats, mask: NDArray[np.bool_]) -> float:
+    from scipy import stats  # half a second that other commands do without
+
+    inside, right, here = int(mask.sum()), int(points.sum()), int(points[mask].sum())
+    table = np.array([[here, inside - here], [right - here, len(points) - inside - right + here]])
+    return min(1.0, float(stats.fisher_exact(table).pvalue))
+
+
+def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:
+    """How often a random choice of as many questions has a sum as far from nothing.
+
+    The residuals add up to nothing, so that the sum of a slice is that of its rest with the other sign: the smaller of
+    the two is drawn, and all slices of a draw share one permutation.
+    """
+    count = len(residuals)
+    sums = [abs(float(residuals[mask].sum())) for mask in members]
+    sizes = [min(int(mask.sum()), count - int(mask.sum())) for mask in members]
+    found: list[tuple[float, str]] = [(1.0, "permutation")] * len(members)
+    spread = float((residuals**2).sum())
+    if spread < 1e-12 * max(1, count):
+        return found  # all questions have the same score: nothing differs
+    drawn = [index for index, size in enumerate(sizes) if size < _LARGE]
+    for index, size in enumerate(sizes):
+        if size >= _LARGE:
+            deviation = math.sqrt(spread * size * (count - size) / (count * (count - 1)))
+            found[index] = (math.erfc(sums[index] / deviation / math.sqrt(2)), "normal")
+    if drawn:
+        wanted, last = np.array([sizes[index] for index in drawn]), np.array([sums[index] for index in drawn])
+        draws = min(MOST_DRAWS, max(DRAWS, 40 * len(members) - 1))
+        beyond = np.zeros(len(drawn), dtype=np.int64)
+        for chosen in _choices(residuals, int(wanted.max()), draws, seed):
+            reached = np.abs(np.cumsum(chosen, axis=1)[:, wanted - 1])
+            beyond += (reached >= last - 1e-9).sum(axis=0)
+        for index, times in zip(drawn, beyond.tolist(), strict=True):
+            found[index] = ((times + 1) / (draws + 1), "permutation")
+    return found
+
+
+def _choices(residuals: Floats, most: int, draws: int, seed: int) -> Iterator[Floats]:
+    """Random choices of `most` residuals, in chunks of rows; the first n of a row are a choice of n."""
+    generator = np.random.default_rng(seed)
+    count = len(residuals)
+    size = max(1, _AT_ONCE // (count if count <= _WHOLE else most))
+    for start in range(0, draws, size):
+        rows = min(size, draws - start)
+        if count <= _WHOLE:
+            yield generator.permuted(np.broadcast_to(residuals, (rows, count)), axis=1)[:, :most]
+        else:
+            yield residuals[generator.integers(count, size=(rows, most))]

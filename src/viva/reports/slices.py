@@ -1,0 +1,223 @@
+"""Breakdowns as tables and as data: every slice with its interval, its outcomes, and its distance from the rest."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.multiplicity import NAMES
+from viva.analysis.slices import LEVEL, Slice, Slices
+from viva.reports.correlation import p_text
+from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.result import Grid, bounds_text, cell_text, outcomes_text, percent
+from viva.visible import harmless, one_line
+
+MARK = "*"
+"""Behind the difference of a slice that differs from the rest by more than chance."""
+_WORDS = {*WORDS, "slice"}
+_NAMED = 3
+"""Slices that a sentence names."""
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """How much of the slices is printed: all, or so many of the worst and best."""
+
+    worst: int | None = None
+    best: int | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is picked out."""
+        return self.worst is None and self.best is None
+
+
+def slice_grids(found: Sequence[Slices], shown: Shown) -> list[Grid]:
+    """Where several models sat one exam, they stand side by side first; then a table a model, or its extremes."""
+    grids: list[Grid] = _side_by_side(found) if shown.everything else []
+    for one in found:
+        where = f"{one.exam} · {one.model}"
+        if shown.everything:
+            grids.append(_grid(f"By {_cut_by(one)} · {where}", one.slices))
+            continue
+        extremes = ((one.worst, shown.worst, "Worst"), (one.best, shown.best, "Best"))
+        for pick, count, word in extremes:
+            if count is not None and (picked := pick(count)):
+                grids.append(_grid(f"{word} slices against the rest · {where}", picked, named=True))
+    return grids
+
+
+def _cut_by(one: Slices) -> str:
+    return ", ".join(" × ".join(combination) for combination in one.tags)
+
+
+def _grid(title: str, rows: Sequence[Slice], *, named: bool = False) -> Grid:
+    bounded = any(bounds_text(one.cell) for one in rows)
+    header = ("slice", "n", "score", "rest", "difference", "p", "adjusted p", "outcomes")
+    return Grid(
+        title,
+        (*header, *(("bounds",) if bounded else ())),
+        tuple(
+            (
+                labelled(one) if named else one.name,
+                f"{one.cell.n:,}",
+                cell_text(one.cell),
+                percent(one.rest),
+                difference_text(one),
+                p_text(one.p),
+                p_text(one.adjusted),
+                outcomes_text(one.cell),
+                *((bounds_text(one.cell),) if bounded else ()),
+            )
+            for one in rows
+        ),
+    )
+
+
+def labelled(one: Slice) -> str:
+    """`domain: OS · tag: Reasoning`."""
+    return " · ".join(f"{tag}: {value}" for tag, value in one.where)
+
+
+def difference_text(one: Slice) -> str:
+    """`-4.20 [-8.1, -0.3]*` in points of per cent."""
+    if one.difference is None:
+        return "–"
+    between = "" if one.low is None or one.high is None else f" [{100 * one.low:+.1f}, {100 * one.high:+.1f}]"
+    return f"{100 * one.difference:+.2f}{between}{MARK if one.significant else ''}"
+
+
+def _side_by_side(found: Sequence[Slices]) -> list[Grid]:
+    grids: list[Grid] = []
+    for exam in dict.fromkeys(one.exam for one in found):
+        sat = [one for one in found if one.exam == exam]
+        if len(sat) < 2:
+            continue
+        names = dict.fromkeys(each.where for one in sat for each in one.slices)
+        cells = [{each.where: each for each in one.slices} for one in sat]
+        rows = tuple(
+            (
+                " · ".join(value for _, value in where),
+                *(
+                    f"{cell_text(known[where].cell)}{MARK if known[where].significant else ''}"
+                    if where in known
+                    else "–"
+                    for known in cells
+                ),
+            )
+            for where in names
+        )
+        overall = ("overall", *(cell_text(one.overall) for one in sat))
+        title = f"By {_cut_by(sat[0])}, models side by side · {exam}"
+        grids.append(Grid(title, ("slice", *(one.model for one in sat)), (*rows, overall)))
+    return grids
+
+
+def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
+    """What the figures are, and what they do not show."""
+    correct = found[0].correct if found else "holm"
+    adjusted = {
+        "holm": "Holm's keep the chance of even one false alarm in a model's whole table at 5 %",
+        "bh": "Benjamini-Hochberg's keep the expected share of false alarms among the marked slices at 5 %",
+        "none": "they are not adjusted: of twenty slices like all others, one is marked",
+    }[correct]
+    lines = [
+        "difference: slice minus all other questions of the exam, in points of per cent, with its 95 % interval. p: "
+        "the chance that as many questions drawn at random lie as far from the rest.",
+        f"Adjusted p-values: {adjusted}. {MARK}: at most {LEVEL:g}.",
+    ]
+    if not shown.everything:
+        lines.append(
+            "A slice that was picked out for being the lowest or highest of many looks more extreme than it is: expect "
+            "less of it on fresh questions."
+        )
+    return lines
+
+
+def notes_on(found: Sequence[Slices]) -> list[str]:
+    """What a reader should take away, a model: which slices differ, or that none does; and what was not tested."""
+    notes: list[str] = []
+    for one in found:
+        who = f"{one_line(one.model, 60)} on {one.exam}"
+        marked = [each for each in one.slices if each.significant]
+        times = "one comparison" if one.compared == 1 else f"{one.compared:,} comparisons"
+        by = "" if one.correct == "none" else f" ({NAMES[one.correct]})"
+        if not one.compared:
+            notes.append(f"{who}: nothing was tested.")
+        elif not marked:
+            notes.append(
+                f"{who}: nothing here differs from the rest by more than chance, after {times}{by}"
+                + (": a table without any differences looks much like this one." if one.compared > 1 else ".")
+            )
+        else:
+            marked.sort(key=lambda each: each.adjusted if each.adjusted is not None else 1.0)
+            # Of a slice and its complement, one says it all.
+            told = list({(each.p, round(abs(each.difference or 0.0), 12)): each for each in reversed(marked)}.values())
+            named = ", ".join(f"{labelled(each)} ({difference_text(each)})" for each in told[::-1][:_NAMED])
+            more = f", and {len(told) - _NAMED:,} more" if len(told) > _NAMED else ""
+            notes.append(f"{who}: {len(told):,} differ from the rest, in {times}{by}: {named}{more}.")
+        if one.untested:
+            notes.append(
+                f"{who}: {one.untested:,} slices are not tested: they have fewer than {one.smallest:,} answered "
+                "questions, or leave fewer to compare with (--min)."
+            )
+    return notes
+
+
+def _closing(found: Sequence[Slices], shown: Shown) -> list[str]:
+    return [*legend(found, shown), *notes_on(found)]
+
+
+def as_terminal(found: Sequence[Slices], shown: Shown, *, width: int | None = None, colour: bool = False) -> str:
+    """Tables for a terminal."""
+    return grids_terminal(slice_grids(found, shown), _closing(found, shown), width=width, colour=colour, words=_WORDS)
+
+
+def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Slices], Shown], str]:
+    def render(found: Sequence[Slices], shown: Shown) -> str:
+        return form(slice_grids(found, shown), _closing(found, shown))
+
+    return render
+
+
+_COLUMNS = (
+    "exam", "model", "tags", "slice", "n", "questions", "mean", "low", "high", "floor", "ceiling", "outcomes", "rest",
+    "difference", "difference_low", "difference_high", "p", "adjusted_p", "test", "significant",
+)  # fmt: skip
+
+
+def as_csv(found: Sequence[Slices], shown: Shown) -> str:
+    """A row a slice, unrounded, all of them."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(_COLUMNS)
+    for one in found:
+        for each in one.slices:
+            cell = each.cell
+            tags = " · ".join(tag for tag, _ in each.where)
+            table.writerow(
+                [
+                    *(harmless(text) for text in (one.exam, one.model, tags, each.name)),
+                    *(cell.n, each.questions, cell.mean, cell.low, cell.high, cell.floor, cell.ceiling),
+                    *(outcomes_text(cell), each.rest, each.difference, each.low, each.high),
+                    *(each.p, each.adjusted, each.test, "yes" if each.significant else "no"),
+                ]
+            )
+    return out.getvalue()
+
+
+def as_json(found: Sequence[Slices], shown: Shown) -> str:
+    """Everything, as plain data."""
+    content = {"breakdowns": list(found), "notes": _closing(found, shown)}
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+FORMATS: dict[str, Callable[[Sequence[Slices], Shown], str]] = {
+    "json": as_json,
+    "csv": as_csv,
+    "markdown": _tables(grids_markdown),
+    "latex": _tables(grids_latex),
+}
