@@ -12,13 +12,6 @@ from importlib.resources import files
 from typing import Any, Literal, cast
 
 Scheme = Literal["light", "dark"]
-_ENTRANCE = """
-window.vivaEmbed = (element, spec, { config, ...options }) => {
-  // Compiled here rather than by Vega-Embed, whose compiler tells the console of every small thing.
-  const compiled = vegaLite.compile(spec, { config, logger: vega.logger(vega.Error) }).spec;
-  return vegaEmbed(element, compiled, { ...options, mode: "vega", logLevel: vega.Error });
-};
-"""
 FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
 
 
@@ -83,8 +76,12 @@ def library() -> str:
     """Vega-Embed with all that it needs, as one classic script that sets `vivaEmbed` and no other global name."""
     import vl_convert
 
-    bundled: str = vl_convert.javascript_bundle(_ENTRANCE)
-    return f"(()=>{{{bundled}}})();\n"
+    bundled: str = vl_convert.javascript_bundle("window.vivaEmbed=vegaEmbed;")
+    # Its own console is deaf to warnings: Vega-Lite tells of every small thing that it settles by itself.
+    deaf = (
+        "{error:(...said)=>console.error(...said),warn(){},info(){},log(){},debug(){},groupCollapsed(){},groupEnd(){}}"
+    )
+    return f"((console)=>{{{bundled}}})({deaf});\n"
 
 
 @functools.cache
