@@ -66,8 +66,6 @@ class Table(Struct, frozen=True, kw_only=True):
 
 _CHUNK = 4096
 _FIELDS = ("question", "repeat", "value", "outcome", "weight")
-_CHOSEN = ("part", "given")
-"""What a line may say of the scores that it averages."""
 
 
 def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
@@ -181,32 +179,11 @@ class Breakdown:
         return Cell(n=n, mean=mean, low=low, high=high, floor=floor, ceiling=ceiling, sd=sd, outcomes=outcomes)
 
     def questions(self, *lines: Line) -> pl.DataFrame:
-        """The answers that all `lines` share, a row a question, for what compares or pools questions.
-
-        `value` is the mean over what was answered (null where nothing was), `floor` and `ceiling` what it would be if
-        everything unscored were wrong, and right; `answers` how many count, `weight` how often the question is listed;
-        `outcome` the first that is there, in the order of OUTCOMES; then the tags.
-        """
-        attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
-        part, given = (next((getattr(line, name) for line in lines if getattr(line, name)), "") for name in _CHOSEN)
-        found = self._part(self._view(attempts, part, given).questions, lines)
-        there = [pl.when(pl.col(f"outcome:{name}") > 0).then(pl.lit(name)) for name in OUTCOMES]
-        return found.select(
-            "question",
-            "weight",
-            pl.when(pl.col("answered") > 0).then(pl.col("points") / pl.col("answered")).alias("value"),
-            *((pl.col(name) / pl.col("n")).alias(name) for name in ("floor", "ceiling")),
-            (pl.col("n") // pl.col("weight")).alias("answers"),
-            pl.coalesce(there).alias("outcome"),
-            *(name for name in found.columns if name.startswith("tag:")),
-        )
-
-    def questions(self, *lines: Line) -> pl.DataFrame:
         """The questions that all `lines` share, a row each, for what compares questions.
 
         Columns `question`, `weight`, `tag:*`, and the sums over a question's answers as a cell counts them, each as
         often as the question is listed: `n` answers, `answered` of them, their `points`, the bounds `floor`, `ceiling`;
-        `fraction` counts the scores that are neither 0 nor 1.
+        `fraction` counts the scores that are neither 0 nor 1, `outcome:NAME` each outcome.
         """
         attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
         part_of = next((line.part for line in lines if line.part), "")
