@@ -23,6 +23,7 @@ from benchmarks.published import published
 from viva.benchmarks import BENCHMARKS, find_benchmark
 from viva.cli.main import COMMANDS
 from viva.models import PROVIDERS
+from viva.published import catalogue
 
 __all__ = ["published"]
 
@@ -137,6 +138,10 @@ def below(folder: Traversable, at: str = "") -> Iterator[tuple[str, Traversable]
             yield f"{at}{entry.name}", entry
 
 
+def published_files() -> set[str]:
+    return {table.file for benchmark in catalogue().values() for table in benchmark.tables}
+
+
 def test_the_package_holds_the_data_that_it_needs() -> None:
     files = dict(below(importlib.resources.files("viva")))
     needed = {
@@ -156,10 +161,10 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         *(f"review/templates/{name}.html" for name in ("base", "item", "list", "parts", "start", "message")),
         "review/templates/agreement.html",
         *("review/static/review.css", "review/static/review.js", "review/static/icon.svg"),
-        *(f"published/syneval_{name}.csv" for name in ("main", "zero_shot_points", "few_shot_points")),
-        *(f"published/syneval_{name}.csv" for name in ("questions", "sizes")),
+        *("published/catalogue.toml", "published/sizes.csv"),
+        *(f"published/{name}" for name in published_files()),
         *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),
-        *("benchmarks/questions/keys.toml", "benchmarks/questions/prompts.toml", "published/infibench.csv"),
+        *("benchmarks/questions/keys.toml", "benchmarks/questions/prompts.toml"),
         *("scorers/rubric/code_languages.toml", "sandbox/languages.toml", "sandbox/seccomp.toml"),
         *(f"sandbox/harness/{name}" for name in ("python.py", "javascript.js", "main.R", "main.rb", "Entry.java")),
         *(

@@ -15,7 +15,7 @@ from viva.benchmarks.syneval.items import Item
 from viva.benchmarks.syneval.tables import tags
 from viva.contracts import Exam
 from viva.engine.stages import parts_shown
-from viva.published import syneval as paper
+from published import syneval as paper
 from viva.types import Question, Response, Score, ScoreRow
 
 Reply = Callable[[Question], str]

@@ -15,7 +15,7 @@ from benchmarks.handmade_syneval import exam, write
 from viva.cli.check import failures
 from viva.contracts import Exam
 from viva.models import Endpoint, connect
-from viva.published import syneval as paper
+from published import syneval as paper
 from viva.types import Sampling
 
 

@@ -73,15 +73,18 @@ def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
 
 def _published(name: str) -> list[tuple[str, WideTable]]:
     """The paper's main table, zero- and few-shot."""
-    from viva.published.syneval import MEASURES, SHOTS, main
+    from viva.published import table
 
     tables: list[tuple[str, WideTable]] = []
-    for shots in SHOTS:
-        rows = main(shots)
+    for shots in ("zero", "few"):
+        found = table(name, f"{shots}_shot")
         columns: dict[str, tuple[float | None, ...]] = {
-            measure: tuple(row[measure] for row in rows.values()) for measure in MEASURES
+            column.name: tuple(entry.figures.get(column.name) for entry in found.entries)
+            for column in found.columns
+            if column.name != "overall"  # it has the others in it
         }
-        tables.append((f"{name}, published, {shots}-shot", WideTable(rows=tuple(rows), columns=columns, words={})))
+        rows = tuple(entry.model for entry in found.entries)
+        tables.append((f"{name}, published, {shots}-shot", WideTable(rows=rows, columns=columns, words={})))
     return tables
 
 

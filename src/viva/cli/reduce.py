@@ -18,7 +18,7 @@ from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit
 from viva.cli.scoretable import ModelScores, read_scores_table
 from viva.errors import DataError, VivaError
-from viva.published import LEADERBOARDS, SIZES, Row, called, find, leaderboard, similar
+from viva.published import Entry, called, catalogue, find, similar, table
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -96,9 +96,8 @@ def reduce_command(benchmark: str, table: Path, **given: Any) -> int:
     viva reduce infibench item_scores.csv.gz --levels difficulty_levels.yaml --by level
     viva reduce infibench item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
     """
-    if benchmark not in BENCHMARKS and benchmark not in LEADERBOARDS:
-        known = ", ".join(dict.fromkeys((*BENCHMARKS, *LEADERBOARDS)))
-        raise VivaError(f"there is no benchmark {benchmark!r}; there are: {known}")
+    if benchmark not in BENCHMARKS:
+        raise VivaError(f"there is no benchmark {benchmark!r}; there are: {', '.join(BENCHMARKS)}")
     wanted = pick(Reduction, given)
     check_writable(wanted.out)
     _refuse_contradictions(wanted)
@@ -181,9 +180,14 @@ def _values(model: ModelScores, tag: str, levels: Mapping[str, int]) -> dict[str
     return {question: tags[tag] for question, tags in model.tags.items()}
 
 
-def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Sequence[str]) -> dict[str, Row]:
+def _leaderboard_of(benchmark: str) -> tuple[Entry, ...]:
+    """The published rows of best@10: InfiBench alone has them."""
+    return table(benchmark, "leaderboard").entries if benchmark == "infibench" else ()
+
+
+def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Sequence[str]) -> dict[str, Entry]:
     """Model → the published row beside it: the one the user says, else the one of the same name, else none."""
-    rows = leaderboard(benchmark)
+    rows = _leaderboard_of(benchmark)
     found = {name: row for name in models if (row := find(rows, name)) is not None}
     for given in said:
         name, _, row_name = given.rpartition("=")
@@ -194,14 +198,14 @@ def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Seq
 
 
 def _about_published(
-    benchmark: str, questions: int, models: Mapping[str, ModelScores], rows: Mapping[str, Row]
+    benchmark: str, questions: int, models: Mapping[str, ModelScores], rows: Mapping[str, Entry]
 ) -> list[str]:
     notes: list[str] = []
-    size = SIZES.get(benchmark)
-    if rows and size and questions != size:
+    size = catalogue()[benchmark].settings[0].questions if rows else questions
+    if questions != size:
         notes.append(f"The published rows are about {size:,} questions, this table about {questions:,}: not the same.")
     for name in models:
-        near = [] if name in rows else similar(leaderboard(benchmark), name)
+        near = [] if name in rows else similar(_leaderboard_of(benchmark), name)
         if near:
             choices = " or ".join(f"--published '{one_line(name, 60)}={row.name}'" for row in near)
             notes.append(f"{name}: no published row has this name; if it is one of these, say so: {choices}.")

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.best import Estimate, Scores, best_in_groups, best_of, mean_score, passing
-from viva.published import Row
+from viva.published import Entry, share
 from viva.reports.result import UNSURE, Grid, percent
 from viva.visible import harmless
 
@@ -59,7 +59,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
 
 
 def standing(
-    model: str, questions: Sequence[Scores], group: int, ks: Iterable[int], published: Row | None = None
+    model: str, questions: Sequence[Scores], group: int, ks: Iterable[int], published: Entry | None = None
 ) -> Standing:
     """A model's row."""
     found = _measured(model, questions, group, ks)
@@ -68,10 +68,15 @@ def standing(
     return msgspec.structs.replace(
         found,
         published_as=published.name,
-        published=published.score,
-        published_sd=published.sd,
-        published_mean=published.mean,
+        published=share(published.figures["score"]),
+        published_sd=_deviation(published),
+        published_mean=share(published.figures["mean_score"]),
     )
+
+
+def _deviation(published: Entry) -> float | None:
+    """The published standard deviation over groups of ten; None for a single group, where the table prints 0."""
+    return share(published.figures["score_std"]) if published.figures["responses"] > 10 else None
 
 
 def parts(
@@ -81,7 +86,7 @@ def parts(
     values: Mapping[str, str],
     group: int,
     ks: Iterable[int],
-    published: Row | None = None,
+    published: Entry | None = None,
 ) -> list[Standing]:
     """A model's rows by the values of a tag (question → value), in the order of the values."""
     ks = tuple(ks)
@@ -93,7 +98,7 @@ def parts(
         row = msgspec.structs.replace(_measured(model, questions[value], group, ks), tag=tag, value=value)
         figure = published.figures.get(_figure(tag, value)) if published else None
         if published and figure is not None:
-            row = msgspec.structs.replace(row, published_as=published.name, published=figure)
+            row = msgspec.structs.replace(row, published_as=published.name, published=share(figure))
         rows.append(row)
     return rows
 

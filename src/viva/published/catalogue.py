@@ -1,0 +1,197 @@
+"""Reads `catalogue.toml` and the CSV files beside it into tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import DataError
+from viva.published.model import Column, Entry, Kind, Paper, Size, Source, Table, plain
+from viva.published.sizes import known, size, stated
+
+
+class Cells(Struct, frozen=True, forbid_unknown_fields=True):
+    """A block of an exam's layout. `rows` and `columns` map a word of the published columns to the layout's label."""
+
+    layout: str
+    rows: dict[str, str]
+    columns: dict[str, str]
+    figure: str
+    """The name of the published column, with {row} and {column} for the words."""
+
+    def named(self) -> dict[tuple[str, str, str], str]:
+        """(layout, row, column) → the published column."""
+        return {
+            (self.layout, row, column): self.figure.format(row=first, column=second)
+            for first, row in self.rows.items()
+            for second, column in self.columns.items()
+        }
+
+
+class Setting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A way in which the paper asked: what an exam must share to be compared with its tables."""
+
+    name: str
+    said: str
+    tables: tuple[str, ...]
+    """The first has the headline; the others add figures of the same models."""
+    headline: str
+    language: str
+    questions: int
+    shots: tuple[int, ...] = (0,)
+    form: Literal["", "chat", "base"] = ""
+    answers: int = 0
+    """Answers to a question of which the best counts; 0: one."""
+    without: tuple[Kind, ...] = ()
+    """Kinds of rows that are no neighbours."""
+    comprehension: dict[str, int] = {}
+    """Figures whose mean, by these counts of questions, stands for `--only comprehension`."""
+
+
+class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table as the catalogue has it."""
+
+    name: str
+    title: str
+    table: str
+    file: str
+    columns: dict[str, str]
+    """Name → label, in the order in which they are printed."""
+    key: str = "model"
+    """The CSV column that says what a row is about."""
+    where: dict[str, str] = {}
+    """Only rows of the file with these words."""
+    prefix: str = ""
+    """What the file's columns begin with, and the names do not."""
+    words: tuple[str, ...] = ()
+    unit: str = "%"
+    units: dict[str, str] = {}
+    kind: Kind = "model"
+    kinds: dict[str, Kind] = {}
+    """Row → its kind."""
+    kind_by: dict[str, dict[str, Kind]] = {}
+    """Word → value → kind."""
+    parameters: str = ""
+    """The word that states a model's size."""
+    sizes: str = ""
+    """The table of the same benchmark that does."""
+    notes: tuple[str, ...] = ()
+    cells: tuple[Cells, ...] = ()
+
+
+class Benchmark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A benchmark as the catalogue has it."""
+
+    title: str
+    paper: str
+    url: str
+    version: str
+    key: str
+    bibtex: str
+    tables: tuple[Declared, ...]
+    settings: tuple[Setting, ...] = ()
+
+
+@cache
+def catalogue() -> dict[str, Benchmark]:
+    """Benchmark → what is declared of it. The file ships with Viva, so that a fault in it is a defect of Viva."""
+    text = files("viva.published").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    return msgspec.toml.decode(text, type=dict[str, Benchmark])
+
+
+def declared(benchmark: str) -> Benchmark:
+    """Raises DataError with the benchmarks that have published tables."""
+    found = catalogue().get(benchmark)
+    if found is None:
+        raise DataError(f"no published tables of {benchmark!r}; there are those of {', '.join(catalogue())}")
+    return found
+
+
+@cache
+def tables(benchmark: str) -> tuple[Table, ...]:
+    """A benchmark's published tables, in the catalogue's order; empty for a benchmark that has none."""
+    if benchmark not in catalogue():
+        return ()
+    about = catalogue()[benchmark]
+    return tuple(_read(benchmark, about, one) for one in about.tables)
+
+
+def table(benchmark: str, name: str) -> Table:
+    """Raises DataError with the names that there are."""
+    declared(benchmark)
+    for found in tables(benchmark):
+        if found.name == name:
+            return found
+    known_names = ", ".join(found.name for found in tables(benchmark))
+    raise DataError(f"{benchmark} has no published table {name!r}; it has: {known_names}")
+
+
+def about(benchmark: str) -> Paper:
+    """The benchmark's paper. Raises DataError for a benchmark without."""
+    one = declared(benchmark)
+    return Paper(
+        benchmark=benchmark,
+        title=one.title,
+        paper=one.paper,
+        url=one.url,
+        key=one.key,
+        bibtex=one.bibtex.strip() + "\n",
+    )
+
+
+def bibtex(benchmark: str) -> str:
+    """The BibTeX entry of the benchmark's paper."""
+    return about(benchmark).bibtex
+
+
+def _read(benchmark: str, about: Benchmark, one: Declared) -> Table:
+    sizes = _sizes(about, one.sizes) if one.sizes else {}
+    rows = [row for row in read_csv(one.file) if all(row[word] == value for word, value in one.where.items())]
+    return Table(
+        benchmark=benchmark,
+        name=one.name,
+        title=one.title,
+        source=Source(paper=about.paper, url=about.url, table=one.table, version=about.version, bibtex=about.key),
+        columns=tuple(Column(name, label, one.units.get(name, one.unit)) for name, label in one.columns.items()),
+        entries=tuple(_entry(row, one, sizes) for row in rows),
+        notes=one.notes,
+    )
+
+
+def _entry(row: dict[str, str], one: Declared, sizes: dict[str, Size]) -> Entry:
+    model = row[one.key]
+    kind: Kind = one.kinds.get(model, one.kind)
+    for word, kinds in one.kind_by.items():
+        kind = kinds.get(row[word], kind)
+    said = stated(row[one.parameters]) if one.parameters else None
+    return Entry(
+        model=model,
+        figures={name: float(row[one.prefix + name]) for name in one.columns if row[one.prefix + name]},
+        words={word: row[word] for word in one.words if row[word]},
+        size=(known(model) or said or sizes.get(plain(model)) or size(model)) if kind != "count" else None,
+        kind=kind,
+    )
+
+
+def _sizes(about: Benchmark, name: str) -> dict[str, Size]:
+    """Plain name → size, for a base model and for its chat version, which has the same."""
+    file = next(one.file for one in about.tables if one.name == name)
+    found: dict[str, Size] = {}
+    for row in read_csv(file):
+        billions = float(row["billions"])
+        for version in ("", "chat", "instruct"):
+            found[plain(row["model"]) + version] = Size(billions, billions)
+    return found
+
+
+@cache
+def read_csv(file: str) -> tuple[dict[str, str], ...]:
+    """The rows of one of the CSV files of this folder."""
+    text = files("viva.published").joinpath(file).read_text(encoding="utf-8")
+    return tuple(csv.DictReader(io.StringIO(text, newline=""), strict=True))

@@ -1,0 +1,163 @@
+"""Which published rows stand beside an exam, and what was otherwise when they were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viva.errors import DataError
+from viva.published.catalogue import Declared, Setting, catalogue, table
+from viva.published.model import Entry, Neighbour, plain, share
+from viva.published.names import find, similar
+from viva.types import ExamSpec
+
+LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French"}
+_SHOTS = {0: "zero-shot", 1: "one exemplar", 5: "five-shot"}
+NEAREST = "nearest"
+NONE = "none"
+
+
+def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0) -> tuple[Neighbour, ...]:
+    """All published rows that an exam of these settings can be compared with, in the order of their table.
+
+    `sample`: it asks Viva's bundled sample in place of the published questions. `answers`: to each question, 0 where
+    that is not known. Of the ways in which a paper asked the nearest one is taken: the exam's language, then its
+    number of exemplars. What is otherwise in the exam is in every row's `condition`. Empty where nothing was published,
+    and where the headline is another one: with rationales of a benchmark whose paper asked for none.
+    """
+    if spec.benchmark not in catalogue() or not catalogue()[spec.benchmark].settings:
+        return ()
+    if spec.rationale and spec.benchmark != "clrbench":
+        return ()
+    setting = _setting(spec)
+    differs = differences(setting, spec, sample=sample, answers=answers)
+    said = f"{setting.said}; here: {', '.join(differs)}" if differs else setting.said
+    ours = [one for one in catalogue()[spec.benchmark].tables if one.name in setting.tables]
+    ours.sort(key=lambda one: setting.tables.index(one.name))
+    entries = [
+        {
+            plain(entry.name): entry
+            for entry in table(spec.benchmark, one.name).entries
+            if entry.kind not in setting.without
+        }
+        for one in ours
+    ]
+    source = table(spec.benchmark, ours[0].name).source
+    return tuple(
+        Neighbour(
+            model=entry.name,
+            source=source,
+            score=_score(setting, spec, [found[name] for found in entries if name in found]),
+            figures=_figures(spec, ours, [found.get(name) for found in entries]),
+            condition=said,
+            differs=differs,
+            kind=entry.kind,
+        )
+        for name, entry in entries[0].items()
+    )
+
+
+def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int) -> tuple[str, ...]:
+    """What is otherwise in an exam than in the paper, a phrase each."""
+    found: list[str] = []
+    if spec.language != setting.language:
+        found.append(f"in {LANGUAGES[spec.language]}")
+    if spec.shots not in setting.shots:
+        found.append(_SHOTS.get(spec.shots, f"{spec.shots}-shot"))
+    if spec.chain_of_thought:
+        found.append("chain of thought")
+    if setting.form and spec.form != setting.form:
+        found.append(f"asked as a {spec.form} model")
+    if spec.choose == "likelihood":
+        found.append("options chosen by their likelihood")
+    elif spec.choose and spec.benchmark != "cmmlu":
+        found.append("options chosen by the next token")
+    if spec.only:
+        found.append(f"{spec.only} only, the published parts averaged by their {_counted(setting)} questions")
+    if answers and setting.answers and answers != setting.answers:
+        found.append(f"{answers} answer{'s' if answers > 1 else ''} to a question")
+    if sample:
+        found.append("Viva's bundled sample in place of the published questions")
+    if spec.limit is not None and (sample or spec.limit < setting.questions):
+        found.append(f"{spec.limit:,} questions at most")
+    return tuple(found)
+
+
+def _counted(setting: Setting) -> str:
+    return " and ".join(f"{count:,}" for count in setting.comprehension.values())
+
+
+def _setting(spec: ExamSpec) -> Setting:
+    """The nearest way in which the paper asked: first the language, then the exemplars (some beat none)."""
+    settings = catalogue()[spec.benchmark].settings
+
+    def distance(setting: Setting) -> tuple[bool, bool, int]:
+        some = bool(max(setting.shots)) != bool(spec.shots)
+        return setting.language != spec.language, some, min(abs(shots - spec.shots) for shots in setting.shots)
+
+    return min(settings, key=distance)
+
+
+def _score(setting: Setting, spec: ExamSpec, entries: Sequence[Entry]) -> float | None:
+    """The headline as a share of 1."""
+    figures = {name: value for entry in entries for name, value in entry.figures.items()}
+    if spec.only and setting.comprehension:
+        if not set(setting.comprehension) <= set(figures):
+            return None
+        counts = setting.comprehension
+        return share(sum(figures[name] * count for name, count in counts.items()) / sum(counts.values()))
+    value = figures.get(setting.headline)
+    return None if value is None else share(value)
+
+
+def _figures(
+    spec: ExamSpec, declared: Sequence[Declared], entries: Sequence[Entry | None]
+) -> dict[tuple[str, str, str], float]:
+    """The figures by the exam's cells, shares of 1. Of an exam of some formats, only those formats' own."""
+    found: dict[tuple[str, str, str], float] = {}
+    for one, entry in zip(declared, entries, strict=True):
+        for block in one.cells if entry is not None else ():
+            for cell, name in block.named().items():
+                if entry is not None and name in entry.figures and not (spec.only and _mixed(cell)):
+                    found[cell] = share(entry.figures[name])
+    return found
+
+
+def _mixed(cell: tuple[str, str, str]) -> bool:
+    """Whether a cell is about several formats, of which an exam of some formats asks only some."""
+    layout, row, _ = cell
+    return layout != "formats" or row == "Overall"
+
+
+def beside(everything: Sequence[Neighbour], asked: str, score: float | None, model: str) -> tuple[Neighbour, ...]:
+    """The neighbours to be shown: `none`, `nearest`, or those named, separated by commas.
+
+    `nearest` is the same model, the next above `score` and the next below it. Raises DataError for a name that no row
+    has, with those that come near: of several versions none is chosen.
+    """
+    wanted = asked.strip()
+    if not everything or wanted in ("", NONE):
+        return ()
+    if wanted != NEAREST:
+        named = (_called(everything, name.strip()) for name in wanted.split(",") if name.strip())
+        return tuple({one.model: one for one in named}.values())
+    same = find(everything, model)
+    others = [one for one in everything if one is not same and one.score is not None]
+    chosen = [same] if same is not None else []
+    if score is not None:
+        above = min((one for one in others if _of(one) >= score), key=_of, default=None)
+        below = max((one for one in others if _of(one) < score), key=_of, default=None)
+        chosen = [one for one in (above, same, below) if one is not None]
+    return tuple(chosen)
+
+
+def _of(one: Neighbour) -> float:
+    return one.score or 0.0
+
+
+def _called(everything: Sequence[Neighbour], name: str) -> Neighbour:
+    found = find(everything, name)
+    if found is None:
+        near = [repr(other.name) for other in similar(everything, name, limit=12)]
+        hint = f"; do you mean {' or '.join(near)}?" if near else f"; `viva published` lists the {len(everything)} rows"
+        raise DataError(f"--beside: no published row is called {name[:60]!r}{hint}")
+    return found

@@ -1,0 +1,62 @@
+"""How large a model is, as its name says it, or as its makers do where the name does not (`sizes.csv`)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from functools import cache
+from importlib.resources import files
+
+from viva.published.model import Size, plain
+
+_STATED = re.compile(r"([\d.]+)\s*[bB](?:\s*/\s*([\d.]+)\s*[bB])?")
+_IN_A_NAME = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
+_MIXTURE = re.compile(r"\d+\s*[x×*]\s*\d+(?:\.\d+)?\s*b", re.IGNORECASE)
+
+
+def stated(text: str) -> Size | None:
+    """What a table's cell says: "70B", "16B / 2.8B" (all / active); None for "?" and anything else."""
+    found = _STATED.fullmatch(text.strip())
+    if found is None:
+        return None
+    total = float(found[1])
+    return Size(total, float(found[2] or total))
+
+
+def size(model_name: str) -> Size | None:
+    """Parameters of a model by its name: "Qwen1.5-110B", "openai/Mixtral-8x7B-Instruct", "16B / 2.8B".
+
+    Nominal, as the name gives them (Llama2-7B: 7, although it has 6.74). Of a mixture of experts the name gives neither
+    number, so only those of `sizes.csv` have one. None where nothing is known, as of GPT-4; nothing is guessed.
+    """
+    cell = stated(model_name)
+    if cell is not None:
+        return cell
+    name = model_name.rpartition("/")[2]
+    listed = known(name)
+    if listed is not None or _MIXTURE.search(name):
+        return listed
+    numbers = dict.fromkeys(_IN_A_NAME.findall(name))
+    if len(numbers) != 1:
+        return None
+    billions = float(next(iter(numbers)))
+    return Size(billions, billions) if billions else None
+
+
+def known(name: str) -> Size | None:
+    """The size that `sizes.csv` gives; a mixture of experts is also known by what its name begins with."""
+    wanted = plain(name)
+    for key, found in _listed().items():
+        if wanted == key or (found.active < found.total and wanted.startswith(key)):
+            return found
+    return None
+
+
+@cache
+def _listed() -> dict[str, Size]:
+    text = files("viva.published").joinpath("sizes.csv").read_text(encoding="utf-8")
+    return {
+        plain(row["model"]): Size(float(row["total"]), float(row["active"]))
+        for row in csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    }
