@@ -1,0 +1,337 @@
+"""Two contestants on the same questions: the difference of their means, how sure it is, and what could have been seen.
+
+Everything goes by pairs: the same question, answered by both. Several answers to a question are one score of it first
+(their mean, or the best, as the exam says), so a question is one observation however often it was asked (Miller 2024,
+"Adding Error Bars to Evals", arXiv 2411.00640, sections 2 and 4). The difference is the second minus the first.
+
+    difference   Σ c·d over questions, d the question's difference and c its share of the average: weight/Σ weight,
+                 or, where an exam averages over groups first, weight/(groups · Σ weight in its group)
+    interval     Student's t on the residuals within groups; for 0/1 scores of questions asked once, and where no
+                 difference varies, Bonett and Price's adjusted Wald interval (2012, Journal of Educational and
+                 Behavioral Statistics 37:479-488), which has a width at nothing and at all
+    p            sign flips (see signflip.py): McNemar's exact test where scores are 0/1 and asked once
+    power        normal approximation: what is seen in 80 % of such sets at 5 %, two-sided, is (1.960 + 0.842) · error
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+from msgspec import Struct
+from msgspec.structs import replace
+
+from viva.analysis.signflip import Floats, Test, sign_flip
+from viva.analysis.uncertainty import Interval, Z, t_quantile
+from viva.errors import DataError
+from viva.types import OUTCOMES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+POWER = 0.80
+SEEN = Z + NormalDist().inv_cdf(POWER)
+"""A difference of so many standard errors is significant at 5 % in 80 % of all sets: 2.80."""
+_SAME = 1e-9
+"""Differences below this are rounding."""
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """The second contestant's mean minus the first's, over the questions that both have a score for. Shares of 1."""
+
+    n: int
+    """Questions with a score on both sides."""
+    first: float | None
+    second: float | None
+    """The means over these questions: not always those of the whole set."""
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+    """The 95 % interval; None for fewer than two questions."""
+    error: float | None = None
+    """The standard error."""
+    p: float | None = None
+    test: str = ""
+    resolution: float | None = None
+    """The smallest p that a random test can give."""
+    adjusted: float | None = None
+    """p, adjusted for the number of rows of its table."""
+    wins: int = 0
+    """Questions on which the second is better."""
+    ties: int = 0
+    losses: int = 0
+    correlation: float | None = None
+    """Pearson's, of the two over questions: what pairing gains."""
+    only_first: int = 0
+    only_second: int = 0
+    """Questions that the other was not asked."""
+    unscored: int = 0
+    """Questions that both were asked and one or both have no score for: left out."""
+    floor: float | None = None
+    ceiling: float | None = None
+    """The difference over all shared questions if everything unscored counted for the first, and for the second."""
+
+    @property
+    def smallest(self) -> float | None:
+        """The smallest true difference that a set like this shows with 80 % power, before any adjusting."""
+        return None if self.error is None else SEEN * self.error
+
+    def questions_for(self, difference: float) -> int | None:
+        """How many questions like these show a true difference with 80 % power."""
+        if self.error is None or not self.n:
+            return None
+        return questions_for(self.error * math.sqrt(self.n), difference)
+
+
+class Flip(Struct, frozen=True, kw_only=True):
+    """A question on which the two differ."""
+
+    question: str
+    first: float
+    second: float
+    first_outcome: str
+    second_outcome: str
+    first_read: tuple[str, ...] = ()
+    second_read: tuple[str, ...] = ()
+    """What was read in their answers, a text a sample (hostile)."""
+
+
+class Pairs(Struct, frozen=True):
+    """Questions that both were asked, a row each, in the order of the first.
+
+    Columns: question, share (of the average, among those scored), group, cluster, first, second, difference (null
+    where a score is missing), first_outcome, second_outcome, and the least and the most that the difference can be.
+    """
+
+    rows: pl.DataFrame
+    over: str
+    zero_one: bool
+    """Whether all scores are 0 or 1, of questions asked once that count alike."""
+    only_first: int
+    only_second: int
+
+
+def paired(first: pl.DataFrame, second: pl.DataFrame, over: str = "", cluster: str = "") -> Pairs:
+    """Put two contestants' questions (`Breakdown.questions`) side by side.
+
+    `over`: the tag whose values are averaged first; `cluster`: the tag whose values belong together (questions about
+    one text), else every question stands for itself. Raises DataError where no question is in both, or a tag is
+    missing.
+    """
+    for tag in filter(None, (over, cluster)):
+        if f"tag:{tag}" not in first.columns:
+            known = ", ".join(name.removeprefix("tag:") for name in first.columns if name.startswith("tag:"))
+            raise DataError(f"the questions have no tag {tag!r}; they have: {known or 'none'}")
+    left = _scores(first, "first").with_columns(
+        _codes(f"tag:{over}" if over else "").alias("group"),
+        _codes(f"tag:{cluster}" if cluster else "question").alias("cluster"),
+    )
+    right = _scores(second, "second").drop("weight", cs.starts_with("tag:"))
+    both = left.join(right, on="question", how="inner", maintain_order="left")
+    if both.height and both["question"].n_unique() < both.height:
+        twice = both.filter(pl.col("question").is_duplicated())["question"][0]
+        raise DataError(f"question {twice!r} is there with different tags: give each question one row of tags")
+    rows = both.with_columns(
+        difference=pl.col("second") - pl.col("first"),
+        least=pl.col("second_floor") - pl.col("first_ceiling"),
+        most=pl.col("second_ceiling") - pl.col("first_floor"),
+    )
+    scored = rows.filter(pl.col("difference").is_not_null())
+    zero_one = (
+        scored.height > 0
+        and not over
+        and not cluster
+        and scored["weight"].n_unique() == 1
+        and int(scored.select(pl.max_horizontal(pl.col("first_answers", "second_answers").max())).item()) == 1
+        and bool(scored.select(pl.all_horizontal(pl.col("first", "second").is_in([0.0, 1.0]).all())).item())
+    )
+    return Pairs(rows, over, zero_one, first.height - both.height, second.height - both.height)
+
+
+def compared(pairs: Pairs, seed: int = 0) -> Difference:
+    """The difference over all pairs. With nothing scored on both sides there is none, and the bounds say all."""
+    rows = pairs.rows
+    found = Difference(
+        n=0, first=None, second=None, difference=None, only_first=pairs.only_first, only_second=pairs.only_second
+    )
+    if not rows.height:
+        return found
+    shares = _shares(rows)
+    scored = rows.filter(pl.col("difference").is_not_null())
+    found = replace(
+        found,
+        n=scored.height,
+        unscored=rows.height - scored.height,
+        floor=float(shares @ rows["least"].to_numpy()),
+        ceiling=float(shares @ rows["most"].to_numpy()),
+    )
+    return _over_scored(found, scored, pairs, seed) if scored.height else found
+
+
+def _over_scored(found: Difference, scored: pl.DataFrame, pairs: Pairs, seed: int) -> Difference:
+    shares = _shares(scored)
+    first, second, differences = (scored[name].to_numpy() for name in ("first", "second", "difference"))
+    difference = float(shares @ differences)
+    clusters = _numbered(scored["cluster"])
+    wins, losses = int((differences > _SAME).sum()), int((differences < -_SAME).sum())
+    low, high, error = _interval(scored, shares, clusters, pairs.zero_one)
+    contributions: Floats = np.bincount(clusters, weights=shares * differences).astype(np.float64)
+    test = sign_flip(contributions, seed)
+    if pairs.zero_one and test.name.startswith("sign"):
+        test = Test(p=test.p, name="McNemar, exact")
+    return replace(
+        found,
+        first=float(shares @ first),
+        second=float(shares @ second),
+        difference=difference,
+        low=low,
+        high=high,
+        error=error,
+        p=test.p,
+        test=test.name,
+        resolution=test.resolution,
+        wins=wins,
+        losses=losses,
+        ties=scored.height - wins - losses,
+        correlation=_correlation(first, second),
+    )
+
+
+def _shares(rows: pl.DataFrame) -> Floats:
+    """What each question's score counts for in the average; they add up to 1."""
+    weights = rows["weight"].cast(pl.Float64).to_numpy()
+    groups = _numbered(rows["group"])
+    sums = np.bincount(groups, weights=weights)
+    found: Floats = weights / sums[groups] / len(sums)
+    return found
+
+
+def _interval(
+    scored: pl.DataFrame, shares: Floats, clusters: NDArray[np.int64], zero_one: bool
+) -> tuple[float | None, float | None, float | None]:
+    """The 95 % interval and the standard error; nothing for fewer than two clusters."""
+    differences = scored["difference"].to_numpy()
+    count = int(clusters.max()) + 1
+    if count < 2:
+        return None, None, None
+    difference = float(shares @ differences)
+    bounded = bool((np.abs(differences) <= 1 + _SAME).all())  # scores that lie in 0..1
+    if zero_one:
+        gained, lost = int((differences > 0).sum()), int((differences < 0).sum())
+        (low, high), error = bonett_price(gained, lost, count)
+        return low, high, error
+    groups = _numbered(scored["group"])
+    error, degrees = _error(differences, shares, groups, clusters, difference)
+    if error < 1e-12:
+        if not bounded:
+            return None, None, None
+        points = difference * count
+        (low, high), error = bonett_price(max(0.0, points), max(0.0, -points), count)
+        return low, high, error
+    half = t_quantile(degrees) * error
+    low, high = difference - half, difference + half
+    return (max(-1.0, low), min(1.0, high), error) if bounded else (low, high, error)
+
+
+def _error(
+    differences: Floats, shares: Floats, groups: NDArray[np.int64], clusters: NDArray[np.int64], difference: float
+) -> tuple[float, int]:
+    """The standard error of Σ share · difference, and its degrees of freedom.
+
+    Residuals are from the group's own mean. A group of a single question has none of its own: such groups are taken
+    together around the overall mean, which is on the safe side (Cochran 1977, Sampling Techniques, section 5A.12).
+    """
+    sizes = np.bincount(groups)
+    inside = np.bincount(groups, weights=shares * differences) / np.bincount(groups, weights=shares)
+    centre = np.where(sizes > 1, inside, difference)[groups]
+    residuals = shares * (differences - centre)
+    count = int(clusters.max()) + 1
+    if count < len(differences):  # clusters may reach over groups
+        squares = float((np.bincount(clusters, weights=residuals) ** 2).sum())
+        return math.sqrt(squares * count / (count - 1)), count - 1
+    corrections = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 1.0)
+    alone = int((sizes == 1).sum())
+    if alone > 1:
+        corrections = np.where(sizes == 1, alone / (alone - 1), corrections)
+    squares = float((corrections[groups] * residuals**2).sum())
+    estimated = int((sizes > 1).sum()) + (1 if alone else 0)
+    return math.sqrt(squares), max(1, count - estimated)
+
+
+def bonett_price(gained: float, lost: float, n: int) -> tuple[Interval, float]:
+    """The adjusted Wald interval of a difference of paired shares, and its standard error.
+
+    `gained` and `lost` of `n` are the discordant pairs; one is added to each and two to n.
+    """
+    up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
+    error = math.sqrt((up + down - (up - down) ** 2) / (n + 2))
+    return (max(-1.0, up - down - Z * error), min(1.0, up - down + Z * error)), error
+
+
+def questions_for(sd: float, difference: float) -> int | None:
+    """How many questions show a true difference with 80 % power at 5 %, two-sided; None for no difference.
+
+    n = ((z(0.975) + z(0.80)) · sd / difference)², `sd` that of the questions' differences (Miller 2024, section 5).
+    """
+    if difference == 0:
+        return None
+    return max(2, math.ceil((SEEN * sd / difference) ** 2 - 1e-9))
+
+
+def flips(pairs: Pairs, limit: int, direction: Literal["gained", "lost"]) -> list[Flip]:
+    """The questions on which the second is better ("gained") or worse ("lost"), the largest differences first."""
+    up = direction == "gained"
+    moved = pl.col("difference") > _SAME if up else pl.col("difference") < -_SAME
+    rows = pairs.rows.filter(moved).sort("difference", descending=up, maintain_order=True).head(limit)
+    return [
+        Flip(
+            question=row["question"],
+            first=row["first"],
+            second=row["second"],
+            first_outcome=row["first_outcome"],
+            second_outcome=row["second_outcome"],
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+
+
+def _scores(questions: pl.DataFrame, side: str) -> pl.DataFrame:
+    """A score a question: the mean of what was answered (null where nothing was), its bounds, and the outcome.
+
+    The outcome of several answers is the first that is there, in the order of OUTCOMES.
+    """
+    n, answered = pl.col("n"), pl.col("answered")
+    there = [pl.when(pl.col(f"outcome:{name}") > 0).then(pl.lit(name)) for name in OUTCOMES]
+    return questions.select(
+        "question",
+        "weight",
+        cs.starts_with("tag:"),
+        pl.when(answered > 0).then(pl.col("points") / answered).alias(side),
+        (pl.col("floor") / n).alias(f"{side}_floor"),
+        (pl.col("ceiling") / n).alias(f"{side}_ceiling"),
+        (n // pl.col("weight")).alias(f"{side}_answers"),
+        pl.coalesce(there).alias(f"{side}_outcome"),
+    )
+
+
+def _codes(column: str) -> pl.Expr:
+    """Values as numbers; questions without the tag are a group of their own."""
+    if not column:
+        return pl.lit(0, dtype=pl.Int64)
+    return pl.col(column).cast(pl.String).fill_null("").rank("dense").cast(pl.Int64) - 1
+
+
+def _numbered(codes: pl.Series) -> NDArray[np.int64]:
+    """Codes as 0..k−1 with none left out."""
+    found: NDArray[np.int64] = np.unique(codes.to_numpy(), return_inverse=True)[1].astype(np.int64)
+    return found
+
+
+def _correlation(first: Floats, second: Floats) -> float | None:
+    if len(first) < 3 or float(np.ptp(first)) < _SAME or float(np.ptp(second)) < _SAME:
+        return None
+    return float(np.corrcoef(first, second)[0, 1])

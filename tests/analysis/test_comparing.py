@@ -1,0 +1,261 @@
+"""Paired differences: worked examples, SciPy and statsmodels as judges, and coverage, size and power by simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.comparing import Difference, Pairs, bonett_price, compared, flips, paired, questions_for
+from viva.errors import DataError
+from viva.types import Line, Outcome, ScoreRow
+
+OVERALL = Line("Overall")
+
+
+def scores(
+    values: Sequence[Sequence[float | None]],
+    tags: Sequence[dict[str, str]] = (),
+    weights: Sequence[int] = (),
+    outcomes: dict[int, Outcome] | None = None,
+) -> pl.DataFrame:
+    """A row a sample: question q0, q1, … with the samples given."""
+    rows = []
+    for place, samples in enumerate(values):
+        for sample, value in enumerate(samples):
+            outcome: Outcome = "error" if value is None else "right" if value >= 1 else "partly" if value else "wrong"
+            rows.append(
+                ScoreRow(
+                    benchmark="b", exam="e", model="m", question=f"q{place}", sample=sample, repeat=sample, value=value,
+                    outcome=(outcomes or {}).get(place, outcome), answer="", explanation="",
+                    tags=tags[place] if tags else {}, weight=weights[place] if weights else 1,
+                )
+            )  # fmt: skip
+    return frame(rows)
+
+
+def once(values: Sequence[float | None], **more: object) -> pl.DataFrame:
+    return scores([[value] for value in values], **more)  # type: ignore[arg-type]
+
+
+def pairs_of(first: pl.DataFrame, second: pl.DataFrame, over: str = "", cluster: str = "") -> Pairs:
+    return paired(Breakdown(first).questions(OVERALL), Breakdown(second).questions(OVERALL), over, cluster)
+
+
+def difference(first: pl.DataFrame, second: pl.DataFrame, over: str = "", cluster: str = "") -> Difference:
+    return compared(pairs_of(first, second, over, cluster))
+
+
+def discordant(both: int, lost: int, gained: int, neither: int) -> Difference:
+    first = [1.0] * (both + lost) + [0.0] * (gained + neither)
+    second = [1.0] * both + [0.0] * lost + [1.0] * gained + [0.0] * neither
+    return difference(once(first), once(second))
+
+
+def test_a_worked_example_of_mcnemar_and_bonett_and_price() -> None:
+    # Twenty-one children with a hyper-reactive airway before and after a transplantation (Bentur et al. 2009, as
+    # Fagerland, Lydersen and Laake 2014, Statistics in Medicine 33:2850-2875, use it): 1, 1, 7, 12.
+    found = discordant(1, 1, 7, 12)
+    assert found.test == "McNemar, exact"
+    assert found.p == pytest.approx(0.0703, abs=5e-5)
+    assert found.difference == pytest.approx(6 / 21)
+    assert (found.wins, found.ties, found.losses) == (7, 13, 1)
+    half = 1.959964 * math.sqrt((8 / 23 + 2 / 23 - (6 / 23) ** 2) / 23)
+    assert (found.low, found.high) == pytest.approx((6 / 23 - half, 6 / 23 + half), abs=1e-6)
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 12), st.integers(1, 12))
+def test_statsmodels_gives_the_same_p_for_zero_one_scores(both: int, lost: int, gained: int, neither: int) -> None:
+    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
+    expected = tables.mcnemar([[both, lost], [gained, neither]], exact=True).pvalue if lost + gained else 1.0
+    found = discordant(both, lost, gained, neither)
+    assert found.p == pytest.approx(expected)
+    if found.n > 1:
+        assert found.low is not None
+        assert found.high is not None
+        assert found.difference is not None
+        assert -1 <= found.low <= found.difference + 1e-12
+        assert found.difference <= found.high + 1e-12 <= 1 + 1e-9
+        assert found.low < found.high, "even where nothing differs"
+
+
+def test_scipy_s_paired_t_interval_for_any_scores() -> None:
+    generator = np.random.default_rng(4)
+    first = generator.uniform(0, 0.9, size=40)
+    second = np.clip(first + generator.normal(0.03, 0.1, size=40), 0, 1)
+    expected = stats.ttest_rel(second, first)
+    found = difference(once(first.tolist()), once(second.tolist()))
+    low, high = expected.confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert found.p == pytest.approx(expected.pvalue, abs=0.02), "a permutation test is near the t test here"
+    assert found.correlation == pytest.approx(np.corrcoef(first, second)[0, 1])
+
+
+def test_statsmodels_cluster_robust_error_where_questions_belong_together() -> None:
+    api = pytest.importorskip("statsmodels.api")
+    generator = np.random.default_rng(8)
+    text = np.repeat(np.arange(12), 5)
+    values = generator.uniform(size=(2, 60)) + 0.3 * generator.normal(size=12)[text] * [[0], [1]]
+    tags = [{"text": f"t{place}"} for place in text]
+    first, second = (once(row.tolist(), tags=tags) for row in np.clip(values, 0, 1))
+    found = difference(first, second, cluster="text")
+    gap = np.clip(values[1], 0, 1) - np.clip(values[0], 0, 1)
+    fit = api.OLS(gap, np.ones(60)).fit(cov_type="cluster", cov_kwds={"groups": text}, use_t=True)
+    assert found.error == pytest.approx(fit.bse[0])
+    assert (found.low, found.high) == pytest.approx(tuple(fit.conf_int()[0]))
+    assert found.error > (difference(first, second).error or 1), "they do not stand for themselves"
+
+
+def test_repeats_are_one_observation_a_question() -> None:
+    first = scores([[1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]])
+    second = scores([[1, 1, 1, 1], [0, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]])
+    found = difference(first, second)
+    gaps = np.array([0.25, 0.25, -0.25, 0.5])
+    assert found.n == 4
+    assert found.difference == pytest.approx(gaps.mean())
+    assert found.error == pytest.approx(gaps.std(ddof=1) / 2)
+    assert (found.test, found.p) == ("permutation, exact", 0.5)  # ±1 ±1 ±1 ±2: |sum| ≥ 3 in 8 of 16 ways
+
+
+def test_best_of_the_samples_where_the_exam_counts_so() -> None:
+    rows = scores([[0, 1], [0, 0]]).with_columns(repeat=pl.lit(0, dtype=pl.Int32))
+    best = Breakdown(rows, "best").questions(OVERALL)
+    mean = Breakdown(rows, "mean").questions(OVERALL)
+    found = compared(paired(mean, best))
+    assert (found.first, found.second, found.wins) == (0.25, 0.5, 1)
+
+
+def test_a_macro_average_s_difference_is_the_difference_of_macro_averages() -> None:
+    generator = np.random.default_rng(2)
+    tags = [{"subject": name} for name, size in (("a", 3), ("b", 20), ("c", 7)) for _ in range(size)]
+    first, second = (once(generator.integers(0, 2, size=30).astype(float).tolist(), tags=tags) for _ in range(2))
+    found = difference(first, second, over="subject")
+    means = [Breakdown(one).cell(Line("Average", over="subject")).mean for one in (first, second)]
+    assert (found.first, found.second) == pytest.approx(tuple(means))
+    assert found.difference == pytest.approx(means[1] - means[0])
+    gaps = (second["value"] - first["value"]).to_numpy()
+    groups = [gaps[:3], gaps[3:23], gaps[23:]]
+    error = math.sqrt(sum(gap.var(ddof=1) / len(gap) for gap in groups)) / 3
+    assert found.error == pytest.approx(error)
+    half = stats.t.ppf(0.975, 27) * error
+    assert found.high == pytest.approx(found.difference + half)
+    assert found.test != "McNemar, exact", "questions of small subjects weigh more"
+
+
+def test_questions_listed_twice_count_twice_and_are_one_observation() -> None:
+    found = difference(once([0, 1, 0], weights=[2, 1, 1]), once([1, 0, 0], weights=[2, 1, 1]))
+    assert found.difference == pytest.approx((2 - 1) / 4)
+    assert (found.n, found.wins, found.losses) == (3, 1, 1)
+
+
+def test_what_has_no_score_is_left_out_of_the_pair_counted_and_bounded() -> None:
+    first = once([1, 0, None, 1, 0])
+    second = once([1, 1, 1, None, 0])
+    found = difference(first, second)
+    assert (found.n, found.unscored) == (3, 2)
+    assert found.difference == pytest.approx(1 / 3)
+    assert found.floor == pytest.approx((0 + 1 + 0 - 1 + 0) / 5)
+    assert found.ceiling == pytest.approx((0 + 1 + 1 + 0 + 0) / 5)
+    assert found.floor <= found.difference <= found.ceiling
+
+
+def test_questions_of_one_side_only_are_counted_and_left_out() -> None:
+    found = difference(once([1, 0, 1, 1]), once([0, 0]))
+    assert (found.n, found.only_first, found.only_second) == (2, 2, 0)
+    assert found.difference == -0.5
+
+
+def test_nothing_scored_gives_no_number_and_no_error() -> None:
+    found = difference(once([None, None]), once([1, 0]))
+    assert (found.n, found.difference, found.p, found.smallest) == (0, None, None, None)
+    assert (found.floor, found.ceiling) == (-0.5, 0.5)
+    assert found.questions_for(0.1) is None
+
+
+def test_one_question_has_no_interval_and_equal_contestants_have_one() -> None:
+    alone = difference(once([0]), once([1]))
+    assert (alone.difference, alone.low, alone.p) == (1, None, 1.0)
+    same = difference(once([1, 0.5, 0]), once([1, 0.5, 0]))
+    assert (same.difference, same.p, same.ties) == (0, 1.0, 3)
+    assert same.low is not None
+    assert same.low < 0
+    assert (same.low, same.high) == pytest.approx(bonett_price(0, 0, 3)[0])
+
+
+def test_a_tag_that_is_missing_is_named() -> None:
+    with pytest.raises(DataError, match=r"no tag 'subject'; they have: none"):
+        difference(once([1]), once([0]), over="subject")
+
+
+@given(st.lists(st.tuples(*(st.sampled_from([None, 0.0, 0.25, 0.5, 1.0]),) * 2), min_size=1, max_size=12))
+def test_changing_sides_changes_the_sign_and_nothing_else(values: list[tuple[float | None, float | None]]) -> None:
+    first, second = (once([pair[side] for pair in values]) for side in (0, 1))
+    there, back = difference(first, second), difference(second, first)
+    assert there.n == back.n
+    assert there.p == (back.p if back.p is None else pytest.approx(back.p))
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+    if there.difference is not None and back.difference is not None:
+        assert there.difference == pytest.approx(-back.difference)
+        if there.n == len(values):
+            assert there.floor == pytest.approx(there.difference)
+    if there.low is not None and back.high is not None:
+        assert there.low == pytest.approx(-back.high)
+
+
+def test_flips_are_the_largest_first_and_each_way() -> None:
+    both = pairs_of(once([1, 0, 0.5, 0, 1]), once([0, 1, 1, 0, 0.5]))
+    assert [flip.question for flip in flips(both, 5, "gained")] == ["q1", "q2"]
+    assert [(flip.question, flip.second_outcome) for flip in flips(both, 1, "lost")] == [("q0", "wrong")]
+
+
+def test_how_many_questions_a_difference_takes() -> None:
+    power = pytest.importorskip("statsmodels.stats.power")
+    for sd, gap in ((0.4, 0.02), (0.6, 0.05)):
+        expected = power.TTestPower().solve_power(effect_size=gap / sd, power=0.8, alpha=0.05)
+        assert questions_for(sd, gap) == pytest.approx(expected, abs=3), "t needs two more than the normal law"
+    assert questions_for(0.5, -0.05) == questions_for(0.5, 0.05)
+    assert questions_for(0.5, 0.0) is None
+    found = discordant(500, 90, 90, 320)
+    assert found.smallest is not None
+    assert found.questions_for(found.smallest) == pytest.approx(1000, abs=2), "each says the other"
+
+
+@pytest.mark.parametrize(("samples", "spread"), [(1, 0.0), (4, 0.25)])
+def test_intervals_cover_and_tests_keep_their_level(samples: int, spread: float) -> None:
+    """400 sets of 60 questions; asked four times each, answers to one question resemble each other."""
+    generator = np.random.default_rng(17 + samples)
+    covered = alarms = naive = 0
+    for _ in range(400):
+        easy = generator.uniform(0.2, 0.8, size=60)
+        tilt = generator.choice([-spread, spread], size=60)  # as often for the one as for the other
+        chances = (np.clip(easy - tilt, 0, 1), np.clip(easy + tilt, 0, 1))
+        drawn = [(generator.uniform(size=(60, samples)) < chance[:, None]).astype(float) for chance in chances]
+        found = difference(*(scores(values.tolist()) for values in drawn))
+        covered += (found.low or 0.0) <= 0 <= (found.high or 0.0)
+        alarms += (found.p or 0.0) <= 0.05
+        naive += stats.ttest_rel(drawn[0].ravel(), drawn[1].ravel()).pvalue <= 0.05
+    assert 0.92 <= covered / 400 <= 0.985
+    assert alarms / 400 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
+    if samples > 1:
+        assert naive / 400 > 0.1, "answers taken as independent call chance a difference"
+
+
+def test_the_smallest_difference_is_seen_in_four_of_five_sets() -> None:
+    generator = np.random.default_rng(23)
+    easy = generator.uniform(0.2, 0.7, size=150)
+    sets = []
+    for _ in range(200):
+        first = (generator.uniform(size=(150, 3)) < easy[:, None]).astype(float).mean(axis=1)
+        second = (generator.uniform(size=(150, 3)) < (easy + 0.08)[:, None]).astype(float).mean(axis=1)
+        sets.append(difference(once(first.tolist()), once(second.tolist())))
+    smallest = float(np.mean([found.smallest for found in sets if found.smallest is not None]))
+    expected = stats.norm.cdf(0.08 / smallest * 2.8016 - 1.96)
+    power = np.mean([(found.p or 0.0) <= 0.05 for found in sets])
+    assert power == pytest.approx(expected, abs=0.09)
