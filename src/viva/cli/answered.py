@@ -1,0 +1,181 @@
+"""The answers of a run one by one, with question, reply, verdict and evidence: what item browsers show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from viva.cli.examination import Examination, gather
+from viva.engine.folder import RunFolder
+from viva.engine.journal import Entry, Journal
+from viva.engine.stages import NOT_ASKED, Sitting, row_of
+from viva.errors import StorageError
+from viva.prompting import prompt_text
+from viva.reports.answered import Answered
+from viva.types import Choose, Evidence, Question, Request, Response, ScoreRow
+
+SCORES = "scores.jsonl"
+JOURNALS = ("responses", "executions", "similarities", "annotations", "reviews")
+"""What scores are made from; run.json changes with every `viva resume`, which grades at its end."""
+_ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
+
+
+def is_fresh(folder: RunFolder) -> bool:
+    """Whether scores.jsonl is there, and as new as everything that it was made from."""
+    try:
+        made = (folder.path / SCORES).stat().st_mtime_ns
+    except OSError:
+        return False
+    journals = (folder.path / f"{name}.jsonl" for name in JOURNALS)
+    return all(made >= path.stat().st_mtime_ns for path in journals if path.exists())
+
+
+def score_rows(path: Path) -> Iterator[ScoreRow]:
+    """The rows of a run's scores.jsonl. Raises StorageError for one that is missing or damaged, with what to do."""
+    file = path / SCORES
+    decode = msgspec.json.Decoder(ScoreRow).decode
+    try:
+        with file.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+                    raise StorageError(
+                        f"{file}, line {number} is damaged ({problem}); `viva score {path}` makes it anew"
+                    ) from None
+    except FileNotFoundError:
+        raise StorageError(f"{path} is not graded yet: `viva resume {path}`, or `viva score {path}` as it is") from None
+    except OSError as problem:
+        raise StorageError(f"cannot read {file}: {problem.strerror}") from None
+
+
+def answered(examination: Examination, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answered]:
+    """Every answer of a run, in the order of scores.jsonl; of these, the `wanted` places (from 0).
+
+    What an answer earned is taken from scores.jsonl where that is fresh, else graded here. Raises StorageError where
+    scores.jsonl is of other questions than the run.
+    """
+    folder = examination.folder
+    rows = score_rows(folder.path) if is_fresh(folder) else None
+    with ExitStack() as stack:
+        journal = folder.journal("responses", write=False)
+        stack.callback(journal.close)
+        gathered = gather(examination, stack)
+        place = -1
+        for sitting in examination.sittings:
+            for question in sitting.exam.questions():
+                for sample in range(sitting.samples):
+                    place += 1
+                    row = _next_row(rows, folder.path, sitting, question, sample)
+                    if not wanted(place):
+                        continue
+                    request = sitting.exam.request(question, sample, sitting.sampling, sitting.model.room)
+                    entry = journal.read(sitting.keys.of(request))
+                    response = entry.response() if entry else NOT_ASKED
+                    evidence = gathered.about(sitting, question, sample, response)
+                    if row is None:
+                        row = row_of(
+                            sitting, question, sample, sitting.exam.score(question, response, evidence), frozenset()
+                        )
+                    yield _whole(row, question, request, response, evidence)
+
+
+def _next_row(
+    rows: Iterator[ScoreRow] | None, path: Path, sitting: Sitting, question: Question, sample: int
+) -> ScoreRow | None:
+    """The next row of scores.jsonl, which must be of this answer; None where there is no such file to go by."""
+    if rows is None:
+        return None
+    row = next(rows, None)
+    whose = (sitting.label, sitting.model.name, question.id, sample)
+    if row is None or (row.exam, row.model, row.question, row.sample) != whose:
+        raise StorageError(f"{path / SCORES} is not of this run's questions; `viva score {path}` makes it anew")
+    return row
+
+
+def _whole(row: ScoreRow, question: Question, request: Request, response: Response, evidence: Evidence) -> Answered:
+    return Answered(
+        exam=row.exam,
+        model=row.model,
+        question=row.question,
+        sample=row.sample,
+        repeat=row.repeat,
+        outcome=row.outcome,
+        value=row.value,
+        tags=row.tags,
+        weight=row.weight,
+        asked=question.text,
+        prompt=prompt_text(request.prompt),
+        reply=reply_text(request, response),
+        gold=question.answer or "",
+        answer=row.answer,
+        explanation=row.explanation,
+        evidence=tuple(evidence_texts(evidence)),
+        failure=f"{response.error.kind}: {response.error.message}" if response.error else "",
+    )
+
+
+def reply_text(request: Request, response: Response) -> str:
+    """What came back: the text, or how probable each continuation is, a line each."""
+    if not isinstance(request, Choose) or response.error:
+        return response.text
+    lines = [f"log-probability, by {request.by}"]
+    for text, one in zip(request.continuations, response.likelihoods, strict=False):
+        least = "at most " if one.bound else ""
+        of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
+        lines.append(f"{least}{one.logprob:.4f}{of}  {text!r}")
+    return "\n".join(lines)
+
+
+def evidence_texts(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """(who, what they said) of sandbox, encoder, judges and experts."""
+    for execution in evidence.executions:
+        said = f"{execution.verdict}: {execution.detail}".rstrip(": ") if execution else "not run yet"
+        yield "program", said
+    for aspect, value in evidence.similarities.items():
+        yield f"similarity of the {aspect}", f"{value:.4f}"
+    for opinion in evidence.opinions:
+        yield f"judge {opinion.judge} on the {opinion.aspect}", opinion.text
+    for mark in evidence.marks:
+        yield f"expert {mark.reviewer} on the {mark.aspect}", f"{mark.value:g} {mark.comment}".rstrip()
+
+
+def answered_without_questions(folder: RunFolder, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answered]:
+    """The same from scores.jsonl and responses.jsonl alone, where the questions are not at hand: no prompt, no gold.
+
+    A reply is found by model, question and sample; where the run has several exams of that benchmark, in which
+    questions share their ids, it is left out rather than guessed.
+    """
+    benchmarks = [exam.spec.benchmark for exam in folder.record.exams]
+    single = {name for name in benchmarks if benchmarks.count(name) == 1}
+    journal = folder.journal("responses", write=False)
+    try:
+        places = _places(journal, single)
+        for place, row in enumerate(score_rows(folder.path)):
+            if not wanted(place):
+                continue
+            key = places.get((row.benchmark, row.model, row.question, row.sample))
+            entry = journal.read(key) if key else None
+            yield Answered(
+                **{name: getattr(row, name) for name in _SHARED},
+                reply=entry.text if entry else "",
+                failure=f"{entry.error.kind}: {entry.error.message}" if entry and entry.error else "",
+            )
+    finally:
+        journal.close()
+
+
+_SHARED = (
+    *("exam", "model", "question", "sample", "repeat", "outcome", "value", "tags", "weight"),
+    *("answer", "explanation"),
+)
+
+
+def _places(journal: Journal, benchmarks: set[str]) -> dict[tuple[str, str, str, int], bytes]:
+    def whose(entry: Entry) -> tuple[str, str, str, int]:
+        return entry.benchmark, entry.model, entry.question, entry.sample
+
+    return {whose(entry): bytes.fromhex(entry.key) for entry in journal.entries() if entry.benchmark in benchmarks}
