@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "breakdown": ("viva.cli.breakdown", "Scores by any tag; the worst and best slices, and chance."),
     "training": ("viva.cli.training", "Scores over training: many checkpoints of one model."),
     "correlate": ("viva.cli.correlate", "How scores in formats or exams go together over models."),
+    "scaling": ("viva.cli.scaling", "How scores grow with size: fits, predictions, breaks."),
     "perplexity": ("viva.cli.perplexity", "How little texts surprise a model; signs of leakage."),
     "show": ("viva.cli.show", "Show prompt, reply, what was read in it, and the verdict."),
     "prompt": ("viva.cli.prompt", "Show the exact text that a model would be sent."),

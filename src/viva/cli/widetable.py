@@ -19,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from viva.cli.scoretable import QUESTION, SAMPLE, SCORE
 from viva.errors import DataError
 
 
@@ -29,13 +30,18 @@ class WideTable(Struct, frozen=True, kw_only=True):
     columns: Mapping[str, tuple[float | None, ...]]
     words: Mapping[str, str]
     """Columns that are no figures → the field, with its line, that is none."""
+    texts: Mapping[str, tuple[str, ...]] = {}
+    """The same columns → their fields."""
 
 
-def read_wide(path: Path) -> WideTable:
-    """The table. Raises DataError with the line for what is torn, unnamed or there twice."""
+def read_wide(path: Path, fewest: int = 3) -> WideTable:
+    """The table. Raises DataError with the line for what is torn, unnamed or there twice, or has fewer columns."""
     header, lines = _rows(path, _text(path))
-    if len(header) < 3:
-        raise DataError(f"{path}, line 1: needs a column of names and two of figures; it has {len(header)} columns")
+    if len(header) < fewest:
+        figures = {2: "one", 3: "two"}.get(fewest, str(fewest - 1))
+        raise DataError(
+            f"{path}, line 1: needs a column of names and {figures} of figures; it has {len(header)} columns"
+        )
     key = header.index("model") if "model" in header else 0
     names: dict[str, int] = {}
     for line, row in lines:
@@ -46,15 +52,25 @@ def read_wide(path: Path) -> WideTable:
         raise DataError(f"{path} holds no rows below its header")
     columns: dict[str, tuple[float | None, ...]] = {}
     words: dict[str, str] = {}
+    texts: dict[str, tuple[str, ...]] = {}
     for index, column in enumerate(header):
         if index == key:
             continue
         bad = next(((line, row[index]) for line, row in lines if not _is_figure(row[index])), None)
         if bad is not None:
             words[column] = f"line {bad[0]}: {bad[1][:60]!r}"
+            texts[column] = tuple(row[index].strip() for _, row in lines)
         else:
             columns[column] = tuple(float(row[index]) if row[index].strip() else None for _, row in lines)
-    return WideTable(rows=tuple(names), columns=columns, words=words)
+    return WideTable(rows=tuple(names), columns=columns, words=words, texts=texts)
+
+
+def is_wide(path: Path) -> bool:
+    """A CSV that is no table of item scores: those have a question, a sample and a score a row."""
+    if path.is_dir() or not path.name.removesuffix(".gz").endswith(".csv"):
+        return False
+    header = header_of(path)
+    return not all(any(name in header for name in names) for names in (QUESTION, SAMPLE, SCORE))
 
 
 def header_of(path: Path) -> Sequence[str]:

@@ -1,0 +1,265 @@
+"""Scores over size, as tables and as data."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.scaling import Fit, Kind
+from viva.analysis.scalinggroups import Group, Point
+from viva.analysis.segments import Segments
+from viva.reports.correlation import p_text
+from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.result import Grid, percent
+from viva.visible import harmless
+
+NAMES: dict[Kind, str] = {"family": "family", "log": "log-linear", "segments": "two segments"}
+TEN = 0.30102999566398120
+"""A doubling, in tenfolds."""
+_WORDS = {
+    *WORDS,
+    "fit",
+    "curve",
+    "rests on",
+    "measured",
+    "lowest without",
+    "highest without",
+    "break without one model",
+}
+_RESTS = {
+    "scatter": "scatter of the models around the curve",
+    "questions": "sampling of questions only",
+    "nothing": "nothing",
+}
+
+
+class Scaling(Struct, frozen=True, kw_only=True):
+    """The groups of one table or exam."""
+
+    title: str
+    parameters: str
+    """Which sizes these are: total or active."""
+    groups: tuple[Group, ...]
+    sizeless: tuple[str, ...] = ()
+
+
+def scaling_grids(found: Scaling) -> list[Grid]:
+    """The curves, what they predict, the breaks, and the models furthest from their curve."""
+    grids = [Grid(f"Scores over size · {found.title}", _FITTED, tuple(_fit_rows(found)))]
+    forecasts = tuple(_forecast_rows(found))
+    if forecasts:
+        header = ("", "fit", "size", "predicted", "95 % interval", "rests on", "measured", "difference")
+        grids.append(Grid(f"Predicted · {found.title}", header, forecasts))
+    breaks = tuple(_break_row(group.name, group.segments) for group in found.groups if group.segments)
+    if breaks:
+        grids.append(Grid(f"One line or two · {found.title}", _BREAKS, breaks))
+        moved = tuple(_moved_row(group.name, group.segments) for group in found.groups if group.segments)
+        header = ("", "break", "lowest", "lowest without", "highest", "highest without")
+        grids.append(Grid(f"The break without one model · {found.title}", header, moved))
+    strays = tuple(
+        (group.name, NAMES[one.kind], one.point.model, size_text(one.point.size), percent(one.point.score),
+         percent(one.expected), f"{one.away:+.1f}")
+        for group in found.groups
+        for one in group.strays
+    )  # fmt: skip
+    if strays:
+        header = ("", "fit", "model", "size", "score", "curve", "sd away")
+        grids.append(Grid(f"Far from their curve · {found.title}", header, strays))
+    return grids
+
+
+_FITTED = ("", "fit", "models", "sizes", "curve", "doubling adds", "sd", "R²", "AICc")
+_BREAKS = (
+    "", "models", "break", "profile 95 %", "bootstrap 95 %", "doubling adds, below", "above", "F", "p", "naive p"
+)  # fmt: skip
+
+
+def _fit_rows(found: Scaling) -> Iterator[tuple[str, ...]]:
+    for group in found.groups:
+        for fit in group.fits:
+            yield (
+                group.name,
+                NAMES[fit.kind],
+                f"{fit.n:,}",
+                f"{size_text(fit.smallest)} to {size_text(fit.largest)}",
+                formula(fit),
+                _doubling(fit),
+                "–" if fit.sd is None else percent(fit.sd),
+                "–" if fit.r2 is None else f"{fit.r2:.3f}",
+                "–" if fit.aicc is None else f"{fit.aicc:.1f}",
+            )
+
+
+def _forecast_rows(found: Scaling) -> Iterator[tuple[str, ...]]:
+    for group in found.groups:
+        for one in group.forecasts:
+            said = one.prediction
+            beyond = f", {said.beyond:.1f} times the largest" if said.beyond > 1 else ""
+            row = (
+                group.name,
+                NAMES[one.kind],
+                size_text(said.size) + beyond,
+                percent(said.score),
+                between(said.low, said.high),
+                _RESTS[said.basis],
+            )
+            if not one.measured:
+                yield (*row, "–", "–")
+            for point in one.measured:
+                yield (*row, f"{percent(point.score)} {point.model}", f"{100 * (point.score - said.score):+.2f}")
+
+
+def _break_row(name: str, found: Segments) -> tuple[str, ...]:
+    return (
+        name,
+        f"{found.fit.n:,}",
+        break_text(found),
+        f"{'below ' if found.open_low else ''}{size_text(found.low)} to "
+        f"{'beyond ' if found.open_high else ''}{size_text(found.high)}",
+        "–" if found.boot_low is None else f"{size_text(found.boot_low)} to {size_text(found.boot_high or 0)}",
+        f"{100 * TEN * found.below:+.2f}",
+        f"{100 * TEN * found.above:+.2f}",
+        f"{found.gain:.2f}",
+        p_text(found.p),
+        p_text(found.p_naive),
+    )
+
+
+def _moved_row(name: str, found: Segments) -> tuple[str, ...]:
+    if found.moved is None:
+        return name, break_text(found), "–", "", "–", ""
+    moved = found.moved
+    return name, break_text(found), size_text(moved.low), moved.low_without, size_text(moved.high), moved.high_without
+
+
+def formula(fit: Fit) -> str:
+    """The curve with its parameters; of segments the break stands elsewhere."""
+    if fit.kind == "family":
+        return f"1 - 1/({fit.parameters[0]:.4g}·ln({fit.parameters[1]:.4g}x + 1) + 1)"
+    level, slope = (100 * value for value in fit.parameters[:2])
+    if fit.kind == "log":
+        return f"{level:.2f} {slope:+.2f}·log10 x"
+    return f"{level:.2f} {slope:+.2f}·log10 x, from {size_text(fit.parameters[3])} on {100 * fit.parameters[2]:+.2f}"
+
+
+def _doubling(fit: Fit) -> str:
+    return f"{100 * TEN * fit.parameters[1]:+.2f}" if fit.kind == "log" else "–"
+
+
+def size_text(size: float) -> str:
+    """`6.7B`."""
+    return f"{size:.3g}B" if size < 1000 else f"{size:,.0f}B"
+
+
+def break_text(found: Segments) -> str:
+    """`34B`, or of breaks that fit equally well `34B to 70B`."""
+    low, high = found.tied
+    return size_text(found.at) if low == high else f"{size_text(low)} to {size_text(high)}"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """An interval in per cent; a dash for none."""
+    return "–" if low is None or high is None else f"[{percent(low)}, {percent(high)}]"
+
+
+def notes_on(found: Sequence[Scaling]) -> list[str]:
+    """How to read it, and what it leaves out."""
+    kinds = {fit.kind for one in found for group in one.groups for fit in group.fits}
+    sizes = "all parameters" if all(one.parameters == "total" for one in found) else "active parameters"
+    lines = [
+        f"Scores in per cent, sizes in billions of {sizes}; sd: scatter of the models around the curve. Fits take "
+        "models as independent, which those of one family or one maker are not."
+    ]
+    if any(group.forecasts for one in found for group in one.groups):
+        lines.append(
+            "The interval is for the score that one more model of that size would measure, if the curve holds there; "
+            "models of a size that is predicted were held out of the fit."
+        )
+    if "segments" in kinds:
+        lines.append(
+            "p: of one line, from the largest gain over all breaks, simulated with normal errors of one spread. The "
+            "naive p of a plain F-test takes the break as known beforehand, and finds breaks too often. `A to B`: "
+            "every break between fits equally well, as beyond it there is a single size."
+        )
+    for one in found:
+        lines += _missing(one)
+    return lines
+
+
+def _missing(found: Scaling) -> Iterator[str]:
+    if found.sizeless:
+        shown = ", ".join(found.sizeless[:6]) + (
+            f" and {len(found.sizeless) - 6:,} more" if len(found.sizeless) > 6 else ""
+        )
+        yield f"{found.title}: left out, of unknown size: {shown} (--sizes FILE gives sizes)."
+    unfitted = [group.name for group in found.groups if not group.fits]
+    if unfitted:
+        shown = ", ".join(unfitted[:8]) + (f" and {len(unfitted) - 8:,} more" if len(unfitted) > 8 else "")
+        yield f"{found.title}: no curve, for want of models of different sizes: {shown}."
+    for group in found.groups:
+        if group.fits:
+            yield from (f"{group.name}: {reason}." for reason in group.skipped)
+        for fit in group.fits:
+            if fit.trouble:
+                yield f"{group.name}, {NAMES[fit.kind]}: {fit.trouble}; no interval."
+        if any(one.prediction.basis == "nothing" and not _troubled(group, one.kind) for one in group.forecasts):
+            yield (
+                f"{group.name}: as many models as the curve has parameters, so it passes through them and nothing says "
+                "how far to trust it; --questions N gives at least the sampling error of the scores."
+            )
+
+
+def _troubled(group: Group, kind: Kind) -> bool:
+    return any(fit.trouble for fit in group.fits if fit.kind == kind)
+
+
+def as_terminal(found: Sequence[Scaling], *, width: int | None = None, colour: bool = False) -> str:
+    """Tables for a terminal."""
+    grids = [grid for one in found for grid in scaling_grids(one)]
+    return grids_terminal(grids, notes_on(found), width=width, colour=colour, words=_WORDS)
+
+
+def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Scaling]], str]:
+    def render(found: Sequence[Scaling]) -> str:
+        return form([grid for one in found for grid in scaling_grids(one)], notes_on(found))
+
+    return render
+
+
+def as_csv(found: Sequence[Scaling]) -> str:
+    """A row a model, and a row a prediction: shares of 1, unrounded. `role`: fitted, held out, predicted."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["table", "group", "role", "fit", "model", "size", "score", "low", "high", "basis"])
+    for one in found:
+        for group in one.groups:
+            where = [harmless(one.title), harmless(group.name)]
+            for role, points in (("fitted", group.points), ("held out", group.held_out)):
+                table.writerows([*where, role, "", *_point_cells(point), ""] for point in points)
+            for forecast in group.forecasts:
+                said = forecast.prediction
+                cells = ["predicted", forecast.kind, "", said.size, said.score, said.low, said.high, said.basis]
+                table.writerow([*where, *cells])
+    return out.getvalue()
+
+
+def _point_cells(point: Point) -> list[object]:
+    return [harmless(point.model), point.size, point.score, point.low, point.high]
+
+
+def as_json(found: Sequence[Scaling]) -> str:
+    """Everything, as plain data."""
+    content = {"tables": list(found), "notes": notes_on(found)}
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+FORMATS: dict[str, Callable[[Sequence[Scaling]], str]] = {
+    "json": as_json,
+    "csv": as_csv,
+    "markdown": _tables(grids_markdown),
+    "latex": _tables(grids_latex),
+}
