@@ -13,10 +13,10 @@ FOR_GOOD = {"context", "tokens"}
 """Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
 
 
-def ending_of_asking(run: Run, path: Path, total: int) -> int:
-    """After asking examinees or the judge."""
+def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
+    """After asking examinees or the judge. `resume` is how to go on, if not by `viva resume`."""
     tally = run.tally
-    resume = f"viva resume {path}"
+    resume = resume or f"viva resume {path}"
     for model, why in run.refused.items():
         print(visible(f"viva: {model} was given up: {why}"), file=sys.stderr)
     if run.stop == "disk":

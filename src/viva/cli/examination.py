@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -101,13 +101,25 @@ def prepare(folder: RunFolder, limits: Limits, exams: list[Exam] | None = None) 
     ]
     judges = [reach(judge, record.seed) for judge in record.judges]
     bench = Bench(tuple(Judge(model, _price(model, prices)) for model in judges), record.judge_samples)
+    _check_limits(limits, (*models, *judges), prices)
+    return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
+
+
+def open_bench(records: Sequence[ModelRecord], samples: int, seed: int, limits: Limits) -> Bench:
+    """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
+    prices = _prices(limits.price)
+    models = [reach(record, seed) for record in records]
+    _check_limits(limits, models, prices)
+    return Bench(tuple(Judge(model, _price(model, prices)) for model in models), samples)
+
+
+def _check_limits(limits: Limits, asked: Sequence[Model], prices: Mapping[str, Price]) -> None:
     ceilings(limits)
     paces(limits)
     if limits.max_cost is not None:
-        for model in (*models, *judges):
+        for model in asked:
             if _price(model, prices) is None:
                 raise VivaError(f"--max-cost needs the price of {model.name}: give --price {model.name}=IN/OUT")
-    return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
 
 
 def open_encoder_of(examination: Examination, *, new: bool) -> None:

@@ -47,10 +47,10 @@ def examine(examination: Examination, earlier: list[RunFolder]) -> int:
     with ExitStack() as stack:
         answers = folder.journal("responses")
         stack.callback(answers.close)
-        code = _stage(
+        code = work_through(
             examination,
             Stage("asking", answers, budget, examination.answers_wanted),
-            lambda run: _carry_out(
+            lambda run: ask_all(
                 run, _answer_tasks(examination, answers, _earlier(earlier, "responses", stack), run.tally), limits
             ),
             examination.examinees,
@@ -63,10 +63,10 @@ def examine(examination: Examination, earlier: list[RunFolder]) -> int:
         if bench and code in (EXIT_OK, EXIT_INCOMPLETE):
             verdicts = folder.journal("annotations")
             stack.callback(verdicts.close)
-            judged = _stage(
+            judged = work_through(
                 examination,
                 Stage("judging", verdicts, budget, _judgements_wanted(examination, bench, answers, stack)),
-                lambda run: _carry_out(
+                lambda run: ask_all(
                     run,
                     _verdict_tasks(
                         examination, bench, answers, verdicts, _earlier(earlier, "annotations", stack), run.tally, stack
@@ -104,7 +104,7 @@ def _programs(examination: Examination, answers: Journal, earlier: list[RunFolde
         )
         await run_programs(run, sandbox, programs, os.cpu_count() or 1)
 
-    return _stage(examination, Stage("running", journal, Budget(), wanted, ending_of_running), work, [sandbox])
+    return work_through(examination, Stage("running", journal, Budget(), wanted, ending_of_running), work, [sandbox])
 
 
 def _programs_wanted(examination: Examination, answers: Journal) -> int:
@@ -138,7 +138,9 @@ def _comparisons(examination: Examination, answers: Journal, earlier: list[RunFo
 
     total = _distinct_comparisons(examination, answers)
     stage = Stage("comparing", journal, Budget(), total, ending_of_comparing)
-    return _stage(examination, stage, lambda run: run_comparisons(run, encoder, wanted(run.tally, old, journal)), [])
+    return work_through(
+        examination, stage, lambda run: run_comparisons(run, encoder, wanted(run.tally, old, journal)), []
+    )
 
 
 def _distinct_comparisons(examination: Examination, answers: Journal) -> int:
@@ -237,16 +239,18 @@ class Stage(Struct, frozen=True):
     ending: Callable[[Run, Path, int], int] = ending_of_asking
 
 
-async def _carry_out(run: Run, tasks: Tasks, limits: Limits) -> None:
+async def ask_all(run: Run, tasks: Tasks, limits: Limits) -> None:
+    """Ask the tasks of every lane within the limits."""
     await carry_out(run, {lane: _plan(lane, found, limits) for lane, found in tasks.items()})
 
 
-def _stage(
+def work_through(
     examination: Examination,
     stage: Stage,
     work: Callable[[Run], Coroutine[None, None, None]],
     used: Sequence[Model | Sandbox],
 ) -> int:
+    """Do the work of one stage, watched; `used` is closed at its end. Returns the exit code."""
     limits = examination.limits
     tally = Tally(total=stage.total)
     policy = Policy(attempt=limits.timeout, question=limits.question_timeout, attempts=limits.attempts)

@@ -179,7 +179,7 @@ def _judge_anew(folder: RunFolder, anew: Anew, limits: Limits, earlier: list[Run
     folder.lock()
     try:
         record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
-        record, exams = judged_anew(record, anew, _judges_anew(record, anew))
+        record, exams = judged_anew(record, anew, judges_anew(record, anew))
         folder.record = record  # all that can be refused is refused before run.json changes
         examination = prepare(folder, limits, exams)
         open_encoder_of(examination, new=anew.encoder is not None)
@@ -190,7 +190,7 @@ def _judge_anew(folder: RunFolder, anew: Anew, limits: Limits, earlier: list[Run
         folder.unlock()
 
 
-def _judges_anew(record: RunRecord, anew: Anew) -> list[ModelRecord]:
+def judges_anew(record: RunRecord, anew: Anew) -> list[ModelRecord]:
     """Those named anew, or the run's. A judge of the run is reached as before, unless an address or key is given."""
     known = {judge.name: judge for judge in record.judges}
     names = anew.judge or tuple(known)
