@@ -95,9 +95,9 @@ def test_checkpoints_of_one_run_in_the_order_of_training(viva: Viva) -> None:
     assert "training tokens, log scale" in text
     assert "│ Assertion       │" in text.replace("┃", "│")
 
-    training(run, "--checkpoints", checkpoints, "--out", "figure.svg")
-    svg = ET.parse("figure.svg").getroot()
-    assert len(svg.findall("{http://www.w3.org/2000/svg}polyline")) == 3
+    training(run, "--checkpoints", checkpoints, "--chart", "figure.svg")
+    svg = ET.tostring(ET.parse("figure.svg").getroot(), encoding="unicode")
+    assert {name in svg for name in ("Multiple-choice", "Assertion", "Overall", "training tokens")} == {True}
     training(run, "--checkpoints", checkpoints, "--out", "figure.csv")
     rows = list(csv.DictReader(io.StringIO(Path("figure.csv").read_text(encoding="utf-8"))))
     assert len(rows) == 9
@@ -194,13 +194,13 @@ def test_a_run_that_is_damaged_or_not_graded(viva: Viva) -> None:
         training(run.parent / "nothing", "--checkpoints", checkpoints)
 
 
-def test_an_svg_is_of_one_exam(viva: Viva) -> None:
+def test_a_chart_is_of_one_exam(viva: Viva) -> None:
     ended = viva("run", "csbench", "--language", "en,zh", "--model", "baseline/first", "--run", "run", *QUIET)
     assert ended.code == 0
     checkpoints = written("model,steps\nbaseline/first,1\n")
     assert "Checkpoints · csbench-zh" in training(viva.folder / "run", "--checkpoints", checkpoints)
-    with pytest.raises(VivaError, match="an SVG file shows one exam, and here are csbench-en, csbench-zh"):
-        training(viva.folder / "run", "--checkpoints", checkpoints, "--out", "x.svg")
+    with pytest.raises(VivaError, match="a chart shows one exam, and here are csbench-en, csbench-zh"):
+        training(viva.folder / "run", "--checkpoints", checkpoints, "--chart", "x.svg")
     assert not Path("x.svg").exists()
 
 
@@ -333,8 +333,10 @@ def test_names_from_files_cannot_drive_a_terminal(viva: Viva) -> None:
     assert viva("run", "csbench", "--model", "baseline/first", "--run", "run", *QUIET).code == 0
     checkpoints = written('model,revision,tokens\nbaseline/first,"=1\x1b[2J\u202e",1\n')
     arguments: tuple[Any, ...] = (viva.folder / "run", "--checkpoints", checkpoints)
-    for form in ("terminal", "csv", "markdown", "latex", "svg"):
+    for form in ("terminal", "csv", "markdown", "latex"):
         training(*arguments, "--format", form)  # `told` looks
+    training(*arguments, "--chart", "x.svg")
+    assert "\x1b" not in Path("x.svg").read_text(encoding="utf-8")
     assert "'=1" in training(*arguments, "--format", "csv")
 
 

@@ -22,7 +22,7 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.analysis.training import Point, Training
 
-SUFFIXES = {".svg": "svg", ".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
+SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 """What an --out of that name holds, where --format does not say."""
 
 
@@ -34,6 +34,7 @@ class Wanted(Struct, kw_only=True):
     over: str | None = None
     format: str | None = None
     out: Path | None = None
+    chart: Path | None = None
 
 
 @click.command(name="training", short_help="Scores over training: many checkpoints of one model.")
@@ -58,10 +59,11 @@ class Wanted(Struct, kw_only=True):
 )
 @click.option(
     "--format",
-    type=click.Choice(["terminal", "json", "csv", "markdown", "latex", "svg"]),
+    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
     help="How it is printed.  [default: as the name of --out says, else terminal]",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write to a file instead: .svg, .csv, .json, .md, .tex.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write to a file instead: .csv, .json, .md, .tex.")
+@click.option("--chart", type=click.Path(path_type=Path), help="Also draw it: .svg, .png, .html or .json.")
 def training_command(runs: tuple[Path, ...], **given: Any) -> int:
     """Put the scores of RUN... (run folders, a folder of runs, or tables of item scores) in the order of training: a
     curve a format with 95 % intervals, over training tokens on a logarithmic axis.
@@ -69,19 +71,26 @@ def training_command(runs: tuple[Path, ...], **given: Any) -> int:
     \b
     viva run syneval --checkpoints steps.csv --run runs/steps
     viva training runs/steps
-    viva training runs/steps --out figure.svg
+    viva training runs/steps --chart figure.svg
     viva training runs/a runs/b --checkpoints steps.csv
     """
+    from viva.reports.charts import check_chart
+
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
+    check_chart(wanted.chart)
     form = wanted.format or (SUFFIXES.get(wanted.out.suffix.lower(), "terminal") if wanted.out else "terminal")
     progress = Progress(read_checkpoints(wanted.checkpoints) if wanted.checkpoints else None)
     found, notes = _found(runs, progress, wanted)
-    if form == "svg" and len(found) > 1:
-        raise VivaError(
-            f"an SVG file shows one exam, and here are {', '.join(one.exam for one in found)}: name the runs of one"
-        )
+    if wanted.chart and len(found) > 1:
+        exams = ", ".join(one.exam for one in found)
+        raise VivaError(f"--chart {wanted.chart}: a chart shows one exam, and here are {exams}: name the runs of one")
     emit(_printed(found, notes, form, wanted), wanted.out)
+    if wanted.chart:
+        from viva.reports import charts
+        from viva.reports.charts.training import training_chart
+
+        charts.save(training_chart(found[0]), wanted.chart)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Scores over training: a table of checkpoints, curves as characters, as data, and as SVG."""
+"""Scores over training: a table of checkpoints, curves as characters, and as data."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Sequence
 import msgspec
 
 from viva.analysis.training import Curve, Training
-from viva.reports.chart import Dot, Series, short_number, sparkline, svg_chart, text_chart
 from viva.reports.correlation import p_text
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import UNSURE, Grid, cell_text, percent
+from viva.reports.textchart import Dot, Series, short_number, sparkline, text_chart
 from viva.visible import harmless
 
 _WORDS = {*WORDS, "checkpoint", "curve", "over training"}
@@ -82,7 +82,7 @@ def series(found: Training) -> list[Series]:
     curves: list[Series] = []
     for curve in found.curves:
         cells = [(point.at, point.cells[curve.name]) for point in found.points if curve.name in point.cells]
-        dots = tuple(Dot(at, cell.mean, cell.low, cell.high) for at, cell in cells if cell.mean is not None)
+        dots = tuple(Dot(at, cell.mean) for at, cell in cells if cell.mean is not None)
         curves.append(Series(curve.name, dots))
     return curves
 
@@ -128,16 +128,9 @@ def as_json(found: Sequence[Training], notes: Sequence[str]) -> str:
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
-def as_svg(found: Sequence[Training], notes: Sequence[str]) -> str:
-    """The chart of the only exam."""
-    (one,) = found
-    return svg_chart(series(one), f"Score over training · {one.exam}", one.axis)
-
-
 FORMATS: dict[str, Callable[[Sequence[Training], Sequence[str]], str]] = {
     "json": as_json,
     "csv": as_csv,
     "markdown": _tables(grids_markdown),
     "latex": _tables(grids_latex),
-    "svg": as_svg,
 }

@@ -1,13 +1,9 @@
-"""Curves over a logarithmic axis: as characters in a terminal, and as an SVG file.
-
-Written out by hand, since it is one kind of chart: no library to install, and the same bytes everywhere.
-"""
+"""Curves over a logarithmic axis as characters in a terminal; `charts.training` draws them for pages and files."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from html import escape
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -17,19 +13,13 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 SEVERAL = "*"
 """Where curves meet in the terminal."""
 _WIDTH, _HEIGHT = 64, 16
-_SIZE, _LEFT, _TOP, _PLOT_WIDTH, _PLOT_HEIGHT = (900, 460), 60, 40, 600, 360
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's palette, which colour-blind readers tell apart; its yellow is left out, being faint on white."""
-_DASHES = ("", "6 3", "2 2", "8 3 2 3")
 
 
 class Dot(Struct, frozen=True):
-    """One point of a curve: shares of 1, with a 95 % interval where there is one."""
+    """One point of a curve; `y` is a share of 1."""
 
     x: float
     y: float
-    low: float | None = None
-    high: float | None = None
 
 
 class Series(Struct, frozen=True):
@@ -91,7 +81,7 @@ def text_chart(series: Sequence[Series], axis: str) -> str:
     shown = drawable(series)
     if not shown:
         return ""
-    axes = _axes(shown, intervals=False)
+    axes = _axes(shown)
     letters = _letters([one.name for one in shown])
     cells = [[" "] * _WIDTH for _ in range(_HEIGHT)]
     for one, letter in zip(shown, letters, strict=True):
@@ -107,66 +97,9 @@ def text_chart(series: Sequence[Series], axis: str) -> str:
     return "\n".join([*lines, f"{'':>7}{legend}   {SEVERAL} several"]) + "\n"
 
 
-def svg_chart(series: Sequence[Series], title: str, axis: str) -> str:
-    """The same as an SVG file, with 95 % intervals as bands and a legend at the right."""
-    shown = drawable(series)
-    axes = _axes(shown, intervals=True) if shown else _Axes(1, 10, 0, 1, log=True)
-    width, height = _SIZE[0], max(_SIZE[1], _TOP + 40 + 20 * len(shown))
-
-    def place(x: float, y: float) -> str:
-        return f"{_LEFT + axes.x(x) * _PLOT_WIDTH:.1f},{_TOP + (1 - axes.y(y)) * _PLOT_HEIGHT:.1f}"
-
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
-        f'<text x="{_LEFT}" y="24" font-size="15">{_text(title)}</text>',
-        *_frame(axes, axis),
-    ]
-    for index, one in enumerate(shown):
-        lines += _drawn(one, index, place)
-    return "\n".join([*lines, "</svg>"]) + "\n"
-
-
-def _frame(axes: _Axes, axis: str) -> Iterator[str]:
-    """Grid lines, ticks, and what the axes count."""
-    bottom, right = _TOP + _PLOT_HEIGHT, _LEFT + _PLOT_WIDTH
-    for tick in _y_ticks(axes):
-        y = f"{_TOP + (1 - axes.y(tick)) * _PLOT_HEIGHT:.1f}"
-        yield f'<line x1="{_LEFT}" x2="{right}" y1="{y}" y2="{y}" stroke="#ddd"/>'
-        yield f'<text x="{_LEFT - 8}" y="{y}" text-anchor="end" dominant-baseline="middle">{100 * tick:.0f}</text>'
-    for tick in _x_ticks(axes):
-        x = f"{_LEFT + axes.x(tick) * _PLOT_WIDTH:.1f}"
-        yield f'<line x1="{x}" x2="{x}" y1="{_TOP}" y2="{bottom}" stroke="#ddd"/>'
-        yield f'<text x="{x}" y="{bottom + 18}" text-anchor="middle">{short_number(tick)}</text>'
-    said = _text(axis) + (" (log scale)" if axes.log else "")
-    yield f'<text x="{_LEFT + _PLOT_WIDTH / 2:.0f}" y="{bottom + 40}" text-anchor="middle">{said}</text>'
-    yield f'<text x="{_LEFT}" y="{_TOP - 4}" font-size="11" fill="#555">per cent, 95 % intervals shaded</text>'
-
-
-def _drawn(one: Series, index: int, place: Callable[[float, float], str]) -> Iterator[str]:
-    colour, dash = _COLOURS[index % len(_COLOURS)], _DASHES[index // len(_COLOURS) % len(_DASHES)]
-    style = f' stroke-dasharray="{dash}"' if dash else ""
-    bounded = [(dot.x, dot.low, dot.high) for dot in one.dots if dot.low is not None and dot.high is not None]
-    if len(bounded) > 1:
-        around = [place(x, high) for x, _, high in bounded] + [place(x, low) for x, low, _ in reversed(bounded)]
-        yield f'<polygon points="{" ".join(around)}" fill="{colour}" opacity="0.12"/>'
-    path = " ".join(place(dot.x, dot.y) for dot in one.dots)
-    yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{style}/>'
-    for dot in one.dots:
-        x, y = place(dot.x, dot.y).split(",")
-        tip = f"{_text(one.name)}: {100 * dot.y:.2f} at {short_number(dot.x)}"
-        yield f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"><title>{tip}</title></circle>'
-    x, y = str(_LEFT + _PLOT_WIDTH + 20), str(_TOP + 12 + 20 * index)
-    yield f'<line x1="{x}" x2="{int(x) + 24}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2"{style}/>'
-    yield f'<text x="{int(x) + 32}" y="{y}" dominant-baseline="middle">{_text(one.name)}</text>'
-
-
-def _axes(series: Sequence[Series], *, intervals: bool) -> _Axes:
+def _axes(series: Sequence[Series]) -> _Axes:
     xs = [dot.x for one in series for dot in one.dots]
     ys = [dot.y for one in series for dot in one.dots]
-    if intervals:
-        ys += [y for one in series for dot in one.dots for y in (dot.low, dot.high) if y is not None]
     # To whole tens: an axis that ends at the data makes every wiggle look like progress.
     bottom, top = math.floor(min(ys) * 10 + 1e-9) / 10, math.ceil(max(ys) * 10 - 1e-9) / 10
     left, right = min(xs), max(xs)
@@ -210,7 +143,3 @@ def _letters(names: Sequence[str]) -> list[str]:
         own = [c for c in name.upper() if c.isascii() and c.isalnum()]
         taken.append(next((c for c in (*own, *spare) if c not in taken), "?"))
     return taken
-
-
-def _text(text: str) -> str:
-    return escape(one_line(text, 60))
