@@ -61,8 +61,8 @@ def load(data: Path | None) -> QuestionSet:
 
 def write_formats(rows: Sequence[Row], exemplars: Sequence[Row], folder: Path) -> None:
     """Lay `rows` out below `folder` for every tool."""
-    _write_cmmlu(rows, folder / "cmmlu" / "test")
-    _write_cmmlu(exemplars, folder / "cmmlu" / "dev")
+    write_cmmlu(rows, folder / "cmmlu" / "test")
+    write_cmmlu(exemplars, folder / "cmmlu" / "dev")
     _write_jsonl(rows, folder / "questions.jsonl")
     _write_evalscope(rows, folder / "evalscope")
     task = folder / "lm-eval"
@@ -132,7 +132,8 @@ def _in_order(rows: Sequence[Row]) -> list[Row]:
     return [*first.values(), *(row for row in shuffled if row not in front)]
 
 
-def _write_cmmlu(rows: Sequence[Row], folder: Path) -> None:
+def write_cmmlu(rows: Sequence[Row], folder: Path) -> None:
+    """One CSV a subject, as CMMLU has them."""
     folder.mkdir(parents=True)
     by_subject: dict[str, list[Row]] = {}
     for row in rows:
