@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.training import Training
 from viva.reports.charts.theme import PER_CENT
+from viva.reports.textchart import short_number
 
 if TYPE_CHECKING:
     import altair
 
 DECADE = 10**0.5
 """From this span on, training is drawn on a logarithmic axis: half a decade."""
+
+
+BILLIONS = "replace(format(datum.value, '~s'), 'G', 'B')"
+"""Tick labels as people speak of training tokens; D3 says giga."""
 
 
 def training_chart(found: Training) -> altair.TopLevelMixin:
@@ -25,6 +30,7 @@ def training_chart(found: Training) -> altair.TopLevelMixin:
             "curve": curve.name,
             "checkpoint": point.checkpoint,
             "at": point.at,
+            "said": short_number(point.at),
             "score": 100 * cell.mean,
             "low": None if cell.low is None else 100 * cell.low,
             "high": None if cell.high is None else 100 * cell.high,
@@ -37,16 +43,19 @@ def training_chart(found: Training) -> altair.TopLevelMixin:
         and cell.mean is not None
     ]
     said = found.axis + (" (log scale)" if logarithmic else "")
-    across = alt.X("at:Q", title=said, axis=alt.Axis(format="~s"))
+    across = alt.X("at:Q", title=said, axis=alt.Axis(labelExpr=BILLIONS, labelSeparation=14, grid=False))
     across = across.scale(type="log", nice=False, padding=16) if logarithmic else across.scale(zero=False)
     score = alt.Y("score:Q", title=PER_CENT).scale(zero=False)
     colour = alt.Color(
-        "curve:N", title=None, sort=[curve.name for curve in found.curves], legend=alt.Legend(symbolLimit=0)
+        "curve:N",
+        title=None,
+        sort=[curve.name for curve in found.curves],
+        legend=alt.Legend(symbolLimit=0, symbolOpacity=1),
     )
     shown = [
         alt.Tooltip("curve:N"),
         alt.Tooltip("checkpoint:N"),
-        alt.Tooltip("at:Q", title=found.axis, format="~s"),
+        alt.Tooltip("said:N", title=found.axis),
         alt.Tooltip("score:Q", title="score, per cent", format=".2f"),
         alt.Tooltip("low:Q", title="95 % from", format=".2f"),
         alt.Tooltip("high:Q", title="to", format=".2f"),
