@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("viva.cli.score", "Grade a run again from its files, asking nobody."),
     "review": ("viva.cli.review", "Let experts confirm or change verdicts, on a page of their own."),
     "agree": ("viva.cli.agree", "How far experts agree, and a judge with them; scores from few labels."),
+    "errors": ("viva.cli.errors", "Why wrong answers are wrong: CS-Bench's error types, by a judge."),
     "grade": ("viva.cli.grade", "Grade answers collected elsewhere."),
     "reduce": ("viva.cli.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
     "breakdown": ("viva.cli.breakdown", "Scores by any tag; the worst and best slices, and chance."),

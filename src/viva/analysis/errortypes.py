@@ -1,0 +1,120 @@
+"""How often each type of error occurs among wrong answers, with intervals over questions.
+
+Several types may apply to one answer, so that shares can add up to more than 1. A share is of the answers that were
+labelled; what no judge labelled is counted, and in no share. Wilson's interval where every question has one wrong
+answer at most, Student's t over questions otherwise (`uncertainty`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from viva.analysis.uncertainty import clustered, wilson
+
+Vote = tuple[str, ...] | None
+"""One judge's labels for an answer: () for none of the types, None for no readable reply."""
+
+
+class Typed(Struct, frozen=True, kw_only=True):
+    """One wrong answer with what the judges agree on."""
+
+    model: str
+    question: str
+    group: str
+    """The kind of question that the types belong to: Knowledge, Reasoning."""
+    tags: Mapping[str, str]
+    labels: Vote
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """One type among the labelled answers: how many show it, and the share, of 1."""
+
+    type: str
+    count: int
+    share: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class Errors(Struct, frozen=True, kw_only=True):
+    """The wrong answers of one model to one kind of question (and, where `value` says so, of one value of a tag)."""
+
+    exam: str
+    model: str
+    group: str
+    value: str
+    """The tag's value; "" for all."""
+    wrong: int
+    labelled: int
+    fitting: int
+    """Labelled answers that show one of the types at least."""
+    shares: tuple[Share, ...]
+
+    @property
+    def unlabelled(self) -> int:
+        """Answers that no judge labelled, or about which the judges disagree."""
+        return self.wrong - self.labelled
+
+
+def agreed(votes: Sequence[Vote]) -> Vote:
+    """What several judges agree on: the types that more than half of the readable votes name.
+
+    () where more than half name none of the types; None where nothing has a majority, or nothing can be read.
+    """
+    readable = [vote for vote in votes if vote is not None]
+    names = dict.fromkeys(name for vote in readable for name in vote)
+    found = tuple(sorted(name for name in names if 2 * sum(name in vote for vote in readable) > len(readable)))
+    if found or 2 * sum(not vote for vote in readable) > len(readable):
+        return found
+    return None
+
+
+def counted(exam: str, answers: Sequence[Typed], groups: Mapping[str, Sequence[str]], by: str = "") -> list[Errors]:
+    """The errors of every model and kind of question; by the values of a tag, where `by` names one.
+
+    `groups`: kind of question → its types.
+    """
+    found: list[Errors] = []
+    for model in dict.fromkeys(one.model for one in answers):
+        for group, types in groups.items():
+            mine = [one for one in answers if one.model == model and one.group == group]
+            values = dict.fromkeys(one.tags.get(by, "") for one in mine) if by else {"": None}
+            for value in values:
+                some = [one for one in mine if not by or one.tags.get(by, "") == value]
+                if some:
+                    found.append(_errors(exam, model, group, value, some, types))
+    return found
+
+
+def _errors(exam: str, model: str, group: str, value: str, wrong: Sequence[Typed], types: Sequence[str]) -> Errors:
+    known = [(one.question, one.labels) for one in wrong if one.labels is not None]
+    return Errors(
+        exam=exam,
+        model=model,
+        group=group,
+        value=value,
+        wrong=len(wrong),
+        labelled=len(known),
+        fitting=sum(bool(labels) for _, labels in known),
+        shares=tuple(_share(name, [(question, name in labels) for question, labels in known]) for name in types),
+    )
+
+
+def _share(name: str, answers: Sequence[tuple[str, bool]]) -> Share:
+    count = sum(has for _, has in answers)
+    if not answers:
+        return Share(type=name, count=0, share=None)
+    mean = count / len(answers)
+    by_question: dict[str, list[bool]] = {}
+    for question, has in answers:
+        by_question.setdefault(question, []).append(has)
+    squares = sum((sum(those) - mean * len(those)) ** 2 for those in by_question.values())
+    once = len(by_question) == len(answers)
+    if once or squares < 1e-9:
+        interval = wilson(mean * len(by_question), len(by_question))
+    else:
+        interval = clustered(mean, squares, len(by_question), len(answers))
+    low, high = interval or (None, None)
+    return Share(type=name, count=count, share=mean, low=low, high=high)
