@@ -1,0 +1,443 @@
+"""Item response theory: how hard a question is and how well it tells models apart, on one scale with their abilities.
+
+The two-parameter logistic model (2PL; Birnbaum 1968, in Lord and Novick, chapter 17) says how likely model i is to
+answer question j:
+
+    P(θᵢ) = 1 / (1 + exp(−aⱼ (θᵢ − bⱼ)))     ability θᵢ ~ N(0, 1), difficulty bⱼ, discrimination aⱼ > 0
+
+With one a for all questions it is the 1PL, Rasch's (1960) model with abilities of variance a². Both are estimated by
+marginal maximum likelihood with an EM algorithm (Bock and Aitkin 1981, Psychometrika 46:443-459):
+
+- Abilities are integrated out by Gauss-Hermite quadrature with nodes around each model's own posterior (Naylor and
+  Smith 1982). Language models answer thousands of questions, so a posterior is hundredths wide: fixed nodes, as tests
+  of people use them, would miss it.
+- After each step abilities are put back to mean 0 and variance 1, and questions moved along (Liu, Rubin and Wu 1998,
+  Biometrika 85:755-770). Without that a scale which thousands of questions hold in place takes thousands of steps.
+- Few models take thousands of questions, so the questions are held together by priors: log a ~ N(m, 0.5²), and the
+  intercept −ab ~ N(μ, σ²), with m, μ and σ found from the questions themselves. A question that everybody passes gets
+  a low difficulty with a wide error, not minus infinity.
+
+A score between 0 and 1 counts as that share of an answer, and several answers to one question as one answer, their
+mean: answers of one model to one question are anything but independent, and a share varies less than a 0/1 answer of
+the same mean, so errors are rather too wide than too narrow. A likelihood it is not any more: with such scores there
+is no log-likelihood, AIC or BIC (None).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.errors import DataError
+
+Floats = NDArray[np.float64]
+Logistic = Literal["1pl", "2pl"]
+
+NODES = 9
+"""Quadrature nodes a model; around its own posterior, seven would do."""
+SPREAD = 0.5
+"""Prior standard deviation of log a: two thirds of the questions between 0.6 and 1.6 times the usual a."""
+NARROWEST = 0.25
+"""The prior of intercepts never becomes narrower: questions that all look alike are not all the same."""
+CLOSE = 1e-4
+"""Converged: no probability that a model answers a question moved by more in a step, as the step before it foresaw."""
+STEPS = 500
+_AT_ONCE = 1_500_000
+"""Entries of one chunk of models × nodes × questions: 12 MB each of a few."""
+_LONGEST = 1.0
+"""A Newton step is cut to this length."""
+
+
+class Items(Struct, frozen=True, kw_only=True, eq=False):
+    """The questions' parameters, an entry a question, with standard errors."""
+
+    discrimination: Floats
+    difficulty: Floats
+    discrimination_error: Floats
+    difficulty_error: Floats
+    infit: Floats
+    """Mean square of residuals weighted by information; 1 where the model holds, above 1 where answers are more erratic
+    than it allows, below 1 where they are less."""
+    outfit: Floats
+    """The same unweighted: led by surprises far from the question's difficulty."""
+    surprise: Floats
+    """(infit − 1) by its standard deviation under the model."""
+
+
+class Fitted(Struct, frozen=True, kw_only=True, eq=False):
+    """A fitted model."""
+
+    logistic: Logistic
+    items: Items
+    ability: Floats
+    """Expected a posteriori (EAP), an entry a model: mean 0 and variance 1 over these models."""
+    ability_error: Floats
+    """Posterior standard deviation, and what the errors of the questions' parameters add to it (first order)."""
+    log_likelihood: float | None
+    """Marginal; None where scores are not all 0 or 1."""
+    parameters: int
+    iterations: int
+    converged: bool
+    change: float
+    """The largest move of a probability in the last step."""
+
+    @property
+    def aic(self) -> float | None:
+        """Akaike's criterion, of estimates that priors hold together: a rule of thumb."""
+        return None if self.log_likelihood is None else 2 * self.parameters - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float | None:
+        """Schwarz's criterion, a model being one observation; as rough as `aic`."""
+        if self.log_likelihood is None:
+            return None
+        return self.parameters * math.log(len(self.ability)) - 2 * self.log_likelihood
+
+
+def probability(ability: Floats, discrimination: Floats, difficulty: Floats) -> Floats:
+    """How likely each model is to answer each question: models × questions."""
+    return _logistic(np.outer(ability, discrimination) - discrimination * difficulty)
+
+
+def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS) -> Fitted:
+    """Fit to `scores`, models × questions, shares of 1; nan where a model has no score on a question.
+
+    Raises DataError for fewer than two models or questions, scores outside 0..1, a model or question without a score,
+    and models that all scored the same (there is nothing to tell apart).
+    """
+    _refuse(scores)
+    work = _Work(scores)
+    state = _start(work)
+    before, change = np.inf, np.inf
+    iterations = 0
+    while iterations < steps:
+        iterations += 1
+        posterior = _posterior(work, state)
+        stepped = _stepped(work, state, posterior, logistic)
+        before, change = change, _moved(state, stepped)
+        state = stepped
+        # Steps shrink by a constant factor: what is left is the last one times factor / (1 − factor).
+        factor = min(change / before, 0.999) if 0 < before < np.inf else 0.999
+        if change / (1 - factor) < CLOSE:
+            break
+    posterior = _posterior(work, state)
+    binary = bool(np.isin(work.points[work.there], (0.0, 1.0)).all())
+    questions = scores.shape[1]
+    items = _items(work, state, posterior, logistic)
+    return Fitted(
+        logistic=logistic,
+        items=items,
+        ability=posterior.mean,
+        ability_error=np.sqrt(posterior.variance + posterior.variance**2 * _carried(work, state, posterior, items)),
+        log_likelihood=float(posterior.log_likelihood.sum()) if binary else None,
+        parameters=2 * questions if logistic == "2pl" else questions + 1,
+        iterations=iterations,
+        converged=iterations < steps,
+        change=float(change),
+    )
+
+
+def abilities(scores: Floats, discrimination: Floats, difficulty: Floats) -> tuple[Floats, Floats]:
+    """EAP abilities and posterior standard deviations of models, by questions whose parameters are known.
+
+    `scores` is models × questions, nan where there is none; a model without any score gets the prior, 0 and 1.
+    """
+    work = _Work(scores)
+    start = np.zeros(len(scores))
+    state = _State(
+        slope=discrimination, intercept=-discrimination * difficulty, modes=start, middle=0.0, spread=1.0, usual=0.0
+    )
+    posterior = _posterior(work, state, newton=25)
+    return posterior.mean, np.sqrt(posterior.variance)
+
+
+class _Work:
+    """The scores as they are summed up: nothing where there is none."""
+
+    def __init__(self, scores: Floats) -> None:
+        self.there = np.isfinite(scores)
+        self.points: Floats = np.where(self.there, scores, 0.0)
+        self.whole = bool(self.there.all())
+        self.nodes, weights = np.polynomial.hermite.hermgauss(NODES)
+        self.log_weights = np.log(weights) + self.nodes**2
+
+    def chunks(self, deep: int) -> Iterator[slice]:
+        """The questions in parts, so that models × `deep` × part stays bounded."""
+        models, questions = self.points.shape
+        size = max(1, _AT_ONCE // (models * deep))
+        for start in range(0, questions, size):
+            yield slice(start, min(start + size, questions))
+
+
+class _State(Struct, frozen=True, kw_only=True, eq=False):
+    """Where the algorithm is. `slope` is a, `intercept` −ab; `modes` are the models' most likely abilities."""
+
+    slope: Floats
+    intercept: Floats
+    modes: Floats
+    middle: float
+    """Mean of the intercepts' prior."""
+    spread: float
+    """Its standard deviation."""
+    usual: float
+    """Mean of log a."""
+
+
+class _Posterior(Struct, frozen=True, kw_only=True, eq=False):
+    """What the scores say of each model's ability."""
+
+    modes: Floats
+    nodes: Floats
+    """Models × nodes."""
+    weights: Floats
+    """Models × nodes, summing to 1 a model."""
+    mean: Floats
+    variance: Floats
+    log_likelihood: Floats
+    """Marginal, a model."""
+
+
+def _refuse(scores: Floats) -> None:
+    if scores.ndim != 2 or min(scores.shape) < 2:
+        raise DataError(
+            f"an item-response fit takes two models and two questions at least; here are {scores.shape[0]:,} models "
+            f"and {scores.shape[-1] if scores.ndim == 2 else 0:,} questions"
+        )
+    there = np.isfinite(scores)
+    if not (there.any(axis=0).all() and there.any(axis=1).all()):
+        raise DataError("an item-response fit takes a score of every model and question; leave out those without any")
+    known = scores[there]
+    if known.min() < 0.0 or known.max() > 1.0:
+        worst = known.min() if known.min() < 0.0 else known.max()
+        raise DataError(f"an item-response fit takes scores from 0 to 1; here is {worst:g}")
+    means = np.nansum(scores, axis=1) / there.sum(axis=1)
+    if np.ptp(means) < 1e-12:
+        raise DataError(
+            f"all {len(means):,} models have the same score ({means[0]:.4f}): there is nothing to tell apart"
+        )
+
+
+def _start(work: _Work) -> _State:
+    """Difficulties from the shares of right answers, abilities from the models' scores, all a = 1."""
+    answered = work.there.sum(axis=0)
+    shares = (work.points.sum(axis=0) + 0.5) / (answered + 1.0)
+    means = (work.points.sum(axis=1) + 0.5) / (work.there.sum(axis=1) + 1.0)
+    able = np.log(means / (1 - means))
+    intercept = np.log(shares / (1 - shares))
+    return _State(
+        slope=np.ones(len(shares)),
+        intercept=intercept,
+        modes=(able - able.mean()) / max(float(able.std()), 1e-6),
+        middle=float(intercept.mean()),
+        spread=max(float(intercept.std()), NARROWEST),
+        usual=0.0,
+    )
+
+
+def _posterior(work: _Work, state: _State, *, newton: int = 3) -> _Posterior:
+    """Gauss-Hermite quadrature around each model's mode. The log posterior is concave, so Newton finds it."""
+    modes = state.modes
+    for _ in range(newton):
+        slope, curve = _slopes(work, state, modes)
+        step = np.clip(slope / curve, -_LONGEST, _LONGEST)
+        modes = modes + step
+        if np.abs(step).max() < 1e-6:
+            break
+    width = 1 / np.sqrt(_slopes(work, state, modes)[1])
+    nodes = modes[:, None] + math.sqrt(2) * width[:, None] * work.nodes
+    logs = work.log_weights - nodes**2 / 2 - math.log(math.sqrt(math.pi)) + np.log(width)[:, None]
+    logs += nodes * (work.points @ state.slope)[:, None] + (work.points @ state.intercept)[:, None]
+    for part in work.chunks(NODES):
+        size = _softplus(nodes[:, :, None] * state.slope[part] + state.intercept[part])
+        logs -= size.sum(axis=2) if work.whole else np.einsum("mqj,mj->mq", size, work.there[:, part].astype(float))
+    top = logs.max(axis=1, keepdims=True)
+    weights = np.exp(logs - top)
+    total = weights.sum(axis=1, keepdims=True)
+    weights /= total
+    mean = (weights * nodes).sum(axis=1)
+    variance = (weights * (nodes - mean[:, None]) ** 2).sum(axis=1)
+    return _Posterior(
+        modes=modes,
+        nodes=nodes,
+        weights=weights,
+        mean=mean,
+        variance=variance,
+        log_likelihood=(top + np.log(total))[:, 0],
+    )
+
+
+def _slopes(work: _Work, state: _State, abilities: Floats) -> tuple[Floats, Floats]:
+    """First derivative of each model's log posterior, and minus the second."""
+    slope, curve = -abilities, np.ones(len(abilities))
+    for part in work.chunks(1):
+        a = state.slope[part]
+        p = _logistic(abilities[:, None] * a + state.intercept[part])
+        there = work.there[:, part]
+        slope = slope + np.where(there, work.points[:, part] - p, 0.0) @ a
+        curve = curve + np.where(there, p * (1 - p), 0.0) @ a**2
+    return slope, curve
+
+
+class _Sums(Struct, frozen=True, kw_only=True, eq=False):
+    """A question's gradient and information, over models and nodes: of the intercept (0) and of a itself (1)."""
+
+    g0: Floats
+    g1: Floats
+    h00: Floats
+    h01: Floats
+    h11: Floats
+
+
+def _sums(work: _Work, state: _State, posterior: _Posterior) -> _Sums:
+    """The expected complete-data derivatives, by matrix products over models × nodes."""
+    nodes, weights = posterior.nodes, posterior.weights
+    flat, known = nodes.ravel(), weights.ravel()
+    powers = np.stack([known, known * flat, known * flat**2])
+    found = np.empty((5, len(state.slope)))
+    for part in work.chunks(NODES):
+        p = _logistic(flat[:, None] * state.slope[part] + state.intercept[part])
+        if not work.whole:
+            there = np.repeat(work.there[:, part].astype(float), NODES, axis=0)
+            p *= there
+            information = p * (there - p)
+        else:
+            information = p * (1 - p)
+        points = work.points[:, part]
+        found[0, part] = points.sum(axis=0) - powers[0] @ p
+        found[1, part] = posterior.mean @ points - powers[1] @ p
+        found[2:, part] = powers @ information
+    return _Sums(g0=found[0], g1=found[1], h00=found[2], h01=found[3], h11=found[4])
+
+
+def _stepped(work: _Work, state: _State, posterior: _Posterior, logistic: Logistic) -> _State:
+    """One Newton step of every question on (log a, intercept); then abilities back to mean 0 and variance 1."""
+    sums = _sums(work, state, posterior)
+    a, tight = state.slope, 1 / state.spread**2
+    up, down = sums.g0 - tight * (state.intercept - state.middle), sums.h00 + tight
+    if logistic == "1pl":
+        shift = np.full_like(a, np.sum(a * sums.g1) / np.sum(a**2 * sums.h11))  # all questions move together
+        step = up / down
+    else:
+        firm = 1 / SPREAD**2
+        g = a * sums.g1 - firm * (np.log(a) - state.usual)
+        h, cross = a**2 * sums.h11 + firm, a * sums.h01
+        determinant = h * down - cross**2
+        shift = (down * g - cross * up) / determinant
+        step = (h * up - cross * g) / determinant
+    slope = a * np.exp(np.clip(shift, -_LONGEST, _LONGEST))
+    intercept = state.intercept + np.clip(step, -_LONGEST, _LONGEST)
+    centre = float(posterior.mean.mean())
+    scale = math.sqrt(float(np.mean(posterior.variance + posterior.mean**2)) - centre**2)
+    intercept = intercept + slope * centre
+    slope = slope * scale
+    middle = float(intercept.mean())
+    spread = math.sqrt(float(np.mean((intercept - middle) ** 2 + 1 / down)))
+    return _State(
+        slope=slope,
+        intercept=intercept,
+        modes=(posterior.modes - centre) / scale,
+        middle=middle,
+        spread=max(spread, NARROWEST),
+        usual=float(np.log(slope).mean()),
+    )
+
+
+def _moved(before: _State, after: _State) -> float:
+    """The largest change of a probability over questions, at abilities −1, 0 and 1."""
+    at = np.array([-1.0, 0.0, 1.0])[:, None]
+    old = _logistic(at * before.slope + before.intercept)
+    return float(np.abs(_logistic(at * after.slope + after.intercept) - old).max())
+
+
+def _items(work: _Work, state: _State, posterior: _Posterior, logistic: Logistic) -> Items:
+    """Parameters with errors, and how well each question fits.
+
+    Errors are from the observed information of each question by itself (Louis 1982, JRSS B 44:226-233: that of known
+    abilities, less what is lost because they are not), with the prior; of b by the delta method.
+    """
+    sums, lost = _sums(work, state, posterior), _lost(work, state, posterior)
+    a, d = state.slope, state.intercept
+    i00 = np.maximum(sums.h00 - lost[0], 0.0) + 1 / state.spread**2
+    i01 = sums.h01 - lost[1]
+    i11 = np.maximum(sums.h11 - lost[2], 0.0) + 1 / (SPREAD * a) ** 2
+    if logistic == "1pl":
+        common = 1 / math.sqrt(float(np.maximum(sums.h11 - lost[2], 0.0).sum()) or math.inf)
+        var_a, var_d, cov = np.full_like(a, common**2), 1 / i00, np.zeros_like(a)
+    else:
+        determinant = np.maximum(i00 * i11 - i01**2, 1e-3 * i00 * i11)
+        var_a, var_d, cov = i00 / determinant, i11 / determinant, -i01 / determinant
+    var_b = (var_d + 2 * (-d / a) * cov + (d / a) ** 2 * var_a) / a**2
+    infit, outfit, surprise = _residuals(work, state, posterior.mean)
+    return Items(
+        discrimination=a,
+        difficulty=-d / a,
+        discrimination_error=np.sqrt(var_a),
+        difficulty_error=np.sqrt(np.maximum(var_b, 0.0)),
+        infit=infit,
+        outfit=outfit,
+        surprise=surprise,
+    )
+
+
+def _carried(work: _Work, state: _State, posterior: _Posterior, items: Items) -> Floats:
+    """Variance of each model's score function that comes from errors of the questions' parameters.
+
+    The score function is Σ a (y − P); its derivatives by b and a are a² P(1 − P) and (y − P) − a P(1 − P)(θ − b). Times
+    the squared posterior variance, that is what an ability inherits. Without it, intervals of abilities by thousands of
+    questions that few models took would be too narrow; with it they hold 93 to 95 % of
+    abilities for 30 or 50 models and 1,000 or 2,000 questions, and still only some 87 % for 50 models and 10,000 questions.
+    """
+    found = np.zeros(len(posterior.mean))
+    for part in work.chunks(1):
+        a, away = state.slope[part], posterior.mean[:, None] - items.difficulty[part]
+        p, there = _logistic(a * away), work.there[:, part]
+        information = a * p * (1 - p)
+        by_b = np.where(there, a * information, 0.0)
+        by_a = np.where(there, work.points[:, part] - p - information * away, 0.0)
+        found += by_b**2 @ items.difficulty_error[part] ** 2 + by_a**2 @ items.discrimination_error[part] ** 2
+    return found
+
+
+def _lost(work: _Work, state: _State, posterior: _Posterior) -> Floats:
+    """Information about (intercept, a) that is missing as abilities are not known: posterior variance of the score."""
+    found = np.zeros((3, len(state.slope)))
+    for part in work.chunks(NODES):
+        z = posterior.nodes[:, :, None] * state.slope[part] + state.intercept[part]
+        first = (work.points[:, None, part] - _logistic(z)) * work.there[:, None, part]
+        second = first * posterior.nodes[:, :, None]
+        w = posterior.weights
+        mean_first, mean_second = (np.einsum("mq,mqj->mj", w, one) for one in (first, second))
+        found[0, part] = np.einsum("mq,mqj,mqj->j", w, first, first) - (mean_first**2).sum(axis=0)
+        found[1, part] = np.einsum("mq,mqj,mqj->j", w, first, second) - (mean_first * mean_second).sum(axis=0)
+        found[2, part] = np.einsum("mq,mqj,mqj->j", w, second, second) - (mean_second**2).sum(axis=0)
+    return found
+
+
+def _residuals(work: _Work, state: _State, ability: Floats) -> tuple[Floats, Floats, Floats]:
+    """Infit and outfit mean squares (Wright and Masters 1982), and infit's distance from 1 in standard deviations."""
+    infit, outfit, surprise = (np.empty(len(state.slope)) for _ in range(3))
+    for part in work.chunks(1):
+        p = np.clip(_logistic(ability[:, None] * state.slope[part] + state.intercept[part]), 1e-9, 1 - 1e-9)
+        there = work.there[:, part]
+        variance = np.where(there, p * (1 - p), 0.0)
+        squares = np.where(there, (work.points[:, part] - p) ** 2, 0.0)
+        information = variance.sum(axis=0)
+        infit[part] = squares.sum(axis=0) / information
+        outfit[part] = np.where(there, squares / np.where(there, variance, 1.0), 0.0).sum(axis=0) / there.sum(axis=0)
+        kurtosis = np.where(there, variance * (1 - 4 * variance), 0.0).sum(axis=0)
+        surprise[part] = (infit[part] - 1) * information / np.sqrt(np.maximum(kurtosis, 1e-12))
+    return infit, outfit, surprise
+
+
+def _logistic(z: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-z))
+
+
+def _softplus(z: Floats) -> Floats:
+    return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
