@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "scaling": ("viva.cli.scaling", "How scores grow with size: fits, predictions, breaks."),
     "perplexity": ("viva.cli.perplexity", "How little texts surprise a model; signs of leakage."),
     "show": ("viva.cli.show", "Show prompt, reply, what was read in it, and the verdict."),
+    "view": ("viva.cli.view", "Browse runs in the browser, also while they are running."),
     "prompt": ("viva.cli.prompt", "Show the exact text that a model would be sent."),
     "check": ("viva.cli.check", "Test a data set and its grading with its own gold answers."),
     "extract": ("viva.cli.extract", "Read letters and truth values out of anybody's replies."),

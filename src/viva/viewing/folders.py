@@ -1,0 +1,93 @@
+"""Folders of runs: which there are, what was asked in each, and what an address calls them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from msgspec import Struct
+
+from viva.engine.folder import RunFolder, RunRecord
+from viva.errors import StorageError
+
+STAGES = ("responses", "executions", "similarities", "annotations")
+"""The journals of a run, in the order of the work."""
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+
+
+class Found(Struct, frozen=True):
+    """A folder that is a run, or looks like one."""
+
+    path: Path
+    slug: str
+    """What it is called in addresses."""
+    changed: float
+    """When something was last written, in seconds since 1970."""
+
+
+def slug(text: str) -> str:
+    """A word for a text in addresses: itself where that is plain, else a hash of it. Never a path."""
+    return text if _PLAIN.fullmatch(text) else "~" + hashlib.blake2b(os.fsencode(text), digest_size=8).hexdigest()
+
+
+def runs_in(root: Path) -> list[Found]:
+    """Every run in a folder, newest first; the folder itself where it is one. Raises StorageError for no folder."""
+    if is_run(root):
+        return [_found(root)]
+    try:
+        inside = [Path(one.path) for one in os.scandir(root) if not one.name.startswith(".") and _is_folder(one)]
+    except OSError as problem:
+        raise StorageError(f"cannot read the folder {root}: {problem.strerror}") from None
+    found = [_found(path) for path in inside if is_run(path)]
+    return sorted(found, key=lambda one: (-one.changed, one.slug))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is a run, or was one: it has run.json, or answers without it."""
+    return any(os.path.lexists(path / name) for name in ("run.json", "responses.jsonl"))
+
+
+def _found(path: Path) -> Found:
+    changed = 0.0
+    for name in ("run.json", *(f"{stage}.jsonl" for stage in STAGES)):
+        try:
+            changed = max(changed, (path / name).stat().st_mtime)
+        except OSError:
+            continue
+    return Found(path, slug(path.resolve().name), changed)
+
+
+def read_record(path: Path) -> RunRecord:
+    """What run.json says. Raises StorageError for what is gone, damaged, or of a newer Viva."""
+    if not path.is_dir():
+        raise StorageError(f"the folder {path} is gone: it was removed or renamed")
+    try:
+        return RunFolder.open(path).record
+    except UnicodeError:
+        raise StorageError(f"{path / 'run.json'} is damaged: it is not UTF-8") from None
+    except RecursionError:
+        raise StorageError(f"{path / 'run.json'} is damaged: it is nested too deep") from None
+
+
+def answers_wanted(record: RunRecord) -> int:
+    """How many answers a run is to have in all."""
+    return sum(per_model(record)) * len(record.models)
+
+
+def per_model(record: RunRecord) -> list[int]:
+    """The same of one model, an exam."""
+    return [exam.questions * (exam.samples or record.samples) * record.repeats for exam in record.exams]
+
+
+def exam_labels(record: RunRecord) -> list[str]:
+    """What tables call the exams."""
+    return [exam.spec.name or f"{exam.spec.benchmark}-{exam.spec.language}" for exam in record.exams]

@@ -1,0 +1,145 @@
+"""The answers of a run as rows, graded as far as they are in, and graded again only where something is new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.engine.stages import DIGEST, NOT_ASKED, Gathered, Sitting, parts_shown, row_of
+from viva.types import Question, ScoreRow
+from viva.viewing.following import Followed, Reader
+from viva.viewing.opened import Opened
+
+_ROW_TEXT = 80
+"""Characters of what was read in an answer that a list shows."""
+_UNKNOWN = -1
+
+
+class Sheet(Struct):
+    """One sitting's answers, in the order of questions and samples: place = question × samples + sample."""
+
+    sitting: Sitting
+    questions: list[Question]
+    rows: list[ScoreRow]
+    places: list[int]
+    """Which word of the journal each row rests on; 0 for an answer that is not there."""
+    shown: frozenset[str]
+
+    @classmethod
+    def of(cls, sitting: Sitting) -> Sheet:
+        """A sheet without a row."""
+        return cls(sitting, list(sitting.exam.questions()), [], [], parts_shown(sitting.exam))
+
+    def __len__(self) -> int:
+        return len(self.questions) * self.sitting.samples
+
+    def key(self, place: int) -> bytes:
+        """The request key of one answer."""
+        digests = self.sitting.digests
+        if len(digests) == len(self) * DIGEST:
+            return bytes(digests[place * DIGEST : (place + 1) * DIGEST])
+        question, sample = self.question(place)
+        request = self.sitting.exam.request(question, sample, self.sitting.sampling, self.sitting.model.room)
+        return self.sitting.keys.of(request)
+
+    def question(self, place: int) -> tuple[Question, int]:
+        """Whose answer it is: question and sample."""
+        return self.questions[place // self.sitting.samples], place % self.sitting.samples
+
+
+def grade(
+    sheets: Sequence[Sheet],
+    opened: Opened,
+    answers: Followed,
+    *,
+    everything: bool,
+    progress: Callable[[int], None],
+) -> None:
+    """Bring every sheet's rows up to date; with `everything` also those whose answer is the same (new evidence)."""
+    done = 0
+    with ExitStack() as stack, answers.reading() as reader:
+        gathered = opened.gather(stack)
+        for sheet in sheets:
+            rows, places = list(sheet.rows), list(sheet.places)
+            fresh = not rows
+            if fresh:
+                rows = list(_unasked(sheet))
+                places = [0] * len(rows)
+            for place, _ in enumerate(rows):
+                done += 1
+                if done % 256 == 0:
+                    progress(done)
+                stands = answers.place(sheet.key(place))
+                if stands == places[place] and not (stands and everything):
+                    continue
+                rows[place] = _row(sheet, place, reader, gathered)
+                places[place] = stands
+            sheet.rows, sheet.places = rows, places
+    progress(done)
+
+
+def _unasked(sheet: Sheet) -> Iterator[ScoreRow]:
+    sitting = sheet.sitting
+    for question in sheet.questions:
+        score = sitting.exam.score(question, NOT_ASKED)
+        for sample in range(sitting.samples):
+            yield _short(row_of(sitting, question, sample, score, sheet.shown))
+
+
+def _row(sheet: Sheet, place: int, reader: Reader, gathered: Gathered) -> ScoreRow:
+    question, sample = sheet.question(place)
+    entry = reader.read(sheet.key(place))
+    score = gathered.score(sheet.sitting, question, sample, entry.response() if entry else NOT_ASKED)
+    return _short(row_of(sheet.sitting, question, sample, score, sheet.shown))
+
+
+def _short(row: ScoreRow) -> ScoreRow:
+    """Without what only the answer's own page shows, which is made when it is asked for."""
+    return msgspec.structs.replace(row, answer=row.answer[:_ROW_TEXT], explanation="")
+
+
+def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> None:
+    """Compute the keys of all answers, once: whose line in the journal is whose."""
+    done = 0
+    for sheet in sheets:
+        if len(sheet.sitting.digests) == len(sheet) * DIGEST:
+            continue
+        for _ in sheet.sitting.requests():
+            done += 1
+            if done % 256 == 0:
+                progress(done)
+
+
+def graded_before(path: Path, sheets: Sequence[Sheet], newest: int) -> bool:
+    """Take over the rows of scores.jsonl, where it is as new as all it was made from (`newest`, nanoseconds) and whole.
+
+    Returns whether it was; else nothing is changed.
+    """
+    file = path / "scores.jsonl"
+    decode = msgspec.json.Decoder(ScoreRow).decode
+    taken: list[list[ScoreRow]] = []
+    try:
+        if file.stat().st_mtime_ns < newest:
+            return False
+        with file.open("rb") as lines:
+            for sheet in sheets:
+                rows: list[ScoreRow] = []
+                for question in sheet.questions:
+                    for sample in range(sheet.sitting.samples):
+                        row = decode(next(lines, b""))
+                        whose = (row.exam, row.model, row.question, row.sample)
+                        if whose != (sheet.sitting.label, sheet.sitting.model.name, question.id, sample):
+                            return False
+                        rows.append(_short(msgspec.structs.replace(row, tags=question.tags)))
+                taken.append(rows)
+            if next(lines, b""):
+                return False
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    for sheet, rows in zip(sheets, taken, strict=True):
+        sheet.rows, sheet.places = rows, [_UNKNOWN] * len(rows)
+    return True

@@ -1,0 +1,113 @@
+"""One answer in full: what was asked, what came back, what was read in it, and what everybody said of it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from msgspec import Struct
+
+from viva.engine.journal import Entry
+from viva.engine.stages import NOT_ASKED
+from viva.prompting import prompt_text
+from viva.types import Choose, Evidence, Question, Request, Response, Score
+from viva.viewing.following import Followed
+from viva.viewing.grading import Sheet
+from viva.viewing.opened import Opened
+
+
+class Said(Struct, frozen=True):
+    """A piece of evidence: who, and what they said."""
+
+    who: str
+    text: str
+
+
+class Likely(Struct, frozen=True):
+    """How probable a continuation is: a natural logarithm."""
+
+    text: str
+    logprob: float
+    tokens: int
+    bound: bool
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """An answer with all that belongs to it. All texts are hostile."""
+
+    exam: str
+    model: str
+    question: Question
+    sample: int
+    samples: int
+    key: str
+    prompt: str
+    reply: str
+    """Empty where there is none."""
+    failure: str
+    """Why there is no reply."""
+    likelihoods: tuple[Likely, ...]
+    circumstances: tuple[tuple[str, str], ...]
+    """Tokens, seconds, attempts."""
+    score: Score
+    evidence: tuple[Said, ...]
+
+
+def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item:
+    """One answer, graded as it stands now. Raises VivaError where its evidence cannot be read."""
+    sitting = sheet.sitting
+    question, sample = sheet.question(place)
+    request = sitting.exam.request(question, sample, sitting.sampling, sitting.model.room)
+    key = sitting.keys.of(request)
+    with ExitStack() as stack, answers.reading() as reader:
+        entry = reader.read(key)
+        response = entry.response() if entry else NOT_ASKED
+        evidence = opened.gather(stack).about(sitting, question, sample, response)
+        score = sitting.exam.score(question, response, evidence)
+    return Item(
+        exam=sitting.label,
+        model=sitting.model.name,
+        question=question,
+        sample=sample,
+        samples=sitting.samples,
+        key=key.hex(),
+        prompt=prompt_text(request.prompt),
+        reply=response.text,
+        failure=f"{response.error.kind}: {response.error.message}" if response.error else "",
+        likelihoods=tuple(_likely(request, response)),
+        circumstances=tuple(_circumstances(entry)) if entry else (),
+        score=score,
+        evidence=tuple(_said(evidence)),
+    )
+
+
+def _likely(request: Request, response: Response) -> list[Likely]:
+    if not isinstance(request, Choose):
+        return []
+    pairs = zip(request.continuations, response.likelihoods, strict=False)
+    return [Likely(text, one.logprob, one.tokens, one.bound) for text, one in pairs]
+
+
+def _circumstances(entry: Entry) -> list[tuple[str, str]]:
+    said: list[tuple[str, str]] = [("stopped by", entry.stop_reason)] if entry.error is None else []
+    if entry.usage:
+        said += [("tokens in", f"{entry.usage.input:,}"), ("tokens out", f"{entry.usage.output:,}")]
+    said += [("seconds", f"{entry.seconds:.2f}")] if entry.seconds else []
+    said += [("attempts", str(entry.attempts))] if entry.attempts > 1 else []
+    said += [("taken over from", entry.reused)] if entry.reused else []
+    return said
+
+
+def _said(evidence: Evidence) -> list[Said]:
+    found: list[Said] = []
+    for number, execution in enumerate(evidence.executions, 1):
+        if execution is None:
+            found.append(Said(f"Program {number}", "not run yet"))
+            continue
+        detail = f"\n{execution.detail}" if execution.detail else ""
+        found.append(Said(f"Program {number}", f"{execution.verdict} ({execution.seconds:.2f} s){detail}"))
+    found += [Said(f"Similarity of the {aspect}", f"{value:.4f}") for aspect, value in evidence.similarities.items()]
+    found += [Said(f"Judge {one.judge} on the {one.aspect}", one.text) for one in evidence.opinions]
+    for mark in evidence.marks:
+        comment = f"\n{mark.comment}" if mark.comment else ""
+        found.append(Said(f"Expert {mark.reviewer} on the {mark.aspect}", f"{mark.value:g}{comment}"))
+    return found

@@ -1,0 +1,321 @@
+"""The pages: every text is made visible and escaped, everything works without JavaScript, nothing is written."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+
+from viva.errors import VivaError
+from viva.viewing import filters
+from viva.viewing.filters import PAGE, Chosen
+from viva.viewing.folders import slug
+from viva.viewing.items import Item, item_of
+from viva.viewing.progress import Progress
+from viva.viewing.room import Graded, Room
+from viva.viewing.rooms import Rooms
+from viva.viewing.searching import Searches
+from viva.visible import one_line, visible
+from viva.web.pages import asset, environment
+from viva.web.text import LONGEST
+
+LISTED = 50
+"""Runs on a page."""
+PATIENCE = 2.5
+"""Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
+_ASSETS = {"view.css": "text/css", "view.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_SHARED = {"viva.css": "text/css", "tables.js": "text/javascript"}
+_PARTS = {"reply": "reply", "prompt": "prompt", "reading": "explanation"}
+_CHUNK = 65_536
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+
+
+class Pages:
+    """One method a route."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+        self._searches = Searches()
+        self._templates = environment("viva.viewing")
+        self._templates.globals |= {
+            "slug": slug,
+            "ago": ago,
+            "number": number,
+            "duration": duration,
+            "value_of": value_of,
+            "longest": LONGEST,
+            "alone": rooms.alone,
+        }
+        folder = files("viva.viewing") / "static"
+        self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
+        self._static |= {name: asset(name).encode() for name in _SHARED}
+
+    def _page(self, template: str, /, status: Any = 200, **values: object) -> Response:
+        return HTMLResponse(self._templates.get_template(template).render(now=time.time(), **values), status)
+
+    async def home(self, request: Request) -> Response:
+        """The list of runs; where there is only one to look at, that one."""
+        return await run_in_threadpool(self._home, request)
+
+    def _home(self, request: Request) -> Response:
+        found = self._rooms.found()
+        if self._rooms.alone and found:
+            return RedirectResponse(f"/run/{found[0].slug}", 303)
+        pages = max(1, -(-len(found) // LISTED))
+        page = min(Chosen.read(request.query_params).page, pages)
+        cards = self._rooms.cards(found[(page - 1) * LISTED : page * LISTED])
+        return self._page(
+            "runs.html", cards=cards, count=len(found), page=page, pages=pages, root=str(self._rooms.root)
+        )
+
+    # A run
+
+    async def run(self, request: Request) -> Response:
+        """What was asked, how far it is, its tables."""
+        return await run_in_threadpool(self._run, request)
+
+    def _run(self, request: Request) -> Response:
+        room = self._room(request)
+        graded = room.look(PATIENCE)
+        return self._page("run.html", **self._about(request, room), graded=graded)
+
+    def _about(self, request: Request, room: Room) -> dict[str, object]:
+        """What every page of a run shows of it."""
+        return {
+            "run": request.path_params["run"],
+            "name": room.path.resolve().name,
+            "path": str(room.path),
+            "record": room.record(),
+            "progress": room.progress(),
+            "problem": room.problem,
+            "work": room.work,
+            "waiting": room.graded is None and not room.problem,
+        }
+
+    async def progress(self, request: Request) -> Response:
+        """How far the run is, for the script of a page that is open while it is running."""
+        return await run_in_threadpool(self._progress, request)
+
+    def _progress(self, request: Request) -> Response:
+        return JSONResponse(live(self._room(request).progress()))
+
+    async def record(self, request: Request) -> Response:
+        """run.json as it is on the disk."""
+        return await run_in_threadpool(self._record, request)
+
+    def _record(self, request: Request) -> Response:
+        room = self._room(request)
+        try:
+            content = (room.path / "run.json").read_bytes()
+        except OSError as problem:
+            raise HTTPException(404, f"cannot read {room.path / 'run.json'}: {problem.strerror}") from None
+        return _as_text(content.decode("utf-8", "replace"), "run.json", download="download" in request.query_params)
+
+    # Answers
+
+    async def answers(self, request: Request) -> Response:
+        """The answers of a filter, a page at a time."""
+        return await run_in_threadpool(self._answers, request)
+
+    def _answers(self, request: Request) -> Response:
+        room, chosen = self._room(request), Chosen.read(request.query_params)
+        graded = room.look(PATIENCE)
+        about = self._about(request, room)
+        if graded is None:
+            return self._page("answers.html", **about, graded=None)
+        found = self._searches.find(room, graded, chosen)
+        pages = max(1, -(-len(found) // PAGE))
+        page = min(chosen.page, pages)
+        rows = [self._line(graded, place) for place in found[(page - 1) * PAGE : page * PAGE]]
+        return self._page(
+            "answers.html",
+            **about,
+            graded=graded,
+            chosen=chosen,
+            choices=self._searches.choices(room, graded),
+            rows=rows,
+            found=len(found),
+            page=page,
+            pages=pages,
+        )
+
+    def _line(self, graded: Graded, place: filters.Place) -> dict[str, object]:
+        sheet = graded.sheets[place[0]]
+        question, sample = sheet.question(place[1])
+        return {
+            "address": f"{place[0] + 1}.{place[1] + 1}",
+            "question": question,
+            "sample": sample if sheet.sitting.samples > 1 else None,
+            "exam": sheet.sitting.label,
+            "model": sheet.sitting.model.name,
+            "row": sheet.rows[place[1]],
+            "state": filters.state(sheet, place[1]),
+        }
+
+    async def item(self, request: Request) -> Response:
+        """One answer."""
+        return await run_in_threadpool(self._item, request)
+
+    def _item(self, request: Request) -> Response:
+        room, chosen = self._room(request), Chosen.read(request.query_params)
+        graded = room.look(PATIENCE)
+        about = self._about(request, room)
+        if graded is None:
+            return self._page("item.html", **about, graded=None)
+        place, item = self._place(request, room, graded)
+        found = self._searches.find(room, graded, chosen)
+        at = self._searches.position(found, place)
+        before = found[at - 1] if at else None
+        after = found[at + 1] if at is not None and at + 1 < len(found) else None
+        sheet = graded.sheets[place[0]]
+        samples = range(place[1] - item.sample, place[1] - item.sample + item.samples) if item.samples > 1 else ()
+        others = [
+            (number, other.sitting.model.name, filters.state(other, place[1]), number == place[0])
+            for number, other in enumerate(graded.sheets)
+            if other.sitting.exam is sheet.sitting.exam
+        ]
+        return self._page(
+            "item.html",
+            **about,
+            graded=graded,
+            chosen=chosen,
+            item=item,
+            address=f"{place[0] + 1}.{place[1] + 1}",
+            number_in_list=at + 1 if at is not None else 0,
+            found=len(found),
+            before=_address(before),
+            after=_address(after),
+            samples=[(f"{place[0] + 1}.{one + 1}", one - samples[0], filters.state(sheet, one)) for one in samples],
+            others=[(f"{n + 1}.{place[1] + 1}", name, said, here) for n, name, said, here in others],
+            signature=graded.opened.signatures[place[0]],
+        )
+
+    def _place(self, request: Request, room: Room, graded: Graded) -> tuple[filters.Place, Item]:
+        number, _, within = request.path_params["place"].partition(".")
+        if not (number.isascii() and number.isdecimal() and within.isascii() and within.isdecimal()):
+            raise HTTPException(404, "There is no such answer.")
+        sheet, place = int(number[:9]) - 1, int(within[:12]) - 1
+        if not (0 <= sheet < len(graded.sheets) and 0 <= place < len(graded.sheets[sheet])):
+            raise HTTPException(404, "There is no such answer in this run.")
+        return (sheet, place), item_of(graded.sheets[sheet], place, graded.opened, room.answers)
+
+    async def text(self, request: Request) -> Response:
+        """A text of an answer, whole: as visible characters to look at, or exactly as it came to keep."""
+        return await run_in_threadpool(self._text, request)
+
+    def _text(self, request: Request) -> Response:
+        room, part = self._room(request), request.path_params["part"]
+        graded = room.look(PATIENCE)
+        if graded is None or part not in _PARTS:
+            raise HTTPException(404, "There is no such text, or not yet.")
+        (sheet, place), item = self._place(request, room, graded)
+        content = {"reply": item.reply, "prompt": item.prompt, "reading": item.score.explanation}[part]
+        name = f"{part}-{sheet + 1}.{place + 1}.txt"
+        return _as_text(content, name, download="download" in request.query_params)
+
+    # The rest
+
+    def _room(self, request: Request) -> Room:
+        return self._rooms.room(request.path_params["run"])
+
+    async def static(self, request: Request) -> Response:
+        """Style sheets, scripts, the icon: from memory, by name."""
+        name = request.path_params["name"]
+        if name not in self._static:
+            raise HTTPException(404, "There is no such file.")
+        return Response(self._static[name], media_type=(_ASSETS | _SHARED)[name])
+
+    async def refused(self, request: Request, problem: Exception) -> Response:
+        """A page that says what was wrong."""
+        status, sentence, headers = 404, str(problem), None
+        if isinstance(problem, HTTPException):
+            status, sentence, headers = problem.status_code, problem.detail, problem.headers
+        elif not isinstance(problem, VivaError):
+            status = 400
+        if request.url.path.endswith("/progress.json"):
+            return JSONResponse({"problem": visible(sentence)}, status)
+        page = self._page("message.html", status, sentence=sentence)
+        page.headers.update(dict(headers or {}))
+        return page
+
+    async def failed(self, request: Request, problem: Exception) -> Response:
+        """A defect of Viva: the traceback is on the server's terminal, not here."""
+        return self._page("message.html", 500, sentence="Viva failed at this page; its terminal says more.")
+
+
+def _address(place: filters.Place | None) -> str:
+    return "" if place is None else f"{place[0] + 1}.{place[1] + 1}"
+
+
+def _as_text(content: str, name: str, *, download: bool) -> Response:
+    """Plain text under a name of ours. To look at: with what cannot be seen spelled out. To keep: as it is."""
+
+    def chunks() -> Iterator[bytes]:
+        for start in range(0, len(content), _CHUNK):
+            piece = content[start : start + _CHUNK]
+            yield (piece if download else visible(piece)).encode("utf-8", "replace")
+
+    how = "attachment" if download else "inline"
+    # A page of plain text runs nothing; `sandbox` holds even where a browser is told to see something else in it.
+    headers = {"Content-Disposition": f'{how}; filename="{name}"', "X-Download-Options": "noopen"}
+    return StreamingResponse(chunks(), media_type="text/plain; charset=utf-8", headers=headers)
+
+
+def live(progress: Progress) -> dict[str, object]:
+    """What the script shows of a run's progress; the same words as the template's."""
+    return {
+        "state": progress.state,
+        "sentence": progress.sentence,
+        "answered": number(progress.answered),
+        "failed": number(progress.failed),
+        "left": number(progress.left),
+        "total": number(progress.total),
+        "done": progress.answered,
+        "of": progress.total,
+        "rate": number(round(progress.rate)),
+        "remaining": duration(progress.seconds_left),
+        "input": number(progress.input_tokens),
+        "output": number(progress.output_tokens),
+        "stages": {name: number(count) for name, count in progress.stages.items()},
+        "parts": [
+            [part.model, part.exam, number(part.answered), number(part.failed), number(part.left)]
+            for part in progress.parts
+        ],
+    }
+
+
+def number(value: int) -> str:
+    """12,345."""
+    return f"{value:,}"
+
+
+def value_of(text: str) -> str:
+    """The number that a table's cell begins with, for sorting; "" where it begins with none."""
+    found = _NUMBER.match(text.strip())
+    return found[0].replace(",", "") if found else ""
+
+
+def duration(seconds: float) -> str:
+    """About how long: 40 s, 12 min, 3 h 20 min; "" for nothing."""
+    if seconds <= 0:
+        return ""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60:,} h {minutes % 60} min"
+
+
+def ago(then: float, now: float) -> str:
+    """How long ago, or the day."""
+    if not then:
+        return "–"
+    if now - then < 86_400:
+        return f"{duration(max(1.0, now - then))} ago"
+    return time.strftime("%Y-%m-%d", time.localtime(then))

@@ -1,0 +1,139 @@
+"""How far a run is: counts by model and exam, tokens, rate, and the word for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from viva.engine.folder import RunRecord
+from viva.viewing import folders
+from viva.viewing.following import Followed
+from viva.viewing.grading import Sheet
+from viva.visible import visible
+
+State = Literal["running", "finished", "stopped", "empty"]
+
+
+class Part(Struct, frozen=True):
+    """One model's answers to one exam (to several, where it is not known yet which answer is whose)."""
+
+    model: str
+    exam: str
+    answered: int
+    failed: int
+    total: int
+
+    @property
+    def left(self) -> int:
+        """What was not asked yet."""
+        return max(0, self.total - self.answered - self.failed)
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """All of a run at one moment. All texts are visible ones."""
+
+    state: State
+    sentence: str
+    total: int
+    answered: int
+    failed: int
+    left: int
+    input_tokens: int
+    output_tokens: int
+    rate: float
+    """New answers a minute, over the last minute; 0 where it stands still."""
+    seconds_left: float
+    """At this rate; 0 where that cannot be said."""
+    parts: tuple[Part, ...]
+    stages: dict[str, int]
+    """How much the later stages have found out so far."""
+    failures: dict[str, int]
+    """Kind → how many requests failed with it, those that were tried again included."""
+    damaged: tuple[str, ...]
+    whole: bool = True
+    """Whether all of the journals was counted."""
+
+
+def progress_of(
+    record: RunRecord,
+    answers: Followed,
+    stages: Mapping[str, int],
+    sheets: Sequence[Sheet],
+    *,
+    writer: int,
+    now: float,
+    whole: bool,
+) -> Progress:
+    """What journals, lock and run.json say together. With `sheets` every answer is counted where it belongs."""
+    parts = tuple(_exact(answers, sheets) if sheets else _rough(record, answers))
+    total = sum(part.total for part in parts)
+    answered = sum(min(part.answered, part.total) for part in parts)
+    failed = sum(part.failed for part in parts)
+    left = max(0, total - answered - failed)
+    rate = answers.rate(now) if writer else 0.0
+    state: State = "running" if writer else "finished" if answered >= total else "stopped" if answers.lines else "empty"
+    return Progress(
+        state=state,
+        sentence=_sentence(state, writer, failed, left),
+        total=total,
+        answered=answered,
+        failed=failed,
+        left=left,
+        input_tokens=answers.tokens.input,
+        output_tokens=answers.tokens.output,
+        rate=60 * rate,
+        seconds_left=(left + failed) / rate if rate else 0.0,
+        parts=parts,
+        stages={name: count for name, count in stages.items() if count},
+        failures={visible(kind, limit=40): count for kind, count in answers.failures.items()} if failed else {},
+        damaged=tuple(visible(one, limit=200) for one in answers.damaged[:3]),
+        whole=whole,
+    )
+
+
+def _sentence(state: State, writer: int, failed: int, left: int) -> str:
+    if state == "running":
+        return f"running (process {writer})" if left or failed else f"all answered, still at work (process {writer})"
+    if state == "finished":
+        return "finished"
+    if state == "empty":
+        return "not begun: nothing has come in"
+    said = [f"{failed:,} failed"] if failed else []
+    said += [f"{left:,} not asked"] if left else []
+    return f"stopped before its end: {', '.join(said)}"
+
+
+def _exact(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
+    parts = []
+    for sheet in sheets:
+        keys = [sheet.key(place) for place in range(len(sheet))]
+        parts.append(
+            Part(
+                visible(sheet.sitting.model.name, limit=300),
+                visible(sheet.sitting.label, limit=300),
+                sum(key in answers.answered for key in keys),
+                sum(key in answers.failed for key in keys),
+                len(sheet),
+            )
+        )
+    return parts
+
+
+def _rough(record: RunRecord, answers: Followed) -> list[Part]:
+    """By benchmark, as the lines themselves say; enough where no benchmark is sat twice."""
+    labels = dict(
+        zip(folders.exam_labels(record), zip(record.exams, folders.per_model(record), strict=True), strict=True)
+    )
+    found = []
+    for model in record.models:
+        name = model.shown or model.name
+        for benchmark in dict.fromkeys(exam.spec.benchmark for exam, _ in labels.values()):
+            sat = [label for label, (exam, _) in labels.items() if exam.spec.benchmark == benchmark]
+            total = sum(labels[label][1] for label in sat)
+            counts = answers.by_group.get((name, benchmark)) or answers.by_group.get((model.name, benchmark)) or [0, 0]
+            found.append(
+                Part(visible(name, limit=300), visible(", ".join(sat), limit=300), counts[0], counts[1], total)
+            )
+    return found

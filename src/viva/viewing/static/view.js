@@ -1,0 +1,78 @@
+/* Keeps the counts of a running run up to date, and steps through answers by keyboard. Nothing here makes markup of text. */
+(() => {
+  "use strict";
+  const EVERY = 2000;
+  const PATIENCE = 5;
+
+  const follow = (live) => {
+    const fields = new Map([...live.querySelectorAll("[data-field]")].map((one) => [one.dataset.field, one]));
+    const lost = live.querySelector("#lost");
+    let missed = 0;
+
+    const say = (element, text) => {
+      if (element && element.textContent !== text) element.textContent = text;
+    };
+    const show = (news) => {
+      for (const name of ["sentence", "answered", "total", "failed", "left", "rate", "input", "output"]) say(fields.get(name), news[name]);
+      say(fields.get("remaining"), news.remaining || "–");
+      const meter = live.querySelector("#meter");
+      meter.max = news.of || 1;
+      meter.value = news.done;
+      meter.parentElement.setAttribute("aria-label", `${news.answered} of ${news.total} answered, ${news.failed} failed`);
+      for (const [name, count] of Object.entries(news.stages)) {
+        const cell = live.querySelector(`[data-stage="${name}"]`);
+        if (cell) {
+          say(cell, count);
+          cell.parentElement.hidden = false;
+        }
+      }
+      const rows = live.querySelector("#parts tbody").rows;
+      if (rows.length === news.parts.length) {
+        news.parts.forEach((part, index) => [...rows[index].cells].forEach((cell, column) => say(cell.firstElementChild ?? cell, part[column])));
+      }
+    };
+    const stop = (sentence) => {
+      lost.textContent = sentence;
+      lost.hidden = !sentence;
+    };
+    const ask = async () => {
+      if (document.hidden) {
+        setTimeout(ask, EVERY);
+        return;
+      }
+      let answer = null;
+      try {
+        const reply = await fetch(live.dataset.live, { headers: { Accept: "application/json" } });
+        answer = await reply.json();
+        if (!reply.ok) {
+          stop(`${answer.problem ?? "This run cannot be read any more."} These are the last counts.`);
+          return;
+        }
+      } catch {
+        missed += 1;
+        if (missed >= PATIENCE) {
+          stop("Viva does not answer any more: these are the last counts. Start `viva view` again, then reload.");
+          return;
+        }
+        setTimeout(ask, EVERY * missed);
+        return;
+      }
+      missed = 0;
+      show(answer);
+      if (answer.state === "running") setTimeout(ask, EVERY);
+      else location.reload(); // once: the page of a run that has ended does not ask
+    };
+    setTimeout(ask, EVERY);
+  };
+
+  const live = document.querySelector("[data-live]");
+  if (live) follow(live);
+
+  const keys = { ArrowLeft: "previous", k: "previous", ArrowRight: "next", j: "next", l: "up" };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea, .wide")) return;
+    document.getElementById(keys[event.key] ?? "")?.click();
+  });
+
+  for (const select of document.querySelectorAll("#filters select")) select.addEventListener("change", () => select.form.requestSubmit());
+})();
