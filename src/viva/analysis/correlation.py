@@ -8,7 +8,7 @@ tau-b; without the baseline TF against MC has 0.552 in place of 0.560, FITB accu
 and 0.437/(n-4) for Kendall (Bonett and Wright 2000, Psychometrika 65:23-28). p-values are two-sided against no
 association: Student's t for Pearson and Spearman, for Kendall exact where nothing is tied and n is small, else normal.
 Both take rows as drawn independently, which models of one family are not: read them as the least uncertainty there is.
-What one row makes of a coefficient, `Leaning` shows.
+What one row makes of a coefficient, `Leaning` shows; which rows lie far from the line, `Outlier`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ FEWEST = 3
 """Rows without which there is no coefficient: two points always lie on a line."""
 MOST = 300
 """Rows up to which each is left out in turn: it takes as many coefficients."""
+FEWEST_OUTLYING = 5
+OUTLYING = 2.0
+"""Standard errors from the line beyond which a row is named."""
+MOST_OUTLYING = 8
 _CERTAIN = 1 - 1e-12
+_TINY = 1e-12
 
 Column = Sequence[float | None]
 """A figure a row; None where there is none."""
@@ -57,6 +62,20 @@ class Coefficient(Struct, frozen=True, kw_only=True):
     leaning: Leaning | None = None
 
 
+class Outlier(Struct, frozen=True, kw_only=True):
+    """A row far from the line through the others."""
+
+    row: str
+    first: float
+    second: float
+    expected: float
+    """Of the second column, by the line through all *other* rows."""
+    t: float
+    """The externally studentised residual: how many of its own standard errors the row is away from that line."""
+    p: float
+    """Two-sided, times the number of rows (Bonferroni): whether any of so many rows would lie so far off by chance."""
+
+
 class Pair(Struct, frozen=True, kw_only=True):
     """Two columns against each other, over the rows that have both."""
 
@@ -66,6 +85,10 @@ class Pair(Struct, frozen=True, kw_only=True):
     left_out: int
     """Rows that lack one of the two."""
     coefficients: tuple[Coefficient, ...]
+    outliers: tuple[Outlier, ...] = ()
+    """The rows furthest from the line of the second column over the first, beyond `OUTLYING`, the furthest first."""
+    rows: tuple[tuple[str, float, float], ...] = ()
+    """What it was computed from: name, first, second."""
 
     def of(self, kind: Kind) -> Coefficient:
         """The coefficient of a kind."""
@@ -84,7 +107,53 @@ def correlate(rows: Sequence[str], columns: Mapping[str, Column], first: str, se
         n=len(whole),
         left_out=len(rows) - len(whole),
         coefficients=tuple(_coefficient(kind, names, xs, ys) for kind in KINDS),
+        outliers=tuple(outliers(names, xs, ys)),
+        rows=tuple(whole),
     )
+
+
+def outliers(names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> list[Outlier]:
+    """The rows whose second figure lies more than `OUTLYING` standard errors from the line through the other rows.
+
+    The externally studentised residual e/(s₋ᵢ·√(1-h)), h the leverage and s₋ᵢ the scatter around the line without the
+    row (Cook and Weisberg 1982, section 2.2); with n - 3 degrees of freedom. Empty for fewer than five rows, a constant
+    column, and rows that lie on a line.
+    """
+    n = len(xs)
+    if n < FEWEST_OUTLYING or len(set(xs)) < 2 or len(set(ys)) < 2:
+        return []
+    import numpy as np
+    from scipy import stats
+
+    largest_x, largest_y = max(map(abs, xs)), max(map(abs, ys))
+    x, y = np.asarray(xs) / largest_x, np.asarray(ys) / largest_y
+    spread = float(((x - x.mean()) ** 2).sum())
+    if spread <= 0:
+        return []
+    slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread
+    left = y - y.mean() - slope * (x - x.mean())
+    leverage = np.minimum(1 / n + (x - x.mean()) ** 2 / spread, 1.0)
+    sse = float((left**2).sum())
+    found: list[Outlier] = []
+    for index, name in enumerate(names):
+        room = 1 - float(leverage[index])
+        variance = (sse - float(left[index]) ** 2 / room) / (n - 3) if room > _TINY else 0.0
+        if variance <= _TINY * max(sse, _TINY):
+            continue  # alone at its place, or all others are on a line: there is no scatter to measure it by
+        t = float(left[index]) / math.sqrt(variance * room)
+        if abs(t) > OUTLYING:
+            deleted = float(left[index]) / room
+            found.append(
+                Outlier(
+                    row=name,
+                    first=xs[index],
+                    second=ys[index],
+                    expected=ys[index] - deleted * largest_y,
+                    t=t,
+                    p=min(1.0, n * 2 * float(stats.t.sf(abs(t), n - 3))),
+                )
+            )
+    return sorted(found, key=lambda one: -abs(one.t))[:MOST_OUTLYING]
 
 
 def coefficient(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float] | None:

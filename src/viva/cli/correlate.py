@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from viva.cli.correlatetables import PUBLISHED, Correlated, matched, published_tables
 from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit
 from viva.cli.scored import EXAM, scored
-from viva.cli.scoretable import QUESTION, SAMPLE, SCORE
-from viva.cli.widetable import WideTable, header_of, read_wide
+from viva.cli.widetable import WideTable, is_wide, read_wide
 from viva.errors import DataError, VivaError
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.reports.correlation import Correlations
-
-PUBLISHED = ("syneval",)
-"""Benchmarks whose published table can be named in place of a file."""
 
 
 class Wanted(Struct, kw_only=True):
@@ -33,12 +30,13 @@ class Wanted(Struct, kw_only=True):
     every: bool = False
     without: tuple[str, ...] = ()
     by: str | None = None
+    chart: Path | None = None
     format: str = "terminal"
     out: Path | None = None
 
 
 @click.command(name="correlate", short_help="How scores in formats or exams go together over models.")
-@click.argument("sources", nargs=-1, required=True, metavar="TABLE.csv|RUN...")
+@click.argument("sources", nargs=-1, required=True, metavar="BENCHMARK|TABLE.csv|RUN...")
 @click.option(
     "--columns", multiple=True, metavar="A,B,...", help="Which columns: the first against each of the others."
 )
@@ -50,64 +48,62 @@ class Wanted(Struct, kw_only=True):
     help="Of runs and item scores: a column for each column of this table of models, or value of this tag; "
     f"`{EXAM}`: the headline of each exam.  [default: the exam's first such table; format]",
 )
+@click.option(
+    "--chart",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw each pair, outliers named: .svg, .png, .html or .json.",
+)
 @tables_options
 def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
-    """Kendall's, Pearson's and Spearman's coefficients between columns of figures, with intervals, p-values, and how
-    far they lean on single rows.
+    """Kendall's, Pearson's and Spearman's coefficients between columns of figures, with intervals, p-values, how far
+    they lean on single rows, and the rows that lie far from the line.
 
-    A source is a CSV table (a row a model, a column a measure), run folders or tables of item scores (a row a model,
-    a column a format, or whatever --by says), or `syneval`: the paper's own table, so that its Table 7 comes out.
+    A source is a benchmark's published table (csbench, cmmlu, infibench, syneval), a CSV table (a row a model, a column
+    a measure), run folders or tables of item scores (a row a model, a column a format, or whatever --by says). Several
+    sources with a benchmark among them: their headlines beside each other, models matched by name.
 
     \b
-    viva correlate syneval
-    viva correlate leaderboard.csv --columns humaneval,score
-    viva correlate runs/a runs/b --columns TF,MC,FITB
+    viva correlate infibench --chart humaneval.svg         HumanEval against InfiBench: r = 0.806 over 66 models
+    viva correlate syneval                                 the paper's Table 7
+    viva correlate csbench cmmlu                           between benchmarks
+    viva correlate runs/a runs/b --columns TF,MC,FITB      between formats
     """
+    from viva.reports.charts import check_chart, save
+
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
-    tables = _published(sources[0]) if sources[0] in PUBLISHED and len(sources) == 1 else [_table(sources, wanted)]
-    found = [_correlated(title, table, wanted) for title, table in tables]
-    emit(_printed(found, wanted), wanted.out)
+    check_chart(wanted.chart)
+    tables = _tables(sources, wanted)
+    found = [_correlated(one, wanted) for one in tables]
+    if wanted.chart is not None:
+        from viva.reports.charts.correlation import chart
+
+        save(chart(found), wanted.chart)
+    emit(_printed(found, [note for one in tables for note in one.notes], wanted), wanted.out)
     return 0
 
 
-def _published(name: str) -> list[tuple[str, WideTable]]:
-    """The paper's main table, zero- and few-shot."""
-    from viva.published import table
-
-    tables: list[tuple[str, WideTable]] = []
-    for shots in ("zero", "few"):
-        found = table(name, f"{shots}_shot")
-        columns: dict[str, tuple[float | None, ...]] = {
-            column.name: tuple(entry.figures.get(column.name) for entry in found.entries)
-            for column in found.columns
-            if column.name != "overall"  # it has the others in it
-        }
-        rows = tuple(entry.model for entry in found.entries)
-        tables.append((f"{name}, published, {shots}-shot", WideTable(rows=rows, columns=columns, words={})))
-    return tables
-
-
-def _table(sources: Sequence[str], wanted: Wanted) -> tuple[str, WideTable]:
+def _tables(sources: Sequence[str], wanted: Wanted) -> list[Correlated]:
+    """What is to be correlated: a published benchmark, several sources by model's name, a table, or item scores."""
+    named = [source for source in sources if source in PUBLISHED]
+    if named and wanted.by not in (None, EXAM):
+        raise VivaError(f"--by {wanted.by!r} is for runs and item scores; {named[0]} is a published table")
+    if len(sources) == 1 and named:
+        return published_tables(named[0])
+    if named:
+        return [matched(sources)]
     paths = [Path(source) for source in sources]
     for path in paths:
         if not path.exists():
             known = ", ".join(PUBLISHED)
             raise DataError(f"there is no table or run {path} (published tables that can be named: {known})")
-    if len(paths) == 1 and _is_wide(paths[0]):
-        return paths[0].name, read_wide(paths[0])
-    wide = next((path for path in paths if _is_wide(path)), None)
+    if len(paths) == 1 and is_wide(paths[0]):
+        return [Correlated(title=paths[0].name, table=read_wide(paths[0]))]
+    wide = next((path for path in paths if is_wide(path)), None)
     if wide is not None:
         raise VivaError(f"{wide} is a table of a row a model: name it alone, or only runs and tables of item scores")
-    return "item scores", _of_items(paths, wanted)
-
-
-def _is_wide(path: Path) -> bool:
-    """A CSV that is no table of item scores: those have a question, a sample and a score a row."""
-    if path.is_dir() or not path.name.removesuffix(".gz").endswith(".csv"):
-        return False
-    header = header_of(path)
-    return not all(any(name in header for name in names) for names in (QUESTION, SAMPLE, SCORE))
+    return [Correlated(title="item scores", table=_of_items(paths, wanted))]
 
 
 def _of_items(paths: Sequence[Path], wanted: Wanted) -> WideTable:
@@ -141,11 +137,12 @@ def _of_items(paths: Sequence[Path], wanted: Wanted) -> WideTable:
     )
 
 
-def _correlated(title: str, table: WideTable, wanted: Wanted) -> Correlations:
+def _correlated(found: Correlated, wanted: Wanted) -> Correlations:
     from viva.analysis.correlation import correlate, pairs
     from viva.reports.correlation import Correlations
 
-    columns = _chosen(title, table, wanted)
+    title, table = found.title, found.table
+    columns = _chosen(found, wanted)
     unknown = [row for row in wanted.without if row not in table.rows]
     if unknown:
         raise VivaError(f"--without {unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}")
@@ -158,8 +155,9 @@ def _correlated(title: str, table: WideTable, wanted: Wanted) -> Correlations:
     )
 
 
-def _chosen(title: str, table: WideTable, wanted: Wanted) -> list[str]:
+def _chosen(found: Correlated, wanted: Wanted) -> list[str]:
     """The columns asked for, else all that are figures. A name that holds a comma is taken whole where it fits."""
+    title, table = found.title, found.table
     asked: list[str] = []
     for given in wanted.columns:
         asked += [given] if given in table.columns else [part.strip() for part in given.split(",") if part.strip()]
@@ -168,16 +166,16 @@ def _chosen(title: str, table: WideTable, wanted: Wanted) -> list[str]:
             raise DataError(f"{title}: column {name!r} is no column of figures ({table.words[name]})")
         if name not in table.columns:
             raise VivaError(f"--columns {name!r}: {title} has no such column; it has: {_listed(table.columns)}")
-    columns = list(dict.fromkeys(asked)) or list(table.columns)
+    columns = list(dict.fromkeys(asked)) or list(found.columns or table.columns)
     if len(columns) < 2:
         raise VivaError(f"{title}: a correlation takes two columns of figures; here is {_listed(columns) or 'none'}")
     return columns
 
 
-def _printed(found: Sequence[Correlations], wanted: Wanted) -> str:
+def _printed(found: Sequence[Correlations], said: Sequence[str], wanted: Wanted) -> str:
     from viva.reports import correlation as report
 
-    notes = report.notes_on(found)
+    notes = [*report.notes_on(found), *said]
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](found, notes)
     terminal = wanted.out is None and sys.stdout.isatty()

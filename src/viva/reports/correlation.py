@@ -19,7 +19,11 @@ LEGEND = (
     "[…]: Fisher's 95 % interval; p: two-sided, against no association. Both take the rows as drawn independently, "
     "which models of one family are not. Without one row: the lowest and the highest that it gives to leave one out."
 )
-_WORDS = {*WORDS, "and", "lowest without", "highest without"}
+OUTLIERS = (
+    "Far from the line: rows more than two standard errors from the second column's line over the first, drawn through "
+    "the other rows; p times the number of rows, so that of many rows one may lie far off by chance."
+)
+_WORDS = {*WORDS, "and", "row", "lowest without", "highest without"}
 
 
 class Correlations(Struct, frozen=True, kw_only=True):
@@ -48,12 +52,21 @@ def correlation_grids(found: Correlations) -> list[Grid]:
     if leaning:
         names = ("", "and", "coefficient", "lowest", "lowest without", "highest", "highest without")
         grids.append(Grid(f"Without one row · {found.title}", names, leaning))
+    far = tuple(
+        (pair.first, pair.second, one.row, f"{one.first:.4g}", f"{one.second:.4g}", f"{one.expected:.4g}",
+         f"{one.t:+.1f}", p_text(one.p))
+        for pair in found.pairs
+        for one in pair.outliers
+    )  # fmt: skip
+    if far:
+        header = ["", "and", "row", "first", "second", "expected", "off", "p"]
+        grids.append(Grid(f"Far from the line · {found.title}", tuple(header), far))
     return grids
 
 
 def notes_on(found: Sequence[Correlations]) -> list[str]:
-    """Rows that were left out, and coefficients that there are none of."""
-    notes: list[str] = []
+    """What outliers are, rows that were left out, and coefficients that there are none of."""
+    notes: list[str] = [OUTLIERS] if any(pair.outliers for one in found for pair in one.pairs) else []
     for one in found:
         for pair in one.pairs:
             where = f"{pair.first} and {pair.second} ({one.title})"
