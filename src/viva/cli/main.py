@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "errors": ("viva.cli.errors", "Why wrong answers are wrong: CS-Bench's error types, by a judge."),
     "grade": ("viva.cli.grade", "Grade answers collected elsewhere."),
     "reduce": ("viva.cli.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
+    "compare": ("viva.cli.compare", "Who is better, question by question, and is it chance?"),
     "breakdown": ("viva.cli.breakdown", "Scores by any tag; the worst and best slices, and chance."),
     "training": ("viva.cli.training", "Scores over training: many checkpoints of one model."),
     "correlate": ("viva.cli.correlate", "How scores in formats or exams go together over models."),

@@ -1,0 +1,315 @@
+"""`viva compare`: is one contestant better than another, and could this set have shown it?"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from viva.analysis.multiplicity import Correction
+from viva.cli.options import pick, tables_options
+from viva.cli.reporting import check_writable, emit
+from viva.cli.scored import EXAM, PLAIN
+from viva.errors import DataError, VivaError
+
+if TYPE_CHECKING:
+    from viva.analysis.comparing import Difference, Pairs
+    from viva.cli.contestants import Contestant
+    from viva.reports.comparing import Comparison, Row
+    from viva.types import Line
+
+FACTORS = (
+    "models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts",
+    "judges", "seeds", "all",
+)  # fmt: skip
+POINTS = ("1", "2", "5")
+"""Differences in points of per cent for which the number of questions is told."""
+MOST = 500
+"""Comparisons that anybody reads."""
+FLIPS = 10
+"""Flipped questions that are shown of a single pair, each way."""
+_ATTEMPTS = re.compile(r"mean|best|(best|pass)@[1-9][0-9]{0,3}")
+
+
+class Wanted(Struct, kw_only=True):
+    """What is to be compared, and how it is told."""
+
+    between: str | None = None
+    baseline: str | None = None
+    pairs: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    by: str | None = None
+    over: str | None = None
+    cluster: str | None = None
+    attempts: str | None = None
+    correct: Correction = "holm"
+    flips: int | None = None
+    detect: tuple[float, ...] = ()
+    seed: int = 0
+    chart: Path | None = None
+    format: str = "terminal"
+    out: Path | None = None
+
+
+@click.command(name="compare", short_help="Who is better, question by question, and is it chance?")
+@click.argument("sources", nargs=-1, required=True, metavar="RUN|TABLE...")
+@click.option(
+    "--between",
+    type=click.Choice(FACTORS),
+    metavar="|".join(FACTORS),
+    help="Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]",
+)
+@click.option("--baseline", metavar="NAME", help="Only pairs of this contestant and each other.")
+@click.option("--pairs", multiple=True, metavar="FIRST=SECOND", help="Only this pair (base=expert); repeatable.")
+@click.option("--model", multiple=True, metavar="NAME", help="Only this model; repeatable.")
+@click.option("--by", metavar="TABLE|TAG", help="A row for each column of this table of models, or value of this tag.")
+@click.option(
+    "--over",
+    metavar="TAG",
+    help=f"The overall mean averages the values of this tag first; `{PLAIN}`: the plain mean.  [default: the paper's]",
+)
+@click.option("--cluster", metavar="TAG", help="Questions with one value of this tag (one text, say) are no two.")
+@click.option(
+    "--attempts",
+    metavar="WAY,...",
+    help="What several answers to a question count as: mean, best, best@K, pass@K; several are compared.  "
+    "[default: as the exam's headline]",
+)
+@click.option(
+    "--correct",
+    type=click.Choice(["holm", "bh", "none"]),
+    default="holm",
+    show_default=True,
+    help="How p-values are adjusted for their number: Holm; Benjamini-Hochberg; not at all.",
+)
+@click.option(
+    "--flips",
+    type=click.IntRange(0),
+    metavar="N",
+    help=f"Show N questions that were gained and N that were lost.  [default: {FLIPS} of a single pair]",
+)
+@click.option(
+    "--detect",
+    type=click.FloatRange(0, 100, min_open=True),
+    multiple=True,
+    metavar="POINTS",
+    help=f"How many questions would show a difference of so many points? Repeatable.  [default: {', '.join(POINTS)}]",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of permutation tests by random signs.")
+@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .svg, .png, .html, .json.")
+@tables_options
+def compare_command(sources: tuple[str, ...], **given: Any) -> int:
+    """Compare contestants (models, shots, chain of thought, sampling, languages, gradings, checkpoints) on the same
+    questions: differences with 95 % intervals, tests, wins and losses, the questions that flipped, and what
+    difference the set could have shown.
+
+    A source is a run folder, a folder of runs, or a table of item scores; or `infibench` or `csbench`: the published
+    sampling sweep, and expert models against the models that they were made of.
+
+    \b
+    viva compare runs/a runs/b                            what differs is found by itself
+    viva compare runs/a runs/b --by domain --correct bh --chart gains.svg
+    viva compare runs/sweep --baseline 'T 0.2' --attempts best@1,best@10
+    viva compare runs/* --pairs llama2-7b=codellama-7b --flips 20
+    viva compare infibench
+    """
+    from viva.reports.charts import check_chart
+
+    wanted = pick(Wanted, given)
+    check_writable(wanted.out)
+    check_chart(wanted.chart)
+    if len(sources) == 1 and not Path(sources[0]).exists():
+        from viva.cli.comparepublished import PUBLISHED, compare_published
+
+        if sources[0] in PUBLISHED:
+            return compare_published(sources[0], wanted)
+    found = _compared([_path(source) for source in sources], wanted)
+    if wanted.chart is not None:
+        from viva.reports import charts
+        from viva.reports.charts.comparing import comparing_chart
+
+        charts.save(comparing_chart(found), wanted.chart)
+    emit(_printed(found, wanted), wanted.out)
+    return 0
+
+
+def _path(source: str) -> Path:
+    path = Path(source)
+    if not path.exists():
+        from viva.cli.comparepublished import PUBLISHED
+
+        known = ", ".join(PUBLISHED)
+        raise DataError(f"there is no run or table {path} (published tables that can be named alone: {known})")
+    return path
+
+
+def _compared(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
+    from viva.analysis.multiplicity import adjusted
+    from viva.cli.contestants import chosen_pairs, contestants, grouped
+    from viva.cli.scored import scored
+
+    tags = [wanted.cluster] if wanted.cluster else []
+    everybody = contestants(scored(paths, wanted.by or EXAM, wanted.over, tags), wanted.model, _ways(wanted))
+    groups = grouped(everybody)
+    chosen = {}
+    for title, group in groups:
+        if len(group) > 1:
+            chosen[title] = chosen_pairs(group, wanted.between, wanted.baseline, wanted.pairs)
+    pairs = sum(map(len, chosen.values()))
+    if not pairs:
+        raise VivaError(_nobody(groups))
+    if pairs > MOST:
+        raise VivaError(
+            f"{len(everybody):,} contestants make {pairs:,} pairs: name one to compare with (--baseline NAME), or "
+            "whom to compare (--model NAME, --pairs FIRST=SECOND)"
+        )
+    flips = wanted.flips if wanted.flips is not None else FLIPS if pairs == 1 and not wanted.by else 0
+    found = [_comparison(title, group, chosen[title], flips, wanted) for title, group in groups if chosen.get(title)]
+    every = iter(adjusted([row.found.p for one in found for row in one.rows], wanted.correct))
+    return [
+        replace(one, rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in one.rows))
+        for one in found
+    ]
+
+
+def _nobody(groups: Sequence[tuple[str, list[Contestant]]]) -> str:
+    there = "; ".join(f"{title}: {', '.join(one.name for one in group[:5])}" for title, group in groups)
+    return f"a comparison takes two contestants on the same questions; here are {there}"
+
+
+def _ways(wanted: Wanted) -> list[str]:
+    if wanted.attempts is None:
+        return []
+    ways = [way.strip() for way in wanted.attempts.split(",")]
+    for way in ways:
+        if not _ATTEMPTS.fullmatch(way):
+            raise VivaError(f"--attempts {way!r}: write mean, best, best@K or pass@K, as in best@1,best@10")
+    return list(dict.fromkeys(ways))
+
+
+def _comparison(
+    title: str,
+    group: Sequence[Contestant],
+    pairs: Sequence[tuple[Contestant, Contestant]],
+    flips: int,
+    wanted: Wanted,
+) -> Comparison:
+    from viva.cli.reading import Readings
+    from viva.reports.comparing import Comparison, Side
+
+    readings = Readings()
+    rows: list[Row] = []
+    notes: dict[str, None] = {}
+    taking_part = {id(one) for pair in pairs for one in pair}
+    for first, second in pairs:
+        here = list(_rows(first, second, flips, wanted, readings))
+        if not any(row.found.n or row.found.unscored for row in here):
+            raise DataError(
+                f"{first.name} and {second.name} have no question in common: compare contestants that were asked the "
+                "same set"
+            )
+        rows += here
+        notes.update(dict.fromkeys(_notes(first, second, here)))
+    return Comparison(
+        title=title,
+        by=wanted.by or "",
+        correction=wanted.correct,
+        contestants=tuple(
+            Side(name=one.name, source=str(one.scored.source), settings=one.settings)
+            for one in group
+            if id(one) in taking_part
+        ),
+        rows=tuple(readings.filled(rows)),
+        notes=tuple(notes),
+    )
+
+
+def _rows(first: Contestant, second: Contestant, flips: int, wanted: Wanted, readings: Any) -> Iterator[Row]:
+    """A row a column or value of --by, else one."""
+    from viva.analysis.comparing import compared
+
+    names = dict.fromkeys([*first.scored.lines, *second.scored.lines])
+    for name in names:
+        lines = first.scored.lines.get(name) or second.scored.lines[name]
+        pairs = _paired(first, second, lines, wanted.cluster or "")
+        if wanted.by and not pairs.rows.height:
+            continue
+        found = compared(pairs, wanted.seed)
+        yield _row(first, second, name if wanted.by else "", pairs, found, flips, wanted, readings)
+
+
+def _paired(first: Contestant, second: Contestant, lines: Sequence[Line], cluster: str) -> Pairs:
+    from viva.analysis.comparing import paired
+
+    over = next((line.over for line in lines if line.over), "")
+    sides = [
+        one.breakdown.questions(*(replace(line, attempts=one.attempts or line.attempts) for line in lines))
+        for one in (first, second)
+    ]
+    return paired(sides[0], sides[1], over, cluster)
+
+
+def _row(
+    first: Contestant,
+    second: Contestant,
+    part: str,
+    pairs: Pairs,
+    found: Difference,
+    limit: int,
+    wanted: Wanted,
+    readings: Any,
+) -> Row:
+    from viva.analysis.comparing import flips
+    from viva.reports.comparing import Row
+
+    points = [f"{point:g}" for point in wanted.detect] or list(POINTS)
+    row = Row(
+        first=first.name,
+        second=second.name,
+        part=part,
+        found=found,
+        smallest=found.smallest,
+        questions={point: found.questions_for(float(point) / 100) for point in points},
+        gained=tuple(flips(pairs, limit, "gained")),
+        lost=tuple(flips(pairs, limit, "lost")),
+    )
+    readings.want(row, first.scored, second.scored)
+    return row
+
+
+def _notes(first: Contestant, second: Contestant, rows: Sequence[Row]) -> Iterator[str]:
+    """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
+    from viva.cli.contestants import warnings
+
+    both = f"{first.name} → {second.name}"
+    unfair = list(warnings(first, second))
+    if unfair:
+        yield f"Not a fair comparison, {both}: {'; '.join(unfair)}."
+    whole = max(rows, key=lambda row: row.found.n + row.found.unscored).found
+    if whole.only_first or whole.only_second:
+        yield (
+            f"{both}: {whole.n + whole.unscored:,} questions are in both; {whole.only_first:,} of the first and "
+            f"{whole.only_second:,} of the second alone are left out."
+        )
+    if whole.unscored:
+        yield (
+            f"{both}: {whole.unscored:,} questions have no score on one side or both and are left out; the bounds say "
+            "what the difference would be if all of that spoke for the first, and for the second."
+        )
+
+
+def _printed(found: Sequence[Comparison], wanted: Wanted) -> str:
+    from viva.reports import comparing as report
+
+    if wanted.format != "terminal":
+        return report.FORMATS[wanted.format](found)
+    terminal = wanted.out is None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal else None
+    return report.as_terminal(found, width=width, colour=terminal)

@@ -1,0 +1,87 @@
+"""What was read in the answers to a few questions of many: one more pass over a file of scores, for those alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from viva.analysis.comparing import Flip
+from viva.cli.scored import Scored
+from viva.cli.scoretable import QUESTION, rows_of
+from viva.reports.comparing import Row
+
+Answerer = tuple[str, str]
+"""(exam, model) in a run; ("", model) in a table."""
+
+
+class _Read(Struct):
+    """The few fields of a row of scores that are wanted here."""
+
+    exam: str
+    model: str
+    question: str
+    answer: str = ""
+
+
+class Readings:
+    """Collects which questions are wanted, reads every file once, and fills the flips of rows."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[Path, set[str]] = {}
+        self._sides: list[tuple[Scored, Scored]] = []
+
+    def want(self, row: Row, first: Scored, second: Scored) -> None:
+        """Rows come in the order in which `filled` gets them."""
+        self._sides.append((first, second))
+        questions = {flip.question for flip in (*row.gained, *row.lost)}
+        if questions:
+            for one in (first, second):
+                self._wanted.setdefault(one.source, set()).update(questions)
+
+    def filled(self, rows: Sequence[Row]) -> Iterator[Row]:
+        """The rows, their flips with what was read."""
+        read = {source: _read(source, questions) for source, questions in self._wanted.items()}
+        for row, sides in zip(rows, self._sides, strict=True):
+            mine, other = (read.get(side.source, {}).get(_answerer(side), {}) for side in sides)
+            yield replace(row, gained=_with(row.gained, mine, other), lost=_with(row.lost, mine, other))
+
+
+def _with(flips: Sequence[Flip], mine: Mapping[str, list[str]], other: Mapping[str, list[str]]) -> tuple[Flip, ...]:
+    return tuple(
+        replace(flip, first_read=tuple(mine.get(flip.question, ())), second_read=tuple(other.get(flip.question, ())))
+        for flip in flips
+    )
+
+
+def _answerer(one: Scored) -> Answerer:
+    return (one.exam, one.model) if one.source.is_dir() else ("", one.model)
+
+
+def _read(source: Path, questions: set[str]) -> dict[Answerer, dict[str, list[str]]]:
+    found: dict[Answerer, dict[str, list[str]]] = {}
+    for answerer, question, text in _of_run(source) if source.is_dir() else _of_table(source):
+        if question in questions:
+            found.setdefault(answerer, {}).setdefault(question, []).append(text)
+    return found
+
+
+def _of_run(source: Path) -> Iterator[tuple[Answerer, str, str]]:
+    decode = msgspec.json.Decoder(_Read).decode
+    with (source / "scores.jsonl").open("rb") as lines:
+        for line in lines:
+            row = decode(line)
+            yield (row.exam, row.model), row.question, row.answer
+
+
+def _of_table(source: Path) -> Iterator[tuple[Answerer, str, str]]:
+    """A table need not say what was read; what is no text is left out."""
+    for _, row in rows_of(source):
+        text = row.get("answer")
+        if not isinstance(text, str):
+            continue
+        question = next((str(row[name]) for name in QUESTION if name in row), "")
+        yield ("", str(row.get("model", source.name))), question, text

@@ -1,0 +1,77 @@
+"""Differences drawn: a row a comparison, its interval, and where nothing lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from viva.reports.charts.theme import category
+from viva.reports.comparing import Comparison, Row, difference_text
+from viva.reports.correlation import p_text
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    import altair
+
+STEP = 24
+"""Pixels of a row."""
+LEVEL = 0.05
+SURE, UNSURE = "more than chance", "may be chance"
+
+
+def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.FacetChart:
+    """Differences in points with their 95 % intervals; filled dots for those that hold after adjusting."""
+    import altair
+
+    rows = [_data(row, one.title, several=len(found) > 1) for one in found for row in one.rows]
+    rows = [row for row in rows if row["difference"] is not None]
+    base = altair.Chart(altair.InlineData(values=rows)).encode(
+        y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(labelLimit=380),
+        color=altair.Color("verdict:N", title=None).scale(domain=[SURE, UNSURE], range=[category()[0], "#8a8a8a"]),
+    )
+    points = altair.X("difference:Q", title="difference: the second minus the first (points of per cent)")
+    shown = [
+        *(altair.Tooltip(f"{name}:N") for name in ("first", "second", "part", "p")),
+        altair.Tooltip("said:N", title="difference"),
+        altair.Tooltip("adjusted:N", title="p, adjusted"),
+        altair.Tooltip("n:Q", title="questions", format=","),
+        *(altair.Tooltip(f"{name}:Q", format=",") for name in ("wins", "losses")),
+    ]
+    nothing = (
+        altair.Chart(altair.InlineData(values=[{"at": 0}])).mark_rule(strokeDash=[4, 3], opacity=0.7).encode(x="at:Q")
+    )
+    ranges = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
+        x=altair.X("low:Q"), x2="high:Q", tooltip=shown
+    )  # fmt: skip
+    dots = base.mark_circle(size=90, opacity=1).encode(x=points, tooltip=shown)
+    return altair.layer(nothing, ranges, dots).properties(
+        title=altair.Title("Differences, question by question", subtitle="; ".join(one.title for one in found)),
+        width="container",
+        height={"step": STEP},
+    )
+
+
+def _data(row: Row, title: str, *, several: bool) -> dict[str, Any]:
+    one = row.found
+    sure = one.adjusted if one.adjusted is not None else one.p
+    name = f"{row.part}: {row.first} → {row.second}" if row.part else f"{row.first} → {row.second}"
+    return {
+        "row": one_line(f"{title}: {name}" if several else name, 90),
+        "first": one_line(row.first, 60),
+        "second": one_line(row.second, 60),
+        "part": one_line(row.part, 60) or "all",
+        "difference": _points(one.difference),
+        "low": _points(one.low),
+        "high": _points(one.high),
+        "said": difference_text(one),
+        "p": p_text(one.p),
+        "adjusted": p_text(one.adjusted),
+        "n": one.n,
+        "wins": one.wins,
+        "losses": one.losses,
+        "verdict": SURE if sure is not None and sure <= LEVEL else UNSURE,
+    }
+
+
+def _points(share: float | None) -> float | None:
+    return None if share is None else 100 * share

@@ -1,0 +1,250 @@
+"""Comparisons as tables and as data."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.comparing import Difference, Flip
+from viva.analysis.multiplicity import NAMES, Correction
+from viva.reports.correlation import p_text
+from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.result import Grid, percent
+from viva.visible import harmless, one_line
+
+LEGEND = (
+    "Per cent. Difference: the second minus the first, over the questions that both have a score for, with its 95 % "
+    "interval; wins: questions on which the second is better. p: two-sided, by {tests}."
+)
+_ADJUSTED = "p ({name}): adjusted for the {count} tests of this report; ≤ 0.05 holds for all of them together."
+_FALSE = "p ({name}): adjusted for the {count} tests of this report; of those ≤ 0.05, 5 % are expected to be chance."
+POWER = (
+    "Smallest: the true difference that such a set shows in 80 % of cases (5 %, two-sided, before any adjusting). "
+    "Questions for …: how many like these would show a true difference of so many points."
+)
+TESTS = {
+    "McNemar, exact": "McNemar's exact test",
+    "sign, exact": "an exact sign test",
+    "permutation, exact": "a sign-flip permutation test of all signs",
+    "permutation, random": "a sign-flip permutation test of random signs (the smallest p it can give: {resolution})",
+}
+_WORDS = {*WORDS, "first", "second", "question", "read by the first", "read by the second", "of", "test"}
+_LISTED = 12
+"""Notes of a kind that are shown; the others are counted."""
+
+
+class Side(Struct, frozen=True, kw_only=True):
+    """A contestant: what it is called, where it is from, and all that is known of how it was asked and graded."""
+
+    name: str
+    source: str
+    settings: dict[str, str]
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One comparison."""
+
+    first: str
+    second: str
+    part: str
+    """The value of the tag, or the column; "" for the headline."""
+    found: Difference
+    smallest: float | None
+    questions: dict[str, int | None]
+    """Points of difference → questions that would show it."""
+    gained: tuple[Flip, ...] = ()
+    lost: tuple[Flip, ...] = ()
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """All comparisons of one benchmark."""
+
+    title: str
+    by: str
+    correction: Correction
+    contestants: tuple[Side, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+
+def difference_text(found: Difference) -> str:
+    """`+3.20 [+0.40, +6.00]`."""
+    if found.difference is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return _signed(found.difference)
+    return f"{_signed(found.difference)} [{_signed(found.low, 1)}, {_signed(found.high, 1)}]"
+
+
+def comparison_grids(one: Comparison, tests: int) -> list[Grid]:
+    """Differences, power, and the questions that flipped. `tests`: how many p-values were adjusted together."""
+    return [grid for grid in (_differences(one, tests), _power(one), _flips(one)) if grid is not None]
+
+
+def _names(one: Comparison) -> tuple[tuple[str, ...], Callable[[Row], tuple[str, ...]], str]:
+    """The columns that say what a row is about, and what the title says in their place where it is always the same."""
+    parted = any(row.part for row in one.rows)
+    alone = parted and len({(row.first, row.second) for row in one.rows}) == 1
+    header = (*((one.by,) if parted else ()), *(() if alone else ("first", "second")))
+    title = f" · {one.rows[0].first} → {one.rows[0].second}" if alone else ""
+
+    def cells(row: Row) -> tuple[str, ...]:
+        return (*((row.part,) if parted else ()), *(() if alone else (row.first, row.second)))
+
+    return header, cells, title
+
+
+def _differences(one: Comparison, tests: int) -> Grid:
+    names, cells, title = _names(one)
+    bounded = any(_bounds(row.found) for row in one.rows)
+    adjusted = one.correction != "none" and tests > 1
+    header = (
+        *names, "n", "first %", "second %", "difference", "p",
+        *((f"p ({NAMES[one.correction]})",) if adjusted else ()), "wins", "ties", "losses",
+        *(("bounds",) if bounded else ()),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            *cells(row), f"{row.found.n:,}", percent(row.found.first), percent(row.found.second),
+            difference_text(row.found), p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
+            f"{row.found.wins:,}", f"{row.found.ties:,}", f"{row.found.losses:,}",
+            *((_bounds(row.found),) if bounded else ()),
+        )
+        for row in one.rows
+    )  # fmt: skip
+    return Grid(f"Comparison · {one.title}{title}", header, rows)
+
+
+def _power(one: Comparison) -> Grid | None:
+    told = [row for row in one.rows if row.smallest is not None]
+    if not told:
+        return None
+    names, cells, title = _names(one)
+    points = list(told[0].questions)
+    header = (*names, "differing", "error", "smallest", *(f"questions for {amount}" for amount in points))
+    rows = tuple(
+        (
+            *cells(row), percent((row.found.wins + row.found.losses) / row.found.n, 1), percent(row.found.error),
+            percent(row.smallest),
+            *("–" if count is None else f"{count:,}" for count in row.questions.values()),
+        )
+        for row in told
+    )  # fmt: skip
+    return Grid(f"What this set can show · {one.title}{title}", header, rows)
+
+
+def _flips(one: Comparison) -> Grid | None:
+    if not any(row.gained or row.lost for row in one.rows):
+        return None
+    names, cells, title = _names(one)
+    read = any(flip.first_read or flip.second_read for row in one.rows for flip in (*row.gained, *row.lost))
+    header = (
+        *names, "question", "first %", "second %", "of", *(("read by the first", "read by the second") if read else ())
+    )  # fmt: skip
+    rows = tuple(
+        (
+            *cells(row), one_line(flip.question, 60), percent(flip.first, 0), percent(flip.second, 0),
+            f"{flip.first_outcome} → {flip.second_outcome}",
+            *((_read(flip.first_read), _read(flip.second_read)) if read else ()),
+        )
+        for row in one.rows
+        for flip in (*row.gained, *row.lost)
+    )  # fmt: skip
+    return Grid(f"Questions that flipped: gained, then lost · {one.title}{title}", header, rows)
+
+
+def _read(texts: Sequence[str]) -> str:
+    """Every different reading once, with how often it was there."""
+    counts: dict[str, int] = {}
+    for text in texts:
+        counts[one_line(text, 40) or "–"] = counts.get(one_line(text, 40) or "–", 0) + 1
+    return ", ".join(text if count == 1 else f"{text} ×{count}" for text, count in list(counts.items())[:5])
+
+
+def closing(found: Sequence[Comparison]) -> list[str]:
+    """The legend, and what must be known beside the numbers."""
+    rows = [row for one in found for row in one.rows]
+    tests = tests_of(found)
+    lines = [LEGEND.format(tests=_tests(rows) or "no test")]
+    correction = found[0].correction
+    if tests > 1 and correction != "none":
+        said = _ADJUSTED if correction == "holm" else _FALSE
+        lines.append(said.format(name=NAMES[correction], count=f"{tests:,}"))
+    if any(row.smallest is not None for row in rows):
+        lines.append(POWER)
+    for one in found:
+        lines += one.notes[:_LISTED]
+        if len(one.notes) > _LISTED:
+            lines.append(f"… and {len(one.notes) - _LISTED:,} more notes; --format json has all.")
+    return lines
+
+
+def tests_of(found: Sequence[Comparison]) -> int:
+    """How many tests there are in all."""
+    return sum(1 for one in found for row in one.rows if row.found.p is not None)
+
+
+def _tests(rows: Sequence[Row]) -> str:
+    names = dict.fromkeys(row.found.test for row in rows)
+    finest = max((row.found.resolution or 0.0 for row in rows), default=0.0)
+    return ", ".join(TESTS[name].format(resolution=f"{finest:g}") for name in names if name in TESTS)
+
+
+def _bounds(found: Difference) -> str:
+    """What the difference would be if all that is unscored counted for the one or the other."""
+    if found.floor is None or found.ceiling is None or found.ceiling - found.floor < 1e-9:
+        return ""
+    return f"{_signed(found.floor)} to {_signed(found.ceiling)}"
+
+
+def _signed(share: float, digits: int = 2) -> str:
+    text = f"{100 * share:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
+
+
+def as_terminal(found: Sequence[Comparison], *, width: int | None = None, colour: bool = False) -> str:
+    """Tables for a terminal."""
+    return grids_terminal(_grids(found), closing(found), width=width, colour=colour, words=_WORDS)
+
+
+def _grids(found: Sequence[Comparison]) -> list[Grid]:
+    tests = tests_of(found)
+    return [grid for one in found for grid in comparison_grids(one, tests)]
+
+
+def as_csv(found: Sequence[Comparison]) -> str:
+    """A row a comparison, in shares of 1."""
+    out = io.StringIO()
+    table = csv.writer(out)
+    numbers = [name for name in Difference.__struct_fields__ if name not in ("test",)]
+    points = list(found[0].rows[0].questions) if found and found[0].rows else []
+    wanted = [f"questions_for_{amount}" for amount in points]
+    table.writerow(["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest", *wanted])
+    for one in found:
+        for row in one.rows:
+            words = (one.title, one.by if row.part else "", row.part, row.first, row.second, row.found.test)
+            figures = [getattr(row.found, name) for name in numbers]
+            table.writerow([*map(harmless, words), *figures, row.smallest, *row.questions.values()])
+    return out.getvalue()
+
+
+def as_json(found: Sequence[Comparison]) -> str:
+    """Everything, as plain data."""
+    content = {"comparisons": list(found), "closing": closing(found)}
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+def _tables(printed: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Comparison]], str]:
+    return lambda found: printed(_grids(found), closing(found))
+
+
+FORMATS: dict[str, Callable[[Sequence[Comparison]], str]] = {
+    "json": as_json,
+    "csv": as_csv,
+    "markdown": _tables(grids_markdown),
+    "latex": _tables(grids_latex),
+}
