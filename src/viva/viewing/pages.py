@@ -22,7 +22,7 @@ from viva.viewing.progress import Progress
 from viva.viewing.room import Graded, Room
 from viva.viewing.rooms import Rooms
 from viva.viewing.searching import Searches
-from viva.visible import one_line, visible
+from viva.visible import visible
 from viva.web.pages import asset, environment
 from viva.web.text import LONGEST
 
@@ -175,7 +175,8 @@ class Pages:
         before = found[at - 1] if at else None
         after = found[at + 1] if at is not None and at + 1 < len(found) else None
         sheet = graded.sheets[place[0]]
-        samples = range(place[1] - item.sample, place[1] - item.sample + item.samples) if item.samples > 1 else ()
+        first = place[1] - item.sample
+        samples = range(first, first + item.samples if item.samples > 1 else first)
         others = [
             (number, other.sitting.model.name, filters.state(other, place[1]), number == place[0])
             for number, other in enumerate(graded.sheets)
@@ -192,7 +193,7 @@ class Pages:
             found=len(found),
             before=_address(before),
             after=_address(after),
-            samples=[(f"{place[0] + 1}.{one + 1}", one - samples[0], filters.state(sheet, one)) for one in samples],
+            samples=[(f"{place[0] + 1}.{one + 1}", one - first, filters.state(sheet, one)) for one in samples],
             others=[(f"{n + 1}.{place[1] + 1}", name, said, here) for n, name, said, here in others],
             signature=graded.opened.signatures[place[0]],
         )
