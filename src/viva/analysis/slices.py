@@ -7,8 +7,9 @@ Difference. From the two means' own intervals, recovered as Zou and Donner (2008
 do it; with Wilson's intervals, which 0/1 scores have, that is Newcombe's method 10 (1998, Statistics in Medicine
 17:873-890). Both sides' intervals count questions, not answers.
 
-Test. That the slice is no other than questions drawn at random: the permutation distribution of its sum. With 0/1
-scores of questions asked once this is Fisher's exact test; otherwise it is drawn (seeded), or normal with the
+Test. That the slice is no other than questions drawn at random: the permutation distribution of its sum, with p the
+chance of a sum as far from what is to be expected. For 0/1 scores of questions asked once it is computed exactly, which
+is Fisher's exact test with the tables ordered by that distance; else it is drawn (seeded), or normal with the
 distribution's own variance where slice and rest both have hundreds of questions. It takes no score to be normal, and
 holds for the smallest slices.
 
@@ -72,7 +73,7 @@ class Slice(Struct, frozen=True, kw_only=True):
     adjusted: float | None = None
     """p for the number of comparisons."""
     test: str = ""
-    """What p is from: "Fisher", "permutation", "normal"."""
+    """What p is from: "exact", "permutation", "normal"."""
 
     @property
     def name(self) -> str:
@@ -224,17 +225,20 @@ def _p_values(questions: pl.DataFrame, masks: Sequence[NDArray[np.bool_]], seed:
     if not members:
         return []
     if bool(np.all(answered == 1)) and bool(np.all((points == 0) | (points == 1))):
-        return [(_fisher(points, mask), "Fisher") for mask in members]
+        return [(_exact(points, mask), "exact") for mask in members]
     residuals = points - points.sum() / answered.sum() * answered
     return _permuted(residuals, members, seed)
 
 
-def _fisher(points: Floats, mask: NDArray[np.bool_]) -> float:
+def _exact(points: Floats, mask: NDArray[np.bool_]) -> float:
+    """Of all choices of as many questions, the share whose right answers are as far from what is to be expected."""
     from scipy import stats  # half a second that other commands do without
 
-    inside, right, here = int(mask.sum()), int(points.sum()), int(points[mask].sum())
-    table = np.array([[here, inside - here], [right - here, len(points) - inside - right + here]])
-    return min(1.0, float(stats.fisher_exact(table).pvalue))
+    count, inside, right = len(points), int(mask.sum()), int(points.sum())
+    possible = np.arange(max(0, inside + right - count), min(inside, right) + 1)
+    away = np.abs(possible * count - inside * right)  # in whole numbers: ties are ties
+    chances = stats.hypergeom.pmf(possible, count, right, inside)
+    return min(1.0, float(chances[away >= abs(int(points[mask].sum()) * count - inside * right)].sum()))
 
 
 def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:

@@ -1,0 +1,274 @@
+"""Slices against the rest: intervals and tests against published examples and SciPy, error control by simulation."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+from analysis.answers import row
+from viva.analysis.breakdown import frame
+from viva.analysis.multiplicity import Correction
+from viva.analysis.slices import LEVEL, Slice, Slices, difference_interval, slices
+from viva.analysis.uncertainty import wilson
+from viva.errors import DataError
+from viva.types import ScoreRow
+
+
+def scored(values: Mapping[str, Sequence[float]], *, samples: int = 1, first: int = 0) -> list[ScoreRow]:
+    """Value of the tag `t` → the scores of its questions, each given `samples` times."""
+    rows: list[ScoreRow] = []
+    number = itertools.count(first)
+    for value, scores in values.items():
+        for score in scores:
+            question = next(number)
+            outcome: Any = "right" if score == 1 else "wrong" if score == 0 else "partly"
+            rows += [row(question, outcome, score, sample=sample, tags={"t": value}) for sample in range(samples)]
+    return rows
+
+
+def cut(rows: Sequence[ScoreRow], *tags: tuple[str, ...], smallest: int = 1, **how: Any) -> Slices:
+    return slices("exam", "model", frame(rows), tags or (("t",),), smallest=smallest, **how)
+
+
+def by_name(found: Slices) -> dict[str, Slice]:
+    return {one.name: one for one in found.slices}
+
+
+def ones(right: int, of: int) -> list[float]:
+    return [1.0] * right + [0.0] * (of - right)
+
+
+# The difference
+
+
+def test_the_difference_of_two_shares_has_newcombes_published_interval() -> None:
+    """Newcombe 1998, Statistics in Medicine 17:873-890, Table II, method 10."""
+    for (a, m, b, n), (low, high) in {
+        (56, 70, 48, 80): (0.0524, 0.3339),
+        (9, 10, 3, 10): (0.1705, 0.8090),
+        (10, 10, 0, 20): (0.6791, 1.0000),
+        (10, 10, 0, 10): (0.6075, 1.0000),
+    }.items():
+        one = by_name(cut(scored({"in": ones(a, m), "out": ones(b, n)})))["in"]
+        assert one.difference == pytest.approx(a / m - b / n)
+        assert (one.low, one.high) == (pytest.approx(low, abs=6e-5), pytest.approx(high, abs=6e-5))
+
+
+@given(st.integers(1, 60), st.integers(1, 60), st.data())
+def test_it_is_statsmodels_interval(m: int, n: int, data: st.DataObject) -> None:
+    a, b = data.draw(st.integers(0, m)), data.draw(st.integers(0, n))
+    first, second = wilson(a, m), wilson(b, n)
+    assert first
+    assert second
+    expected = confint_proportions_2indep(a, m, b, n, method="newcomb", compare="diff")
+    assert difference_interval((a / m, *first), (b / n, *second)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_has_another_value_or_none_is_the_rest_and_what_nobody_answered_is_not() -> None:
+    rows = [
+        *scored({"in": ones(6, 10), "out": ones(3, 10)}),
+        *(row(100 + n, "right") for n in range(5)),
+        *(row(200 + n, "error", tags={"t": "in"}) for n in range(4)),
+        *(row(300 + n, "ungraded", tags={"t": "out"}) for n in range(4)),
+    ]
+    found = by_name(cut(rows))
+    assert set(found) == {"in", "out"}
+    assert (found["in"].questions, found["in"].cell.n) == (10, 14)
+    assert found["in"].cell.outcomes == {"right": 6, "wrong": 4, "error": 4}
+    assert found["in"].rest == pytest.approx(8 / 15)
+    assert found["out"].rest == pytest.approx(11 / 15)
+
+
+# The test
+
+
+def test_fishers_own_tea_party() -> None:
+    """The Design of Experiments, 1935: 3 of 4 cups named right. Two-sided 0.4857; all right, 2/70."""
+    found = by_name(cut(scored({"in": ones(3, 4), "out": ones(1, 4)})))["in"]
+    assert (found.test, found.p) == ("exact", pytest.approx(34 / 70))
+    assert by_name(cut(scored({"in": ones(4, 4), "out": ones(0, 4)})))["in"].p == pytest.approx(2 / 70)
+
+
+@given(st.integers(1, 25), st.integers(1, 25), st.data())
+def test_right_and_wrong_are_tested_exactly(m: int, n: int, data: st.DataObject) -> None:
+    a, b = data.draw(st.integers(0, m)), data.draw(st.integers(0, n))
+    found = by_name(cut(scored({"in": ones(a, m), "out": ones(b, n)})))["in"]
+    assert found.p is not None
+    lower, upper = (
+        stats.fisher_exact(np.array([[a, m - a], [b, n - b]]), alternative=side).pvalue for side in ("less", "greater")
+    )
+    assert min(lower, upper) - 1e-9 <= found.p
+    if m == n:  # symmetric: all orders of the tables are one
+        assert found.p == pytest.approx(stats.fisher_exact(np.array([[a, m - a], [b, n - b]])).pvalue)
+
+
+def test_other_scores_are_permuted_as_scipy_does_it() -> None:
+    inside, outside = [0.1, 0.4, 1.0, 0.2], [0.9, 0.8, 1.0, 0.7, 0.6, 0.95]
+    found = by_name(cut(scored({"in": inside, "out": outside})))["in"]
+    exact = stats.permutation_test(
+        (inside, outside), lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis), vectorized=True
+    )
+    # SciPy doubles the smaller tail; here both tails count that lie as far from nothing.
+    values = np.array(inside + outside)
+    away = [
+        abs(values[list(some)].mean() - np.delete(values, some).mean()) for some in itertools.combinations(range(10), 4)
+    ]
+    expected = np.mean(np.array(away) >= abs(exact.statistic) - 1e-12)
+    assert found.test == "permutation"
+    assert found.p == pytest.approx(expected, abs=0.01)
+    assert found.p == pytest.approx(exact.pvalue, abs=0.04)
+
+
+def test_of_many_questions_the_sum_is_normal_with_the_permutations_own_variance() -> None:
+    draw = np.random.default_rng(3)
+    inside, outside = draw.beta(2, 2, 500), draw.beta(2.3, 2, 900)
+    large = by_name(cut(scored({"in": list(inside), "out": list(outside)})))["in"]
+    assert large.test == "normal"
+    assert large.p == pytest.approx(stats.ttest_ind(inside, outside).pvalue, rel=0.05)
+
+
+def test_the_same_answer_five_times_is_no_more_evidence_than_once() -> None:
+    values = {"in": ones(5, 20), "out": ones(22, 40)}
+    once, often = (by_name(cut(scored(values, samples=samples)))["in"] for samples in (1, 5))
+    assert often.test == "permutation"
+    assert often.p == pytest.approx(once.p, abs=0.01)
+    assert often.questions == once.questions == 20
+    assert often.difference == pytest.approx(once.difference)
+    assert often.low == pytest.approx(once.low, abs=0.1), "Student in place of Wilson"
+
+
+def test_where_all_questions_score_the_same_nothing_differs() -> None:
+    for value in (0.0, 0.5, 1.0):
+        found = cut(scored({"in": [value] * 12, "out": [value] * 30}))
+        assert [one.p for one in found.slices] == [1.0, 1.0]
+        assert not any(one.significant for one in found.slices)
+
+
+# Which slices are compared
+
+
+def test_a_slice_and_its_complement_are_one_comparison_and_so_are_two_tags_that_say_the_same() -> None:
+    rows = [
+        row(n, "right" if n % 3 else "wrong", tags={"t": "ab"[n % 2], "same": "xy"[n % 2], "third": "pqr"[n % 3]})
+        for n in range(60)
+    ]
+    found = cut(rows, ("t",), ("same",))
+    assert found.compared == 1
+    assert len({one.adjusted for one in found.slices}) == 1
+    found = cut(rows, ("t",), ("same",), ("third",), ("t", "third"))
+    assert found.compared == 1 + 3 + 6
+    assert len(found.slices) == 2 + 2 + 3 + 6
+
+
+def test_small_slices_are_shown_and_not_tested() -> None:
+    found = cut(scored({"many": ones(10, 30), "few": ones(0, 9), "ten": ones(5, 10)}), smallest=10)
+    few = by_name(found)["few"]
+    assert (few.p, few.adjusted, few.significant) == (None, None, False)
+    assert few.difference is not None
+    assert (found.untested, found.compared) == (1, 2)
+    assert (found.worst(5), [one.name for one in found.best(5)]) == ([], ["ten", "many"])
+
+
+def test_the_rest_must_be_large_enough_too() -> None:
+    assert cut(scored({"all": ones(10, 30), "few": ones(0, 9)}), smallest=10).compared == 0
+
+
+def test_worst_and_best_are_in_order() -> None:
+    found = cut(scored({name: ones(right, 20) for name, right in {"a": 10, "b": 2, "c": 18, "d": 6, "e": 11}.items()}))
+    assert [one.name for one in found.worst(2)] == ["b", "d"]
+    assert [one.name for one in found.best(2)] == ["c", "e"]
+    assert by_name(found)["b"].significant
+    assert by_name(found)["c"].significant
+    assert not by_name(found)["a"].significant
+
+
+def test_combinations_are_those_that_some_question_has() -> None:
+    rows = [row(n, "right", tags={"a": "xy"[n % 2], "b": "pq"[n % 2], "hostile": "\x1b[31m<b>"}) for n in range(20)]
+    found = cut(rows, ("a", "b"))
+    assert [one.where for one in found.slices] == [(("a", "x"), ("b", "p")), (("a", "y"), ("b", "q"))]
+    assert cut(rows, ("hostile",)).slices[0].name == "\x1b[31m<b>"
+
+
+def test_a_tag_that_nobody_has_is_refused_by_name() -> None:
+    with pytest.raises(DataError, match="no question has the tag 'u'; there are: t"):
+        cut(scored({"in": ones(1, 2)}), ("u",))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=30),
+    st.sampled_from(["holm", "bh", "none"]),
+)
+def test_whatever_the_scores_the_figures_are_sound(answers: list[tuple[str, float]], correct: Correction) -> None:
+    rows = [row(n, "partly", value, tags={"t": tag}) for n, (tag, value) in enumerate(answers)]
+    found = cut(rows, correct=correct)
+    assert found == cut(rows, correct=correct), "seeded"
+    for one in found.slices:
+        if one.p is not None:
+            assert one.difference is not None
+            assert 0 < one.p <= (one.adjusted or 0.0) <= 1
+        if one.low is not None and one.high is not None and one.difference is not None:
+            assert -1 - 1e-9 <= one.low <= one.difference + 1e-9
+            assert one.difference - 1e-9 <= one.high <= 1 + 1e-9
+
+
+# Control over many
+
+SIZES = (12, 15, 20, 30, 40, 60)
+
+
+def drawn(draw: np.random.Generator, shift: Sequence[float], fractions: bool) -> list[ScoreRow]:
+    """A model's scores on six slices whose true means are 0.6 and what `shift` says."""
+    values = {}
+    for name, size, more in zip("abcdef", SIZES, shift, strict=True):
+        chance = draw.random(size)
+        values[name] = [float(one < 0.6 + more) for one in chance]
+        if fractions:  # marks from 0.5 on beside right and wrong
+            marks = (0.5 + 0.5 * draw.random(size)).round(1)
+            values[name] = [
+                value * mark if n % 2 else value
+                for n, (value, mark) in enumerate(zip(values[name], marks, strict=True))
+            ]
+    return scored(values)
+
+
+@pytest.mark.parametrize(("fractions", "sets"), [(False, 160), (True, 60)])
+def test_where_nothing_differs_one_table_in_twenty_at_most_says_so(fractions: bool, sets: int) -> None:
+    draw = np.random.default_rng(2024)
+    alarms = sum(any(one.significant for one in cut(drawn(draw, (0,) * 6, fractions)).slices) for _ in range(sets))
+    assert stats.binomtest(alarms, sets, LEVEL, alternative="greater").pvalue > 0.01, alarms
+
+
+def test_benjamini_hochberg_keeps_the_share_of_false_alarms_and_finds_more_than_holm() -> None:
+    """A slice that differs moves everybody's rest a little, so that it is small: the others stay all but true nulls."""
+    draw = np.random.default_rng(7)
+    shares, found = [], {"holm": 0, "bh": 0}
+    for _ in range(80):
+        rows = drawn(draw, (0, -0.55, 0, 0, 0, 0), fractions=False)
+        for correct in ("holm", "bh"):
+            marked = [one.name for one in cut(rows, correct=correct).slices if one.significant]
+            found[correct] += "b" in marked
+            if correct == "bh":
+                shares.append(sum(name != "b" for name in marked) / max(1, len(marked)))
+    assert np.mean(shares) <= LEVEL + 2 * np.std(shares) / np.sqrt(len(shares))
+    assert found["bh"] >= found["holm"] >= 60
+
+
+def test_the_intervals_of_differences_cover() -> None:
+    draw = np.random.default_rng(11)
+    covered = sum(
+        one.low <= -0.2 <= one.high
+        for _ in range(150)
+        for one in cut(scored({
+            "in": [float(x < 0.5) for x in draw.random(25)], "out": [float(x < 0.7) for x in draw.random(75)]
+        })).slices[:1]
+        if one.low is not None and one.high is not None
+    )  # fmt: skip
+    assert stats.binomtest(covered, 150, 0.95, alternative="less").pvalue > 0.01, covered

@@ -1,0 +1,178 @@
+"""`viva breakdown`: runs and tables by tags, charts of them, and what nobody can break down."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.told import told
+from servers.fixtures import QUIET, Viva
+from viva.cli.breakdown import breakdown_command
+from viva.errors import VivaError
+
+HEADER = "model,case,sample,score,domain,kind\n"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def breakdown(*arguments: object) -> str:
+    return told(breakdown_command, *arguments)
+
+
+def found(*arguments: object) -> list[dict[str, Any]]:
+    breakdowns: list[dict[str, Any]] = json.loads(breakdown(*arguments, "--format", "json"))["breakdowns"]
+    return breakdowns
+
+
+def table(models: dict[str, dict[str, int]], of: int = 30, name: str = "t.csv") -> Path:
+    """Item scores: model → domain → right answers of `of`."""
+    rows = [
+        f"{model},{domain}{number},0,{int(number < right)},{domain},{'k' if number % 2 else 'r'}\n"
+        for model, domains in models.items()
+        for domain, right in domains.items()
+        for number in range(of)
+    ]
+    Path(name).write_text(HEADER + "".join(rows), encoding="utf-8")
+    return Path(name)
+
+
+WEAK = {"DSA": 20, "CO": 21, "OS": 4, "CN": 19}
+
+
+def test_cmmlus_negated_questions_against_the_others(viva: Viva) -> None:
+    """The newcomer's example of docs/breakdowns.md."""
+    assert viva("run", "cmmlu", "--model", "baseline/random", "--run", "run", *QUIET).code == 0
+    (one,) = found(viva.folder / "run", "--by", "negation", "--min", 5)
+    rows = viva.scores()
+    means = {}
+    for value in ("yes", "no"):
+        mine = [row["value"] for row in rows if row["tags"]["negation"] == value]
+        means[value] = sum(mine) / len(mine)
+    slices = {each["where"][0][1]: each for each in one["slices"]}
+    assert {value: each["cell"]["mean"] for value, each in slices.items()} == pytest.approx(means)
+    assert slices["yes"]["difference"] == pytest.approx(means["yes"] - means["no"])
+    assert slices["yes"]["low"] < slices["yes"]["difference"] < slices["yes"]["high"]
+    assert one["compared"] == 1
+    assert breakdown(viva.folder / "run", "--by", "sub_options").count("yes") >= 1
+    everything = found(viva.folder / "run")
+    assert {tag for (tag,) in everything[0]["tags"]} == set(rows[0]["tags"])
+
+
+def test_what_is_weak_is_found_and_named() -> None:
+    text = breakdown(table({"m": WEAK}), "--by", "domain")
+    assert "domain: OS (-53.33 [" in text
+    assert "]*" in text
+    assert "in 4 comparisons (Holm)" in text
+    assert "right 4, wrong 26" in text
+    picked = breakdown("t.csv", "--by", "domain", "--worst", 1)
+    assert "Worst slices against the rest" in picked
+    assert "domain: OS" in picked
+    assert "│ domain: CN" not in picked
+    assert "looks more extreme than it is" in picked
+
+
+def test_where_nothing_is_significant_it_says_so() -> None:
+    text = breakdown(table({"m": {"DSA": 15, "CO": 16, "OS": 14}}), "--by", "domain")
+    assert "nothing here differs from the rest by more than chance, after 3 comparisons (Holm)" in text
+    assert "]*" not in text
+    assert "nothing was tested" in breakdown("t.csv", "--by", "domain", "--min", 31)
+    assert "3 slices are not tested: they have fewer than 31" in breakdown("t.csv", "--by", "domain", "--min", 31)
+
+
+def test_tags_are_crossed_and_models_stand_side_by_side() -> None:
+    text = breakdown(table({"a": WEAK, "b": {"DSA": 9, "CO": 9, "OS": 9, "CN": 9}}), "--by", "domain", "--by", "kind")
+    assert "By domain × kind, models side by side" in text
+    assert "OS · r" in text
+    only = found("t.csv", "--by", "domain", "--model", "b")
+    assert [one["model"] for one in only] == ["b"]
+    assert len(found("t.csv", "--by", "domain", "--by", "kind")[0]["slices"]) == 8
+
+
+def test_benjamini_hochbergs_p_is_never_above_holms() -> None:
+    table({"m": WEAK})
+    holm, bh, none = (found("t.csv", "--by", "domain", "--correct", how)[0]["slices"] for how in ("holm", "bh", "none"))
+    for a, b, c in zip(holm, bh, none, strict=True):
+        assert a["adjusted"] >= b["adjusted"] >= c["adjusted"] == c["p"]
+
+
+def test_every_format_says_the_same() -> None:
+    table({"m": WEAK})
+    rows = list(csv.DictReader(io.StringIO(breakdown("t.csv", "--by", "domain", "--format", "csv"))))
+    slices = found("t.csv", "--by", "domain")[0]["slices"]
+    assert [float(row["mean"]) for row in rows] == pytest.approx([each["cell"]["mean"] for each in slices])
+    assert [row["significant"] for row in rows] == ["no", "no", "yes", "no"]
+    for form in ("markdown", "latex", "terminal"):
+        assert "13.33 " in breakdown("t.csv", "--by", "domain", "--format", form)
+    breakdown("t.csv", "--by", "domain", "--out", "o.txt")
+    assert Path("o.txt").read_text(encoding="utf-8") == breakdown("t.csv", "--by", "domain")
+
+
+def test_charts_are_intervals_or_heat_maps() -> None:
+    table({"a": WEAK, "b": {"DSA": 9, "CO": 9, "OS": 9, "CN": 9}})
+    breakdown("t.csv", "--by", "domain", "--chart", "heat.json")
+    breakdown("t.csv", "--by", "domain", "--model", "a", "--chart", "dots.json")
+    breakdown("t.csv", "--by", "domain", "--by", "kind", "--chart", "crossed.json")
+    heat, dots, crossed = (Path(f"{name}.json").read_text(encoding="utf-8") for name in ("heat", "dots", "crossed"))
+    assert '"rect"' in heat
+    assert '"point"' in dots
+    assert '"facet"' in crossed
+    assert all(json.loads(one)["title"] for one in (heat, dots, crossed))
+    breakdown("t.csv", "--by", "domain", "--chart", "heat.svg")
+    assert Path("heat.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_names_of_models_and_values_are_text_and_nothing_else() -> None:
+    rows = [
+        {
+            "model": "=m\x1b[31m<b>",
+            "case": n,
+            "sample": 0,
+            "score": int(n < 6),
+            "tags": {"t": "\u202e<i>" if n < 12 else "+b"},
+        }
+        for n in range(30)
+    ]
+    Path("t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    text = breakdown("t.jsonl")
+    assert "=m<U+001B>[31m<b>" in text
+    assert "<U+202E><i>" in text
+    (first, *_) = csv.DictReader(io.StringIO(breakdown("t.jsonl", "--format", "csv")))
+    assert first["model"].startswith("'=m<U+001B>")
+    breakdown("t.jsonl", "--chart", "c.svg")
+    assert "\u202e" not in Path("c.svg").read_text(encoding="utf-8")
+    assert "<i>" not in Path("c.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("t.csv",), "does not say which columns are tags: name one with --by TAG; it has model, case"),
+        (("t.csv", "--by", "colour"), "colour"),
+        (("t.csv", "--by", "domain", "--pairs"), "leave out --by"),
+        (("t.csv", "--by", "domain", "--model", "x"), "nobody of that name"),
+        (("t.csv", "t.csv", "--by", "domain"), "name one of them"),
+        (("t.csv", "--by", "domain", "--chart", "c.pdf"), ".svg"),
+        (("t.csv", "--by", "domain", "--chart", "no/c.svg"), "in a folder that exists"),
+        (("none.csv", "--by", "domain"), "there is no table none.csv"),
+    ],
+)
+def test_what_cannot_be_broken_down_is_refused_in_a_sentence(arguments: tuple[object, ...], said: str) -> None:
+    table({"m": WEAK})
+    with pytest.raises(VivaError) as raised:
+        breakdown(*arguments)
+    assert said in str(raised.value)
+
+
+def test_too_many_slices_are_refused() -> None:
+    rows = "".join(f"m,{n},0,1,{n},k\n" for n in range(3001))
+    Path("t.csv").write_text(HEADER + rows, encoding="utf-8")
+    with pytest.raises(VivaError, match="3,001 slices"):
+        breakdown("t.csv", "--by", "domain")
