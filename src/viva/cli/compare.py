@@ -158,13 +158,15 @@ def _compared(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
     tags = [wanted.cluster] if wanted.cluster else []
     everybody = contestants(scored(paths, wanted.by or EXAM, wanted.over, tags), wanted.model, _ways(wanted))
     groups = grouped(everybody)
-    chosen = {}
+    chosen, problems = {}, [VivaError(_nobody(groups))]
     for title, group in groups:
-        if len(group) > 1:
-            chosen[title] = chosen_pairs(group, wanted.between, wanted.baseline, wanted.pairs)
+        try:  # what one benchmark's contestants do not differ in, another's may
+            chosen[title] = chosen_pairs(group, wanted.between, wanted.baseline, wanted.pairs) if len(group) > 1 else []
+        except VivaError as problem:
+            problems.append(problem)
     pairs = sum(map(len, chosen.values()))
     if not pairs:
-        raise VivaError(_nobody(groups))
+        raise problems[-1]
     if pairs > MOST:
         raise VivaError(
             f"{len(everybody):,} contestants make {pairs:,} pairs: name one to compare with (--baseline NAME), or "
@@ -172,6 +174,8 @@ def _compared(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
         )
     flips = wanted.flips if wanted.flips is not None else FLIPS if pairs == 1 and not wanted.by else 0
     found = [_comparison(title, group, chosen[title], flips, wanted) for title, group in groups if chosen.get(title)]
+    if not any(one.rows for one in found):
+        raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
     every = iter(adjusted([row.found.p for one in found for row in one.rows], wanted.correct))
     return [
         replace(one, rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in one.rows))
@@ -201,22 +205,23 @@ def _comparison(
     flips: int,
     wanted: Wanted,
 ) -> Comparison:
-    from viva.cli.reading import Readings
+    from viva.cli.reading import with_readings
     from viva.reports.comparing import Comparison, Side
 
-    readings = Readings()
     rows: list[Row] = []
+    sides: list[tuple[Contestant, Contestant]] = []
     notes: dict[str, None] = {}
-    taking_part = {id(one) for pair in pairs for one in pair}
     for first, second in pairs:
-        here = list(_rows(first, second, flips, wanted, readings))
-        if not any(row.found.n or row.found.unscored for row in here):
-            raise DataError(
-                f"{first.name} and {second.name} have no question in common: compare contestants that were asked the "
-                "same set"
-            )
-        rows += here
-        notes.update(dict.fromkeys(_notes(first, second, here)))
+        here = list(_rows(first, second, flips, wanted))
+        if any(row.found.n or row.found.unscored for row in here):
+            rows += here
+            sides += [(first, second)] * len(here)
+            notes.update(dict.fromkeys(_notes(first, second, here)))
+        elif wanted.pairs or wanted.between or len(pairs) == 1:
+            raise DataError(f"{_disjoint(first, second)}: compare contestants that were asked the same set")
+        else:
+            notes[f"Left out: {_disjoint(first, second)}."] = None
+    compared = {id(one) for two in sides for one in two}
     return Comparison(
         title=title,
         by=wanted.by or "",
@@ -224,14 +229,18 @@ def _comparison(
         contestants=tuple(
             Side(name=one.name, source=str(one.scored.source), settings=one.settings)
             for one in group
-            if id(one) in taking_part
+            if id(one) in compared
         ),
-        rows=tuple(readings.filled(rows)),
+        rows=tuple(with_readings(rows, [(first.scored, second.scored) for first, second in sides])),
         notes=tuple(notes),
     )
 
 
-def _rows(first: Contestant, second: Contestant, flips: int, wanted: Wanted, readings: Any) -> Iterator[Row]:
+def _disjoint(first: Contestant, second: Contestant) -> str:
+    return f"{first.name} and {second.name} have no question in common"
+
+
+def _rows(first: Contestant, second: Contestant, flips: int, wanted: Wanted) -> Iterator[Row]:
     """A row a column or value of --by, else one."""
     from viva.analysis.comparing import compared
 
@@ -242,7 +251,7 @@ def _rows(first: Contestant, second: Contestant, flips: int, wanted: Wanted, rea
         if wanted.by and not pairs.rows.height:
             continue
         found = compared(pairs, wanted.seed)
-        yield _row(first, second, name if wanted.by else "", pairs, found, flips, wanted, readings)
+        yield _row(first, second, name if wanted.by else "", pairs, found, flips, wanted)
 
 
 def _paired(first: Contestant, second: Contestant, lines: Sequence[Line], cluster: str) -> Pairs:
@@ -264,13 +273,12 @@ def _row(
     found: Difference,
     limit: int,
     wanted: Wanted,
-    readings: Any,
 ) -> Row:
     from viva.analysis.comparing import flips
     from viva.reports.comparing import Row
 
     points = [f"{point:g}" for point in wanted.detect] or list(POINTS)
-    row = Row(
+    return Row(
         first=first.name,
         second=second.name,
         part=part,
@@ -280,8 +288,6 @@ def _row(
         gained=tuple(flips(pairs, limit, "gained")),
         lost=tuple(flips(pairs, limit, "lost")),
     )
-    readings.want(row, first.scored, second.scored)
-    return row
 
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row]) -> Iterator[str]:
@@ -292,6 +298,8 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row]) -> Iterat
     unfair = list(warnings(first, second))
     if unfair:
         yield f"Not a fair comparison, {both}: {'; '.join(unfair)}."
+    if first.scored is second.scored:
+        yield f"{both}: the same answers, counted in two ways: p says that it is no chance, not that it matters."
     whole = max(rows, key=lambda row: row.found.n + row.found.unscored).found
     if whole.only_first or whole.only_second:
         yield (

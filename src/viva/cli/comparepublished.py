@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -57,7 +58,8 @@ def compare_published(benchmark: str, wanted: Wanted) -> int:
                 f"{option} takes item scores, and {benchmark} names a published table of means: leave it out"
             )
     found, one = _sweep(wanted) if benchmark == "infibench" else _experts(wanted)
-    notes = [_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *one.notes]
+    about = [note for note in one.notes if benchmark == "csbench" or re.search("ablation|groups of ten", note)]
+    notes = [_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about]
     emit(_printed(found, one, notes, wanted), wanted.out)
     return 0
 

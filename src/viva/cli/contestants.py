@@ -66,7 +66,7 @@ _UNFAIR: dict[str, str] = {
 }
 
 
-class Contestant(Struct, kw_only=True):
+class Contestant(Struct, kw_only=True, eq=False):
     """One model's scores on one exam, with how several answers to a question count."""
 
     scored: Scored

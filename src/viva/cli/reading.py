@@ -27,27 +27,17 @@ class _Read(Struct):
     answer: str = ""
 
 
-class Readings:
-    """Collects which questions are wanted, reads every file once, and fills the flips of rows."""
-
-    def __init__(self) -> None:
-        self._wanted: dict[Path, set[str]] = {}
-        self._sides: list[tuple[Scored, Scored]] = []
-
-    def want(self, row: Row, first: Scored, second: Scored) -> None:
-        """Rows come in the order in which `filled` gets them."""
-        self._sides.append((first, second))
+def with_readings(rows: Sequence[Row], sides: Sequence[tuple[Scored, Scored]]) -> Iterator[Row]:
+    """The rows, their flips with what was read; `sides` says whose answers each row compares."""
+    wanted: dict[Path, set[str]] = {}
+    for row, both in zip(rows, sides, strict=True):
         questions = {flip.question for flip in (*row.gained, *row.lost)}
-        if questions:
-            for one in (first, second):
-                self._wanted.setdefault(one.source, set()).update(questions)
-
-    def filled(self, rows: Sequence[Row]) -> Iterator[Row]:
-        """The rows, their flips with what was read."""
-        read = {source: _read(source, questions) for source, questions in self._wanted.items()}
-        for row, sides in zip(rows, self._sides, strict=True):
-            mine, other = (read.get(side.source, {}).get(_answerer(side), {}) for side in sides)
-            yield replace(row, gained=_with(row.gained, mine, other), lost=_with(row.lost, mine, other))
+        for one in both if questions else ():
+            wanted.setdefault(one.source, set()).update(questions)
+    read = {source: _read(source, questions) for source, questions in wanted.items()}
+    for row, both in zip(rows, sides, strict=True):
+        mine, other = (read.get(one.source, {}).get(_answerer(one), {}) for one in both)
+        yield replace(row, gained=_with(row.gained, mine, other), lost=_with(row.lost, mine, other))
 
 
 def _with(flips: Sequence[Flip], mine: Mapping[str, list[str]], other: Mapping[str, list[str]]) -> tuple[Flip, ...]:

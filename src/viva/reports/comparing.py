@@ -24,7 +24,7 @@ _ADJUSTED = "p ({name}): adjusted for the {count} tests of this report; ≤ 0.05
 _FALSE = "p ({name}): adjusted for the {count} tests of this report; of those ≤ 0.05, 5 % are expected to be chance."
 POWER = (
     "Smallest: the true difference that such a set shows in 80 % of cases (5 %, two-sided, before any adjusting). "
-    "Questions for …: how many like these would show a true difference of so many points."
+    "For … points: how many questions like these would show a true difference of so much."
 )
 TESTS = {
     "McNemar, exact": "McNemar's exact test",
@@ -32,7 +32,7 @@ TESTS = {
     "permutation, exact": "a sign-flip permutation test of all signs",
     "permutation, random": "a sign-flip permutation test of random signs (the smallest p it can give: {resolution})",
 }
-_WORDS = {*WORDS, "first", "second", "question", "read by the first", "read by the second", "of", "test"}
+_WORDS = {*WORDS, "first", "second", "question", "read by the first", "read by the second", "outcome"}
 _LISTED = 12
 """Notes of a kind that are shown; the others are counted."""
 
@@ -85,10 +85,13 @@ def comparison_grids(one: Comparison, tests: int) -> list[Grid]:
     return [grid for grid in (_differences(one, tests), _power(one), _flips(one)) if grid is not None]
 
 
-def _names(one: Comparison) -> tuple[tuple[str, ...], Callable[[Row], tuple[str, ...]], str]:
-    """The columns that say what a row is about, and what the title says in their place where it is always the same."""
+def _names(one: Comparison, *, short: bool) -> tuple[tuple[str, ...], Callable[[Row], tuple[str, ...]], str]:
+    """The columns that say what a row is about, and what the title says in their place where it is always the same.
+
+    `short`: the table has much else to say.
+    """
     parted = any(row.part for row in one.rows)
-    alone = parted and len({(row.first, row.second) for row in one.rows}) == 1
+    alone = (parted or short) and len({(row.first, row.second) for row in one.rows}) == 1
     header = (*((one.by,) if parted else ()), *(() if alone else ("first", "second")))
     title = f" · {one.rows[0].first} → {one.rows[0].second}" if alone else ""
 
@@ -99,7 +102,7 @@ def _names(one: Comparison) -> tuple[tuple[str, ...], Callable[[Row], tuple[str,
 
 
 def _differences(one: Comparison, tests: int) -> Grid:
-    names, cells, title = _names(one)
+    names, cells, title = _names(one, short=False)
     bounded = any(_bounds(row.found) for row in one.rows)
     adjusted = one.correction != "none" and tests > 1
     header = (
@@ -123,9 +126,9 @@ def _power(one: Comparison) -> Grid | None:
     told = [row for row in one.rows if row.smallest is not None]
     if not told:
         return None
-    names, cells, title = _names(one)
+    names, cells, title = _names(one, short=False)
     points = list(told[0].questions)
-    header = (*names, "differing", "error", "smallest", *(f"questions for {amount}" for amount in points))
+    header = (*names, "differing", "error", "smallest", *(f"for {amount} points" for amount in points))
     rows = tuple(
         (
             *cells(row), percent((row.found.wins + row.found.losses) / row.found.n, 1), percent(row.found.error),
@@ -140,10 +143,10 @@ def _power(one: Comparison) -> Grid | None:
 def _flips(one: Comparison) -> Grid | None:
     if not any(row.gained or row.lost for row in one.rows):
         return None
-    names, cells, title = _names(one)
+    names, cells, title = _names(one, short=True)
     read = any(flip.first_read or flip.second_read for row in one.rows for flip in (*row.gained, *row.lost))
     header = (
-        *names, "question", "first %", "second %", "of", *(("read by the first", "read by the second") if read else ())
+        *names, "question", "first %", "second %", "outcome", *(("read by the first", "read by the second") if read else ())
     )  # fmt: skip
     rows = tuple(
         (
@@ -221,7 +224,7 @@ def as_csv(found: Sequence[Comparison]) -> str:
     out = io.StringIO()
     table = csv.writer(out)
     numbers = [name for name in Difference.__struct_fields__ if name not in ("test",)]
-    points = list(found[0].rows[0].questions) if found and found[0].rows else []
+    points = next((list(row.questions) for one in found for row in one.rows), [])
     wanted = [f"questions_for_{amount}" for amount in points]
     table.writerow(["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest", *wanted])
     for one in found:
