@@ -1,0 +1,108 @@
+"""Runs to look at, and who looks at them: in this process, as a real server, and in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from review.conftest import chromium
+from viewing.runs import Growing
+from viva.cli.view import open_run
+from viva.viewing.server import application
+from viva.web.guard import Access
+from web.hostile import make_run
+
+__all__ = ["chromium"]
+
+SRC = Path(__file__).parents[2] / "src"
+
+
+@pytest.fixture
+def visit() -> Callable[..., TestClient]:
+    """A visitor of a folder of runs, in this process; it does not follow redirects."""
+
+    def make(root: Path, access: Access | None = None) -> TestClient:
+        app = application(root, open_run, access or Access())
+        return TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs whose every text is an attack; the first answers of one are of megabytes. Only to be read."""
+    root = tmp_path_factory.mktemp("hostile") / "runs"
+    root.mkdir()
+    made = make_run(root.parent / "made", big=True)
+    shutil.move(made, root / "<img src=x onerror=vivaattack>\x1b[31m\u202e")
+    return root
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> Iterator[Growing]:
+    """A run of ten questions and two models that this process is writing, an answer at a time."""
+    run = Growing(tmp_path / "runs")
+    yield run
+    run.close()
+
+
+class Serving:
+    """`viva view` as a process of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "viva", "view", "--port", "0", *arguments]
+        environment = os.environ | {"PYTHONPATH": str(SRC), "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.said = self.process.stdout.readline()
+        self.address = self.said.partition(" at ")[2].split()[0].rstrip("/")
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[..., Serving]]:
+    started: list[Serving] = []
+
+    def make(*arguments: str) -> Serving:
+        started.append(Serving(*arguments))
+        return started[-1]
+
+    yield make
+    for one in started:
+        one.kill()
+
+
+@pytest.fixture
+def browse(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """A page of a new browser session; what it asks for elsewhere, or complains of, is a failure at the end."""
+    contexts: list[Any] = []
+    troubles: list[str] = []
+
+    def make(address: str, **settings: Any) -> Any:
+        context = chromium.new_context(base_url=address, **settings)
+        context.set_default_timeout(20_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda asked: asked.url.startswith(address) or troubles.append(f"asked for {asked.url}"))
+        page.on("console", lambda said: troubles.append(f"console: {said.text}") if said.type == "error" else None)
+        page.on("pageerror", lambda problem: troubles.append(f"error: {problem}"))
+        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert troubles == []

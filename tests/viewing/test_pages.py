@@ -1,0 +1,232 @@
+"""What the pages say of runs that are finished, running, interrupted, broken, gone, or of a newer Viva."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from viewing.runs import MODELS, Growing
+from viva.engine.folder import RunFolder
+from viva.viewing.writer import writer
+
+Visit = Callable[..., TestClient]
+
+
+def text_of(page: str) -> str:
+    """A page without its tags, blanks folded."""
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def test_the_list_names_every_run_newest_first_and_what_is_broken_with_the_reason(
+    visit: Visit, growing: Growing
+) -> None:
+    growing.answer(12)
+    growing.answer(failed=True)
+    growing.close()
+    root = growing.root
+    for name, content in {
+        "newer": '{"format": 99, "viva": "7.0"}',
+        "damaged": '{"format": 2, "vi',
+        "nonsense": "[" * 5000,
+        "binary": "\xff\x00",
+    }.items():
+        (root / name).mkdir()
+        (root / name / "run.json").write_bytes(content.encode("latin-1"))
+    (root / "headless").mkdir()
+    shutil.copy(growing.path / "responses.jsonl", root / "headless")
+    (root / "notes").mkdir()
+    (root / "loop").symlink_to("loop")
+    os.utime(growing.path / "run.json", (1, 1))
+    os.utime(growing.path / "responses.jsonl", (1, 1))
+    answer = visit(root).get("/")
+    assert answer.status_code == 200
+    said = text_of(answer.text)
+    assert "6 in" in said
+    assert "was written by Viva 7.0 (folder format 99)" in said
+    assert said.count("is damaged") == 3
+    assert "it has no run.json" in said
+    assert "notes" not in said
+    assert "interrupted 12 of 20 1" in said
+    assert said.index("newer") < said.index("growing"), "newest first"
+
+
+@pytest.mark.parametrize(
+    "content", ['{"format": 99, "viva": "<b>7"}', "{", "null", "[]", "", '{"format": 2}', "\ufeff{}"]
+)
+def test_the_page_of_a_broken_run_is_a_sentence(visit: Visit, tmp_path: Path, content: str) -> None:
+    (tmp_path / "runs" / "x").mkdir(parents=True)
+    (tmp_path / "runs" / "x" / "run.json").write_text(content, encoding="utf-8")
+    visitor = visit(tmp_path / "runs")
+    for address in ("/run/x", "/run/x/answers", "/run/x/answer/1.1", "/run/x/progress.json"):
+        answer = visitor.get(address)
+        assert answer.status_code == 404
+        assert "run.json" in answer.text or "folder format" in answer.text
+        assert "Traceback" not in answer.text
+        assert "<b>7" not in answer.text or answer.headers["content-type"] == "application/json"
+
+
+def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growing) -> None:
+    growing.answer(4)
+    growing.answer(text="No idea.")
+    visitor = visit(growing.root)
+    said = text_of(visitor.get("/run/growing").text)
+    assert "running (process" in said
+    assert "5 of 20 answered" in said
+    assert "Tables so far" in said
+    assert re.search(r"openai/alpha fruit 80\.00† \[[\d., ]+\] 10 right 4, wrong 1, error 5 40\.00–90\.00", said)
+    assert "openai/beta fruit –† 10 error 10 0.00–100.00" in said
+    growing.answer(15)
+    growing.close()
+    for _ in range(50):
+        said = text_of(visitor.get("/run/growing").text)
+        if "20 of 20 answers, graded" in said:
+            break
+        time.sleep(0.05)
+    assert "openai/beta fruit 100.00" in said
+    assert "Tables 20 of 20" in said
+    assert "finished" in said
+
+
+def test_progress_counts_answers_failures_and_tokens_by_model(visit: Visit, growing: Growing) -> None:
+    visitor = visit(growing.root)
+    address = "/run/growing/progress.json"
+    assert visitor.get(address).json()["state"] == "running"
+    growing.answer(10)
+    growing.answer(2, failed=True)
+    growing.answer(3)
+    news = visitor.get(address).json()
+    assert (news["answered"], news["failed"], news["left"], news["total"]) == ("13", "2", "5", "20")
+    assert (news["input"], news["output"]) == ("1,300", "130")
+    assert news["parts"] == [[MODELS[0], "fruit", "10", "0", "0"], [MODELS[1], "fruit", "3", "2", "5"]]
+    assert int(news["rate"]) > 10
+    assert news["remaining"]
+    growing.close()
+    news = visitor.get(address).json()
+    assert news["state"] == "stopped"
+    assert news["sentence"] == "stopped before its end: 2 failed, 5 not asked"
+    assert news["rate"] == "0"
+
+
+def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, growing: Growing) -> None:
+    growing.answer(2)
+    growing.tear()
+    visitor = visit(growing.root)
+    assert "2 of 20 answered" in text_of(visitor.get("/run/growing").text)
+    with (growing.path / "responses.jsonl").open("ab") as file:
+        file.write(b"\n")
+    said = text_of(visitor.get("/run/growing").text)
+    assert "2 of 20 answered" in said
+    assert "line 3" in said
+    assert "left out" in said
+
+
+def test_a_run_that_is_removed_meanwhile_is_a_sentence(visit: Visit, growing: Growing) -> None:
+    growing.answer(3)
+    visitor = visit(growing.root)
+    pages = ("/run/growing", "/run/growing/answers", "/run/growing/answer/1.1", "/run/growing/progress.json")
+    assert {visitor.get(page).status_code for page in pages} == {200}
+    growing.close()
+    shutil.rmtree(growing.path)
+    for page in pages:
+        answer = visitor.get(page)
+        assert answer.status_code == 404
+        assert "no such run" in answer.text
+    assert "No run is here yet" in visitor.get("/").text
+    growing.root.rmdir()
+    assert "cannot read the folder" in visitor.get("/").text
+
+
+def test_a_run_begun_anew_under_the_same_name_is_read_anew(visit: Visit, tmp_path: Path) -> None:
+    first = Growing(tmp_path / "runs")
+    first.answer(20)
+    first.close()
+    visitor = visit(first.root)
+    assert "20 of 20 answered" in text_of(visitor.get("/run/growing").text)
+    shutil.rmtree(first.path)
+    second = Growing(tmp_path / "runs")
+    second.answer(1)
+    assert "1 of 20 answered" in text_of(visitor.get("/run/growing").text)
+    second.close()
+
+
+def test_questions_that_changed_are_a_sentence_and_the_counts_go_on(visit: Visit, growing: Growing) -> None:
+    growing.answer(3)
+    (growing.root.parent / "fruit.json").unlink()
+    said = text_of(visit(growing.root).get("/run/growing").text)
+    assert "fruit.json" in said
+    assert "3 of 20 answered" in said
+    assert "Tables" not in said
+
+
+def test_looking_takes_no_lock_and_writes_nothing(visit: Visit, growing: Growing) -> None:
+    growing.answer(20)
+    growing.close()
+    before = {path.name: path.stat().st_mtime_ns for path in growing.path.iterdir()}
+    growing.path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    visitor = visit(growing.root)
+    try:
+        for page in ("/", "/run/growing", "/run/growing/answers?q=fig", "/run/growing/answer/1.6"):
+            assert visitor.get(page).status_code == 200
+        assert {path.name: path.stat().st_mtime_ns for path in growing.path.iterdir()} == before
+    finally:
+        growing.path.chmod(stat.S_IRWXU)
+    again = RunFolder.open(growing.path)
+    again.lock()
+    assert visitor.get("/run/growing/progress.json").json()["state"] == "running"
+    again.unlock()
+
+
+def test_who_holds_the_lock_is_known_without_touching_it(growing: Growing, tmp_path: Path) -> None:
+    assert writer(growing.path) == os.getpid()
+    growing.close()
+    assert (growing.path / ".lock").read_text() == f"pid {os.getpid()}"
+    assert writer(growing.path) == 0
+    assert writer(tmp_path) == 0
+
+
+def test_a_key_that_is_not_set_here_is_not_needed_to_look(
+    visit: Visit, growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing.answer(20)
+    growing.close()
+    file = growing.path / "run.json"
+    record = json.loads(file.read_text())
+    for model in record["models"]:
+        model["key_variable"] = "SOMEBODY_ELSES_KEY"
+    file.write_text(json.dumps(record))
+    monkeypatch.delenv("SOMEBODY_ELSES_KEY", raising=False)
+    assert "openai/beta fruit 100.00" in text_of(visit(growing.root).get("/run/growing").text)
+
+
+def test_one_run_alone_is_the_first_page(visit: Visit, growing: Growing) -> None:
+    growing.answer(1)
+    visitor = visit(growing.path)
+    assert visitor.get("/").headers["location"] == "/run/growing"
+    assert "All runs" not in visitor.get("/run/growing").text
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/run/%2e%2e", "/run/..%2f..%2fetc", "/run/growing/answer/1.1/%2e%2e/run.json", "/static/%2e%2e/server.py",
+     "/run/growing/answer/0.1", "/run/growing/answer/1.99", "/run/growing/answer/-1.1", "/run/growing/answer/１.1",
+     "/run/growing/answer/1." + "9" * 5000, "/run/growing/answer/1.1/score.txt", "/static/%2e%2e%2fpages.py"],
+)  # fmt: skip
+def test_addresses_lead_nowhere_else(visit: Visit, growing: Growing, address: str) -> None:
+    growing.answer(1)
+    answer = visit(growing.root).get(address)
+    assert answer.status_code in (404, 414, 431)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_nothing_can_be_posted(visit: Visit, growing: Growing, method: str) -> None:
+    for address in ("/", "/run/growing", "/run/growing/run.json", "/run/growing/answer/1.1"):
+        assert visit(growing.root).request(method, address).status_code == 405
