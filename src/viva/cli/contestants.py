@@ -281,7 +281,8 @@ def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
         own = next((factor for factor, keys in FACTORS.items() if key in keys), None)
         if own and factors == {own}:
             continue  # it is what the comparison is about, and in the names
-        if key == "data" and mine["lang"] != other["lang"]:
+        # Another language is another file; so are the exemplars, which belong to the fingerprint where any are shown.
+        if key == "data" and (mine["lang"] != other["lang"] or (mine["shots"] == "0") != (other["shots"] == "0")):
             continue
         if key in ("prompt", "rubric", "max_tokens") and _differ(mine, other, _SHAPES_PROMPT):
             continue

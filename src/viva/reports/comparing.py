@@ -18,7 +18,7 @@ from viva.visible import harmless, one_line
 
 LEGEND = (
     "Per cent. Difference: the second minus the first, over the questions that both have a score for, with its 95 % "
-    "interval; wins: questions on which the second is better. p: two-sided, by {tests}."
+    "interval; wins: questions on which the second is better."
 )
 _ADJUSTED = "p ({name}): adjusted for the {count} tests of this report; ≤ 0.05 holds for all of them together."
 _FALSE = "p ({name}): adjusted for the {count} tests of this report; of those ≤ 0.05, 5 % are expected to be chance."
@@ -145,9 +145,8 @@ def _flips(one: Comparison) -> Grid | None:
         return None
     names, cells, title = _names(one, short=True)
     read = any(flip.first_read or flip.second_read for row in one.rows for flip in (*row.gained, *row.lost))
-    header = (
-        *names, "question", "first %", "second %", "outcome", *(("read by the first", "read by the second") if read else ())
-    )  # fmt: skip
+    whose = ("read by the first", "read by the second") if read else ()
+    header = (*names, "question", "first %", "second %", "outcome", *whose)
     rows = tuple(
         (
             *cells(row), one_line(flip.question, 60), percent(flip.first, 0), percent(flip.second, 0),
@@ -172,11 +171,12 @@ def closing(found: Sequence[Comparison]) -> list[str]:
     """The legend, and what must be known beside the numbers."""
     rows = [row for one in found for row in one.rows]
     tests = tests_of(found)
-    lines = [LEGEND.format(tests=_tests(rows) or "no test")]
+    said = _tests(rows)
+    lines = [f"{LEGEND} p: two-sided, by {said}." if said else LEGEND]
     correction = found[0].correction
     if tests > 1 and correction != "none":
-        said = _ADJUSTED if correction == "holm" else _FALSE
-        lines.append(said.format(name=NAMES[correction], count=f"{tests:,}"))
+        adjusted = _ADJUSTED if correction == "holm" else _FALSE
+        lines.append(adjusted.format(name=NAMES[correction], count=f"{tests:,}"))
     if any(row.smallest is not None for row in rows):
         lines.append(POWER)
     for one in found:
