@@ -1,0 +1,146 @@
+"""The site as files: pages, tables, data. A folder is touched only where it is new, empty, or a site of ours."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import StorageError, VivaError
+from viva.reports.site.content import Board, Row, Site
+from viva.reports.site.pages import csv_of, pages
+from viva.visible import harmless
+
+MARKER = ".viva-site.json"
+"""Says that a folder is a site of ours, and which of its files are."""
+
+
+class Marker(Struct, kw_only=True):
+    """What MARKER holds."""
+
+    viva: str
+    made: str
+    files: list[str]
+
+
+def build(site: Site, out: Path) -> list[str]:
+    """Write the site and give its files' paths. Only files that an earlier build wrote are replaced or removed; what
+    else lies in the folder (a CNAME, a .git) stays.
+
+    Raises VivaError for a folder that is neither new, empty nor a site, StorageError where it cannot be written.
+    """
+    earlier = check_out(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        written: list[str] = []
+        for name, content in _files(site):
+            _write(out, name, content)
+            written.append(name)
+        for name in sorted(set(earlier) - set(written)):
+            _inside(out, name).unlink(missing_ok=True)
+        marker = Marker(viva=site.viva, made=site.made, files=written)
+        _write(out, MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=1).decode() + "\n")
+    except OSError as problem:
+        raise StorageError(f"cannot write the site {out}: {problem.filename or ''} {problem.strerror}") from None
+    return written
+
+
+def check_out(out: Path) -> list[str]:
+    """The files of the site that is there already; empty for a new or empty folder. Writes nothing.
+
+    Raises VivaError for what must not be overwritten.
+    """
+    if not out.exists() and not out.is_symlink():
+        return []
+    if not out.is_dir():
+        raise VivaError(f"--out {out} is a file: name a folder for the site")
+    marker = out / MARKER
+    if not marker.exists():
+        if any(out.iterdir()):
+            raise VivaError(
+                f"--out {out} holds other things than a site of Viva's (it has no {MARKER}): name a new folder"
+            )
+        return []
+    try:
+        files = msgspec.json.decode(marker.read_bytes(), type=Marker).files
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as problem:
+        raise VivaError(f"{marker} is damaged ({problem}): name a new folder for the site") from None
+    for name in files:
+        _inside(out, name)
+    return files
+
+
+def _inside(out: Path, name: str) -> Path:
+    """A file of the site; whoever wrote the marker, nothing outside of the folder is ever touched."""
+    parts = name.split("/")
+    safe = 1 <= len(parts) <= 2 and all(
+        part and part[0] != "." and "\\" not in part and "\0" not in part for part in parts
+    )
+    if not safe or (len(parts) == 2 and (out / parts[0]).is_symlink()):
+        raise VivaError(f"{out / MARKER} names {name!r}, which is no file of a site: name a new folder for the site")
+    return out.joinpath(*parts)
+
+
+def _write(out: Path, name: str, content: str) -> None:
+    """Whole or not at all: who reads the site meanwhile sees the old page or the new one."""
+    path = out / MARKER if name == MARKER else _inside(out, name)
+    path.parent.mkdir(exist_ok=True)
+    handle, partial = tempfile.mkstemp(prefix=".viva-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+        Path(partial).chmod(0o644)  # a web server may run as somebody else
+        Path(partial).replace(path)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
+
+
+def _files(site: Site) -> Iterator[tuple[str, str]]:
+    yield from pages(site)
+    for page in site.benchmarks:
+        for board in page.boards:
+            yield csv_of(page, board), board_csv(board)
+    yield "leaderboard.json", msgspec.json.encode(site).decode() + "\n"
+
+
+def board_csv(board: Board) -> str:
+    """A row a model, shares of 1, unrounded."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    words = ("family", "type", "domain", "access", "total", "active", "url")
+    named = [harmless(f"{one.group}: {one.label}") for one in board.dimensions]
+    table.writerow(
+        ["model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
+         "ceiling", *words, "source", "signature", *named]
+    )  # fmt: skip
+    for row in board.rows:
+        table.writerow(_csv_row(row, words))
+    return out.getvalue()
+
+
+def _csv_row(row: Row, words: tuple[str, ...]) -> list[object]:
+    score, rank = row.score, row.rank
+    facts = [getattr(row.facts, word) for word in words]
+    return [
+        harmless(row.model),
+        "own" if row.own else "published",
+        row.kind,
+        *((rank.place, rank.first, rank.last) if rank else ("", "", "")),
+        *((score.mean, score.low, score.high) if score else ("", "", "")),
+        "yes" if row.widest else "",
+        row.n,
+        row.unscored,
+        row.floor,
+        row.ceiling,
+        *(harmless(one) if isinstance(one, str) else one for one in facts),
+        harmless(row.origin),
+        harmless(row.signature),
+        *("" if figure is None else figure.mean for figure in row.figures),
+    ]

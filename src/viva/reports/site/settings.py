@@ -1,0 +1,137 @@
+"""Which runs may be ranked together, and what they have in common, in words.
+
+Rows share a board when everything in their signatures is the same but for what belongs to the model itself (its name,
+its weights and how they were opened, its template) and the version of Viva, which by itself moves no score (a change
+that could raises the benchmark's version, which is in the signature too).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+
+Settings = Mapping[str, str | int]
+
+OF_THE_MODEL = frozenset({"model", "template", "weights", "dtype", "bits", "adapter", "viva"})
+"""Parts of a signature that tell models apart, not ways of asking."""
+LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French"}
+
+_NAMES = {
+    "benchmark": "benchmark and version",
+    "lang": "language",
+    "shots": "exemplars",
+    "cot": "chain of thought",
+    "form": "prompt form",
+    "choose": "chosen by",
+    "only": "questions",
+    "n": "number of questions",
+    "limit": "limited to",
+    "questions": "listed questions",
+    "prompt": "prompts",
+    "extract": "answers read",
+    "data": "data fingerprint",
+    "judge": "judge",
+    "panel": "several verdicts",
+    "rubric": "rubric",
+    "rationale": "asked for reasons",
+    "encoder": "encoder",
+    "samples": "answers a question",
+    "temp": "temperature",
+    "top_p": "top-p",
+    "max_tokens": "longest reply",
+    "context": "context",
+    "stop": "stops at",
+    "seed": "seed",
+}
+_TITLED = ("lang", "shots", "cot", "only", "rationale")
+"""What a board's title always says; what else differs between boards is added."""
+_QUIET = {"none", "no", "server", "viva", "all", ""}
+"""Values that mean "nothing special"; a title says them only where another board has something."""
+
+
+def comparable(settings: Settings) -> dict[str, str]:
+    """The parts that two rows must share. A seed matters only where something is drawn with it."""
+    parts = {name: str(value) for name, value in settings.items() if name not in OF_THE_MODEL}
+    drawn = (
+        parts.get("shots", "0") != "0" or parts.get("limit", "none") != "none" or parts.get("seed", "").endswith("sent")
+    )
+    if not drawn:
+        parts.pop("seed", None)
+    return parts
+
+
+def key_of(parts: Mapping[str, str]) -> str:
+    """A short name for one way of asking, for addresses and files."""
+    text = "\0".join(f"{name}\0{parts[name]}" for name in sorted(parts))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def in_words(parts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """All of them with the names that people use, in the order of the signature."""
+    return tuple((_NAMES.get(name, name), _value(name, value)) for name, value in parts.items())
+
+
+def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
+    """A title a board: language, shots and what else differs between them, in words."""
+    differing = [
+        name
+        for name in dict.fromkeys(name for parts in boards for name in parts)
+        if name not in _TITLED and len({parts.get(name) for parts in boards}) > 1
+    ]
+    if "data" in differing and "n" in differing:
+        differing.remove("n")  # other data, other questions: the fingerprint and their number are said together
+    return [_title(parts, differing) for parts in boards]
+
+
+def _title(parts: Mapping[str, str], differing: Sequence[str]) -> str:
+    said = [_phrase(name, parts[name]) for name in _TITLED if name in parts]
+    said += [_differing(name, parts) for name in differing]
+    return ", ".join(phrase for phrase in said if phrase)
+
+
+def _differing(name: str, parts: Mapping[str, str]) -> str:
+    if name not in parts:
+        return f"no {_NAMES.get(name, name)}"
+    if name == "data":
+        return f"{_count(parts.get('n', '?'))} questions (data {_value(name, parts[name])})"
+    return f"{_NAMES.get(name, name)} {_value(name, parts[name])}"
+
+
+def _phrase(name: str, value: str) -> str:
+    if name == "lang":
+        return LANGUAGES.get(value, value)
+    if name == "shots":
+        return f"{value}-shot" if value != "0" else "zero-shot"
+    if value in _QUIET:
+        return ""
+    return {"cot": "chain of thought", "rationale": "with reasons"}.get(name, f"only {value}")
+
+
+def _value(name: str, value: str) -> str:
+    if name in _WORDED:
+        return _WORDED[name](value)
+    return "the server's default" if value == "server" else value
+
+
+def _data(value: str) -> str:
+    fingerprint, _, sample = value.partition(".")
+    return fingerprint + (", Viva's bundled sample" if sample else "")
+
+
+def _samples(value: str) -> str:
+    samples, _, repeats = value.partition("x")
+    return samples if repeats in ("", "1") else f"{samples}, {repeats} times over"
+
+
+def _count(value: str) -> str:
+    return f"{int(value):,}" if value.isdecimal() else value
+
+
+_WORDED: dict[str, Callable[[str], str]] = {
+    "lang": lambda value: LANGUAGES.get(value, value),
+    "shots": lambda value: "none (zero-shot)" if value == "0" else value,
+    "n": _count,
+    "data": _data,
+    "samples": _samples,
+    "extract": lambda value: "by Viva's rules" if value == "viva" else value.replace("-", " "),
+}
