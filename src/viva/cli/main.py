@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "training": ("viva.cli.training", "Scores over training: many checkpoints of one model."),
     "correlate": ("viva.cli.correlate", "How scores in formats or exams go together over models."),
     "scaling": ("viva.cli.scaling", "How scores grow with size: fits, predictions, breaks."),
+    "items": ("viva.cli.items", "Questions: facility, discrimination, item response, anchors, levels."),
     "perplexity": ("viva.cli.perplexity", "How little texts surprise a model; signs of leakage."),
     "show": ("viva.cli.show", "Show prompt, reply, what was read in it, and the verdict."),
     "view": ("viva.cli.view", "Browse runs in the browser, also while they are running."),

@@ -27,6 +27,8 @@ class Grouping(Struct, frozen=True, kw_only=True):
     """Question → the levels it may have; none where an examiner has no scored answer."""
     given: dict[str, int] = {}
     """Question → its level in the grouping to compare with."""
+    warm_option: str = "--gpt4-warm MODEL"
+    """Which option names the run at temperature 1.0."""
 
 
 def difficulty_grids(grouping: Grouping) -> list[Grid]:
@@ -62,7 +64,7 @@ def difficulty_notes(grouping: Grouping) -> list[str]:
     open_ones = sum(1 for possible in found.values() if len(possible) > 1)
     if not grouping.warm and any(3 in possible for possible in found.values()):
         notes.append(
-            "Level 3 takes ten answers at temperature 1.0 (--gpt4-warm MODEL): without them any question beyond "
+            f"Level 3 takes ten answers at temperature 1.0 ({grouping.warm_option}): without them any question beyond "
             "level 2 may be of level 3."
         )
     if any({4, 5} <= set(possible) for possible in found.values()):

@@ -1,0 +1,91 @@
+"""Scores of several models on the questions of one exam, as a matrix: what item statistics and fits are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.breakdown import Breakdown
+from viva.types import UNANSWERED, Line
+
+Floats = NDArray[np.float64]
+
+
+class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
+    """Models × questions. A question with several answers has the score that the exam's headline gives it."""
+
+    exam: str
+    models: tuple[str, ...]
+    questions: tuple[str, ...]
+    scores: Floats
+    """Shares of 1; nan where a model has no score on a question."""
+    shares: Floats
+    """Which share of the headline each question is; they sum to 1."""
+    unasked: int = 0
+    """Questions that were left out, as no model has a score on them."""
+
+    def of(self, models: NDArray[np.bool_], questions: NDArray[np.bool_]) -> ItemScores:
+        """The part of these models and questions."""
+        shares = self.shares[questions]
+        return ItemScores(
+            exam=self.exam,
+            models=tuple(name for name, kept in zip(self.models, models, strict=True) if kept),
+            questions=tuple(name for name, kept in zip(self.questions, questions, strict=True) if kept),
+            scores=self.scores[models][:, questions],
+            shares=shares / shares.sum(),
+            unasked=self.unasked,
+        )
+
+
+def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Line) -> ItemScores:
+    """From each model's scores (`analysis.breakdown.frame`). Questions stand in the order in which they first occur."""
+    columns: dict[str, dict[str, float]] = {}
+    groups: dict[str, tuple[str, float]] = {}
+    for model, scores in frames.items():
+        tag = f"tag:{headline.over}"
+        summed = Breakdown(scores, headline.attempts).questions(headline)
+        rows = summed.select(
+            "question",
+            pl.when(pl.col("answered") > 0).then(pl.col("points") / pl.col("answered")).alias("score"),
+            (pl.col(tag).cast(pl.String).fill_null("") if tag in summed.columns else pl.lit("")).alias("group"),
+            "weight",
+        )
+        mine = columns.setdefault(model, {})
+        for question, score, group, weight in rows.iter_rows():
+            mine[question] = np.nan if score is None else score
+            groups.setdefault(question, (group, float(weight)))
+    everything = list(groups)
+    matrix = np.array([[found.get(name, np.nan) for name in everything] for found in columns.values()], dtype=float)
+    asked = np.isfinite(matrix).any(axis=0) if matrix.size else np.zeros(len(everything), dtype=bool)
+    return ItemScores(
+        exam=exam,
+        models=tuple(columns),
+        questions=tuple(name for name, kept in zip(everything, asked, strict=True) if kept),
+        scores=matrix[:, asked] if matrix.size else np.empty((len(columns), 0)),
+        shares=_shares([groups[name] for name, kept in zip(everything, asked, strict=True) if kept], headline.over),
+        unasked=int((~asked).sum()),
+    )
+
+
+def answers(scores: pl.DataFrame) -> dict[str, list[float | None]]:
+    """Question → the scores of its answers in their order, None for unscored; what could not be read is a zero."""
+    outcome = pl.col("outcome").cast(pl.String)
+    value = pl.when(outcome.is_in(sorted(UNANSWERED))).then(None).otherwise(pl.col("value").fill_null(0.0))
+    grouped = scores.select("question", value.alias("value")).group_by("question", maintain_order=True).agg("value")
+    return dict(grouped.iter_rows())
+
+
+def _shares(groups: list[tuple[str, float]], over: str) -> Floats:
+    """Of a mean over questions each its weight; of a mean over groups of questions, the same within its group."""
+    weights = np.array([weight for _, weight in groups])
+    if over:
+        total: dict[str, float] = {}
+        for group, weight in groups:
+            total[group] = total.get(group, 0.0) + weight
+        weights = weights / np.array([total[group] for group, _ in groups])
+    found: Floats = weights / weights.sum() if len(weights) else weights
+    return found

@@ -1,0 +1,142 @@
+"""Questions and models on one scale (a Wright map), and facility against discrimination."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from viva.reports.charts.theme import PER_CENT
+from viva.reports.items import Examined, flags
+
+if TYPE_CHECKING:
+    import altair
+
+BINS = 40
+"""Bars of the difficulties' histogram."""
+POINTS = 4000
+"""Questions that are drawn one by one; of more, these many spread evenly over facility, and all that are flagged."""
+OKAY = "nothing found"
+
+
+def chart(found: Examined) -> altair.TopLevelMixin:
+    """The map of the fit where there is one, over the questions' facility and discrimination."""
+    import altair as alt
+
+    lower = _statistics(found)
+    joined = alt.vconcat(_map(found), lower, spacing=30) if found.fits else alt.vconcat(lower)
+    return joined.resolve_scale(color="independent")
+
+
+def _map(found: Examined) -> Any:
+    """Abilities with intervals above, how many questions have which difficulty below, on one axis."""
+    import altair as alt
+
+    fit = found.fits[0]
+    models: list[dict[str, Any]] = [
+        {
+            "model": name,
+            "ability": float(fit.ability[place]),
+            "low": float(fit.ability[place] - 1.96 * fit.ability_error[place]),
+            "high": float(fit.ability[place] + 1.96 * fit.ability_error[place]),
+            "score": 100 * float(np.nanmean(found.scores.scores[place])),
+        }
+        for place, name in enumerate(found.scores.models)
+    ]
+    edges = [value for row in models for value in (float(row["low"]), float(row["high"]))]
+    difficulty = fit.items.difficulty
+    low, high = (float(value) for value in np.percentile(difficulty, [1, 99]))
+    low, high = min(low, *edges) - 0.2, max(high, *edges) + 0.2
+    counts, bounds = np.histogram(np.clip(difficulty, low, high), bins=BINS, range=(low, high))
+    bars = [
+        {"from": float(start), "to": float(end), "questions": int(count)}
+        for start, end, count in zip(bounds, bounds[1:], counts, strict=False)
+    ]
+    scale = alt.Scale(domain=[low, high], nice=False)
+    shown = [
+        alt.Tooltip("model:N"),
+        alt.Tooltip("ability:Q", format=".2f"),
+        alt.Tooltip("low:Q", format=".2f", title="95 % from"),
+        alt.Tooltip("high:Q", format=".2f", title="to"),
+        alt.Tooltip("score:Q", format=".2f", title=f"mean score, {PER_CENT}"),
+    ]
+    row = alt.Y("model:N", title=None, sort=alt.EncodingSortField("ability", order="descending"))
+    able = alt.Chart(alt.InlineData(values=models))
+    dots = able.mark_circle(size=70, opacity=1).encode(
+        x=alt.X("ability:Q", title=None, scale=scale, axis=alt.Axis(labels=False)), y=row, tooltip=shown
+    )
+    lines = able.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=None, scale=scale), x2="high:Q", y=row)
+    histogram = (
+        alt.Chart(alt.InlineData(values=bars))
+        .mark_bar(opacity=0.75)
+        .encode(
+            x=alt.X("from:Q", scale=scale, title="ability of models, difficulty of questions (standard deviations)"),
+            x2="to:Q",
+            y=alt.Y("questions:Q", title="questions"),
+            tooltip=[
+                alt.Tooltip("questions:Q"),
+                alt.Tooltip("from:Q", format=".2f", title="difficulty from"),
+                alt.Tooltip("to:Q", format=".2f", title="to"),
+            ],
+        )
+    )
+    title = alt.Title(
+        f"Models beside questions, {fit.logistic.upper()}",
+        subtitle=f"{found.scores.exam}; a model answers questions of its own place every second time",
+    )
+    upper = alt.layer(lines, dots).properties(width=560, height=alt.Step(18), title=title)
+    return alt.vconcat(upper, histogram.properties(width=560, height=130), spacing=6)
+
+
+def _statistics(found: Examined) -> Any:
+    import altair as alt
+
+    rows = _rows(found)
+    kinds = list(dict.fromkeys(row["why"] for row in rows if row["why"] != OKAY))
+    defined = any(row["discrimination"] is not None for row in rows)
+    upright = (
+        alt.Y("discrimination:Q", title="discrimination (correlation over models)", scale=alt.Scale(domain=[-1, 1]))
+        if defined
+        else alt.Y("count():Q", title="questions")
+    )
+    across = alt.X("facility:Q", title=f"facility ({PER_CENT} of full marks, mean over models)")
+    base = alt.Chart(alt.InlineData(values=rows))
+    if not defined:
+        drawn: Any = base.mark_bar().encode(x=across.bin(maxbins=20), y=upright, tooltip=[alt.Tooltip("count():Q")])
+    else:
+        drawn = base.mark_circle(size=45, opacity=0.6).encode(
+            x=across.scale(domain=[0, 100]),
+            y=upright,
+            color=alt.Color("why:N", title=None, sort=[OKAY, *kinds], legend=alt.Legend(labelLimit=300)),
+            tooltip=[
+                alt.Tooltip("question:N"),
+                alt.Tooltip("facility:Q", format=".1f"),
+                alt.Tooltip("discrimination:Q", format=".3f"),
+                alt.Tooltip("models:Q"),
+                alt.Tooltip("why:N", title="found"),
+            ],
+        )
+    title = alt.Title("Facility against discrimination", subtitle=found.scores.exam)
+    return drawn.properties(width=560, height=320, title=title)
+
+
+def _rows(found: Examined) -> list[dict[str, Any]]:
+    stats = found.statistics
+    why = {flag.place: flag.why.partition(", ")[0] for flag in flags(found)}
+    places = list(range(len(stats.facility)))
+    if len(places) > POINTS:
+        order = np.argsort(stats.facility, kind="stable")
+        drawn = {int(place) for place in order[:: math.ceil(len(order) / POINTS)]}
+        drawn |= set(list(why)[: POINTS // 2])
+        places = sorted(drawn)
+    return [
+        {
+            "question": found.scores.questions[place],
+            "facility": 100 * float(stats.facility[place]),
+            "discrimination": float(d) if math.isfinite(d := stats.discrimination[place]) else None,
+            "models": int(stats.models[place]),
+            "why": why.get(place, OKAY),
+        }
+        for place in places
+    ]
