@@ -14,6 +14,7 @@ import click
 
 from viva import __version__
 from viva.benchmarks import find_benchmark
+from viva.cli.beside import refuse_unknown
 from viva.cli.examination import open_encoder_of, prepare
 from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
@@ -22,6 +23,7 @@ from viva.cli.options import (
     Grading,
     Limits,
     Output,
+    beside_option,
     engine_options,
     exam_options,
     judge_options,
@@ -65,6 +67,7 @@ from viva.visible import harmless
     help="How the tables are printed.",
 )
 @click.option("--all", is_flag=True, help="Also the long tables (every subject).")
+@beside_option
 def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: Path | None, **given: Any) -> int:
     """Grade the ANSWERS to BENCHMARK's questions in a file: JSONL or CSV rows of `question` (id), `sample`, `text`.
 
@@ -97,6 +100,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
         sampling=Sampling(),
     )
     limits, output = pick(Limits, given), pick(Output, given)
+    refuse_unknown(output.beside, [exam.spec for exam in exams])
     path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{answers.name}")
     examination = prepare(RunFolder(path, record), limits, exams)
     open_encoder_of(examination, new=True)

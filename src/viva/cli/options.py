@@ -107,6 +107,7 @@ class Output(Struct, kw_only=True):
     format: str = "terminal"
     out: Path | None = None
     all: bool = False
+    beside: str = "nearest"
 
 
 def pick(kind: type[S], values: Mapping[str, object]) -> S:
@@ -316,9 +317,18 @@ tables_options = _stack(
     click.option("--out", type=_PATH, help="Write the tables to a file instead."),
 )
 
+beside_option = click.option(
+    "--beside",
+    metavar="MODEL,...|nearest|none",
+    default="nearest",
+    show_default=True,
+    help="Published rows to show in the tables: named (gpt-4,llama3-8b), or the next above and below, or none.",
+)
+
 report_options = _stack(
     tables_options,
     click.option("--all", is_flag=True, help="Also the long tables (every subject)."),
+    beside_option,
 )
 
 

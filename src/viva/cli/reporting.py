@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from viva.cli.beside import rows_beside, unknown_notes
 from viva.cli.examination import Examination, gather
 from viva.cli.options import Output
 from viva.engine.folder import RunFolder
@@ -40,10 +41,15 @@ def grade_run(examination: Examination, output: Output) -> Report:
             result = _result(sitting, _written(rows, write), output, said, judged=bool(record.judges))
             results.append(
                 msgspec.structs.replace(
-                    result, decided=deciding.shares(), reviewed=deciding.reviewed, trained=model.trained
+                    result,
+                    decided=deciding.shares(),
+                    reviewed=deciding.reviewed,
+                    trained=model.trained,
+                    beside=rows_beside(output.beside, exam, record, result.overall.mean, sitting.model.name),
                 )
             )
-    notes = examination.notes()
+    sat = {sitting.label: sitting.exam.spec for sitting in examination.sittings}
+    notes = [*unknown_notes(output.beside, sat.items()), *examination.notes()]
     if any(result.reviewed for result in results):
         notes.append(
             "Experts' marks count before verdicts, where there are any: a mean of both depends on what was marked. "

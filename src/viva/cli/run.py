@@ -12,6 +12,7 @@ import msgspec
 
 from viva import __version__
 from viva.benchmarks import find_benchmark
+from viva.cli.beside import refuse_unknown
 from viva.cli.checkpoints import read_checkpoints
 from viva.cli.examination import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
 from viva.cli.examine import examine
@@ -106,6 +107,7 @@ def run_command(**given: Any) -> int:
     check_writable(output.out)
     opened = open_exams(tuple(benchmarks), choice)
     exams = [exam for exam, _ in opened]
+    refuse_unknown(output.beside, [exam.spec for exam in exams])
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -165,6 +167,7 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     output, limits, anew = pick(Output, given), pick(Limits, given), pick(Anew, given)
     check_writable(output.out)
     folder = RunFolder.open(find_run(run))
+    refuse_unknown(output.beside, [exam.spec for exam in folder.record.exams])
     earlier = earlier_runs(reuse)
     if anew:
         return _judge_anew(folder, anew, limits, earlier, output)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from viva.cli.beside import refuse_unknown
 from viva.cli.examination import prepare
 from viva.cli.options import Limits, Output, pick, report_options
 from viva.cli.reporting import check_writable, grade_run, print_report
@@ -22,6 +23,7 @@ def score_command(run: Path, **given: Any) -> int:
     output = pick(Output, given)
     check_writable(output.out)
     folder = RunFolder.open(find_run(run))
+    refuse_unknown(output.beside, [exam.spec for exam in folder.record.exams])
     examination = prepare(folder, Limits(progress="quiet"))
     folder.lock()
     try:

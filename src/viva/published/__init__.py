@@ -13,10 +13,12 @@ Facts: every figure is as its paper or its authors print it. What they are facts
 from viva.published.catalogue import about, bibtex, catalogue, table, tables
 from viva.published.model import Column, Entry, Kind, Neighbour, Paper, Size, Source, Table, plain, share
 from viva.published.names import called, find, similar
-from viva.published.neighbours import beside, neighbours
+from viva.published.neighbours import NEAREST, NONE, beside, neighbours
 from viva.published.sizes import size
 
 __all__ = [
+    "NEAREST",
+    "NONE",
     "Column",
     "Entry",
     "Kind",

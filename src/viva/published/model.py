@@ -27,6 +27,11 @@ class Source(Struct, frozen=True, kw_only=True):
     bibtex: str
     """Key of the paper's BibTeX entry."""
 
+    @property
+    def cited(self) -> str:
+        """Paper, table and version in one phrase."""
+        return ", ".join([self.paper, self.table, *([] if self.version in self.paper else [self.version])])
+
 
 class Paper(Struct, frozen=True, kw_only=True):
     """A benchmark's paper, as methods sections and reference lists need it."""

@@ -77,6 +77,8 @@ def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int)
         found.append(f"{answers} answer{'s' if answers > 1 else ''} to a question")
     if sample:
         found.append("Viva's bundled sample in place of the published questions")
+    if spec.questions:
+        found.append(f"{len(spec.questions):,} listed questions only")
     if spec.limit is not None and (sample or spec.limit < setting.questions):
         found.append(f"{spec.limit:,} questions at most")
     return tuple(found)
@@ -158,6 +160,6 @@ def _called(everything: Sequence[Neighbour], name: str) -> Neighbour:
     found = find(everything, name)
     if found is None:
         near = [repr(other.name) for other in similar(everything, name, limit=12)]
-        hint = f"; do you mean {' or '.join(near)}?" if near else f"; `viva published` lists the {len(everything)} rows"
+        hint = f"; do you mean {' or '.join(near)}?" if near else "; `viva published` lists the tables"
         raise DataError(f"--beside: no published row is called {name[:60]!r}{hint}")
     return found

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import Grid, Report, across_models, footnotes, grid, side_by_side, summary
+from viva.reports.result import (
+    Grid,
+    Report,
+    Result,
+    across_models,
+    footnotes,
+    grid,
+    published_notes,
+    side_by_side,
+    summary,
+)
 from viva.types import OUTCOMES
 from viva.visible import harmless
 
@@ -23,7 +33,7 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids: list[Grid] = []
     for result in report.results:
         shown = (table for table in result.tables if not table.across and (details or not table.detail))
-        grids.extend(grid(table) for table in shown)
+        grids.extend(grid(table, result.beside) for table in shown)
         grids.extend(
             Grid(f"{found.title} · {result.exam} · {result.model}", found.header, found.rows)
             for found in result.decided
@@ -37,7 +47,7 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
 
 def _closing(report: Report) -> list[str]:
     signatures = [f"signature: {result.signature}" for result in report.results]
-    return [*footnotes(report.results), LEGEND, *report.notes, *signatures]
+    return [*footnotes(report.results), LEGEND, *published_notes(report.results), *report.notes, *signatures]
 
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
@@ -56,11 +66,16 @@ def as_latex(report: Report) -> str:
 
 
 def as_csv(report: Report) -> str:
-    """One row a cell: shares in 0..1, counts of every outcome, the model's training tokens if known, the signature."""
+    """One row a cell: shares in 0..1, counts of every outcome, the model's training tokens if known, the signature.
+
+    Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
+    """
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd")
-    table.writerow(["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature"])
+    table.writerow(
+        ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
+    )
     for result in report.results:
         for found in result.tables:
             for label, cells in zip(found.rows, found.cells, strict=True):
@@ -69,14 +84,33 @@ def as_csv(report: Report) -> str:
                     counts = [cell.outcomes.get(outcome, 0) for outcome in OUTCOMES]
                     where = [result.exam, result.model, found.name, label, column]
                     table.writerow(
-                        [*map(harmless, where), *values, *counts, result.trained, harmless(result.signature)]
+                        [*map(harmless, where), *values, *counts, result.trained, harmless(result.signature), ""]
                     )
+        for published in _published_lines(result):
+            table.writerow(published)
     return out.getvalue()
 
 
+def _published_lines(result: Result) -> Iterator[list[object]]:
+    empty = [""] * (5 + len(OUTCOMES) + 2)  # intervals, bounds and sd, outcomes, tokens and signature
+    for one in result.beside:
+        where = harmless(f"{one.source.cited}; {one.condition}")
+        tables = {found.name: found for found in result.tables}
+        for (name, row, column), figure in one.figures.items():
+            if name in tables and row in tables[name].rows and column in tables[name].columns:
+                yield [*map(harmless, (result.exam, one.model, name, row, column)), "", figure, *empty, where]
+
+
 def as_json(report: Report) -> str:
-    """Everything, as plain data."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
+    """Everything, as plain data; a published row's figures are a list, since their keys have three parts."""
+    content = msgspec.to_builtins(report)
+    for result in content["results"]:
+        for one in result["beside"]:
+            one["figures"] = [
+                {"table": table, "row": row, "column": column, "mean": figure}
+                for (table, row, column), figure in one["figures"].items()
+            ]
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
 FORMATS: dict[str, Callable[[Report], str]] = {

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
+from viva.published import Neighbour
 from viva.weights import Weights
 
 UNSURE = "†"
@@ -44,6 +45,8 @@ class Result(Struct, frozen=True, kw_only=True):
     """Whether experts decided any of it."""
     trained: float | None = None
     """Tokens that a checkpoint was trained on, where that is known."""
+    beside: tuple[Neighbour, ...] = ()
+    """Published rows to be shown in the tables, each with how it was asked."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -180,16 +183,23 @@ def bounds_text(cell: Cell) -> str:
     return f"{percent(cell.floor)}–{percent(cell.ceiling)}"
 
 
-def grid(table: Table) -> Grid:
-    """A table's cells with, for every row, its number of answers, outcomes and bounds (of its last column)."""
+def grid(table: Table, beside: Sequence[Neighbour] = ()) -> Grid:
+    """A table's cells with, for every row, its number of answers, outcomes and bounds (of its last column).
+
+    A published row is a column, right of the one that its figures stand for.
+    """
+    at, published = _published_columns(table, beside)
     totals = [cells[-1] for cells in table.cells]
     bounded = any(bounds_text(total) for total in totals)
     bounds = "bounds" if len(table.columns) == 1 else f"bounds ({table.columns[-1]})"
-    header = ("", *table.columns, "n", "outcomes", *((bounds,) if bounded else ()))
+    columns = (*table.columns[:at], *published, *table.columns[at:])
+    header = ("", *columns, "n", "outcomes", *((bounds,) if bounded else ()))
     rows = tuple(
         (
             label,
-            *map(cell_text, cells),
+            *map(cell_text, cells[:at]),
+            *(figures.get(label, "") for figures in published.values()),
+            *map(cell_text, cells[at:]),
             f"{total.n:,}",
             outcomes_text(total),
             *((bounds_text(total),) if bounded else ()),
@@ -198,6 +208,26 @@ def grid(table: Table) -> Grid:
         if total.n
     )
     return Grid(f"{table.title} · {table.exam} · {table.model}", header, rows)
+
+
+def _published_columns(table: Table, beside: Sequence[Neighbour]) -> tuple[int, dict[str, dict[str, str]]]:
+    """Where published columns stand, and header → row → figure, for every published row that has figures here.
+
+    They are of the column that most figures are known for, of several the last, which is the average.
+    """
+    counts = [
+        sum((table.name, row, column) in one.figures for one in beside for row in table.rows)
+        for column in table.columns
+    ]
+    most = max(counts, default=0)
+    at = max((index for index, count in enumerate(counts) if count == most), default=0) + 1
+    found: dict[str, dict[str, str]] = {}
+    for one in beside if most else ():
+        figures = {row: one.figures.get((table.name, row, table.columns[at - 1])) for row in table.rows}
+        texts = {row: percent(figure) for row, figure in figures.items() if figure is not None}
+        if texts:
+            found[f"{one.model} (published)"] = texts
+    return at, found
 
 
 def summary(results: Sequence[Result]) -> Grid:
@@ -241,17 +271,45 @@ def side_by_side(results: Sequence[Result]) -> list[Grid]:
 
 
 def across_models(results: Sequence[Result], *, details: bool = True) -> list[Grid]:
-    """The tables that have a row a model, of every exam that several models sat: the paper's main tables."""
+    """The tables that have a row a model, of every exam that several models sat: the paper's main tables.
+
+    Published rows come last, and are marked; with one of them a single model has such a table, too.
+    """
     grids: list[Grid] = []
     for exam in dict.fromkeys(result.exam for result in results):
         sat = [result for result in results if result.exam == exam]
-        if len(sat) < 2:
-            continue
+        beside = list({(one.model, one.condition): one for result in sat for one in result.beside}.values())
         for index, table in enumerate(sat[0].tables):
-            if table.across and (details or not table.detail):
-                rows = tuple((result.model, *map(cell_text, result.tables[index].cells[0])) for result in sat)
-                grids.append(Grid(f"{table.title} · {exam}", ("model", *table.columns), rows))
+            if not table.across or (table.detail and not details):
+                continue
+            rows = [(result.model, *map(cell_text, result.tables[index].cells[0])) for result in sat]
+            rows += _published_rows(table, beside)
+            if len(rows) > 1:
+                grids.append(Grid(f"{table.title} · {exam}", ("model", *table.columns), tuple(rows)))
     return grids
+
+
+def _published_rows(table: Table, beside: Sequence[Neighbour]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for one in beside:
+        figures = [one.figures.get((table.name, table.rows[0], column)) for column in table.columns]
+        if any(figure is not None for figure in figures):
+            rows.append((f"{one.model} (published)", *map(percent, figures)))
+    return rows
+
+
+def published_notes(results: Sequence[Result]) -> list[str]:
+    """Where published figures stand, and what was otherwise when they were asked: a line an exam and source."""
+    lines: dict[tuple[str, str, str], None] = {}
+    for result in results:
+        for one in result.beside:
+            lines[result.exam, one.source.cited, one.condition] = None
+    benchmarks = {result.exam: result.benchmark for result in results}
+    return [
+        f"Published beside {exam}, each figure for the column before it: {source}; {condition}. "
+        f"`viva published {benchmarks[exam]}` has the whole tables, and what contradicts itself in them."
+        for exam, source, condition in lines
+    ]
 
 
 def footnotes(results: Sequence[Result]) -> list[str]:

@@ -1,0 +1,148 @@
+"""`viva published`: the papers' own tables."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from msgspec import Struct
+
+from viva.cli.options import pick, tables_options
+from viva.cli.reporting import check_writable, emit
+from viva.errors import DataError, VivaError
+from viva.published import Table, bibtex, catalogue, plain, similar, table, tables
+
+
+class Wanted(Struct, kw_only=True):
+    """What is to be shown, and how."""
+
+    model: tuple[str, ...] = ()
+    all: bool = False
+    bibtex: bool = False
+    format: str = "terminal"
+    out: Path | None = None
+
+
+@click.command(name="published", short_help="The papers' own tables, with sources and contradictions.")
+@click.argument("benchmark", required=False)
+@click.argument("name", required=False, metavar="[TABLE]")
+@click.option(
+    "--model",
+    multiple=True,
+    metavar="NAME",
+    help="Only rows with this in their name, however it is written (gpt-4, llama3 8b); repeatable.",
+)
+@click.option("--all", is_flag=True, help="Every table of BENCHMARK.")
+@click.option("--bibtex", is_flag=True, help="Instead: the BibTeX entry of the paper.")
+@tables_options
+def published_command(benchmark: str | None, name: str | None, **given: Any) -> int:
+    """The papers' own tables, as printed, with where they stand and what contradicts itself in them.
+
+    Without TABLE: which tables BENCHMARK has, with the notes on them. Without BENCHMARK: all there are.
+
+    \b
+    viva published csbench
+    viva published csbench en_domains --model gpt-4 --model llama3
+    viva published infibench leaderboard --format csv --out leaderboard.csv
+    """
+    wanted = pick(Wanted, given)
+    check_writable(wanted.out)
+    if wanted.bibtex:
+        if wanted.model or wanted.all or name:
+            raise VivaError("--bibtex prints a paper's entry: it goes with a benchmark, or none for all, and alone")
+        emit("\n".join(map(bibtex, [benchmark] if benchmark else catalogue())), wanted.out)
+        return 0
+    found = _tables(benchmark, name)
+    if name or wanted.all or wanted.model:
+        emit(_printed(_narrowed(found, wanted.model), wanted), wanted.out)
+    else:
+        emit(_listed(found, wanted, notes=benchmark is not None), wanted.out)
+    return 0
+
+
+def _tables(benchmark: str | None, name: str | None) -> tuple[Table, ...]:
+    if benchmark is None:
+        return tuple(found for one in catalogue() for found in tables(one))
+    if name is not None:
+        return (table(benchmark, name),)
+    if benchmark not in catalogue():
+        raise VivaError(f"no published tables of {benchmark!r}; there are those of {', '.join(catalogue())}")
+    return tables(benchmark)
+
+
+def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
+    """The tables with only the rows of these names, and of them those that have such a row."""
+    if not names:
+        return list(found)
+    entries = [entry for one in found for entry in one.entries if entry.kind != "count"]
+    for name in names:
+        if not plain(name) or not any(plain(name) in plain(entry.name) for entry in entries):
+            near = dict.fromkeys(entry.name for entry in similar(entries, name[:3], limit=200))
+            hint = f"; near: {', '.join(list(near)[:8])}" if near else ""
+            raise DataError(f"--model {name[:60]!r}: no row is called so{hint}")
+    kept: list[Table] = []
+    for one in found:
+        rows = tuple(
+            entry
+            for entry in one.entries
+            if entry.kind != "count" and any(plain(name) in plain(entry.name) for name in names)
+        )
+        if rows:
+            kept.append(msgspec.structs.replace(one, entries=rows))
+    return kept
+
+
+def _listed(found: Sequence[Table], wanted: Wanted, *, notes: bool) -> str:
+    from viva.reports import published as report
+
+    if wanted.format == "json":
+        return report.tables_json([msgspec.structs.replace(one, entries=()) for one in found])
+    if wanted.format == "csv":
+        raise VivaError("--format csv holds one table's rows: name it, as in `viva published csbench en_domains`")
+    closing = [f"{one.name}: {note}" for one in found for note in one.notes] if notes else [
+        "`viva published BENCHMARK` also shows the notes on its tables, `viva published BENCHMARK TABLE` a table."
+    ]  # fmt: skip
+    return _rendered([report.listed(found)], closing, wanted)
+
+
+def _printed(found: Sequence[Table], wanted: Wanted) -> str:
+    from viva.reports import published as report
+
+    if wanted.format == "json":
+        return report.tables_json(found)
+    if wanted.format == "csv":
+        if len(found) > 1:
+            names = ", ".join(f"{one.benchmark} {one.name}" for one in found[:8])
+            raise VivaError(f"--format csv holds one table, and here are {len(found)}: name one of {names}")
+        return report.table_csv(found[0])
+    most = report.SHOWN if wanted.format == "terminal" else None
+    closing = [line for one in found for line in report.closing(one, most=most)]
+    return _rendered([report.table_grid(one, most=most) for one in found], closing, wanted)
+
+
+def _rendered(grids: Sequence[Any], closing: Sequence[str], wanted: Wanted) -> str:
+    from viva.reports.grids import GRID_FORMATS, WORDS, grids_terminal
+
+    if wanted.format != "terminal":
+        return GRID_FORMATS[wanted.format](grids, closing)
+    terminal = wanted.out is None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal else None
+    words = WORDS | {
+        "table",
+        "about",
+        "where",
+        "kind",
+        "access",
+        "family",
+        "type",
+        "domain",
+        "base",
+        "expert_in",
+        "area",
+    }
+    return grids_terminal(grids, closing, width=width, colour=terminal, words=words)

@@ -1,0 +1,124 @@
+"""The papers' tables, printed: with where they stand and what contradicts itself in them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+import msgspec
+
+from viva.published import Column, Entry, Kind, Size, Table
+from viva.reports.result import Grid
+from viva.visible import harmless
+
+SHOWN = 16
+"""Columns right of the names that a terminal table has at most: the widest table of a paper has so many."""
+FEW = 6
+"""So many rows stand beside each other where there is much to tell of each."""
+KINDS: dict[Kind, str] = {
+    "model": "",
+    "baseline": "baseline",
+    "human": "people",
+    "average": "mean of rows",
+    "ablation": "ablation",
+}
+
+
+def listed(tables: Sequence[Table]) -> Grid:
+    """A row a table: what there is."""
+    rows = tuple(
+        (table.benchmark, table.name, table.title, f"{len(table.entries):,}", str(len(table.notes)), table.source.table)
+        for table in tables
+    )
+    return Grid("Published tables", ("benchmark", "table", "about", "rows", "notes", "where"), rows)
+
+
+def table_grid(table: Table, *, most: int | None = None) -> Grid:
+    """A table as printed, `most` columns of it; with few rows and many columns it is turned round."""
+    before = _before(table)
+    turned = most is not None and len(table.entries) <= FEW and len(table.columns) > FEW
+    columns = table.columns if turned else table.columns[: _room(table, most)]
+    lines = [["", *before, *(column.label for column in columns)]]
+    for row, entry in enumerate(table.entries):
+        said = [texts[row] for texts in before.values()]
+        lines.append([entry.name, *said, *(figure_text(entry, column) for column in columns)])
+    if turned:
+        lines = [list(line) for line in zip(*lines, strict=True)]
+    header, *rows = map(tuple, lines)
+    return Grid(f"{table.title} · {table.benchmark} {table.name}", header, tuple(rows))
+
+
+def _before(table: Table) -> dict[str, list[str]]:
+    """Header → a text a row, of what stands between name and figures: kind, words that differ, size."""
+    found: dict[str, list[str]] = {}
+    if any(KINDS.get(entry.kind) for entry in table.entries):
+        found["kind"] = [KINDS.get(entry.kind, "") for entry in table.entries]
+    for name in _words(table):
+        texts = [entry.words.get(name, "") for entry in table.entries]
+        if len(set(texts)) > 1:
+            found[name.replace("_", " ")] = texts
+    if any(entry.size for entry in table.entries) and "parameters" not in found:
+        found["billions"] = [size_text(entry.size) for entry in table.entries]
+    return found
+
+
+def _room(table: Table, most: int | None) -> int:
+    """How many columns of figures there are to be shown."""
+    return len(table.columns) if most is None else max(FEW, most - len(_before(table)))
+
+
+def closing(table: Table, *, most: int | None = None) -> list[str]:
+    """Source, unit, notes, and what a narrow table leaves out."""
+    units = dict.fromkeys(column.unit for column in table.columns)
+    said = {"%": "per cent", "billions": "billions of parameters"}
+    lines = [f"Source of {table.name}: {table.source.cited}, {table.source.url}"]
+    lines.append(f"Figures as printed: {', '.join(said.get(unit, unit) for unit in units)}; a dash: not published.")
+    left = table.columns[_room(table, most) :] if len(table.entries) > FEW else ()
+    if left:
+        labels = ", ".join(column.label for column in left)
+        lines.append(f"{len(left)} more columns, with --format csv or for a few rows (--model NAME): {labels}.")
+    return lines + [f"Note: {note}" for note in table.notes]
+
+
+def figure_text(entry: Entry, column: Column) -> str:
+    """A figure with the decimals that its unit is printed with; a dash where none was published."""
+    value = entry.figures.get(column.name)
+    if value is None:
+        return "–"
+    if column.unit == "%":
+        return f"{value:.2f}"
+    if column.unit == "coefficient":
+        return f"{value:.3f}"
+    return f"{value:g}" if column.unit == "billions" else f"{value:,.0f}"
+
+
+def size_text(size: Size | None) -> str:
+    """`70`, `46.7 (12.9 active)`, a dash where it is not known."""
+    if size is None:
+        return "–"
+    return f"{size.total:g}" if size.active == size.total else f"{size.total:g} ({size.active:g} active)"
+
+
+def table_csv(table: Table) -> str:
+    """A row a row, in the columns' own names, figures as printed: what `viva correlate` and `viva scaling` read."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    words = _words(table)
+    names = [column.name for column in table.columns]
+    writer.writerow(["model", "kind", *words, "total", "active", *names])
+    for entry in table.entries:
+        size = ["", ""] if entry.size is None else [f"{entry.size.total:g}", f"{entry.size.active:g}"]
+        said = [harmless(entry.words.get(word, "")) for word in words]
+        figures = [f"{entry.figures[name]:g}" if name in entry.figures else "" for name in names]
+        writer.writerow([harmless(entry.name), entry.kind, *said, *size, *figures])
+    return out.getvalue()
+
+
+def tables_json(tables: Sequence[Table]) -> str:
+    """Everything, as plain data."""
+    return msgspec.json.format(msgspec.json.encode({"tables": list(tables)}), indent=2).decode() + "\n"
+
+
+def _words(table: Table) -> list[str]:
+    return list(dict.fromkeys(word for entry in table.entries for word in entry.words))
