@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "perplexity": ("viva.cli.perplexity", "How little texts surprise a model; signs of leakage."),
     "report": ("viva.cli.report", "A run as one HTML file that opens offline, or as tables."),
     "show": ("viva.cli.show", "Show prompt, reply, what was read in it, and the verdict."),
+    "leaderboard": ("viva.cli.leaderboard", "A static site of rankings: a page a benchmark and a model."),
     "view": ("viva.cli.view", "Browse runs in the browser, also while they are running."),
     "prompt": ("viva.cli.prompt", "Show the exact text that a model would be sent."),
     "check": ("viva.cli.check", "Test a data set and its grading with its own gold answers."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from urllib.parse import urlsplit
@@ -169,6 +170,7 @@ def _benchmark(site: Site, page: BenchmarkPage) -> str:
         words_of=_words_of,
         word_of=lambda row, name: getattr(row.facts, name),
         order_of=_order_of,
+        ids_of=_ids_of,
     )
 
 
@@ -193,6 +195,17 @@ def _words_of(board: Board) -> list[tuple[str, str]]:
 
 def _known(facts: Facts, name: str) -> bool:
     return facts.total is not None if name == "size" else bool(getattr(facts, name))
+
+
+def _ids_of(board: Board) -> list[str]:
+    """What the address calls each row: as its page, and numbered where a model has several."""
+    seen: Counter[str] = Counter()
+    found: list[str] = []
+    for row in board.rows:
+        name = row.page.removesuffix(".html")
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name}~{seen[name]}")
+    return found
 
 
 def _order_of(row: Row) -> str:

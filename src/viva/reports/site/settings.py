@@ -42,8 +42,9 @@ _NAMES = {
     "context": "context",
     "stop": "stops at",
     "seed": "seed",
+    "settings": "settings",
 }
-_TITLED = ("lang", "shots", "cot", "only", "rationale")
+_TITLED = ("settings", "lang", "shots", "cot", "only", "rationale")
 """What a board's title always says; what else differs between boards is added."""
 _QUIET = {"none", "no", "server", "viva", "all", ""}
 """Values that mean "nothing special"; a title says them only where another board has something."""
@@ -98,6 +99,8 @@ def _differing(name: str, parts: Mapping[str, str]) -> str:
 
 
 def _phrase(name: str, value: str) -> str:
+    if name == "settings":
+        return f"settings {value}"
     if name == "lang":
         return LANGUAGES.get(value, value)
     if name == "shots":

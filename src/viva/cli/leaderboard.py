@@ -1,0 +1,182 @@
+"""`viva leaderboard`: runs and the papers' rows as a static site."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from viva.errors import DataError, VivaError
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.analysis.breakdown import Cell
+    from viva.cli.modelfacts import ModelFacts
+    from viva.cli.scored import Scored
+    from viva.contracts import Exam
+    from viva.engine.folder import ExamRecord
+    from viva.reports.site.assembling import Entry, Heading
+    from viva.reports.site.content import Row, Site
+
+_PATH = click.Path(path_type=Path)
+OWN_QUESTIONS = "questions/"
+"""What a page's name begins with that is about a question file: no file may pass for a benchmark."""
+TABLES = "item scores"
+"""The page of tables of item scores."""
+
+
+@click.command(name="leaderboard", short_help="A static site of rankings: a page a benchmark and a model.")
+@click.argument("sources", nargs=-1, type=_PATH, metavar="[RUN...]")
+@click.option("--out", type=_PATH, required=True, metavar="FOLDER", help="Where the site goes: new, empty, or a site.")
+@click.option("--title", default="Viva leaderboard", show_default=True, help="What the site is called.")
+@click.option(
+    "--models", type=_PATH, metavar="FILE", help="CSV: model, family, type, domain, access, parameters, active, url."
+)
+@click.option("--no-published", is_flag=True, help="Without the papers' rows.")
+def leaderboard_command(
+    sources: tuple[Path, ...], out: Path, title: str, models: Path | None, no_published: bool
+) -> int:
+    """A leaderboard to put on any web server, or to open from the folder: a page a benchmark with ranks as ranges, the
+    best by type and size, charts and filters, a page a model, and all of it as JSON and CSV.
+
+    A source is a run folder, a folder of runs, or a table of item scores. What was asked in different ways (language,
+    exemplars, prompts, judge, data) stands on different boards; the papers' rows are marked, and ranked apart. Without
+    a source: the papers' tables alone.
+
+    \b
+    viva leaderboard --out site/
+    viva leaderboard runs/ --out site/ --title 'Our models' --models models.csv
+    viva leaderboard runs/a runs/b scores.csv --out site/ --no-published
+    """
+    from viva.cli.modelfacts import ModelFacts
+    from viva.reports.site.files import build, check_out
+
+    check_out(out)
+    if no_published and not sources:
+        raise VivaError("--no-published without a run leaves nothing to show: name a run, or leave the option out")
+    known = ModelFacts(models)
+    entries = list(_entries(sources, known))
+    found = _site(title, entries, published=not no_published)
+    written = build(found, out)
+    boards = sum(len(page.boards) for page in found.benchmarks)
+    click.echo(f"{out}: {len(written):,} files, {boards} boards; open {out / 'index.html'}", err=True)
+    if known.unused:
+        names = ", ".join(repr(one_line(name, 60)) for name in known.unused[:5])
+        more = f" and {len(known.unused) - 5} more" if len(known.unused) > 5 else ""
+        click.echo(f"viva: {models}: no run has a model called {names}{more}", err=True)
+    return 0
+
+
+def _site(title: str, entries: Sequence[Entry], *, published: bool) -> Site:
+    from viva import __version__
+    from viva.published.catalogue import catalogue
+    from viva.reports.site.assembling import site
+    from viva.reports.site.published import published_boards
+
+    asked = dict.fromkeys(entry.benchmark for entry in entries) or catalogue()
+    boards = {name: published_boards(name) for name in asked if name in catalogue()} if published else {}
+    return site(
+        one_line(title, 120) or "Leaderboard",
+        datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        __version__,
+        entries,
+        boards,
+        {name: _heading(name) for name in asked},
+    )
+
+
+def _heading(name: str) -> Heading:
+    from viva.published import about
+    from viva.published.catalogue import catalogue
+    from viva.reports.site.assembling import Heading
+
+    if name in catalogue():
+        paper = about(name)
+        return Heading(title=paper.title, paper=paper.paper, url=paper.url)
+    return Heading(
+        title=name.removeprefix(OWN_QUESTIONS).capitalize() if name == TABLES else name.removeprefix(OWN_QUESTIONS)
+    )
+
+
+def _entries(sources: Sequence[Path], known: ModelFacts) -> Iterator[Entry]:
+    from viva.cli.scored import WHATEVER, scored
+
+    exams: dict[bytes, Exam] = {}
+    for one in scored(sources, WHATEVER):
+        yield _of_table(one, known) if one.record is None else _of_run(one, one.record, known, exams)
+
+
+def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam]) -> Entry:
+    from viva.analysis.breakdown import Breakdown
+    from viva.cli.exams import data_notes, reopen
+    from viva.reports.result import settings, signature
+    from viva.reports.site.assembling import Entry, dimensions
+    from viva.reports.site.published import beside
+
+    assert one.run is not None
+    key = msgspec.json.encode(record, order="deterministic")
+    if key not in exams:
+        exams[key] = reopen(record)
+    exam = exams[key]
+    breakdown = Breakdown(one.scores, one.headline.attempts)
+    about = dimensions(exam.layouts(), one.headline)
+    cells = [breakdown.cell(*lines) for _, lines in about]
+    said = tuple(dimension for dimension, _ in about)
+    spec = record.spec
+    return Entry(
+        benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
+        settings=settings(one.run, record, one.model, one.opened),
+        row=_row(one, breakdown.cell(one.headline), cells, known, signature(one.run, record, one.model, one.opened)),
+        dimensions=said,
+        beside=beside(spec, said, sample=record.data is None, answers=record.samples or one.run.samples),
+        notes=tuple(data_notes(exam, Path(record.data) if record.data else None)),
+    )
+
+
+def _of_table(one: Scored, known: ModelFacts) -> Entry:
+    """A table of item scores says nothing of how they came about: only equal sets of questions are ranked together."""
+    from viva.analysis.breakdown import Breakdown
+    from viva.reports.site.assembling import Entry
+    from viva.reports.site.content import Dimension
+
+    questions = sorted(set(one.scores["question"].to_list()))
+    digest = hashlib.sha256(msgspec.json.encode(questions)).hexdigest()[:12]
+    breakdown = Breakdown(one.scores, one.headline.attempts)
+    lines = {name: shared for name, shared in one.lines.items() if shared != (one.headline,)}
+    return Entry(
+        benchmark=TABLES,
+        settings={"settings": "unknown", "n": len(questions), "data": digest},
+        row=_row(one, breakdown.cell(one.headline), [breakdown.cell(*shared) for shared in lines.values()], known, ""),
+        dimensions=tuple(
+            Dimension(layout="format", row=name, column="", group="By format", label=name) for name in lines
+        ),
+        notes=("Item scores of a table: how these models were asked is not known to Viva.",),
+    )
+
+
+def _row(one: Scored, overall: Cell, cells: Sequence[Cell], known: ModelFacts, said: str) -> Row:
+    from viva.analysis.standings import Score
+    from viva.reports.site.assembling import figure_of
+    from viva.reports.site.content import Row
+
+    if not overall.n:
+        raise DataError(f"{one.source} has no answers of {one_line(one.model, 60)} to {one.exam}: grade it first")
+    mean = overall.mean
+    return Row(
+        model=one.model,
+        own=True,
+        score=None if mean is None else Score(mean=mean, low=overall.low, high=overall.high),
+        facts=known.of(one.model),
+        figures=tuple(figure_of(cell.mean, cell.low, cell.high) for cell in cells),
+        n=overall.n,
+        unscored=overall.unanswered,
+        floor=overall.floor,
+        ceiling=overall.ceiling,
+        signature=said,
+        origin=one.source.name,
+    )
