@@ -148,7 +148,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         "py.typed",
         "benchmarks/sources.toml",
         "scorers/phrases.toml",
-        *(f"benchmarks/csbench/{name}" for name in ("prompts.toml", "judge.toml", "README.md")),
+        *(f"benchmarks/csbench/{name}" for name in ("prompts.toml", "judge.toml", "errors.toml", "README.md")),
         *(f"benchmarks/cmmlu/{name}" for name in ("prompts.toml", "negation.toml", "subjects.csv", "README.md")),
         *(f"benchmarks/infibench/{name}" for name in ("prompts.toml", "areas.toml", "README.md")),
         *(f"benchmarks/syneval/{name}" for name in ("prompts.toml", "README.md", "build/wordings.toml")),

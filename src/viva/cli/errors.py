@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import itertools
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,12 +26,12 @@ from viva.cli.options import Limits, engine_options, pick, tables_options
 from viva.cli.rejudging import Anew
 from viva.cli.reporting import check_writable, emit
 from viva.cli.run import judges_anew
-from viva.engine.asking import Run
+from viva.engine.asking import Run, Tally, Task
 from viva.engine.budget import Budget
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labelled, labels_wanted
-from viva.engine.stages import Bench, Sitting
+from viva.engine.stages import Bench, Judge, Sitting
 from viva.errors import VivaError
 from viva.prompting import read_templates
 from viva.types import ExamSpec
@@ -184,12 +185,15 @@ def _ask(examination: Examination, bench: Bench, works: Sequence[Labelling], jou
         "labelling", journal, Budget(examination.limits.max_requests, examination.limits.max_cost), total, ending
     )
 
+    asked: set[bytes] = set()
+
+    def of(judge: Judge, tally: Tally) -> Iterator[Task]:
+        return itertools.chain.from_iterable(labels_wanted(work, judge, journal, tally, asked) for work in works)
+
     async def work_on(run: Run) -> None:
-        asked: set[bytes] = set()
         lanes: Tasks = {}
         for judge in bench.judges:
-            tasks = (task for work in works for task in labels_wanted(work, judge, journal, run.tally, asked))
-            lanes.setdefault(judge.model.lane, []).append(tasks)
+            lanes.setdefault(judge.model.lane, []).append(of(judge, run.tally))
         await ask_all(run, lanes, examination.limits)
 
     return work_through(examination, stage, work_on, [judge.model for judge in bench.judges])

@@ -5,6 +5,7 @@ responses.jsonl   the examinees' replies
 executions.jsonl  how their programs fared in the sandbox
 similarities.jsonl how near texts come to the gold, where an encoder compares them
 annotations.jsonl the judges' replies
+errors.jsonl      what judges say of wrong answers, where `viva errors` asked them
 reviews.jsonl     the experts' marks
 scores.jsonl      a row an answer, made anew by every scoring
 """

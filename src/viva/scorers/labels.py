@@ -15,7 +15,7 @@ from viva.scorers.fold import plain
 NONE = "none"
 _WRAPPING = re.compile(r"[*_`#>$\"'\[\]()]+|\\boxed\{|\}")
 _INVISIBLE = " \t\r\n\x00\u00a0\u200b\u200c\u200d\u2060\u3000\ufeff"
-_BETWEEN = re.compile(r" ?[,;、+&/] ?(?:and )?| (?:and )?")
+_BETWEEN = re.compile(r" ?[,;、+&/] ?(?:and )?| (?:and )?", re.IGNORECASE)
 _LONGEST = 200
 
 

@@ -1,0 +1,117 @@
+"""What a judge is asked about a wrong answer: whose, in which words, and what its replies may say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.handmade import csbench, opened, record
+from viva.benchmarks.csbench.errors import GROUPS, ErrorTypes, type_names
+from viva.errors import DataError
+from viva.prompting import fence
+from viva.types import Language, Message, Question, Response, Score
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh", "de", "fr")
+ROWS = [
+    record(1, Explanation="Since it is so."),
+    record(2, "C", Tag="Reasoning"),
+    record(3, "True", Format="Assertion", Question="A stack is first in, first out."),
+    record(4, "a queue", Format="Fill-in-the-blank", Question="First in, first out: that is ____."),
+    record(5, "It ends.", Format="Open-ended", Question="What does it do?"),
+]
+WRONG = Score(value=0.0, outcome="wrong", answer="B")
+
+
+def questions(folder: Path, language: Language = "en") -> list[Question]:
+    return list(opened("csbench", csbench(folder, language, ROWS), language=language).questions())
+
+
+def texts(question: Question, reply: str) -> tuple[str, str]:
+    prompt = ErrorTypes().request(question, Response(text=reply), 0).prompt
+    assert not isinstance(prompt, str)
+    system, user = prompt
+    assert isinstance(system, Message)
+    assert (system.role, user.role) == ("system", "user")
+    return system.content, user.content
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_judge_is_told_all_in_the_language_of_the_question(tmp_path: Path, language: Language) -> None:
+    knowledge, reasoning, *_ = questions(tmp_path, language)
+    system, user = texts(knowledge, "I think it is B.")
+    mark = fence("I think it is B.")
+    assert mark in system
+    assert f"\n{mark}\nI think it is B.\n{mark}\n" in user
+    assert "(A) statement A of 1\n(B) statement B of 1" in user
+    assert "(A) statement A of 1\nSince it is so." in user, "the right answer and why"
+    assert all(f"{code}" in user for code in GROUPS["Knowledge"])
+    assert not any(code in user for code in GROUPS["Reasoning"])
+    assert "ERRORS: K1, K3" in user
+    assert "ERRORS: none" in user
+    assert "{" not in system + user
+    _, user = texts(reasoning, "B")
+    assert all(code in user for code in GROUPS["Reasoning"])
+    assert "(C) statement C of 2" in user
+    assert not any(code in user for code in GROUPS["Knowledge"])
+
+
+def test_four_languages_say_it_in_four_ways(tmp_path: Path) -> None:
+    said = {texts(questions(tmp_path / language, language)[0], "B")[0] for language in LANGUAGES}
+    assert len(said) == 4
+
+
+def test_wrong_multiple_choice_answers_are_labelled_as_in_the_paper_and_others_on_request(tmp_path: Path) -> None:
+    choice, _, truth, blank, essay = questions(tmp_path)
+    usual, every = ErrorTypes(), ErrorTypes(["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"])
+    assert usual.wrong(choice, WRONG)
+    assert not any(usual.wrong(question, WRONG) for question in (truth, blank, essay))
+    assert all(every.wrong(question, WRONG) for question in (choice, truth, blank))
+    low, high = Score(value=0.3, outcome="partly"), Score(value=0.4, outcome="partly")
+    assert every.wrong(essay, low)
+    assert not every.wrong(essay, high)
+    assert not every.wrong(blank, low)
+
+
+@pytest.mark.parametrize("outcome", ["right", "unparsed", "empty", "truncated", "refused", "error", "unsound"])
+def test_what_is_not_a_wrong_answer_shows_no_error(tmp_path: Path, outcome: str) -> None:
+    choice, *_ = questions(tmp_path)
+    assert not ErrorTypes().wrong(choice, Score(value=None, outcome=outcome))  # type: ignore[arg-type]
+
+
+def test_a_question_of_another_kind_than_knowledge_and_reasoning_is_left_alone(tmp_path: Path) -> None:
+    data = csbench(tmp_path, "en", [record(1, Tag="Knowledge")])
+    (question,) = opened("csbench", data).questions()
+    import msgspec
+
+    stranger = msgspec.structs.replace(question, tags={**question.tags, "tag": "Feeling"})
+    assert not ErrorTypes().wrong(stranger, WRONG)
+
+
+def test_replies_name_only_the_types_of_their_kind_of_question(tmp_path: Path) -> None:
+    knowledge, reasoning, *_ = questions(tmp_path)
+    types = ErrorTypes()
+    assert types.labels(knowledge, "So.\nERRORS: K2, K3") == ("K2", "K3")
+    assert types.labels(knowledge, "ERRORS: R1") is None
+    assert types.labels(reasoning, "ERRORS: R1, R3") == ("R1", "R3")
+    assert types.labels(reasoning, "ERRORS: none") == ()
+
+
+def test_there_are_the_papers_six_types() -> None:
+    assert list(type_names()) == ["K1", "K2", "K3", "R1", "R2", "R3"]
+    assert all(name.endswith(("error", "confusion")) for name in type_names().values())
+
+
+def test_instructions_of_ones_own_keep_the_fence(tmp_path: Path) -> None:
+    knowledge, *_ = questions(tmp_path)
+    own = ErrorTypes(over={"en": {"Knowledge": "K1: all wrong. K2: half. K3: mixed up."}})
+    prompt = own.request(knowledge, Response(text="B"), 0).prompt
+    assert "K1: all wrong." in prompt[1].content  # type: ignore[union-attr]
+    bare = "{question} {gold}\n{fence}\n{answer}\n{fence}\n{types} {example} again: {answer}"
+    for over, said in (
+        ({"en": {"user": bare}}, "between them alone"),
+        ({"en": {"user": "{question}"}}, "lacks"),
+        ({"it": {"user": "x"}}, "unknown key"),
+    ):
+        with pytest.raises(DataError, match=said):
+            ErrorTypes(over=over)  # type: ignore[arg-type]
