@@ -43,9 +43,11 @@
     tip.style.top = `${below + box.height > innerHeight - 8 ? Math.max(8, event.clientY - box.height - 12) : below}px`;
   }
 
-  const options = (scheme, renderer) => ({
+  // On a telephone names of models must leave room for their dots.
+  const fitted = (config, width) => (width >= 520 ? config : { ...config, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, legend: { ...config.legend, columns: 2 } });
+  const options = (scheme, renderer, width = 1000) => ({
     ast: true, actions: false, defaultStyle: false, renderer,
-    config: configs[scheme], tooltip: showTip, loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
+    config: fitted(configs[scheme], width), tooltip: showTip, loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
   });
 
   const spec = (figure) => JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
@@ -61,10 +63,12 @@
     return canvas;
   }
 
+  const closed = (figure) => figure.closest("details:not([open])");
+
   async function draw(figure) {
     const canvas = place(figure);
     drawn.get(figure)?.finalize();
-    const result = await vivaEmbed(canvas, spec(figure), options(dark.matches ? "dark" : "light", "svg"));
+    const result = await vivaEmbed(canvas, spec(figure), options(dark.matches ? "dark" : "light", "svg", canvas.clientWidth));
     drawn.set(figure, result);
     figure.dataset.chart = "drawn";
     if (!figure.querySelector(".chart-tools")) figure.append(tools(figure));
@@ -113,6 +117,11 @@
 
   async function drawAll() {
     for (const figure of document.querySelectorAll("figure[data-chart]")) {
+      const around = closed(figure); // nothing has a width in there
+      if (around) {
+        around.addEventListener("toggle", () => { if (around.open && figure.dataset.chart !== "drawn") draw(figure); }, { once: true });
+        continue;
+      }
       try {
         await draw(figure);
       } catch (problem) {
@@ -128,5 +137,7 @@
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
   addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
   window.vivaCharts = { draw, drawAll, download };
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", drawAll); else drawAll();
+  // `data-now`: all figures stand before this script, and much else comes after it.
+  const now = document.currentScript?.hasAttribute("data-now");
+  if (document.readyState === "loading" && !now) addEventListener("DOMContentLoaded", drawAll); else drawAll();
 })();

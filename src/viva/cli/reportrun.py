@@ -1,0 +1,164 @@
+"""A run as a report takes it: results from scores.jsonl, and its answers where the questions are at hand."""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks import open_exam
+from viva.cli.answered import answered, answered_without_questions, is_fresh, score_rows
+from viva.cli.beside import rows_beside, unknown_notes
+from viva.cli.examination import Examination, prepare
+from viva.cli.options import Limits
+from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
+from viva.errors import StorageError, VivaError
+from viva.reports.answered import Answered
+from viva.reports.deciding import Deciding
+from viva.reports.result import Result, signature
+from viva.types import OUTCOMES, Layout, Line, Question, Score, ScoreRow
+
+_NO_QUESTION = Question(id="", kind="open", text="", language="en")
+_VALUES = 40
+"""Values of a tag beyond which it makes no table, where the exam's own tables are not known."""
+
+
+class Reported(Struct, kw_only=True):
+    """One run, read once."""
+
+    folder: RunFolder
+    results: list[Result]
+    strata: array[int]
+    """For every row of scores.jsonl, in order: a number for its exam, model and outcome."""
+    examination: Examination | None
+    warnings: list[str]
+    notes: list[str]
+
+    def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answered]:
+        """The wanted answers (places in scores.jsonl). `name`: what the report calls (exam, model)."""
+        found = (
+            answered(self.examination, wanted) if self.examination else answered_without_questions(self.folder, wanted)
+        )
+        for item in found:
+            shown = name(item.exam, item.model)
+            yield item if shown == item.model else msgspec.structs.replace(item, model=shown)
+
+
+def read_run(path: Path, beside: str) -> Reported:
+    """All results of a graded run. Asks nobody and writes nothing.
+
+    Raises StorageError for one whose scores.jsonl is missing, damaged, or older than what it was made from.
+    """
+    folder = RunFolder.open(path)
+    if (path / "scores.jsonl").exists() and not is_fresh(folder):
+        raise StorageError(
+            f"{path / 'scores.jsonl'} is older than the answers, verdicts or marks beside it; `viva score {path}` "
+            "makes it anew, asking nobody"
+        )
+    examination, warnings = _opened(folder)
+    found = Reported(folder=folder, results=[], strata=array("i"), examination=examination, warnings=warnings, notes=[])
+    exams = {exam.spec.name or f"{exam.spec.benchmark}-{exam.spec.language}": exam for exam in folder.record.exams}
+    seen: set[tuple[str, str]] = set()
+    layouts: dict[str, tuple[Line, tuple[Layout, ...]] | None] = {}
+    for (exam, model), rows in itertools.groupby(score_rows(path), key=lambda row: (row.exam, row.model)):
+        if exam not in exams or (exam, model) in seen:
+            raise StorageError(f"{path / 'scores.jsonl'} is damaged; `viva score {path}` makes it anew")
+        seen.add((exam, model))
+        if exam not in layouts:
+            layouts[exam] = _layouts(found, exams[exam], list(exams).index(exam))
+        result = _result(rows, found, exams[exam], model, layouts[exam])
+        row = rows_beside(beside, exams[exam], folder.record, result.overall.mean, model)
+        found.results.append(msgspec.structs.replace(result, beside=row))
+    if len(seen) < len(folder.record.exams) * len(folder.record.models):
+        raise StorageError(f"{path / 'scores.jsonl'} lacks some of the models; `viva score {path}` makes it anew")
+    if examination:
+        found.notes += examination.notes()
+    found.notes = [*unknown_notes(beside, [(name, exam.spec) for name, exam in exams.items()]), *found.notes]
+    return found
+
+
+def _opened(folder: RunFolder) -> tuple[Examination | None, list[str]]:
+    """The run opened for its prompts; where that cannot be (its data moved, say), why not."""
+    try:
+        return prepare(folder, Limits(progress="quiet")), []
+    except VivaError as problem:
+        return None, [
+            f"{folder.path.name}: this report has no prompts, gold answers and evidence, since the run cannot be "
+            f"opened here: {problem}"
+        ]
+
+
+def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Line, tuple[Layout, ...]] | None:
+    """The exam's headline and tables: of the exam itself, else of its bundled sample; None for neither."""
+    if found.examination:
+        exam = found.examination.exams[index]
+        return exam.headline(), exam.layouts()
+    try:
+        sample = open_exam(record.spec, None, record.templates)
+    except VivaError:
+        return None
+    return sample.headline(), sample.layouts()
+
+
+def _result(
+    rows: Iterator[ScoreRow],
+    found: Reported,
+    exam: ExamRecord,
+    model: str,
+    known: tuple[Line, tuple[Layout, ...]] | None,
+) -> Result:
+    from viva.analysis.breakdown import Breakdown, frame
+
+    deciding, first = Deciding(), len(OUTCOMES) * len(found.results)
+
+    def watched() -> Iterator[ScoreRow]:
+        for row in rows:
+            found.strata.append(first + OUTCOMES.index(row.outcome))
+            deciding.watch(_NO_QUESTION, Score(value=row.value, outcome=row.outcome, decided=row.decided))
+            yield row
+
+    scores = frame(watched())
+    label = exam.spec.name or f"{exam.spec.benchmark}-{exam.spec.language}"
+    if known is None:
+        tags = {
+            name.removeprefix("tag:"): tuple(map(str, scores[name].unique(maintain_order=True).drop_nulls()))
+            for name in scores.columns
+            if name.startswith("tag:")
+        }
+        known = Line("mean"), tuple(_by_tag(tags))
+    headline, layouts = known
+    breakdown = Breakdown(scores, headline.attempts)
+    record = found.folder.record
+    opened = _opened_model(record.models, model, found)
+    return Result(
+        exam=label,
+        benchmark=exam.spec.benchmark,
+        language=exam.spec.language,
+        model=model,
+        overall=breakdown.cell(headline),
+        tables=tuple(breakdown.table(layout, label, model) for layout in layouts),
+        signature=signature(record, exam, model, opened),
+        judged=bool(record.judges),
+        decided=deciding.shares(),
+        reviewed=deciding.reviewed,
+        trained=opened.trained if opened else None,
+    )
+
+
+def _opened_model(models: Sequence[ModelRecord], name: str, found: Reported) -> ModelRecord | None:
+    if found.examination:
+        names = [model.name for model in found.examination.examinees]
+        return models[names.index(name)] if name in names else None
+    return next((model for model in models if name in (model.shown, model.name)), None)
+
+
+def _by_tag(tags: dict[str, tuple[str, ...]]) -> Iterator[Layout]:
+    """Plain tables by tag, where nothing is known of the exam's own."""
+    for tag, values in tags.items():
+        if 1 < len(values) <= _VALUES:
+            rows = tuple(Line(value, where={tag: (value,)}) for value in sorted(values))
+            yield Layout(tag, f"By {tag}", (*rows, Line("all")), (Line("mean"),))

@@ -1,0 +1,216 @@
+"""A run's scores as pictures: models with their intervals, parts of an exam, outcomes, languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from viva.analysis.breakdown import Cell, Table
+from viva.reports.charts.theme import outcome_colours
+from viva.reports.result import Result
+from viva.types import OUTCOMES
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from viva.published import Neighbour
+
+    Drawn = alt.Chart | alt.LayerChart | alt.FacetChart
+
+_NAME = 60
+"""Characters of a model's name."""
+_STEP = {"step": 26}
+_FEW = 4
+"""Models whose dots can share a line; more are cells of a heat map."""
+_SPAN = 100.0
+HERE, PUBLISHED = "this run", "published"
+
+
+def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) -> Drawn:
+    """The models of one exam by their score, best first, with 95 % intervals; published rows among them."""
+    import altair as alt
+
+    rows = [{"model": _name(result.model), "from": HERE, **_numbers(result.overall)} for result in results]
+    rows += [
+        {"model": _name(f"{one.name} (published)"), "from": PUBLISHED, "score": 100 * one.score, "how": one.condition}
+        for one in beside
+        if one.score is not None
+    ]
+    rows = [row for row in rows if row.get("score") is not None]
+    rows.sort(key=lambda row: -float(row["score"]))
+    order = [str(row["model"]) for row in rows]
+    title = alt.TitleParams(
+        f"Scores on {results[0].exam}", subtitle="per cent, with 95 % intervals" + (
+            "; diamonds are published" if any(row["from"] == PUBLISHED for row in rows) else ""
+        ),
+    )  # fmt: skip
+    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container", height=_STEP).encode(
+        y=alt.Y("model:N", sort=order, title=None),
+        tooltip=_tips("model", "from", "score", "95 %", "answers", "how"),
+    )
+    where = alt.Color("from:N", title=None, scale=alt.Scale(domain=[HERE, PUBLISHED]))
+    kind = alt.Shape("from:N", title=None, scale=alt.Scale(domain=[HERE, PUBLISHED], range=["circle", "diamond"]))
+    return alt.layer(
+        common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q", color=where),
+        common.mark_point(size=110, opacity=1).encode(x=_per_cent("score", rows), color=where, shape=kind),
+    )
+
+
+def outcomes_chart(results: Sequence[Result]) -> Drawn:
+    """What became of every answer: a bar a model and exam, a colour an outcome."""
+    import altair as alt
+
+    several = len({result.exam for result in results}) > 1
+    rows = [
+        {
+            "model": _name(f"{result.model} · {result.exam}" if several else result.model),
+            "outcome": outcome,
+            "order": OUTCOMES.index(outcome),
+            "answers": count,
+            "share": round(_SPAN * count / result.overall.n, 2),
+        }
+        for result in results
+        for outcome, count in result.overall.outcomes.items()
+        if outcome in OUTCOMES
+    ]
+    there = [outcome for outcome in OUTCOMES if any(row["outcome"] == outcome for row in rows)]
+    order = list(dict.fromkeys(str(row["model"]) for row in rows))
+    drawn: alt.Chart = (
+        alt.Chart(alt.InlineData(values=rows), title="What became of the answers", width="container", height=_STEP)
+        .mark_bar(height={"band": 0.78})
+        .encode(
+            x=alt.X("answers:Q", stack="normalize", title="share of answers", axis=alt.Axis(format="%")),
+            y=alt.Y("model:N", sort=order, title=None),
+            color=alt.Color("outcome:N", title=None, scale=alt.Scale(**outcome_colours(there))),
+            order=alt.Order("order:Q"),
+            tooltip=_tips("model", "outcome", "answers", "share"),
+        )
+    )
+    return drawn
+
+
+def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
+    """One table of an exam, by its last column: dots with intervals for few models, a heat map for many.
+
+    `index`: which of the results' tables. None where there is nothing to compare.
+    """
+    import altair as alt
+
+    tables = [result.tables[index] for result in results if len(result.tables) > index]
+    rows = [row for table in tables for row in _parts(table)]
+    parts = list(dict.fromkeys(str(row["part"]) for row in rows))
+    if len(parts) < 2:
+        return None
+    models = list(dict.fromkeys(str(row["model"]) for row in rows))
+    table = tables[0]
+    column = f", {table.columns[-1]}" if len(table.columns) > 1 else ""
+    title = alt.TitleParams(
+        f"{one_line(table.title, 80)}{column} · {table.exam}", subtitle="per cent, with 95 % intervals"
+    )
+    if len(models) > _FEW:
+        return _heat(rows, parts, models, title)
+    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container").encode(
+        y=alt.Y("part:N", sort=parts, title=None), tooltip=_tips("part", "model", "score", "95 %", "answers")
+    )
+    height: dict[str, Any] = {"step": 22}
+    if len(models) > 1:
+        common = common.encode(
+            color=alt.Color("model:N", sort=models, title=None), yOffset=alt.YOffset("model:N", sort=models)
+        )
+        height = {"step": 13, **_OFFSET}
+    return alt.layer(
+        common.mark_rule(strokeWidth=1.6, opacity=0.75).encode(x=_per_cent("low", rows), x2="high:Q"),
+        common.mark_point(size=62, opacity=1).encode(x=_per_cent("score", rows)),
+    ).properties(height=height)
+
+
+def languages_chart(results: Sequence[Result]) -> Drawn | None:
+    """One benchmark in several languages: the models' scores beside each other. None where there is one only."""
+    import altair as alt
+
+    languages = list(dict.fromkeys(result.language for result in results))
+    if len(languages) < 2:
+        return None
+    rows = [
+        {"model": _name(result.model), "language": result.language, **_numbers(result.overall)}
+        for result in results
+        if result.overall.mean is not None
+    ]
+    title = alt.TitleParams(
+        f"Languages side by side · {results[0].benchmark}", subtitle="per cent, with 95 % intervals"
+    )
+    common = alt.Chart(
+        alt.InlineData(values=rows), title=title, width="container", height={"step": 16, **_OFFSET}
+    ).encode(
+        y=alt.Y("model:N", sort=list(dict.fromkeys(str(row["model"]) for row in rows)), title=None),
+        yOffset=alt.YOffset("language:N", sort=languages),
+        color=alt.Color("language:N", sort=languages, title=None),
+        tooltip=_tips("model", "language", "score", "95 %", "answers"),
+    )
+    return alt.layer(
+        common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q"),
+        common.mark_point(size=90, opacity=1).encode(x=_per_cent("score", rows)),
+    )
+
+
+_OFFSET: dict[str, Any] = {"for": "offset"}
+
+
+def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title: Any) -> Drawn:
+    import altair as alt
+
+    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container", height=_STEP).encode(
+        x=alt.X("part:N", sort=parts, title=None, axis=alt.Axis(labelAngle=-40, labelLimit=140)),
+        y=alt.Y("model:N", sort=models, title=None),
+        tooltip=_tips("part", "model", "score", "95 %", "answers"),
+    )
+    cells = common.mark_rect().encode(color=alt.Color("score:Q", title="per cent"))
+    if len(parts) > 16:
+        return alt.layer(cells)
+    lowest, highest = min(row["score"] for row in rows), max(row["score"] for row in rows)
+    dark = alt.condition(
+        alt.datum.score > lowest + 0.6 * (highest - lowest), alt.value("#ffffff"), alt.value("#1e2125")
+    )
+    return alt.layer(cells, common.mark_text(fontSize=11).encode(text=alt.Text("score:Q", format=".1f"), color=dark))
+
+
+def _parts(table: Table) -> Iterator[dict[str, Any]]:
+    for label, cells in zip(table.rows, table.cells, strict=True):
+        if cells[-1].mean is not None:
+            yield {"part": one_line(label, _NAME), "model": _name(table.model), **_numbers(cells[-1])}
+
+
+def _numbers(cell: Cell) -> dict[str, Any]:
+    if cell.mean is None:
+        return {"score": None}
+    found: dict[str, Any] = {"score": round(_SPAN * cell.mean, 3), "answers": cell.n}
+    if cell.low is not None and cell.high is not None:
+        low, high = _SPAN * cell.low, _SPAN * cell.high
+        found |= {"low": round(low, 3), "high": round(high, 3), "95 %": f"{low:.1f} to {high:.1f}"}
+    return found
+
+
+def _per_cent(field: str, rows: Sequence[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    lowest = min((float(row.get("low") or row["score"]) for row in rows), default=0.0)
+    # Differences of scores can be negative; all others share an axis from nothing to everything.
+    domain = [min(0.0, lowest), 100.0]
+    return alt.X(f"{field}:Q", title="score, per cent", scale=alt.Scale(domain=domain))
+
+
+def _tips(*names: str) -> list[Any]:
+    import altair as alt
+
+    kinds = {"score": ("Q", ".2f"), "share": ("Q", ".2f"), "answers": ("Q", ",")}
+    tips: list[Any] = []
+    for name in names:
+        kind, form = kinds.get(name, ("N", ""))
+        known: dict[str, Any] = {"format": form} if form else {}
+        tips.append(alt.Tooltip(f"{name}:{kind}", title={"share": "per cent"}.get(name, name), **known))
+    return tips
+
+
+def _name(text: str) -> str:
+    return one_line(text, _NAME)

@@ -1,0 +1,118 @@
+"""From a report's results to the page: facts, tables, charts, methods."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from viva import __version__
+from viva.engine.folder import RunRecord
+from viva.reports import charts
+from viva.reports.charts.scores import languages_chart, outcomes_chart, parts_chart, scores_chart
+from viva.reports.formats import LEGEND
+from viva.reports.page.accounting import unscored
+from viva.reports.page.methods import methods, references
+from viva.reports.page.tables import TableMaker
+from viva.reports.page.writing import Page, PageChart, PageExam
+from viva.reports.result import Report, Result, footnotes, published_notes
+from viva.visible import one_line
+
+_LONG = 120
+"""Parts of a table that a chart can show."""
+_MODELS = 60
+"""Models that a chart of outcomes can show."""
+
+
+def page_of(report: Report, records: Sequence[RunRecord], title: str, *, warnings: Sequence[str] = ()) -> Page:
+    """All of the page but its items."""
+    made = TableMaker()
+    drawn = _Drawn()
+    exams = list(dict.fromkeys(result.exam for result in report.results))
+    summary = made.summary(report)
+    sections = [
+        PageExam(
+            tables=made.exam(report, exam), charts=tuple(drawn.parts([r for r in report.results if r.exam == exam]))
+        )
+        for exam in exams
+    ]
+    lacking = unscored(report.results)
+    return Page(
+        title=title,
+        source=report.run,
+        made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        viva=__version__,
+        facts=tuple(_facts(records)),
+        warnings=tuple(warnings),
+        legend=LEGEND,
+        footnotes=(*footnotes(report.results), *published_notes(report.results)),
+        summary=summary,
+        charts=tuple(drawn.overall(report.results)),
+        exams=tuple(sections),
+        languages=made.languages(report),
+        unscored=made.table(lacking) if lacking.rows else None,
+        methods=methods(records, report.results),
+        references=tuple(references([exam.spec.benchmark for record in records for exam in record.exams])),
+        signatures=tuple(result.signature for result in report.results),
+        notes=report.notes,
+    )
+
+
+class _Drawn:
+    """Gives every chart its id."""
+
+    def __init__(self) -> None:
+        self._made = 0
+
+    def _chart(self, chart: object, caption: str, name: str) -> PageChart:
+        self._made += 1
+        spec = charts.as_json(charts.spec(chart))  # type: ignore[arg-type]
+        return PageChart(id=f"chart-{self._made}", spec=spec, caption=caption, file=f"{self._made:02}-{name}")
+
+    def overall(self, results: Sequence[Result]) -> Iterator[PageChart]:
+        """Scores exam by exam, languages, outcomes."""
+        for exam in dict.fromkeys(result.exam for result in results):
+            sat = [result for result in results if result.exam == exam and result.overall.mean is not None]
+            if sat:
+                beside = list({one.model: one for result in sat for one in result.beside}.values())
+                caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
+                yield self._chart(scores_chart(sat, beside), caption, "scores")
+        for benchmark in dict.fromkeys(result.benchmark for result in results):
+            chart = languages_chart([result for result in results if result.benchmark == benchmark])
+            if chart is not None:
+                yield self._chart(chart, "The same models, language by language.", "languages")
+        counted = [result for result in results if result.overall.n][:_MODELS]
+        if counted:
+            left = f" The first {_MODELS} of {len(results)} are shown." if len(results) > _MODELS else ""
+            caption = f"What became of every answer; purple could not be read, grey is not the model's doing.{left}"
+            yield self._chart(outcomes_chart(counted), caption, "outcomes")
+
+    def parts(self, results: Sequence[Result]) -> Iterator[PageChart]:
+        """The tables of one exam that have parts to compare."""
+        for index, table in enumerate(results[0].tables):
+            if table.across or not 1 < len(table.rows) <= _LONG:
+                continue
+            chart = parts_chart(results, index)
+            if chart is not None:
+                caption = f"{one_line(table.title, 100)}, part by part; the figures are in the tables below."
+                yield self._chart(chart, caption, one_line(table.name, 40))
+
+
+def _facts(records: Sequence[RunRecord]) -> Iterator[tuple[str, str]]:
+    for record in records:
+        exams = "; ".join(
+            f"{exam.spec.name or exam.spec.benchmark + '-' + exam.spec.language} ({exam.questions:,} questions, "
+            f"{exam.spec.shots}-shot{', chain of thought' if exam.spec.chain_of_thought else ''}, "
+            f"version {exam.version})"
+            for exam in record.exams
+        )
+        names = [model.shown or model.name for model in record.models]
+        models = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+        yield "Asked", f"{record.created}, with Viva {record.viva}"
+        yield "Exams", exams
+        yield "Models", models
+        if record.judges:
+            yield "Judges", ", ".join(judge.shown or judge.name for judge in record.judges)
+        if record.encoder:
+            yield "Encoder", record.encoder.name
+        yield "Answers", f"{record.samples} to a question, {record.repeats} times; seed {record.seed}"
+        yield "Command", " ".join(record.command)

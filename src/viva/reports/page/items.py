@@ -1,0 +1,239 @@
+"""A report's items as the page reads them: an index in columns, and the texts in packed chunks.
+
+A block is JSON, compressed by gzip and written as base64 into a <script> that no browser runs; the page unpacks one
+when it needs it. Everything that a list is sorted and filtered by is in the index, a number an item and column. The
+texts of neighbouring items share a chunk of about `CHUNK_TEXT` characters. What the prompts of neighbours have in
+common (instructions, exemplars) is written once a chunk.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from viva.reports.answered import Answered
+from viva.types import OUTCOMES
+from viva.visible import one_line, visible
+
+CHUNK_ITEMS = 256
+CHUNK_TEXT = 1 << 19
+"""Characters of a chunk's texts, after which the next one begins."""
+LONGEST = 20_000
+"""Characters of one text; the rest stays in the run folder."""
+LONGEST_PROMPT = 60_000
+"""The same of a prompt: it holds the exemplars, which are written once a chunk."""
+HEAD = 110
+"""Characters of a question that the list shows."""
+_TAGS = 12
+"""Tags that the page filters by; those with the fewest values."""
+_VALUES = 300
+"""Values of a tag beyond which it is an identifier rather than a tag."""
+
+
+class Block(Struct, frozen=True):
+    """One packed block of the page."""
+
+    name: str
+    text: str
+    """Base64."""
+
+
+class Written(Struct, kw_only=True):
+    """What was written of the items."""
+
+    items: int = 0
+    size: int = 0
+    """Characters of all blocks."""
+    cut: int = 0
+    """Items with a text longer than the page holds."""
+    whole: bool = True
+    """Whether everything fitted."""
+
+
+def packed(content: object) -> str:
+    """JSON, gzip, base64. Every text was made visible before, so that it can be encoded."""
+    said = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(said.encode(), 6, mtime=0)).decode()
+
+
+class _Column:
+    """Words as numbers, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, int] = {}
+        self.codes: list[int] = []
+
+    def add(self, word: str) -> None:
+        self.codes.append(self.words.setdefault(word, len(self.words)))
+
+    def plain(self) -> dict[str, Any]:
+        return {"words": list(self.words), "codes": self.codes}
+
+
+class ItemWriter:
+    """Takes in the answers one by one and gives out a block as often as a chunk is full."""
+
+    def __init__(self, write: Callable[[Block], None], *, limit: int) -> None:
+        """`limit`: characters of all blocks together."""
+        self.written = Written()
+        self._write = write
+        self._limit = limit
+        self._columns = {name: _Column() for name in ("exam", "model", "outcome", "question")}
+        for outcome in OUTCOMES:  # in this order everywhere
+            self._columns["outcome"].words[outcome] = len(self._columns["outcome"].words)
+        self._tags: dict[str, list[int]] = {}
+        self._tag_words: dict[str, dict[str, int]] = {}
+        self._heads: dict[str, str] = {}
+        self._values: list[float | None] = []
+        self._samples: list[int] = []
+        self._firsts: list[int] = []
+        self._chunk = _Chunk()
+
+    def add(self, item: Answered) -> bool:
+        """Take in one answer; whether there is room for more."""
+        for name in ("exam", "model", "outcome"):
+            self._columns[name].add(_label(getattr(item, name)))
+        question = _label(item.question)
+        self._columns["question"].add(question)
+        key = f"{_label(item.exam)}\t{question}"
+        if item.asked and key not in self._heads:
+            self._heads[key] = one_line(item.asked, HEAD)
+        self._values.append(None if item.value is None else round(item.value, 4))
+        self._samples.append(item.sample)
+        self._tag(item)
+        self.written.cut += self._chunk.add(item)
+        self.written.items += 1
+        if len(self._chunk.items) >= CHUNK_ITEMS or self._chunk.size >= CHUNK_TEXT:
+            self._flush()
+        return self.written.whole
+
+    def finish(self) -> Written:
+        """Write the last chunk, the index and the questions' beginnings."""
+        if self._chunk.items:
+            self._flush()
+        self._put(Block("items-index", packed(self._index())))
+        self._put(Block("items-heads", packed(self._heads)))
+        return self.written
+
+    def _tag(self, item: Answered) -> None:
+        before = len(self._samples) - 1
+        for name, value in item.tags.items():
+            codes = self._tags.setdefault(name, [])
+            codes += [-1] * (before - len(codes))
+            words = self._tag_words.setdefault(name, {})
+            codes.append(words.setdefault(_label(value), len(words)))
+
+    def _index(self) -> dict[str, Any]:
+        total = len(self._samples)
+        names = [name for name, words in self._tag_words.items() if 1 < len(words) <= _VALUES]
+        tags = {
+            _label(name): {"words": list(self._tag_words[name]), "codes": [*codes, *[-1] * (total - len(codes))]}
+            for name, codes in ((name, self._tags[name]) for name in names[:_TAGS])
+        }
+        columns = {name: column.plain() for name, column in self._columns.items()}
+        return {**columns, "value": self._values, "sample": self._samples, "tags": tags, "firsts": self._firsts}
+
+    def _flush(self) -> None:
+        self._firsts.append(self.written.items - len(self._chunk.items))
+        self._put(Block(f"items-{len(self._firsts) - 1}", packed(self._chunk.plain())))
+        self._chunk = _Chunk()
+
+    def _put(self, block: Block) -> None:
+        self.written.size += len(block.text)
+        self.written.whole = self.written.whole and self.written.size <= self._limit
+        if self.written.whole:
+            self._write(block)
+
+
+class _Chunk:
+    """The texts of some neighbouring items."""
+
+    def __init__(self) -> None:
+        self.items: list[dict[str, Any]] = []
+        self.size = 0
+        self._shared: dict[str, int] = {}
+        self._last = ("", "")
+        """The last prompt and its question."""
+
+    def add(self, item: Answered) -> int:
+        """Returns 1 where a text was cut, else 0."""
+        prompt = item.prompt
+        common = self._common(item)
+        texts: dict[str, Any] = {
+            "prompt": prompt[len(common) :],
+            "reply": item.reply,
+            "gold": item.gold,
+            "answer": item.answer,
+            "why": item.explanation,
+            "failure": item.failure,
+        }
+        if common:
+            texts["shared"] = self._shared.setdefault(_cut(common, LONGEST_PROMPT), len(self._shared))
+        long = any(len(text) > LONGEST for text in texts.values() if isinstance(text, str))
+        long = long or any(len(said) > LONGEST for _, said in item.evidence) or len(common) > LONGEST_PROMPT
+        plain: dict[str, Any] = {
+            name: _cut(text, LONGEST) if isinstance(text, str) else text for name, text in texts.items() if text != ""
+        }
+        if item.evidence:
+            plain["found"] = [[visible(who), _cut(said, LONGEST)] for who, said in item.evidence]
+        if item.tags:
+            plain["tags"] = {_label(name): _label(value) for name, value in item.tags.items()}
+        plain.update({"repeat": item.repeat} if item.repeat else {})
+        plain.update({"weight": item.weight} if item.weight != 1 else {})
+        self.items.append(plain)
+        self.size += sum(len(text) for text in plain.values() if isinstance(text, str)) + 40
+        return int(long)
+
+    def _common(self, item: Answered) -> str:
+        """What this prompt begins with as the last question's did, up to the end of a line."""
+        last, question = self._last
+        if item.question == question:  # another sample, or the same question again: nothing to learn from
+            common = next((known for known in self._shared if item.prompt.startswith(known) and known), "")
+        else:
+            common = beginning(last, item.prompt)
+        self._last = (item.prompt, item.question)
+        return common
+
+    def plain(self) -> dict[str, Any]:
+        """As the page reads it."""
+        return {"shared": list(self._shared), "items": self.items}
+
+
+def beginning(first: str, second: str) -> str:
+    """What two texts begin with alike, up to the end of a line; "" where that is too little to be worth it."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:  # a binary search, since comparing slices is quick and comparing characters is not
+        middle = (low + high + 1) // 2
+        if first.startswith(second[:middle]):
+            low = middle
+        else:
+            high = middle - 1
+    end = second.rfind("\n", 0, low) + 1
+    return second[:end] if end >= 40 else ""
+
+
+def _label(text: str) -> str:
+    return one_line(text, 200)
+
+
+def _cut(text: str, longest: int) -> str:
+    """Visible, of one kind of line ends, and no longer than the page holds; the page is told of how much is left."""
+    whole = visible(text[:longest].replace("\r\n", "\n"))
+    if len(text) <= longest:
+        return whole
+    return f"{whole}\n… ({len(text) - longest:,} more characters, in the run's responses.jsonl)"
+
+
+def blocks_of(items: Iterable[Answered], *, limit: int) -> tuple[list[Block], Written]:
+    """All blocks at once, for what is small."""
+    found: list[Block] = []
+    writer = ItemWriter(found.append, limit=limit)
+    for item in items:
+        if not writer.add(item):
+            break
+    return found, writer.finish()

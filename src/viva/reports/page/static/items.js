@@ -1,0 +1,341 @@
+// The item browser: filters and sorts an index in columns, unpacks a chunk of texts when one is looked at, searches all.
+// Every text of a run comes into the page by textContent. What is chosen stands in the address (viva.state of tables.js).
+(() => {
+  "use strict";
+  const PAGE = 50, KEPT = 24, AHEAD = 4;
+  const root = document.getElementById("items");
+  if (!root) return;
+  const $ = (name) => root.querySelector(`[data-part="${name}"]`);
+  const make = (tag, options = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(options)) {
+      if (name === "text") element.textContent = value;
+      else if (name === "class") element.className = value;
+      else element.setAttribute(name, value);
+    }
+    element.append(...children);
+    return element;
+  };
+  const state = viva.state;
+  const number = new Intl.NumberFormat("en");
+
+  const unpack = viva.unpack;
+  const chunks = new Map();
+  function chunk(at) {
+    let found = chunks.get(at);
+    if (found) chunks.delete(at);
+    else found = unpack(`items-${at}`);
+    chunks.set(at, found); // the last one used is the last one to go
+    if (chunks.size > KEPT) chunks.delete(chunks.keys().next().value);
+    return found;
+  }
+  const chunkOf = (item) => {
+    let low = 0, high = index.firsts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (index.firsts[middle] <= item) low = middle; else high = middle - 1;
+    }
+    return low;
+  };
+  const texts = async (item) => {
+    const at = chunkOf(item), found = await chunk(at), own = found.items[item - index.firsts[at]];
+    return { ...own, common: own.shared === undefined ? "" : found.shared[own.shared] };
+  };
+
+  let index, heads = {}, total = 0, shown = [], page = 0, opened = -1, searching = 0, columns = [];
+  const word = (name, item) => index[name].words[index[name].codes[item]];
+  const permalink = (item) => ["exam", "model", "question"].map((name) => word(name, item)).concat(index.sample[item]).join("\t");
+
+  // Filters
+  function filterOf(label, key, words, codes) {
+    const counts = new Array(words.length).fill(0);
+    for (const code of codes) if (code >= 0) counts[code] += 1;
+    const select = make("select", { id: `items-${key}` }, make("option", { value: "", text: "all" }));
+    words.map((text, code) => [text, code]).filter(([, code]) => counts[code])
+      .forEach(([text, code]) => select.append(make("option", { value: text, text: `${text} (${number.format(counts[code])})`, "data-code": code })));
+    select.addEventListener("change", () => { state.set(key, select.value); refresh(true); });
+    columns.push({ key, select, words, codes });
+    return make("p", {}, make("label", { for: select.id, text: label }), select);
+  }
+  function buildFilters() {
+    const place = $("filters"), more = $("more");
+    for (const [name, label] of [["exam", "Exam"], ["model", "Model"], ["outcome", "Outcome"]]) {
+      const field = filterOf(label, `items.${name}`, index[name].words, index[name].codes);
+      if (new Set(index[name].codes).size > 1) place.append(field); else columns.pop();
+    }
+    for (const [name, { words, codes }] of Object.entries(index.tags)) more.append(filterOf(name, `items.tag.${name}`, words, codes));
+    more.closest("details").hidden = !Object.keys(index.tags).length;
+    $("sort").addEventListener("change", () => { state.set("items.sort", $("sort").value); refresh(true); });
+    let waiting;
+    $("search").addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => { state.set("items.q", $("search").value); refresh(true); }, 250);
+    });
+    $("scope").addEventListener("change", () => { state.set("items.in", $("scope").value); refresh(true); });
+    $("reset").addEventListener("click", () => {
+      for (const { key } of columns) state.set(key, "");
+      for (const key of ["items.q", "items.in", "items.sort", "items.page"]) state.set(key, "");
+      restore();
+    });
+  }
+  function restore() {
+    for (const { key, select } of columns) {
+      select.value = state.get(key);
+      if (select.selectedIndex < 0) select.value = "";
+    }
+    if (columns.some(({ key, select }) => key.startsWith("items.tag.") && select.value)) $("more").closest("details").open = true;
+    $("search").value = state.get("items.q");
+    $("scope").value = state.get("items.in");
+    if ($("scope").selectedIndex < 0) $("scope").value = "";
+    $("sort").value = state.get("items.sort");
+    if ($("sort").selectedIndex < 0) $("sort").value = "";
+    page = Math.max(0, (Number.parseInt(state.get("items.page"), 10) || 1) - 1);
+    refresh(false);
+    const wanted = state.get("item");
+    if (!wanted) { if (opened >= 0) close(false); return; }
+    if (opened >= 0 && permalink(opened) === wanted) return;
+    for (let item = 0; item < total; item += 1) if (permalink(item) === wanted) { open(item, false); return; }
+    close(false);
+    say(`This report has no item ${wanted.replaceAll("\t", " · ")}.`);
+  }
+
+  const chosen = () => {
+    const wanted = columns.filter(({ select }) => select.value)
+      .map(({ select, codes }) => [codes, Number(select.selectedOptions[0].dataset.code)]);
+    const found = [];
+    for (let item = 0; item < total; item += 1) if (wanted.every(([codes, code]) => codes[item] === code)) found.push(item);
+    return found;
+  };
+  const collator = new Intl.Collator("en", { numeric: true });
+  function sorted(items) {
+    const how = $("sort").value;
+    const ranks = (name) => {
+      const order = index[name].words.map((text, code) => [text, code]).sort(([a], [b]) => collator.compare(a, b));
+      const rank = new Int32Array(order.length);
+      order.forEach(([, code], place) => { rank[code] = place; });
+      return (item) => rank[index[name].codes[item]];
+    };
+    const scored = (item) => index.value[item] ?? 2;
+    const least = (item) => (index.value[item] ?? -2);
+    const by = { question: ranks("question"), model: ranks("model"), lowest: scored, highest: (item) => -least(item), outcome: (item) => index.outcome.codes[item] }[how];
+    if (!by) return items;
+    const keys = new Float64Array(total);
+    for (const item of items) keys[item] = by(item);
+    return items.sort((a, b) => keys[a] - keys[b] || a - b);
+  }
+
+  // Search
+  const folded = (text) => text.normalize("NFKC").toLowerCase();
+  const parts = () => [...$("search").value.matchAll(/"([^"]+)"|(\S+)/g)].map((found) => folded(found[1] ?? found[2]));
+  const FIELDS = {
+    prompt: (own, common) => [common, own.prompt], reply: (own) => [own.reply, own.failure], read: (own) => [own.answer],
+    gold: (own) => [own.gold], why: (own) => [own.why, ...(own.found ?? []).flat()],
+  };
+  const EVERYTHING = (own, common) => Object.values(FIELDS).flatMap((field) => field(own, common));
+  async function search(items, wanted, turn) {
+    const fields = FIELDS[$("scope").value] ?? EVERYTHING;
+    const inPrompt = ["", "prompt"].includes($("scope").value);
+    const by = Map.groupBy ? Map.groupBy(items, chunkOf) : grouped(items);
+    const hits = new Set();
+    let done = 0, told = performance.now();
+    const queue = [...by.keys()];
+    const pending = queue.slice(0, AHEAD).map((at) => chunks.get(at) ?? unpack(`items-${at}`));
+    for (const [place, at] of queue.entries()) {
+      const found = await pending[place];
+      pending[place] = null;
+      if (turn !== searching) return null;
+      const next = queue[place + AHEAD];
+      if (next !== undefined) pending.push(chunks.get(next) ?? unpack(`items-${next}`));
+      const shared = found.shared.map((text) => (inPrompt ? folded(text) : ""));
+      for (const item of by.get(at)) {
+        const own = found.items[item - index.firsts[at]];
+        const text = folded(`${index.question.words[index.question.codes[item]]}\n${fields(own, "").filter(Boolean).join("\n")}`);
+        const before = own.shared === undefined ? "" : shared[own.shared];
+        if (wanted.every((one) => text.includes(one) || before.includes(one))) hits.add(item);
+      }
+      done += by.get(at).length;
+      if (performance.now() - told > 250) {
+        told = performance.now();
+        say(`Searching: ${Math.round((100 * done) / items.length)} %, ${number.format(hits.size)} found`);
+      }
+    }
+    return hits;
+  }
+  function grouped(items) {
+    const by = new Map();
+    for (const item of items) { const at = chunkOf(item); if (by.has(at)) by.get(at).push(item); else by.set(at, [item]); }
+    return by;
+  }
+
+  // The list
+  const say = (text) => { $("count").textContent = text; };
+  async function refresh(first) {
+    searching += 1;
+    const turn = searching, wanted = parts();
+    if (first) { page = 0; state.set("items.page", ""); }
+    let items = chosen();
+    if (wanted.length) {
+      say("Searching …");
+      root.setAttribute("aria-busy", "true");
+      const hits = await search(items, wanted, turn).catch((problem) => { say(`The search failed: ${problem.message}`); return null; });
+      if (turn !== searching) return;
+      root.removeAttribute("aria-busy");
+      if (!hits) return;
+      items = items.filter((item) => hits.has(item));
+    }
+    shown = sorted(items);
+    page = Math.min(page, Math.max(0, Math.ceil(shown.length / PAGE) - 1));
+    list();
+  }
+  function outcomeMark(item) {
+    const outcome = word("outcome", item);
+    return make("span", { class: `outcome is-${outcome}`, text: outcome });
+  }
+  const score = (item) => (index.value[item] === null ? "–" : number.format(Math.round(10000 * index.value[item]) / 100));
+  function list() {
+    const from = page * PAGE, until = Math.min(shown.length, from + PAGE), several = (name) => new Set(index[name].codes).size > 1;
+    const many = { exam: several("exam"), model: several("model"), sample: index.sample.some((one) => one > 0) };
+    $("list").replaceChildren(...shown.slice(from, until).map((item) => {
+      const head = heads[`${word("exam", item)}\t${word("question", item)}`];
+      const link = make("a", { href: `#${new URLSearchParams({ item: permalink(item) })}`, "data-item": item });
+      link.append(outcomeMark(item), make("b", { class: "points", text: score(item) }), make("span", { class: "head", text: head || word("question", item) }));
+      const about = [head ? word("question", item) : "", many.model ? word("model", item) : "", many.exam ? word("exam", item) : "", many.sample ? `sample ${index.sample[item] + 1}` : ""];
+      link.append(make("span", { class: "about", text: about.filter(Boolean).join(" · ") }));
+      if (item === opened) link.setAttribute("aria-current", "true");
+      link.addEventListener("click", (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        open(item, true);
+      });
+      return make("li", {}, link);
+    }));
+    const pages = Math.max(1, Math.ceil(shown.length / PAGE));
+    say(shown.length === total ? `${number.format(total)} items` : `${number.format(shown.length)} of ${number.format(total)} items`);
+    $("place").textContent = `page ${number.format(page + 1)} of ${number.format(pages)}`;
+    $("previous").disabled = page === 0;
+    $("next").disabled = page >= pages - 1;
+    $("pager").hidden = pages === 1;
+    root.dataset.ready = "true";
+  }
+  function turnPage(by) {
+    page += by;
+    state.set("items.page", page ? String(page + 1) : "");
+    list();
+    $("list").scrollTop = 0;
+  }
+
+  // One item
+  function field(title, text, options = {}) {
+    const block = make("div", { class: `field ${options.class ?? ""}` }, make("h4", { text: title }));
+    block.append(make("div", { class: "text", text: text === "" || text === undefined ? "–" : text, dir: "auto" }));
+    return block;
+  }
+  async function open(item, byHand) {
+    opened = item;
+    state.set("item", permalink(item));
+    for (const link of $("list").querySelectorAll("[aria-current]")) link.removeAttribute("aria-current");
+    $("list").querySelector(`[data-item="${item}"]`)?.setAttribute("aria-current", "true");
+    root.classList.add("opened");
+    let own;
+    try {
+      own = await texts(item);
+    } catch (problem) {
+      own = { failure: `The texts of this item cannot be read: ${problem.message}` };
+    }
+    if (opened !== item) return;
+    $("title").textContent = word("question", item);
+    const facts = [["Exam", word("exam", item)], ["Model", word("model", item)], ["Sample", index.sample[item] + 1 + (own.repeat ? `, repeat ${own.repeat + 1}` : "")], ...Object.entries(own.tags ?? {})];
+    if (own.weight) facts.push(["counts", `${own.weight} times`]);
+    $("facts").replaceChildren(...facts.map(([name, value]) => make("div", {}, make("dt", { text: name }), make("dd", { text: String(value) }))));
+    $("verdict").replaceChildren(outcomeMark(item), make("b", { text: index.value[item] === null ? "not scored" : `${score(item)} of 100` }));
+    const prompt = make("div", { class: "field" }, make("h4", { text: "Prompt" }));
+    if (own.common) {
+      prompt.append(make("details", {}, make("summary", { text: `Instructions and examples before it (${number.format(own.common.length)} characters)` }), make("div", { class: "text", text: own.common, dir: "auto" })));
+    }
+    if (own.common || own.prompt) prompt.append(make("div", { class: "text", text: own.prompt ?? "", dir: "auto" }));
+    else prompt.append(make("p", { class: "quiet", text: "The questions were not at hand when this report was made." }));
+    const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : field("Answer", own.reply);
+    const pair = make("div", { class: "pair" }, field("Read", own.answer), ...(own.gold === undefined ? [] : [field("Gold", own.gold, { class: "gold" })]));
+    const evidence = (own.found ?? []).map(([who, said]) => field(who, said, { class: "evidence" }));
+    $("body").replaceChildren(prompt, answer, pair, ...(own.why ? [field("Why", own.why)] : []), ...evidence);
+    $("item").hidden = false;
+    $("item").scrollTop = 0;
+    const place = shown.indexOf(item);
+    $("before").disabled = place <= 0;
+    $("after").disabled = place < 0 || place >= shown.length - 1;
+    highlight();
+    if (byHand) $("title").focus({ preventScroll: false });
+    else if (byHand === false && !root.dataset.arrived) { root.dataset.arrived = "true"; root.scrollIntoView(); }
+  }
+  function close(byHand) {
+    const last = opened;
+    opened = -1;
+    $("item").hidden = true;
+    root.classList.remove("opened");
+    const link = $("list").querySelector(`[data-item="${last}"]`);
+    link?.removeAttribute("aria-current");
+    if (byHand) { state.set("item", ""); (link ?? $("search")).focus(); }
+  }
+  function step(by) {
+    const place = shown.indexOf(opened) + by;
+    if (place < 0 || place >= shown.length) return;
+    const wanted = Math.floor(place / PAGE);
+    if (wanted !== page) turnPage(wanted - page);
+    open(shown[place], true);
+  }
+  function highlight() {
+    if (!window.Highlight || !CSS.highlights) return;
+    CSS.highlights.delete("found");
+    const wanted = parts(), ranges = [];
+    if (!wanted.length) return;
+    const walker = document.createTreeWalker($("body"), NodeFilter.SHOW_TEXT);
+    while (walker.nextNode() && ranges.length < 500) {
+      const text = walker.currentNode.data.toLowerCase();
+      for (const one of wanted) {
+        for (let at = text.indexOf(one); at >= 0 && ranges.length < 500; at = text.indexOf(one, at + one.length)) {
+          if (at + one.length > walker.currentNode.length) break;
+          const range = new Range();
+          range.setStart(walker.currentNode, at);
+          range.setEnd(walker.currentNode, at + one.length);
+          ranges.push(range);
+        }
+      }
+    }
+    if (ranges.length) CSS.highlights.set("found", new Highlight(...ranges));
+  }
+
+  function keys(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.closest?.("input, select, textarea");
+    if (event.key === "Escape" && opened >= 0 && (!typing || root.contains(typing))) { close(true); return; }
+    if (typing) return;
+    if (event.key === "/") { event.preventDefault(); $("search").focus(); return; }
+    if (!root.contains(event.target)) return;
+    if (opened >= 0 && (event.key === "j" || event.key === "k")) { step(event.key === "j" ? 1 : -1); return; }
+    const link = event.target.closest?.("[data-item]");
+    if (link && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      event.preventDefault();
+      const row = event.key === "ArrowDown" ? link.parentElement.nextElementSibling : link.parentElement.previousElementSibling;
+      row?.firstElementChild.focus();
+    }
+  }
+
+  async function start() {
+    if (typeof DecompressionStream === "undefined") { say("This browser cannot unpack the items; take a newer one (Chrome 80, Firefox 113, Safari 16.4)."); return; }
+    index = await unpack("items-index");
+    total = index.sample.length;
+    buildFilters();
+    $("previous").addEventListener("click", () => turnPage(-1));
+    $("next").addEventListener("click", () => turnPage(1));
+    $("before").addEventListener("click", () => step(-1));
+    $("after").addEventListener("click", () => step(1));
+    $("close").addEventListener("click", () => close(true));
+    addEventListener("keydown", keys);
+    // An anchor of the page ("#methods") is no choice of items.
+    state.listen(() => { if (!location.hash || location.hash.includes("=")) restore(); });
+    restore();
+    heads = await unpack("items-heads");
+    list();
+  }
+  start().catch((problem) => say(`The items cannot be read: ${problem.message}`));
+})();

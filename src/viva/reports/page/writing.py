@@ -1,0 +1,182 @@
+"""The report as one file: a head with all that is read first, then the packed items, written as they come.
+
+What must be there before a reader can do anything (text, tables, the items' index and their script) stands before the
+items' texts, so that a large file is in use while the browser still reads it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import IO, Any
+
+from msgspec import Struct
+
+from viva.errors import StorageError
+from viva.reports.answered import Answered
+from viva.reports.page.items import Block, ItemWriter, Written, packed
+from viva.reports.page.methods import Reference
+from viva.reports.page.tables import ExamTables, PageTable
+
+PUBLISHED_MARK = "(published"
+"""Stands behind the name of a published row."""
+
+
+class PageChart(Struct, frozen=True, kw_only=True):
+    """One chart of the page."""
+
+    id: str
+    spec: str
+    """Vega-Lite as JSON that a script element can hold."""
+    caption: str
+    file: str
+
+
+class PageExam(Struct, frozen=True, kw_only=True):
+    """One exam's section."""
+
+    tables: ExamTables
+    charts: tuple[PageChart, ...]
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """All of a report but its items."""
+
+    title: str
+    source: str
+    made: str
+    viva: str
+    facts: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+    legend: str
+    footnotes: tuple[str, ...]
+    summary: PageTable
+    charts: tuple[PageChart, ...]
+    exams: tuple[PageExam, ...]
+    languages: tuple[PageTable, ...]
+    unscored: PageTable | None
+    methods: str
+    references: tuple[Reference, ...]
+    signatures: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def tables(self) -> Iterator[PageTable]:
+        """Every table, in the order of the page."""
+        yield self.summary
+        for exam in self.exams:
+            yield from exam.tables.across
+            for _, tables in exam.tables.models:
+                yield from tables
+        yield from self.languages
+        if self.unscored:
+            yield self.unscored
+
+
+class ItemsNote(Struct, frozen=True):
+    """What the page says of its items."""
+
+    shown: bool
+    notes: tuple[str, ...] = ()
+
+
+class Spooled:
+    """The items' blocks, packed into a temporary file: they are written after what is known only at their end."""
+
+    def __init__(self, beside: Path, limit: int) -> None:
+        """`beside`: the folder of the report, which has room for it or has not; `limit`: characters of all blocks."""
+        try:
+            self._texts: IO[str] = tempfile.TemporaryFile("w+", dir=beside, encoding="ascii")  # noqa: SIM115
+        except OSError as problem:
+            raise StorageError(f"cannot write in {beside}: {problem.strerror}") from None
+        self._first: list[Block] = []
+        self._writer = ItemWriter(self._take, limit=limit)
+        self.written = Written()
+
+    def fill(self, items: Iterable[Answered]) -> bool:
+        """Take in all items; whether they fitted."""
+        for item in items:
+            if not self._writer.add(item):
+                break
+        self.written = self._writer.finish()
+        return self.written.whole
+
+    def _take(self, block: Block) -> None:
+        if block.name in ("items-index", "items-heads"):
+            self._first.append(block)
+        else:
+            self._texts.write(_element(block))
+
+    def write(self, out: IO[str], *, texts: bool) -> None:
+        """The blocks as elements: those that are needed first, or the texts."""
+        if not texts:
+            out.writelines(map(_element, self._first))
+            return
+        self._texts.seek(0)
+        shutil.copyfileobj(self._texts, out, 1 << 20)
+
+    def close(self) -> None:
+        """Give the temporary file back."""
+        self._texts.close()
+
+
+def _element(block: Block) -> str:
+    return f'<script type="text/plain" id="block-{block.name}">{block.text}</script>\n'
+
+
+def write_page(path: Path, page: Page, items: Spooled | None, notes: Sequence[str]) -> int:
+    """Write the report, as a whole or not at all; returns its size in bytes. Raises StorageError."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as out:
+            _write(out, page, items, notes)
+        partial.replace(path)
+        return path.stat().st_size
+    except OSError as problem:
+        partial.unlink(missing_ok=True)
+        raise StorageError(f"cannot write {path}: {problem.strerror}") from None
+
+
+def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]) -> None:
+    from viva.web.charts import script as charts
+    from viva.web.pages import asset, environment
+    from viva.web.policy import policy
+
+    own = [asset("tables.js"), _static("blocks.js"), _static("report.js")]
+    scripts = [*own, _static("items.js"), charts()]
+    style = "\n".join([asset("viva.css"), asset("chart.css"), _static("report.css"), _dots()])
+    template = environment("viva.reports.page").get_template("report.html")
+    shown = ItemsNote(items is not None, tuple(notes))
+    out.write(
+        template.render(
+            page=page, items=shown, style=style, policy=policy(scripts, [style]), is_published=_is_published
+        )
+    )
+    out.write("".join(f"<script>{text}</script>\n" for text in own))
+    if items is not None:
+        items.write(out, texts=False)
+        out.write(f"<script>{_static('items.js')}</script>\n")
+    out.write(f"<script data-now>{charts()}</script>\n")
+    saved = {table.id: {"name": table.file, "csv": table.csv, "latex": table.latex} for table in page.tables()}
+    out.write(_element(Block("downloads", packed(saved))))
+    if items is not None:
+        items.write(out, texts=True)
+    out.write("</body>\n</html>\n")
+
+
+def _is_published(name: str) -> bool:
+    return PUBLISHED_MARK in name
+
+
+def _dots() -> str:
+    """A colour an outcome, for marks."""
+    from viva.web.charts import tokens
+
+    colours: dict[str, Any] = tokens()["outcomes"]
+    return "\n".join(f".is-{outcome} {{ --dot: {colour}; }}" for outcome, colour in colours.items())
+
+
+def _static(name: str) -> str:
+    return (files("viva.reports.page") / "static" / name).read_text(encoding="utf-8")
