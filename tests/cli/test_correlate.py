@@ -203,3 +203,62 @@ def test_answers_of_files_are_models_among_others(viva: Viva) -> None:
     assert viva("run", "csbench", "--only", "comprehension", *models, "--run", "run", *QUIET).code == 0
     found = values(viva.folder / "run")
     assert found["Multiple-choice", "Assertion", "kendall"] == 1
+
+
+def test_infibench_against_humaneval_in_one_command() -> None:
+    content = json.loads(correlate("infibench", "--format", "json"))
+    (pair,) = content["tables"][0]["pairs"]
+    assert (pair["first"], pair["second"], pair["n"], pair["left_out"]) == ("humaneval", "score", 66, 40)
+    assert values("infibench")["humaneval", "score", "pearson"] == pytest.approx(0.8058, abs=5e-5)
+    assert [one["row"] for one in pair["outliers"]][:2] == ["Phi1", "Phi2"], "trained for HumanEval's kind of task"
+    assert "Phi1" in correlate("infibench").split("Far from the line")[1]
+
+
+def test_benchmarks_are_matched_by_model_and_nothing_is_guessed(viva: Viva) -> None:
+    found = json.loads(correlate("csbench", "cmmlu", "--format", "json"))
+    (pair,) = found["tables"][0]["pairs"]
+    rows = {name: (x, y) for name, x, y in pair["rows"]}
+    assert rows["Qwen1.5-110B"] == (67.95, 88.32)
+    assert "GPT-4" in rows, "which the other table calls GPT4"
+    assert "GPT-4o" not in rows
+    assert any("Matched by name" in note for note in found["notes"])
+    answers_of = [{"model": name, "right": right} for name, right in (("Qwen1.5-7B", 2), ("Qwen1.5-14B", 3))]
+    lines = [
+        f"{one['model']},q{number},0,{int(number < int(str(one['right'])))}"
+        for one in answers_of
+        for number in range(4)
+    ]
+    written("model,case,sample,score\n" + "\n".join(lines) + "\n", "items.csv")
+    content = json.loads(correlate("csbench", "items.csv", "--format", "json"))
+    (pair,) = content["tables"][0]["pairs"]
+    assert [row[2] for row in pair["rows"]] == [50.0, 75.0]
+
+
+SIX = ",".join(
+    f"{form}_{kind}" for form in ("multiple_choice", "assertion", "overall") for kind in ("average", "reasoning")
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("csbench", "nowhere"), "there is no table or run nowhere"),
+        (("csbench", "--by", "format"), "is for runs and item scores"),
+        (("infibench", "--columns", "humaneval,nope"), "has no such column"),
+        (("csbench", "--chart", "c.gif"), "--chart"),
+        (("csbench", "--every", "--chart", "c.svg", "--columns", SIX), "12 pairs of columns at most"),
+    ],
+)
+def test_what_cannot_be_correlated_is_said(arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(VivaError) as problem:
+        correlate(*arguments)
+    assert said in str(problem.value)
+
+
+def test_charts_name_the_outliers() -> None:
+    correlate("infibench", "--chart", "r.svg")
+    drawn = Path("r.svg").read_text(encoding="utf-8")
+    assert "Phi1" in drawn
+    assert "0.806" in drawn
+    correlate("syneval", "--chart", "s.json")
+    assert len(json.loads(Path("s.json").read_text(encoding="utf-8"))["concat"]) == 6

@@ -80,6 +80,7 @@ class Prediction(Struct, frozen=True, kw_only=True):
 
     size: float
     score: float
+    """The curve's value, which of a line may lie beyond 0 and 1; the interval's ends never do."""
     low: float | None
     high: float | None
     basis: Basis
@@ -170,7 +171,7 @@ def predict(fit: Fit, size: float) -> Prediction:
         g = gradient(fit.kind, fit.parameters, np.array([size]))[0]
         variance = fit.new + float(g @ np.array(fit.covariance) @ g)
         half = _quantile(fit) * math.sqrt(max(variance, 0.0))
-        low, high = max(0.0, score - half), min(1.0, score + half)
+        low, high = (min(1.0, max(0.0, end)) for end in (score - half, score + half))
     return Prediction(
         size=size,
         score=score,

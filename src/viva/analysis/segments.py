@@ -9,11 +9,12 @@ break is: all breaks from there to the largest size fit equally well, and `tied`
 95 % quantile with (1, n-4) degrees of freedom. Where it reaches the smallest or largest size the data do not bound the
 break on that side. Beside it a percentile bootstrap over models.
 
-*One line or two*: with one line there is no break at all, so the usual F-test, which takes the break as a parameter
-like any other, finds breaks far too often (Davies 1987, Biometrika 74:33-43). The statistic is the largest gain over
-all breaks, and its distribution for one line is simulated: with normal errors of one spread it depends on the sizes
-alone, so the test is exact up to Monte-Carlo error. What it takes for granted, and models do not keep: that they are
-independent (families are not), and scatter alike at every size.
+*One line or two*: a break that was searched for is not one that was known beforehand; the F-test of a known break, made
+where the gain is largest, finds breaks far too often, and with one line there is no break to speak of (Davies 1987,
+Biometrika 74:33-43). The statistic is the largest such F over all breaks, and its distribution for one line is
+simulated: with normal errors of one spread it depends on the sizes alone, so the test is exact up to Monte-Carlo error.
+What it takes for granted, and models do not keep: that they are independent (families are not), and scatter alike at
+every size.
 
 *How far it leans on single models*: the break without each of them in turn.
 """
@@ -69,11 +70,11 @@ class Segments(Struct, frozen=True, kw_only=True):
     below: float
     above: float
     gain: float
-    """F of two lines over one, at the best break."""
+    """F of two lines over one, (1, n-3) degrees of freedom, at the best break."""
     p: float
     """Of one line, by simulation of the largest gain."""
     p_naive: float
-    """What a plain F-test would say, which it is wrong to use; to show how wrong."""
+    """What the F-test of a break known beforehand would say, which this one is not; to show how wrong it would be."""
     moved: Moved | None
 
 
@@ -109,7 +110,7 @@ def fit_segments(
     low, high = min([*map(float, inside), c]), max([*map(float, inside), c])
     open_low, open_high = low <= search.places[0] + 1e-9, high >= search.places[-1] - 1e-9
     first, last = float(distinct[0]), float(distinct[-1])
-    gain = _f(sse_one, sse, spare)
+    gain = _f(sse_one, sse, len(x) - 3)
     boot = _bootstrap(z, y, resamples, seed)
     return Segments(
         fit=fit,
@@ -127,8 +128,8 @@ def fit_segments(
         below=below,
         above=above,
         gain=gain,
-        p=_simulated_p(search, gain, spare, draws, seed),
-        p_naive=float(stats.f.sf(gain, 2, spare)),
+        p=_simulated_p(search, gain, len(x) - 3, draws, seed),
+        p_naive=float(stats.f.sf(gain, 1, len(x) - 3)),
         moved=_moved(z, y, names),
     )
 
@@ -188,7 +189,7 @@ def _lines(z: Floats, y: Floats, c: float) -> tuple[float, float, float, float]:
 def _f(sse_one: float, sse_two: float, spare: int) -> float:
     if sse_two <= _TINY * max(sse_one, _TINY):
         return math.inf if sse_one > _TINY else 0.0
-    return max(0.0, (sse_one - sse_two) / 2) / (sse_two / spare)
+    return max(0.0, sse_one - sse_two) / (sse_two / spare)
 
 
 def _simulated_p(search: _Search, gain: float, spare: int, draws: int, seed: int) -> float:
@@ -197,7 +198,7 @@ def _simulated_p(search: _Search, gain: float, spare: int, draws: int, seed: int
     left = noise - search.basis @ (search.basis.T @ noise)
     sse_one = (left**2).sum(axis=0)
     drop = ((search.directions @ left) ** 2).max(axis=0)
-    found = (drop / 2) / (np.maximum(sse_one - drop, 1e-300) / spare)
+    found = drop / (np.maximum(sse_one - drop, 1e-300) / spare)
     return float((np.sum(found >= gain - 1e-9) + 1) / (draws + 1))
 
 

@@ -30,7 +30,7 @@ SCORES: dict[str, tuple[str, str]] = {
 }
 """Benchmark → the table and the column that are meant where nothing else is said."""
 SIZE_COLUMNS = ("parameters", "billions", "size", "total")
-_SIZE = re.compile(r"[\s_-]*\d+(?:\.\d+)?\s*[x×]?\s*\d*(?:\.\d+)?\s*b(?![a-z])", re.IGNORECASE)
+_SIZE = re.compile(r"\d+(?:\.\d+)?(?:\s*[x×]\s*\d+(?:\.\d+)?)?\s*b(?![a-z])", re.IGNORECASE)
 
 
 class Source(Struct, kw_only=True):
@@ -180,7 +180,8 @@ def _cell_size(table: WideTable, column: str | None, index: int) -> Size | None:
     if column is None:
         return None
     if column in table.texts:
-        return published_size(table.texts[column][index])
+        text = table.texts[column][index]
+        return published_size(text) or published_size(f"{text}B")  # "16B / 2.8B" and plain numbers in one column
     value = table.columns[column][index]
     return Size(value, value) if value is not None and value > 0 else None
 

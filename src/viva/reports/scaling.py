@@ -52,14 +52,12 @@ def scaling_grids(found: Scaling) -> list[Grid]:
     grids = [Grid(f"Scores over size · {found.title}", _FITTED, tuple(_fit_rows(found)))]
     forecasts = tuple(_forecast_rows(found))
     if forecasts:
-        header = ("", "fit", "size", "predicted", "95 % interval", "rests on", "measured", "difference")
-        grids.append(Grid(f"Predicted · {found.title}", header, forecasts))
+        grids.append(Grid(f"Predicted · {found.title}", _PREDICTED, forecasts))
     breaks = tuple(_break_row(group.name, group.segments) for group in found.groups if group.segments)
     if breaks:
         grids.append(Grid(f"One line or two · {found.title}", _BREAKS, breaks))
         moved = tuple(_moved_row(group.name, group.segments) for group in found.groups if group.segments)
-        header = ("", "break", "lowest", "lowest without", "highest", "highest without")
-        grids.append(Grid(f"The break without one model · {found.title}", header, moved))
+        grids.append(Grid(f"The break without one model · {found.title}", _MOVED, moved))
     strays = tuple(
         (group.name, NAMES[one.kind], one.point.model, size_text(one.point.size), percent(one.point.score),
          percent(one.expected), f"{one.away:+.1f}")
@@ -67,12 +65,14 @@ def scaling_grids(found: Scaling) -> list[Grid]:
         for one in group.strays
     )  # fmt: skip
     if strays:
-        header = ("", "fit", "model", "size", "score", "curve", "sd away")
-        grids.append(Grid(f"Far from their curve · {found.title}", header, strays))
+        grids.append(Grid(f"Far from their curve · {found.title}", _STRAYS, strays))
     return grids
 
 
 _FITTED = ("", "fit", "models", "sizes", "curve", "doubling adds", "sd", "R²", "AICc")
+_PREDICTED = ("", "fit", "size", "predicted", "95 % interval", "rests on", "measured", "difference")
+_MOVED = ("", "break", "lowest", "lowest without", "highest", "highest without")
+_STRAYS = ("", "fit", "model", "size", "score", "curve", "sd away")
 _BREAKS = (
     "", "models", "break", "profile 95 %", "bootstrap 95 %", "doubling adds, below", "above", "F", "p", "naive p"
 )  # fmt: skip
@@ -182,8 +182,8 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
     if "segments" in kinds:
         lines.append(
             "p: of one line, from the largest gain over all breaks, simulated with normal errors of one spread. The "
-            "naive p of a plain F-test takes the break as known beforehand, and finds breaks too often. `A to B`: "
-            "every break between fits equally well, as beyond it there is a single size."
+            "naive p is the F-test's of a break known beforehand: it finds breaks too often. `A to B`: every "
+            "break between fits equally well, as beyond it there is a single size."
         )
     for one in found:
         lines += _missing(one)
@@ -206,6 +206,8 @@ def _missing(found: Scaling) -> Iterator[str]:
         for fit in group.fits:
             if fit.trouble:
                 yield f"{group.name}, {NAMES[fit.kind]}: {fit.trouble}; no interval."
+        if any(not 0 <= one.prediction.score <= 1 for one in group.forecasts):
+            yield f"{group.name}: no score lies beyond 0 and 100; the line does not hold that far."
         if any(one.prediction.basis == "nothing" and not _troubled(group, one.kind) for one in group.forecasts):
             yield (
                 f"{group.name}: as many models as the curve has parameters, so it passes through them and nothing says "

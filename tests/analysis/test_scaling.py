@@ -1,0 +1,235 @@
+"""Curves over size: against the paper's figures, other optimisers, statsmodels, and by simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import curve_fit, differential_evolution
+
+from viva.analysis.scaling import Fit, curve, family_curve, fit_family, fit_log, gradient, predict
+from viva.analysis.segments import fit_segments
+from viva.errors import DataError
+
+QWEN = ([7, 14, 32, 72], [0.5105, 0.5783, 0.6245, 0.6531])
+LLAMA = ([7, 13], [0.4108, 0.4554])
+SIZES = [0.5, 1.8, 4, 7, 14, 32, 72]
+
+
+def test_what_cs_bench_predicts_comes_out() -> None:
+    assert 100 * predict(fit_family(*QWEN), 110).score == pytest.approx(67.79, abs=0.005)
+    assert 100 * predict(fit_family(*LLAMA), 70).score == pytest.approx(55.03, abs=0.005)
+
+
+def test_two_points_determine_two_parameters_and_leave_nothing_to_judge_them_by() -> None:
+    fit = fit_family(*LLAMA)
+    assert fit.sse < 1e-20
+    said = predict(fit, 70)
+    assert (said.low, said.high, said.basis) == (None, None, "nothing")
+    assert said.beyond == pytest.approx(70 / 13)
+    known = predict(fit_family(*LLAMA, [s * (1 - s) / 2183 for s in LLAMA[1]]), 70)
+    assert known.basis == "questions"
+    assert known.low is not None
+    assert known.high is not None
+    assert known.low < 0.5252 < known.high, "the measured score is within what the sampling of questions allows"
+
+
+@given(
+    st.floats(0.02, 3),
+    st.floats(-3, 6).map(lambda power: 10**power),
+    st.lists(st.sampled_from(SIZES), min_size=3, max_size=7, unique=True),
+)
+@settings(max_examples=30)
+def test_points_on_a_family_curve_give_that_curve_back(a: float, b: float, sizes: list[float]) -> None:
+    scores = [float(family_curve(size, a, b)) for size in sizes]
+    fit = fit_family(sizes, scores)
+    assert fit.sse < 1e-9
+    assert curve(fit, np.array(sizes)) == pytest.approx(scores, abs=1e-4)
+
+
+def test_no_global_optimiser_finds_a_better_curve() -> None:
+    random = np.random.default_rng(5)
+    for _ in range(4):
+        sizes = np.sort(random.choice(SIZES, 5, replace=False))
+        scores = np.clip(family_curve(sizes, 0.3, 2.0) + random.normal(0, 0.06, 5), 0.01, 0.99)
+
+        def sse(theta: np.ndarray, sizes: np.ndarray = sizes, scores: np.ndarray = scores) -> float:
+            return float(((family_curve(sizes, math.exp(theta[0]), math.exp(theta[1])) - scores) ** 2).sum())
+
+        other = differential_evolution(sse, [(-12, 8), (-20, 30)], seed=1, tol=1e-12, popsize=25)
+        assert fit_family(sizes, scores).sse <= other.fun + 1e-9
+
+
+def test_covariance_is_scipys() -> None:
+    sizes, scores = np.array(QWEN[0], dtype=float), np.array(QWEN[1])
+    _, expected = curve_fit(
+        lambda x, a, b: family_curve(x, np.exp(a), np.exp(b)), sizes, scores, p0=[math.log(0.4), math.log(2)]
+    )
+    assert np.array(fit_family(*QWEN).covariance) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["family", "log", "segments"])
+def test_gradients_are_those_of_finite_differences(kind: str) -> None:
+    logged = {"family": (0, 1), "log": (), "segments": (3,)}[kind]
+    parameters = {"family": (0.38, 2.2), "log": (0.4, 0.14), "segments": (0.3, 0.2, 0.05, 20.0)}[kind]
+    bare = {"n": 9, "smallest": 1.0, "largest": 70.0, "sse": 0.0, "sd": None, "r2": None, "aicc": None}
+    sizes = np.array([1.0, 7, 13, 40, 70])
+    found = gradient(kind, parameters, sizes)  # type: ignore[arg-type]
+    for index in range(len(parameters)):
+        moved = []
+        for sign in (1, -1):
+            own = list(parameters)
+            step = sign * 1e-5
+            if kind == "segments" and index == 3:
+                own[index] *= 10**step
+            else:
+                own[index] = own[index] * math.exp(step) if index in logged else own[index] + step
+            moved.append(curve(Fit(kind=kind, parameters=tuple(own), **bare), sizes))  # type: ignore[arg-type]
+        assert found[:, index] == pytest.approx((moved[0] - moved[1]) / 2e-5, abs=1e-6)
+
+
+def test_the_log_linear_fit_and_its_prediction_interval_are_statsmodels() -> None:
+    random = np.random.default_rng(2)
+    sizes = np.array([1.0, 3, 7, 13, 34, 70, 70])
+    scores = 0.2 + 0.12 * np.log10(sizes) + random.normal(0, 0.03, len(sizes))
+    fit = fit_log(sizes, scores)
+    ols = sm.OLS(scores, sm.add_constant(np.log10(sizes))).fit()
+    assert fit.parameters == pytest.approx(tuple(ols.params))
+    assert (fit.r2, fit.sd) == (pytest.approx(ols.rsquared), pytest.approx(math.sqrt(ols.mse_resid)))
+    for size in (0.5, 20.0, 400.0):
+        frame = ols.get_prediction([[1.0, math.log10(size)]]).summary_frame(alpha=0.05)
+        said = predict(fit, size)
+        assert (said.score, said.low, said.high) == pytest.approx(
+            (frame["mean"][0], max(0.0, frame["obs_ci_lower"][0]), frame["obs_ci_upper"][0])
+        )
+
+
+@pytest.mark.parametrize("n", [4, 7])
+def test_intervals_of_the_family_curve_cover_what_a_further_model_scores(n: int) -> None:
+    random = np.random.default_rng(n)
+    sizes = np.array(SIZES[-n:])
+    hits = 0
+    rounds = 200
+    for _ in range(rounds):
+        fit = fit_family(sizes, family_curve(sizes, 0.35, 2.0) + random.normal(0, 0.012, n))
+        said = predict(fit, 110)
+        truth = float(family_curve(110, 0.35, 2.0)) + random.normal(0, 0.012)
+        hits += said.low is not None and said.high is not None and said.low <= truth <= said.high
+    assert 0.91 <= hits / rounds <= 0.99
+
+
+def test_intervals_from_the_sampling_of_questions_cover_what_further_questions_would_give() -> None:
+    random = np.random.default_rng(8)
+    sizes, questions, hits = np.array([7.0, 13.0]), 2183, 0
+    for _ in range(200):
+        scores = random.binomial(questions, family_curve(sizes, 0.23, 2.7)) / questions
+        said = predict(fit_family(sizes, scores, scores * (1 - scores) / questions), 70)
+        truth = random.binomial(questions, float(family_curve(70, 0.23, 2.7))) / questions
+        hits += said.low is not None and said.high is not None and said.low <= truth <= said.high
+    assert 0.91 <= hits / 200 <= 0.99
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [([0.5, 0.4, 0.3], "do not grow"), ([0.5, 0.5, 0.5], "do not grow"), ([0.01, 0.4, 0.95], "faster")],
+)
+def test_a_curve_that_cannot_fit_says_so_and_has_no_interval(scores: list[float], said: str) -> None:
+    fit = fit_family([1, 10, 100], scores)
+    assert said in fit.trouble
+    assert predict(fit, 200).low is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "scores", "said"),
+    [
+        ([7], [0.5], "two different sizes"),
+        ([7, 7], [0.5, 0.6], "two different sizes"),
+        ([0, 7], [0.5, 0.6], "sizes must be above 0"),
+        ([1, 7], [0.5, 1.6], "from 0 to 1"),
+        ([1, 7], [0.5, math.nan], "finite"),
+    ],
+)
+def test_what_cannot_be_fitted_is_said(sizes: list[float], scores: list[float], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        fit_family(sizes, scores)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 1000), st.floats(0, 1)), min_size=2, max_size=12).filter(
+        lambda rows: len({x for x, _ in rows}) > 1
+    )
+)
+@settings(max_examples=30)
+def test_any_points_give_finite_curves_and_intervals_within_what_scores_can_be(rows: list[tuple[float, float]]) -> None:
+    for fitter in (fit_family, fit_log):
+        fit = fitter([x for x, _ in rows], [y for _, y in rows])
+        said = predict(fit, 50)
+        assert math.isfinite(said.score)
+        if said.low is not None and said.high is not None:
+            assert 0 <= said.low <= 1
+            assert 0 <= said.high <= 1
+
+
+def broken(random: np.random.Generator, sizes: np.ndarray, change: float, noise: float) -> np.ndarray:
+    z = np.log10(sizes)
+    return 0.1 + 0.2 * z + change * np.maximum(z - 1.2, 0) + random.normal(0, noise, len(z))
+
+
+def test_a_break_is_found_where_it_is() -> None:
+    sizes = np.geomspace(1, 100, 30)
+    found = fit_segments(sizes, broken(np.random.default_rng(1), sizes, -0.25, 1e-4), resamples=50, draws=199)
+    assert math.log10(found.at) == pytest.approx(1.2, abs=0.01)
+    assert (found.below, found.above) == (pytest.approx(0.2, abs=0.01), pytest.approx(-0.05, abs=0.01))
+    assert found.p == pytest.approx(1 / 200), "no simulated line shows as much"
+    assert found.tied == (found.at, found.at)
+    assert not found.open_low
+    assert not found.open_high
+
+
+def test_for_a_given_break_it_is_least_squares_as_statsmodels_has_it() -> None:
+    sizes = np.geomspace(1, 100, 15)
+    scores = broken(np.random.default_rng(3), sizes, -0.2, 0.02)
+    found = fit_segments(sizes, scores, resamples=20, draws=99)
+    z = np.log10(sizes)
+    hinge = np.maximum(z - math.log10(found.at), 0)
+    ols = sm.OLS(scores, np.stack([np.ones_like(z), z, hinge], axis=1)).fit()
+    assert found.fit.sse == pytest.approx(ols.ssr)
+    assert (found.below, found.above - found.below) == pytest.approx((ols.params[1], ols.params[2]))
+    for other in np.linspace(0.2, 1.8, 33):
+        rival = np.stack([np.ones_like(z), z, np.maximum(z - other, 0)], axis=1)
+        assert sm.OLS(scores, rival).fit().ssr >= found.fit.sse - 1e-6
+
+
+def test_the_breaks_interval_covers_it_and_the_test_keeps_its_level() -> None:
+    """And the F-test of a break known beforehand does not: that is why it is not used."""
+    random = np.random.default_rng(4)
+    sizes = np.repeat([1.3, 3.0, 7.0, 13, 34, 70], 4)
+    rounds, covered, alarms, naive = 140, 0, 0, 0
+    for _ in range(rounds):
+        found = fit_segments(sizes, broken(random, sizes, -0.3, 0.03), resamples=0, draws=19)
+        covered += found.low <= 10**1.2 <= found.high
+        line = fit_segments(sizes, broken(random, sizes, 0, 0.03), resamples=0, draws=199)
+        alarms += line.p <= 0.05
+        naive += line.p_naive <= 0.05
+    assert covered / rounds >= 0.92
+    assert alarms / rounds <= 0.09
+    assert naive / rounds > 0.1
+
+
+def test_a_break_beyond_the_second_largest_size_is_anywhere_up_to_the_largest() -> None:
+    sizes = [1, 2, 4, 8, 16, 32, 100]
+    found = fit_segments(sizes, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.1], [str(size) for size in sizes], resamples=20)
+    assert found.tied == (pytest.approx(32), pytest.approx(100))
+    assert found.open_high
+    assert found.moved is not None
+    assert found.moved.low_without == "100", "it rests on that model"
+
+
+@pytest.mark.parametrize(("sizes", "n"), [([1, 2, 3, 4, 5], 5), ([1, 1, 2, 2, 3, 3], 3)])
+def test_too_little_for_two_lines_is_said(sizes: list[float], n: int) -> None:
+    with pytest.raises(DataError, match=rf"take 6 models of 4 different sizes; here are {len(sizes)} of {n}"):
+        fit_segments(sizes, [0.1 * size for size in sizes])
