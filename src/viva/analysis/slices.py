@@ -47,8 +47,8 @@ _LARGE = 400
 _WHOLE = 20_000
 """Questions up to which permutations are drawn without replacement; of more, the few of a slice are drawn with it,
 which is on the safe side: the variance is too large by less than 400 in 20,000."""
-_AT_ONCE = 2_000_000
-"""Numbers of one chunk of permutations: 16 MB."""
+_AT_ONCE = 4_000_000
+"""Numbers of one chunk of permutations: 32 MB."""
 
 Where = tuple[tuple[str, str], ...]
 """A slice by its tags and their values."""
@@ -264,21 +264,29 @@ def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int
         draws = min(MOST_DRAWS, max(DRAWS, 40 * len(members) - 1))
         beyond = np.zeros(len(drawn), dtype=np.int64)
         for chosen in _choices(residuals, int(wanted.max()), draws, seed):
-            reached = np.abs(np.cumsum(chosen, axis=1)[:, wanted - 1])
-            beyond += (reached >= last - 1e-9).sum(axis=0)
+            reached = np.abs(np.cumsum(chosen, axis=0)[wanted - 1])
+            beyond += (reached >= last[:, None] - 1e-9).sum(axis=1)
         for index, times in zip(drawn, beyond.tolist(), strict=True):
             found[index] = ((times + 1) / (draws + 1), "permutation")
     return found
 
 
 def _choices(residuals: Floats, most: int, draws: int, seed: int) -> Iterator[Floats]:
-    """Random choices of `most` residuals, in chunks of rows; the first n of a row are a choice of n."""
+    """Random choices of `most` residuals, a choice a column, in chunks; the first n of a column are a choice of n."""
     generator = np.random.default_rng(seed)
     count = len(residuals)
     size = max(1, _AT_ONCE // (count if count <= _WHOLE else most))
     for start in range(0, draws, size):
-        rows = min(size, draws - start)
-        if count <= _WHOLE:
-            yield generator.permuted(np.broadcast_to(residuals, (rows, count)), axis=1)[:, :most]
-        else:
-            yield residuals[generator.integers(count, size=(rows, most))]
+        columns = min(size, draws - start)
+        if count > _WHOLE:
+            yield residuals[generator.integers(count, size=(most, columns))]
+            continue
+        # Only as many steps of the usual shuffle (Fisher and Yates) as there are questions to choose.
+        shuffled = np.repeat(residuals[:, None], columns, axis=1)
+        every = np.arange(columns)
+        for place in range(most):
+            other = generator.integers(place, count, size=columns)
+            taken = shuffled[other, every]
+            shuffled[other, every] = shuffled[place]
+            shuffled[place] = taken
+        yield shuffled[:most]
