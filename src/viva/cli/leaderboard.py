@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 OWN_QUESTIONS = "questions/"
 """What a page's name begins with that is about a question file: no file may pass for a benchmark."""
+BASELINE = "baseline/"
+"""Guessers: shown, as the papers show theirs, and without a rank."""
 TABLES = "item scores"
 """The page of tables of item scores."""
 
@@ -170,6 +172,7 @@ def _row(one: Scored, overall: Cell, cells: Sequence[Cell], known: ModelFacts, s
     return Row(
         model=one.model,
         own=True,
+        kind="baseline" if one.model.startswith(BASELINE) else "model",
         score=None if mean is None else Score(mean=mean, low=overall.low, high=overall.high),
         facts=known.of(one.model),
         figures=tuple(figure_of(cell.mean, cell.low, cell.high) for cell in cells),

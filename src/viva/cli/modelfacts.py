@@ -60,7 +60,7 @@ class ModelFacts:
         self._unused = {name: bare for name, bare in self._unused.items() if model != name and _bare(model) != bare}
         parameters = size(model)
         known = Facts(
-            family=family(model),
+            family="" if model.startswith("baseline/") else family(model),
             type=tuned(model),
             total=parameters.total if parameters else None,
             active=parameters.active if parameters else None,

@@ -51,13 +51,13 @@ _QUIET = {"none", "no", "server", "viva", "all", ""}
 
 
 def comparable(settings: Settings) -> dict[str, str]:
-    """The parts that two rows must share. A seed matters only where something is drawn with it."""
+    """The parts that two rows must share. A seed counts only where it chooses questions or exemplars: one that was
+    sent along to a model gives other draws of the same thing."""
     parts = {name: str(value) for name, value in settings.items() if name not in OF_THE_MODEL}
-    drawn = (
-        parts.get("shots", "0") != "0" or parts.get("limit", "none") != "none" or parts.get("seed", "").endswith("sent")
-    )
-    if not drawn:
-        parts.pop("seed", None)
+    if "seed" in parts:
+        parts["seed"] = parts["seed"].partition(".")[0]
+        if parts.get("shots", "0") == "0" and parts.get("limit", "none") == "none":
+            del parts["seed"]
     return parts
 
 
@@ -73,21 +73,26 @@ def in_words(parts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
-    """A title a board: language, shots and what else differs between them, in words."""
-    differing = [
-        name
-        for name in dict.fromkeys(name for parts in boards for name in parts)
-        if name not in _TITLED and len({parts.get(name) for parts in boards}) > 1
+    """A title a board: language, shots, and what else differs between those of which that is the same, in words."""
+    said = [
+        ", ".join(filter(None, (_phrase(name, parts[name]) for name in _TITLED if name in parts))) for parts in boards
     ]
-    if "data" in differing and "n" in differing:
-        differing.remove("n")  # other data, other questions: the fingerprint and their number are said together
-    return [_title(parts, differing) for parts in boards]
+    found: list[str] = []
+    for title, parts in zip(said, boards, strict=True):
+        alike = [other for other_title, other in zip(said, boards, strict=True) if other_title == title]
+        found.append(", ".join(filter(None, (title, *(_differing(name, parts) for name in _differences(alike))))))
+    return found
 
 
-def _title(parts: Mapping[str, str], differing: Sequence[str]) -> str:
-    said = [_phrase(name, parts[name]) for name in _TITLED if name in parts]
-    said += [_differing(name, parts) for name in differing]
-    return ", ".join(phrase for phrase in said if phrase)
+def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
+    """Which parts are not the same on all boards, without those that follow from another."""
+    names = dict.fromkeys(name for parts in boards for name in parts)
+    found = [name for name in names if len({parts.get(name) for parts in boards}) > 1 and name not in _TITLED]
+    if "data" in found and "n" in found:
+        found.remove("n")  # other data, other questions: the fingerprint and their number are said together
+    if "limit" in found and "n" in found:
+        found.remove("limit")
+    return found
 
 
 def _differing(name: str, parts: Mapping[str, str]) -> str:

@@ -99,7 +99,7 @@
       models.forEach((model, index) => {
         const x = (index % 3) * (width / 3), y = 6 + Math.floor(index / 3) * 20;
         svg.append(make("rect", { x, y: y + 2, width: 12, height: 12, rx: 2, fill: colour(index) }));
-        svg.append(make("text", { x: x + 18, y: y + 12, fill: token("ink") }, short(model.name, Math.floor(width / 3 / 7.2) - 4)));
+        svg.append(make("text", { x: x + 18, y: y + 12, fill: token("ink") }, short(model.name, Math.floor(width / 3 / 8) - 4)));
       });
       return [svg, 6 + Math.ceil(models.length / 3) * 20 + 12];
     }
