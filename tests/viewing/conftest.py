@@ -72,16 +72,18 @@ class Serving:
         self.process.wait()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def serving() -> Iterator[Callable[..., Serving]]:
-    started: list[Serving] = []
+    """Servers, one for the same arguments."""
+    started: dict[tuple[str, ...], Serving] = {}
 
     def make(*arguments: str) -> Serving:
-        started.append(Serving(*arguments))
-        return started[-1]
+        if arguments not in started:
+            started[arguments] = Serving(*arguments)
+        return started[arguments]
 
     yield make
-    for one in started:
+    for one in started.values():
         one.kill()
 
 

@@ -30,9 +30,9 @@ class Sheet(Struct):
     shown: frozenset[str]
 
     @classmethod
-    def of(cls, sitting: Sitting) -> Sheet:
-        """A sheet without a row."""
-        return cls(sitting, list(sitting.exam.questions()), [], [], parts_shown(sitting.exam))
+    def of(cls, sitting: Sitting, questions: list[Question]) -> Sheet:
+        """A sheet without a row; `questions` are its exam's, shared by all who sat it."""
+        return cls(sitting, questions, [], [], parts_shown(sitting.exam))
 
     def __len__(self) -> int:
         return len(self.questions) * self.sitting.samples

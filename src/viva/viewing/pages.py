@@ -233,6 +233,10 @@ class Pages:
             raise HTTPException(404, "There is no such file.")
         return Response(self._static[name], media_type=(_ASSETS | _SHARED)[name])
 
+    async def icon(self, request: Request) -> Response:
+        """What browsers ask for where a page names no icon: beside a plain text."""
+        return Response(self._static["icon.svg"], media_type=_ASSETS["icon.svg"])
+
     async def refused(self, request: Request, problem: Exception) -> Response:
         """A page that says what was wrong."""
         status, sentence, headers = 404, str(problem), None

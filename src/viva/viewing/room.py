@@ -26,7 +26,7 @@ from viva.viewing.writer import writer
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
 _REST = 8.0
-"""Grading again begins when so many times as long as it took have gone by: at most a ninth of one processor."""
+"""While a run is going on, grading again waits so many times as long as it took: at most a ninth of one processor."""
 _AGAIN = 10.0
 """Seconds until what could not be opened is tried again."""
 
@@ -134,8 +134,9 @@ class Room:
             return True
 
     def _begin(self) -> None:
-        now = time.monotonic()
-        if self._thread is not None or now < self._next:
+        if self._thread is not None:
+            return
+        if time.monotonic() < self._next and (self.problem or writer(self.path)):
             return
         if self.graded is not None and self._now() == self._seen and self._opened is not None:
             return
@@ -160,7 +161,7 @@ class Room:
         with self._guard:
             took = time.monotonic() - started
             self.problem = problem
-            self._next = time.monotonic() + max(rest, took * _REST if took > 0.05 else 0.0)
+            self._next = time.monotonic() + max(rest, took * _REST)
             self._thread = None
             self.work = Work()
             self._changed.notify_all()
@@ -176,7 +177,9 @@ class Room:
         if opened is None:
             self._does("opening the questions", 0)
             opened = self._opener(self.path)
-            sheets = [Sheet.of(sitting) for sitting in opened.sittings]
+            exams = {id(sitting.exam): sitting.exam for sitting in opened.sittings}
+            questions = {known: list(exam.questions()) for known, exam in exams.items()}
+            sheets = [Sheet.of(sitting, questions[id(sitting.exam)]) for sitting in opened.sittings]
             with self._guard:
                 self._opened, self._sheets = opened, sheets
             if whole and graded_before(self.path, sheets, newest):

@@ -32,6 +32,7 @@ def application(root: Path, opener: Opener, access: Access) -> Guard:
         Route("/run/{run}/answer/{place}", pages.item),
         Route("/run/{run}/answer/{place}/{part}.txt", pages.text),
         Route("/static/{name}", pages.static),
+        Route("/favicon.ico", pages.icon),
     ]
     handlers: dict[Any, Any] = {HTTPException: pages.refused, VivaError: pages.refused, Exception: pages.failed}
     return Guard(Starlette(routes=routes, exception_handlers=handlers), access, asking=True)

@@ -1,0 +1,124 @@
+"""The pages in a real browser: a run that grows while one looks on, filters, keys, no JavaScript, 400 px, the dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from viewing.conftest import Serving
+from viewing.runs import Growing
+from web.hostile import MARK
+
+Browse = Callable[..., Any]
+Serve = Callable[..., Serving]
+CONTRAST = (Path(__file__).parents[1] / "review" / "contrast.js").read_text(encoding="utf-8")
+
+
+def test_a_run_is_watched_while_it_grows_and_ends(browse: Browse, serving: Serve, growing: Growing) -> None:
+    growing.answer(3)
+    page = browse(serving(str(growing.root)).address)
+    page.goto("/")
+    page.get_by_role("link", name="growing").click()
+    page.wait_for_selector("#tables")
+    assert page.locator("[data-field=answered]").inner_text() == "3"
+    growing.answer(7)
+    growing.answer(2, failed=True)
+    page.locator("[data-field=answered]:text-is('10')").wait_for()
+    assert page.locator("[data-field=failed]").inner_text() == "2"
+    assert page.locator("#meter").evaluate("one => one.value") == 10
+    assert page.locator("#parts tbody tr").nth(1).inner_text().split() == ["openai/beta", "fruit", "0", "2", "8"]
+    assert page.locator("[data-field=rate]").inner_text() != "0"
+    growing.close()
+    page.locator("#live:not([data-live])").wait_for()
+    assert "stopped before its end: 2 failed, 8 not asked" in page.locator("#live").inner_text()
+    assert "10 of 20 answers" in page.locator("main").inner_text()
+    page.get_by_role("button", name="score").click()
+    assert page.locator("#t1 tbody th").all_inner_texts() == ["openai/alpha", "openai/beta"]
+
+
+def test_answers_are_searched_filtered_and_stepped_through_by_key(
+    browse: Browse, serving: Serve, growing: Growing
+) -> None:
+    growing.answer(15)
+    growing.answer(5, text="A potato.")
+    growing.close()
+    page = browse(serving(str(growing.path)).address)
+    page.goto("/")
+    page.get_by_role("link", name="Answers").click()
+    assert page.locator("#found").inner_text() == "20 answers"
+    page.get_by_label("Outcome").select_option("wrong")
+    page.wait_for_url("**outcome=wrong**")
+    assert page.locator("#found").inner_text() == "5 answers"
+    page.get_by_label("Search").fill("potato number 7")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=potato**")
+    assert page.locator("#found").inner_text() == "1 answer"
+    page.get_by_role("link", name="All answers").click()
+    page.locator(".rows a").first.click()
+    assert page.locator("#reply").inner_text() == "It is apple."
+    page.keyboard.press("j")
+    page.wait_for_url("**/answer/1.2**")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**/answer/1.1**")
+    assert page.locator("#previous").count() == 0
+    page.get_by_text("The same question, 2 models").click()
+    page.get_by_role("link", name="openai/beta").click()
+    page.wait_for_url("**/answer/2.1**")
+    page.keyboard.press("l")
+    page.wait_for_url("**/answers**")
+
+
+def test_everything_works_without_javascript(browse: Browse, serving: Serve, growing: Growing) -> None:
+    growing.answer(20)
+    page = browse(serving(str(growing.root)).address, java_script_enabled=False)
+    page.goto("/")
+    page.get_by_role("link", name="growing").click()
+    assert "100.00" in page.locator("#t1").inner_text()
+    page.get_by_role("link", name="Answers").click()
+    page.get_by_text("By tag").click()
+    page.get_by_label("half").select_option(label="second")
+    page.get_by_role("button", name="Show").click()
+    assert page.locator("#found").inner_text() == "10 answers"
+    page.locator(".rows a").nth(2).click()
+    page.get_by_role("link", name="Next").click()
+    assert page.locator("#reply").inner_text() == "It is ivy."
+    page.get_by_role("link", name="List").click()
+    assert page.locator("#found").inner_text() == "10 answers"
+
+
+def test_what_wants_to_run_is_text_in_a_browser_too(browse: Browse, serving: Serve, hostile_runs: Path) -> None:
+    page = browse(serving(str(hostile_runs)).address)
+    page.goto("/")
+    page.locator("#runs a").click()
+    page.wait_for_selector("#tables")
+    run = page.url
+    for address in (run, f"{run}/answers", *(f"{run}/answer/1.{place}" for place in (1, 2, 6, 11, 16, 23))):
+        page.goto(address)
+        assert page.evaluate(f"window.{MARK}") is None
+        assert page.locator(f"#{MARK}, main script, main style, main img, iframe, object, base, math").count() == 0
+        assert page.locator("meta[http-equiv]").count() == 0
+    page.goto(f"{run}/answer/2.1/reply.txt")
+    assert page.evaluate("document.contentType") == "text/plain"
+    assert page.evaluate(f"window.{MARK}") is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"viewport": {"width": 400, "height": 800}},
+        {"viewport": {"width": 1500, "height": 900}, "color_scheme": "dark"},
+    ],
+)
+def test_narrow_or_dark_nothing_sticks_out_and_all_can_be_read(
+    browse: Browse, serving: Serve, hostile_runs: Path, settings: dict[str, Any]
+) -> None:
+    page = browse(serving(str(hostile_runs)).address, **settings)
+    page.goto("/")
+    run = page.locator("#runs a").get_attribute("href")
+    for address in ("/", run, f"{run}/answers", f"{run}/answer/2.49", f"{run}/answer/2.3"):
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= settings["viewport"]["width"], address
+        assert page.evaluate(CONTRAST)["poor"] == [], address
