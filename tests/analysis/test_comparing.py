@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from viva.analysis.breakdown import Breakdown, frame
-from viva.analysis.comparing import Difference, Pairs, bonett_price, compared, flips, paired, questions_for
+from viva.analysis.comparing import (
+    Difference,
+    Pairs,
+    bonett_price,
+    compared,
+    compared_apart,
+    flips,
+    paired,
+    questions_for,
+)
 from viva.errors import DataError
 from viva.types import Line, Outcome, ScoreRow
 
@@ -187,6 +196,17 @@ def test_one_question_has_no_interval_and_equal_contestants_have_one() -> None:
     assert same.low is not None
     assert same.low < 0
     assert (same.low, same.high) == pytest.approx(bonett_price(0, 0, 3)[0])
+
+
+def test_means_of_different_questions_are_welch_s_test() -> None:
+    generator = np.random.default_rng(9)
+    first, second = generator.uniform(0, 0.8, size=30), generator.uniform(0.1, 1, size=50)
+    expected = stats.ttest_ind(second, first, equal_var=False)
+    found = compared_apart(*(Breakdown(once(one.tolist())).questions(OVERALL) for one in (first, second)))
+    assert found.p == pytest.approx(expected.pvalue)
+    assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    alone = compared_apart(*(Breakdown(once(one)).questions(OVERALL) for one in ([1.0], [0.0, None])))
+    assert (alone.difference, alone.low, alone.unscored) == (-1, None, 1)
 
 
 def test_a_tag_that_is_missing_is_named() -> None:

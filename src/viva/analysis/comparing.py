@@ -24,6 +24,7 @@ import polars as pl
 import polars.selectors as cs
 from msgspec import Struct
 from msgspec.structs import replace
+from scipy import special
 
 from viva.analysis.signflip import Floats, Test, sign_flip
 from viva.analysis.uncertainty import Interval, Z, t_quantile
@@ -170,6 +171,54 @@ def compared(pairs: Pairs, seed: int = 0) -> Difference:
         ceiling=float(shares @ rows["most"].to_numpy()),
     )
     return _over_scored(found, scored, pairs, seed) if scored.height else found
+
+
+def compared_apart(first: pl.DataFrame, second: pl.DataFrame, over: str = "") -> Difference:
+    """The difference of two means over different questions: Welch's t (1947, Biometrika 34:28-35), no pairs.
+
+    `n` is the smaller number of scored questions, and the bounds are over all questions of each.
+    """
+    sides = [_mean(questions, over) for questions in (first, second)]
+    (mean, error, degrees), (other, second_error, second_degrees) = (side[:3] for side in sides)
+    counts, bounds = [side[3] for side in sides], [side[4] for side in sides]
+    found = Difference(
+        n=min(counts), first=mean, second=other, difference=None, unscored=first.height + second.height - sum(counts),
+        floor=bounds[1][0] - bounds[0][1], ceiling=bounds[1][1] - bounds[0][0],
+    )  # fmt: skip
+    if mean is None or other is None:
+        return found
+    found = replace(found, difference=other - mean)
+    whole = math.hypot(error, second_error)
+    if whole < 1e-12 or not min(degrees, second_degrees):
+        return found
+    freedom = whole**4 / (error**4 / degrees + second_error**4 / second_degrees)
+    half = float(special.stdtrit(freedom, 0.975)) * whole
+    return replace(
+        found,
+        low=max(-1.0, other - mean - half),
+        high=min(1.0, other - mean + half),
+        error=whole,
+        p=float(2 * special.stdtr(freedom, -abs(other - mean) / whole)),
+        test="Welch's t",
+    )
+
+
+def _mean(questions: pl.DataFrame, over: str) -> tuple[float | None, float, int, int, Interval]:
+    """One contestant's mean, its standard error and degrees of freedom, how many questions, and the mean's bounds."""
+    rows = _scores(questions, "own").with_columns(
+        _codes(f"tag:{over}" if over else "").alias("group"), _codes("question").alias("cluster")
+    )
+    if not rows.height:
+        return None, 0.0, 0, 0, (0.0, 0.0)
+    whole = _shares(rows)
+    bounds = float(whole @ rows["own_floor"].to_numpy()), float(whole @ rows["own_ceiling"].to_numpy())
+    scored = rows.filter(pl.col("own").is_not_null())
+    if scored.height < 2:
+        return (scored["own"][0] if scored.height else None), 0.0, 0, scored.height, bounds
+    values, shares = scored["own"].to_numpy(), _shares(scored)
+    mean = float(shares @ values)
+    error, degrees = _error(values, shares, _numbered(scored["group"]), _numbered(scored["cluster"]), mean)
+    return mean, error, degrees, scored.height, bounds
 
 
 def _over_scored(found: Difference, scored: pl.DataFrame, pairs: Pairs, seed: int) -> Difference:

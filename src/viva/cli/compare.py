@@ -20,6 +20,8 @@ from viva.cli.scored import EXAM, PLAIN
 from viva.errors import DataError, VivaError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from viva.analysis.comparing import Difference, Pairs
     from viva.cli.contestants import Contestant
     from viva.reports.comparing import Comparison, Row
@@ -48,6 +50,7 @@ class Wanted(Struct, kw_only=True):
     by: str | None = None
     over: str | None = None
     cluster: str | None = None
+    unpaired: bool = False
     attempts: str | None = None
     correct: Correction = "holm"
     flips: int | None = None
@@ -76,6 +79,11 @@ class Wanted(Struct, kw_only=True):
     help=f"The overall mean averages the values of this tag first; `{PLAIN}`: the plain mean.  [default: the paper's]",
 )
 @click.option("--cluster", metavar="TAG", help="Questions with one value of this tag (one text, say) are no two.")
+@click.option(
+    "--unpaired",
+    is_flag=True,
+    help="Compare means of sets that have no question in common, or none that can be told to be the same.",
+)
 @click.option(
     "--attempts",
     metavar="WAY,...",
@@ -174,6 +182,8 @@ def _compared(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
         )
     flips = wanted.flips if wanted.flips is not None else FLIPS if pairs == 1 and not wanted.by else 0
     found = [_comparison(title, group, chosen[title], flips, wanted) for title, group in groups if chosen.get(title)]
+    if wanted.unpaired and (wanted.cluster or wanted.flips):
+        raise VivaError("--unpaired compares means: there are no pairs to cluster or to flip")
     if not any(one.rows for one in found):
         raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
     every = iter(adjusted([row.found.p for one in found for row in one.rows], wanted.correct))
@@ -216,9 +226,12 @@ def _comparison(
         if any(row.found.n or row.found.unscored for row in here):
             rows += here
             sides += [(first, second)] * len(here)
-            notes.update(dict.fromkeys(_notes(first, second, here)))
+            notes.update(dict.fromkeys(_notes(first, second, here, wanted)))
         elif wanted.pairs or wanted.between or len(pairs) == 1:
-            raise DataError(f"{_disjoint(first, second)}: compare contestants that were asked the same set")
+            raise DataError(
+                f"{_disjoint(first, second)}: compare contestants that were asked the same set, or only their means "
+                "(--unpaired)"
+            )
         else:
             notes[f"Left out: {_disjoint(first, second)}."] = None
     compared = {id(one) for two in sides for one in two}
@@ -242,34 +255,48 @@ def _disjoint(first: Contestant, second: Contestant) -> str:
 
 def _rows(first: Contestant, second: Contestant, flips: int, wanted: Wanted) -> Iterator[Row]:
     """A row a column or value of --by, else one."""
-    from viva.analysis.comparing import compared
-
     names = dict.fromkeys([*first.scored.lines, *second.scored.lines])
     for name in names:
         lines = first.scored.lines.get(name) or second.scored.lines[name]
-        pairs = _paired(first, second, lines, wanted.cluster or "")
-        if wanted.by and not pairs.rows.height:
-            continue
-        found = compared(pairs, wanted.seed)
-        yield _row(first, second, name if wanted.by else "", pairs, found, flips, wanted)
+        found, pairs = _compared_on(first, second, lines, wanted)
+        if not wanted.by or found.n or found.unscored:
+            yield _row(first, second, name if wanted.by else "", pairs, found, flips, wanted)
 
 
-def _paired(first: Contestant, second: Contestant, lines: Sequence[Line], cluster: str) -> Pairs:
-    from viva.analysis.comparing import paired
+def _compared_on(
+    first: Contestant, second: Contestant, lines: Sequence[Line], wanted: Wanted
+) -> tuple[Difference, Pairs | None]:
+    """The difference on the questions of these lines, and the pairs that it is of."""
+    from viva.analysis.comparing import compared, compared_apart, paired
 
     over = next((line.over for line in lines if line.over), "")
-    sides = [
-        one.breakdown.questions(*(replace(line, attempts=one.attempts or line.attempts) for line in lines))
-        for one in (first, second)
-    ]
-    return paired(sides[0], sides[1], over, cluster)
+    sides = [_questions(first, second, lines), _questions(second, first, lines)]
+    if wanted.unpaired:
+        return compared_apart(sides[0], sides[1], over), None
+    pairs = paired(sides[0], sides[1], over, wanted.cluster or "")
+    return compared(pairs, wanted.seed), pairs
+
+
+def _questions(one: Contestant, other: Contestant, lines: Sequence[Line]) -> pl.DataFrame:
+    """A contestant's scores by question, numbered as the other's are where two languages ask the same."""
+    import polars as pl
+
+    from viva.cli.contestants import numbering
+
+    counted = (replace(line, attempts=one.attempts or line.attempts) for line in lines)
+    found = one.breakdown.questions(*counted)
+    number = numbering(one, other)
+    if number is None or one.scored.record is None:
+        return found
+    numbers = [number(question, one.scored.record.spec.language) for question in found["question"]]
+    return found.with_columns(question=pl.Series(numbers, dtype=pl.String))
 
 
 def _row(
     first: Contestant,
     second: Contestant,
     part: str,
-    pairs: Pairs,
+    pairs: Pairs | None,
     found: Difference,
     limit: int,
     wanted: Wanted,
@@ -285,12 +312,12 @@ def _row(
         found=found,
         smallest=found.smallest,
         questions={point: found.questions_for(float(point) / 100) for point in points},
-        gained=tuple(flips(pairs, limit, "gained")),
-        lost=tuple(flips(pairs, limit, "lost")),
+        gained=tuple(flips(pairs, limit, "gained")) if pairs else (),
+        lost=tuple(flips(pairs, limit, "lost")) if pairs else (),
     )
 
 
-def _notes(first: Contestant, second: Contestant, rows: Sequence[Row]) -> Iterator[str]:
+def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], wanted: Wanted) -> Iterator[str]:
     """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
     from viva.cli.contestants import warnings
 
@@ -300,6 +327,9 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row]) -> Iterat
         yield f"Not a fair comparison, {both}: {'; '.join(unfair)}."
     if first.scored is second.scored:
         yield f"{both}: the same answers, counted in two ways: p says that it is no chance, not that it matters."
+    if wanted.unpaired:
+        yield f"{both}: means of two sets as if drawn apart; the same questions to both would show smaller differences."
+        return
     whole = max(rows, key=lambda row: row.found.n + row.found.unscored).found
     if whole.only_first or whole.only_second:
         yield (

@@ -181,7 +181,7 @@ def _printed(found: Sequence[Published], one: Table, notes: Sequence[str], wante
 
 def _csv(found: Sequence[Published]) -> str:
     out = io.StringIO()
-    rows = csv.writer(out)
+    rows = csv.writer(out, lineterminator="\n")
     rows.writerow(["first_name", "second_name", "of", "column", "first", "second", "difference"])
     for pair in found:
         for name, figures in pair.figures.items():

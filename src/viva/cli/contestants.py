@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from viva.analysis.breakdown import Breakdown
+from viva.benchmarks.csbench.languages import IN_ORDER, english_number
 from viva.cli.scored import Scored
 from viva.errors import DataError, VivaError
 from viva.reports.result import settings
+from viva.types import Language
 from viva.visible import one_line
 
 FACTORS: dict[str, tuple[str, ...]] = {
@@ -85,6 +87,15 @@ class Contestant(Struct, kw_only=True, eq=False):
             if any(key in self.settings and key in other.settings and self.settings[key] != other.settings[key]
                    for key in keys)
         )  # fmt: skip
+
+
+def numbering(first: Contestant, second: Contestant) -> Callable[[str, Language], str] | None:
+    """What gives a question its number in both of two languages; None where ids are compared as they are."""
+    specs = [one.scored.record.spec for one in (first, second) if one.scored.record and one.scored.record.data]
+    if len(specs) < 2 or any(spec.benchmark != "csbench" for spec in specs):
+        return None
+    both = {spec.language for spec in specs}
+    return english_number if len(both) > 1 and both <= set(IN_ORDER) else None
 
 
 def contestants(found: Iterable[Scored], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.comparing import Flip
+from viva.benchmarks.csbench.languages import english_number
 from viva.cli.scored import Scored
 from viva.cli.scoretable import QUESTION, rows_of
 from viva.reports.comparing import Row
@@ -34,7 +35,11 @@ def with_readings(rows: Sequence[Row], sides: Sequence[tuple[Scored, Scored]]) -
         questions = {flip.question for flip in (*row.gained, *row.lost)}
         for one in both if questions else ():
             wanted.setdefault(one.source, set()).update(questions)
-    read = {source: _read(source, questions) for source, questions in wanted.items()}
+    chinese = {
+        _answerer(one) for both in sides for one in both
+        if one.record and one.record.data and (one.record.spec.benchmark, one.record.spec.language) == ("csbench", "zh")
+    }  # fmt: skip
+    read = {source: _read(source, questions, chinese) for source, questions in wanted.items()}
     for row, both in zip(rows, sides, strict=True):
         mine, other = (read.get(one.source, {}).get(_answerer(one), {}) for one in both)
         yield replace(row, gained=_with(row.gained, mine, other), lost=_with(row.lost, mine, other))
@@ -51,11 +56,13 @@ def _answerer(one: Scored) -> Answerer:
     return (one.exam, one.model) if one.source.is_dir() else ("", one.model)
 
 
-def _read(source: Path, questions: set[str]) -> dict[Answerer, dict[str, list[str]]]:
+def _read(source: Path, questions: set[str], chinese: set[Answerer]) -> dict[Answerer, dict[str, list[str]]]:
+    """Answerer → question → what was read. Chinese questions also go by the number that they have in English."""
     found: dict[Answerer, dict[str, list[str]]] = {}
     for answerer, question, text in _of_run(source) if source.is_dir() else _of_table(source):
-        if question in questions:
-            found.setdefault(answerer, {}).setdefault(question, []).append(text)
+        names = {question, english_number(question, "zh")} if answerer in chinese else {question}
+        for name in names & questions:
+            found.setdefault(answerer, {}).setdefault(name, []).append(text)
     return found
 
 

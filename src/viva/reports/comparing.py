@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -27,6 +28,7 @@ POWER = (
     "For … points: how many questions like these would show a true difference of so much."
 )
 TESTS = {
+    "Welch's t": "Welch's t test of two means",
     "McNemar, exact": "McNemar's exact test",
     "sign, exact": "an exact sign test",
     "permutation, exact": "a sign-flip permutation test of all signs",
@@ -128,16 +130,28 @@ def _power(one: Comparison) -> Grid | None:
         return None
     names, cells, title = _names(one, short=False)
     points = list(told[0].questions)
-    header = (*names, "differing", "error", "smallest", *(f"for {amount} points" for amount in points))
+    header = (
+        *names,
+        "differing",
+        "error",
+        "smallest",
+        *(f"for {amount} point{'' if amount == '1' else 's'}" for amount in points),
+    )
     rows = tuple(
         (
-            *cells(row), percent((row.found.wins + row.found.losses) / row.found.n, 1), percent(row.found.error),
+            *cells(row), _differing(row.found), percent(row.found.error),
             percent(row.smallest),
             *("–" if count is None else f"{count:,}" for count in row.questions.values()),
         )
         for row in told
     )  # fmt: skip
     return Grid(f"What this set can show · {one.title}{title}", header, rows)
+
+
+def _differing(found: Difference) -> str:
+    """The share of questions that differ; of no pairs there is none."""
+    pairs = found.wins + found.ties + found.losses
+    return percent((found.wins + found.losses) / pairs, 1) if pairs else "–"
 
 
 def _flips(one: Comparison) -> Grid | None:
@@ -222,7 +236,7 @@ def _grids(found: Sequence[Comparison]) -> list[Grid]:
 def as_csv(found: Sequence[Comparison]) -> str:
     """A row a comparison, in shares of 1."""
     out = io.StringIO()
-    table = csv.writer(out)
+    table = csv.writer(out, lineterminator="\n")
     numbers = [name for name in Difference.__struct_fields__ if name not in ("test",)]
     points = next((list(row.questions) for one in found for row in one.rows), [])
     wanted = [f"questions_for_{amount}" for amount in points]
@@ -236,9 +250,9 @@ def as_csv(found: Sequence[Comparison]) -> str:
 
 
 def as_json(found: Sequence[Comparison]) -> str:
-    """Everything, as plain data."""
-    content = {"comparisons": list(found), "closing": closing(found)}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    """Everything, as plain data; in ASCII, since a terminal shows it."""
+    content = msgspec.to_builtins({"comparisons": list(found), "closing": closing(found)})
+    return json.dumps(content, indent=2, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
 
 
 def _tables(printed: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Comparison]], str]:

@@ -20,10 +20,13 @@ SURE, UNSURE = "more than chance", "may be chance"
 
 
 def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.FacetChart:
-    """Differences in points with their 95 % intervals; filled dots for those that hold after adjusting."""
+    """Differences in points with their 95 % intervals; in colour those that are more than chance after adjusting."""
     import altair
 
-    rows = [_data(row, one.title, several=len(found) > 1) for one in found for row in one.rows]
+    pairs = {(one.title, row.first, row.second) for one in found for row in one.rows}
+    alone = len(pairs) == 1 and any(row.part for one in found for row in one.rows)
+    about = [" → ".join(pair[1:]) for pair in pairs] if alone else []
+    rows = [_data(row, "" if len(found) == 1 else one.title, alone=alone) for one in found for row in one.rows]
     rows = [row for row in rows if row["difference"] is not None]
     base = altair.Chart(altair.InlineData(values=rows)).encode(
         y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(labelLimit=380),
@@ -45,18 +48,20 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
     )  # fmt: skip
     dots = base.mark_circle(size=90, opacity=1).encode(x=points, tooltip=shown)
     return altair.layer(nothing, ranges, dots).properties(
-        title=altair.Title("Differences, question by question", subtitle="; ".join(one.title for one in found)),
+        title=altair.Title(
+            "Differences, question by question", subtitle=" · ".join([*(one.title for one in found), *about])
+        ),
         width="container",
         height={"step": STEP},
     )
 
 
-def _data(row: Row, title: str, *, several: bool) -> dict[str, Any]:
+def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
     one = row.found
     sure = one.adjusted if one.adjusted is not None else one.p
-    name = f"{row.part}: {row.first} → {row.second}" if row.part else f"{row.first} → {row.second}"
+    name = ": ".join(filter(None, (title, row.part, "" if alone else f"{row.first} → {row.second}")))
     return {
-        "row": one_line(f"{title}: {name}" if several else name, 90),
+        "row": one_line(name, 90),
         "first": one_line(row.first, 60),
         "second": one_line(row.second, 60),
         "part": one_line(row.part, 60) or "all",

@@ -1,0 +1,276 @@
+"""`viva compare`: runs, tables and published figures; who is compared with whom, what they are called, and errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from cli.told import told
+from servers.fixtures import QUIET, Viva
+from viva.cli.compare import compare_command
+from viva.errors import VivaError
+
+RANDOM, FIRST = "baseline/random", "baseline/first"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def compare(*arguments: object) -> str:
+    return told(compare_command, *arguments)
+
+
+def compared(*arguments: object) -> list[dict[str, Any]]:
+    """The rows of all benchmarks."""
+    content = json.loads(compare(*arguments, "--format", "json"))
+    return [row for one in content["comparisons"] for row in one["rows"]]
+
+
+def notes(*arguments: object) -> str:
+    content = json.loads(compare(*arguments, "--format", "json"))
+    return "\n".join(note for one in content["comparisons"] for note in one["notes"])
+
+
+def names(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(row["first"], row["second"]) for row in rows]
+
+
+def run(viva: Viva, name: str, *arguments: str, models: tuple[str, ...] = (RANDOM,)) -> Path:
+    asked = [part for model in models for part in ("--model", model)]
+    ended = viva("run", *arguments, *asked, "--run", name, *QUIET)
+    assert ended.code in (0, 3), ended.err
+    return viva.folder / name
+
+
+def table(name: str, *rows: tuple[object, ...], header: str = "model,question,sample,score") -> Path:
+    Path(name).write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n", encoding="utf-8")
+    return Path(name)
+
+
+def test_two_models_of_a_run_question_by_question(viva: Viva) -> None:
+    folder = run(viva, "two", "csbench", "--only", "comprehension", models=(RANDOM, FIRST))
+    (row,) = compared(folder)
+    scores = {
+        model: {one["question"]: one for one in viva.scores("two") if one["model"] == model}
+        for model in (RANDOM, FIRST)
+    }
+    gained = [q for q, one in scores[FIRST].items() if one["value"] > scores[RANDOM][q]["value"]]
+    lost = [q for q, one in scores[FIRST].items() if one["value"] < scores[RANDOM][q]["value"]]
+    found = row["found"]
+    assert (row["first"], row["second"]) == (RANDOM, FIRST)
+    assert (found["wins"], found["losses"], found["n"]) == (len(gained), len(lost), len(scores[FIRST]))
+    assert found["difference"] == pytest.approx((len(gained) - len(lost)) / found["n"])
+    assert found["test"] == "McNemar, exact"
+    assert found["p"] == pytest.approx(stats.binomtest(len(gained), len(gained) + len(lost)).pvalue)
+    assert [flip["question"] for flip in row["gained"]] == gained[:10]
+    flip = row["lost"][0]
+    assert flip["first_read"] == [scores[RANDOM][flip["question"]]["answer"]]
+    assert (flip["first_outcome"], flip["second_outcome"]) == ("right", "wrong")
+    by = compared(folder, "--by", "format", "--flips", "1")
+    assert [one["part"] for one in by] == ["Multiple-choice", "Assertion", "Overall"]
+    assert by[-1]["found"]["difference"] == pytest.approx(found["difference"])
+    assert all(len(one["gained"]) <= 1 for one in by)
+    assert max(one["found"]["adjusted"] for one in by) >= max(one["found"]["p"] for one in by)
+    said = compare(folder)
+    assert "McNemar's exact test" in said
+    assert "What this set can show" in said
+
+
+def test_contestants_are_called_by_what_differs_and_nothing_else(viva: Viva) -> None:
+    zero = run(viva, "zero", "cmmlu")
+    five = run(viva, "five", "cmmlu", "--shots", "5")
+    assert names(compared(zero, five)) == [("0-shot", "5-shot")]
+    assert notes(zero, five) == "", "the exemplars alone make no comparison unfair"
+    hot = run(viva, "hot", "cmmlu", "--temperature", "0.7", "--top-p", "0.9")
+    assert names(compared(zero, hot)) == [("T 0 · top-p server", "T 0.7 · top-p 0.9")]
+    cot = run(viva, "cot", "cmmlu", "--cot")
+    assert names(compared(zero, cot)) == [("answer at once", "chain of thought")]
+    published = run(viva, "published", "cmmlu", "--as-published")
+    assert names(compared(zero, published)) == [("graded by Viva", "graded as published")]
+    assert notes(zero, published) == ""
+    again = run(viva, "again", "cmmlu")
+    assert names(compared(zero, again)) == [("zero", "again")]
+
+
+def test_next_token_against_reading_the_reply(viva: Viva) -> None:
+    read = run(viva, "read", "cmmlu", "--form", "base", "--shots", "5")
+    chosen = run(viva, "chosen", "cmmlu", "--form", "base", "--shots", "5", "--choose", "next-token")
+    (row,) = compared(read, chosen)
+    assert (row["first"], row["second"]) == ("reply read", "by next-token")
+    assert row["found"]["n"] == 96
+
+
+def test_of_a_grid_only_pairs_with_nobody_in_between(viva: Viva) -> None:
+    zero = run(viva, "zero", "cmmlu", models=(RANDOM, FIRST))
+    five = run(viva, "five", "cmmlu", "--shots", "5", models=(RANDOM, FIRST))
+    direct = names(compared(zero, five))
+    assert len(direct) == 4
+    assert (f"{RANDOM} · 0-shot", f"{FIRST} · 5-shot") not in direct
+    assert len(compared(zero, five, "--between", "all")) == 6
+    assert names(compared(zero, five, "--between", "shots")) == [
+        (f"{RANDOM} · 0-shot", f"{RANDOM} · 5-shot"), (f"{FIRST} · 0-shot", f"{FIRST} · 5-shot")
+    ]  # fmt: skip
+    assert names(compared(zero, five, "--baseline", f"{RANDOM} · 0-shot"))[0][0] == f"{RANDOM} · 0-shot"
+    assert names(compared(zero, five, "--pairs", "first=random")) == [
+        (f"{FIRST} · 0-shot", f"{RANDOM} · 0-shot"), (f"{FIRST} · 5-shot", f"{RANDOM} · 5-shot")
+    ], "expert against base, each at its own shots"  # fmt: skip
+    assert len(compared(zero, five, "--model", RANDOM)) == 1
+    adjusted = [row["found"] for row in compared(zero, five, "--correct", "bh")]
+    assert all(found["adjusted"] >= found["p"] for found in adjusted)
+
+
+def test_what_makes_a_comparison_unfair_is_named(viva: Viva) -> None:
+    plain = run(viva, "plain", "cmmlu", "--limit", "30")
+    graded = run(viva, "graded", "cmmlu", "--as-published", "--limit", "30", models=(FIRST,))
+    assert "another extraction (viva and as-published)" in notes(plain, graded)
+    other = viva.folder / "prompts.toml"
+    asked = viva("prompt", "cmmlu").out
+    assert asked
+    source = Path(__file__).parents[2] / "src/viva/benchmarks/cmmlu/prompts.toml"
+    other.write_text(source.read_text(encoding="utf-8").replace("。", "！", 1), encoding="utf-8")
+    prompted = run(viva, "prompted", "cmmlu", "--prompts", str(other), "--limit", "30")
+    assert "another prompt (" in notes(plain, prompted)
+    assert "another limit of tokens (2048 and 64)" in notes(
+        plain, run(viva, "short", "cmmlu", "--max-tokens", "64", "--limit", "30")
+    )
+    longer = run(viva, "longer", "cmmlu", models=(FIRST,))
+    assert "30 questions are in both; 0 of the first and 66 of the second alone are left out" in notes(plain, longer)
+
+
+def test_languages_share_their_questions(viva: Viva, published: Path) -> None:
+    folder = run(
+        viva, "both", "csbench", "--data", str(published / "csbench"), "--only", "comprehension", "--language", "en,zh"
+    )
+    (row,) = compared(folder)
+    assert (row["first"], row["second"]) == ("en", "zh")
+    assert row["found"]["n"] == 1778
+    assert "data fingerprint" not in notes(folder)
+    flip = row["gained"][0]
+    scores = {(one["exam"], one["question"]): one for one in viva.scores("both")}
+    there = scores["csbench-zh", str(int(flip["question"]) + 2419)]
+    assert flip["second_read"] == [there["answer"]]
+    assert there["tags"]["subfield"] == scores["csbench-en", flip["question"]]["tags"]["subfield"]
+
+
+def test_the_bundled_samples_have_no_question_in_common(viva: Viva) -> None:
+    folder = run(viva, "both", "csbench", "--language", "en,zh")
+    with pytest.raises(VivaError, match=r"en and zh have no question in common: compare contestants that were asked"):
+        compare(folder)
+
+
+def test_tables_of_item_scores_by_hand() -> None:
+    rows = [("a", q, s, v) for q, values in (("q1", "01"), ("q2", "00"), ("q3", "11")) for s, v in enumerate(values)]
+    rows += [("b", q, s, v) for q, values in (("q1", "11"), ("q2", "10"), ("q4", "11")) for s, v in enumerate(values)]
+    (row,) = compared(table("t.csv", *rows))
+    found = row["found"]
+    assert (found["n"], found["only_first"], found["only_second"]) == (2, 1, 1)
+    assert (found["first"], found["second"]) == (0.25, 0.75)
+    assert found["p"] == 0.5, "two questions of one size: both up in 1 of 4, both down in 1 of 4"
+    ways = compared("t.csv", "--attempts", "best@1,best@2", "--model", "a")
+    assert names(ways) == [("best@1", "best@2")]
+    assert (ways[0]["found"]["first"], ways[0]["found"]["second"]) == (0.5, pytest.approx(2 / 3))
+    assert "the same answers, counted in two ways" in notes("t.csv", "--attempts", "best@1,best@2", "--model", "a")
+
+
+def test_what_has_no_score_is_counted_and_bounded() -> None:
+    rows = [("a", f"q{i}", 0, 1) for i in range(4)] + [("b", f"q{i}", 0, v) for i, v in enumerate(("1", "0", "", "1"))]
+    (row,) = compared(table("t.csv", *rows))
+    assert (row["found"]["n"], row["found"]["unscored"]) == (3, 1)
+    assert (row["found"]["floor"], row["found"]["ceiling"]) == (-0.5, -0.25)
+    said = compare("t.csv")
+    assert "−50.00 to −25.00" in said
+    assert "1 questions have no score on one side or both" in said
+
+
+def test_two_files_of_one_model_each_and_disjoint_ones() -> None:
+    one = table("one.csv", *((f"q{i}", 0, 1) for i in range(3)), header="question,sample,score")
+    two = table("two.csv", *((f"q{i}", 0, 0) for i in range(3)), header="question,sample,score")
+    assert names(compared(one, two)) == [("one.csv", "two.csv")]
+    apart = table("apart.csv", *((f"z{i}", 0, 0) for i in range(3)), header="question,sample,score")
+    with pytest.raises(VivaError, match=r"one.csv and apart.csv have no question in common"):
+        compare(one, apart)
+    assert len(compared(one, two, apart)) == 1, "of several pairs those that have something in common"
+    assert "no question in common" in notes(one, two, apart)
+
+
+def test_questions_about_one_text_are_no_two() -> None:
+    rows = [
+        (m, f"q{i}", 0, int((i % 4 < k) if i < 12 else 0), f"t{i // 4}")
+        for k, m in ((1, "a"), (3, "b"))
+        for i in range(16)
+    ]
+    one = table("t.csv", *rows, header="model,question,sample,score,text")
+    (alone,), (together,) = compared(one), compared(one, "--cluster", "text")
+    assert alone["found"]["p"] == pytest.approx(2 * 0.5**6)
+    assert together["found"]["p"] == pytest.approx(2 * 0.5**3), "three texts, not six questions"
+    assert together["found"]["difference"] == alone["found"]["difference"]
+
+
+def test_every_format_says_the_same_and_a_chart_is_drawn() -> None:
+    hostile = "a\x1b[31m=<script>"
+    content = [
+        {"model": model, "question": f"q{i}", "sample": 0, "score": float(i % size == 0), "answer": "=1\u202e<b>"}
+        for model, size in ((hostile, 2), ("b", 3)) for i in range(24)
+    ]  # fmt: skip
+    Path("t.jsonl").write_text("\n".join(map(json.dumps, content)), encoding="utf-8")
+    (row,) = compared("t.jsonl")
+    (written,) = csv.DictReader(io.StringIO(compare("t.jsonl", "--format", "csv")))
+    assert float(written["difference"]) == row["found"]["difference"]
+    assert int(written["questions_for_2"]) == row["questions"]["2"]
+    assert row["gained"][0]["first_read"] == ["=1\u202e<b>"]
+    for form in ("terminal", "markdown", "latex"):
+        assert f"{100 * row['found']['p']:.1f}"[:1] in compare("t.jsonl", "--format", form)
+    compare("t.jsonl", "--chart", "c.svg", "--out", "o.txt")
+    drawn = Path("c.svg").read_text(encoding="utf-8")
+    assert "<script" not in drawn
+    assert "question by question" in drawn
+    compare("t.jsonl", "--by", "answer", "--chart", "c.json")
+    assert json.loads(Path("c.json").read_text(encoding="utf-8"))["title"]["text"]
+
+
+def test_the_published_sweep_and_the_published_experts() -> None:
+    rows = {row["second"]: row for row in json.loads(compare("infibench", "--format", "json"))["comparisons"]}
+    assert len(rows) == 9
+    assert rows["T 1.0, top-p 0.9"]["figures"]["score"] == [70.93, 76.15, 5.22]
+    assert rows["greedy"]["figures"]["mean_score"] == [56.54, 59.23, 2.69]
+    assert "T 0.2, top-p 0.7" in compare("infibench", "--baseline", "greedy")
+    experts = json.loads(compare("csbench", "--format", "json"))["comparisons"]
+    figures = {(row["first"], row["second"]): row["figures"]["overall_average"] for row in experts}
+    assert figures["DeepseekLLM-7B", "DeepSeekMath-Instruct-7B"] == [43.67, 50.49, 6.82]
+    assert figures["Llama2-70B", "WizardMath-70B"][2] == -3.7
+    assert len(figures) == 9
+    assert "+6.82" in compare("csbench", "--pairs", "deepseekllm-7b=DeepSeekMath-Instruct-7B")
+    with pytest.raises(VivaError, match=r"--by takes item scores"):
+        compare("infibench", "--by", "level")
+    with pytest.raises(VivaError, match=r"no such setting.*greedy"):
+        compare("infibench", "--baseline", "T 9")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere",), r"no run or table nowhere \(published tables that can be named alone: infibench, csbench\)"),
+        (("t.csv", "t.csv"), "a of t.csv is named twice"),
+        (("t.csv", "--model", "z"), r"nobody is called so; there are: a, b"),
+        (("t.csv", "--model", "a"), "takes two contestants on the same questions; here are item scores: a"),
+        (("t.csv", "--baseline", "z"), r"--baseline 'z': nobody is called so; there are: 'a', 'b'"),
+        (("t.csv", "--pairs", "ab"), "write FIRST=SECOND"),
+        (("t.csv", "--pairs", "a=z"), r"--pairs 'z': nobody"),
+        (("t.csv", "--between", "shots"), "do not differ in that, but in: models"),
+        (("t.csv", "--by", "colour"), "no column 'colour'"),
+        (("t.csv", "--attempts", "best@0"), "write mean, best, best@K or pass@K"),
+        (("t.csv", "--chart", "x.gif"), "a chart is written as"),
+    ],
+)
+def test_wrong_use_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    table("t.csv", *((model, f"q{i}", 0, 1) for model in "ab" for i in range(2)))
+    with pytest.raises(VivaError, match=said):
+        compare(*arguments)
