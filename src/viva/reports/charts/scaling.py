@@ -32,7 +32,9 @@ def chart(found: Scaling) -> altair.TopLevelMixin:
         type="log", nice=False, padding=24
     )
     score = alt.Y("score:Q", title=_SCORE).scale(zero=False)
-    colour = alt.Color("group:N", title=None, sort=names, legend=alt.Legend(symbolLimit=0, symbolOpacity=1) if len(names) > 1 else None)
+    colour = alt.Color(
+        "group:N", title=None, sort=names, legend=alt.Legend(symbolLimit=0, symbolOpacity=1) if len(names) > 1 else None
+    )
     layers: list[Any] = []
     curves = [row for group in groups for fit in group.fits for row in _curve(group, fit)]
     if len(groups) <= BANDS and any(row["low"] is not None for row in curves):
@@ -70,7 +72,9 @@ def _dots(points: list[dict[str, Any]], size: Any, score: Any, colour: Any) -> A
     filled = alt.Chart(alt.InlineData(values=[row for row in points if row["role"] == "fitted"])).mark_circle(
         size=60, opacity=0.9
     )
-    hollow = alt.Chart(alt.InlineData(values=[row for row in points if row["role"] != "fitted"])).mark_point(size=60, filled=False)
+    hollow = alt.Chart(alt.InlineData(values=[row for row in points if row["role"] != "fitted"])).mark_point(
+        size=60, filled=False
+    )
     drawn = [one.encode(x=size, y=score, color=colour, tooltip=shown) for one in (filled, hollow)]
     return alt.layer(*drawn)
 

@@ -1,0 +1,287 @@
+"""docs/figures.md is true: each of its rows is computed anew from shipped data, and its commands are run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import click
+import pytest
+from msgspec import Struct
+
+from cli.told import told
+from viva.cli.main import cli
+from viva.published import Entry, Table, table
+
+PAGE = Path(__file__).parent.parent / "docs" / "figures.md"
+NONE = "–"
+FORMATS = {"Multiple-choice": 25.0, "Assertion": 50.0, "Fill-in-the-blank": 0.0, "Open-ended": 10.0}
+"""CS-Bench's formats, and what guessing is worth in each, per cent."""
+CATEGORIES = {"stem": 17, "humanities": 13, "social_science": 22, "other": 15}
+"""CMMLU's categories, and how many subjects each has."""
+
+
+class Row(Struct, frozen=True):
+    figure: str
+    where: str
+    paper: str
+    ours: str
+    difference: str
+    how: str
+
+
+def rows() -> list[Row]:
+    """The rows of the page's tables."""
+    found: list[Row] = []
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 6 and cells[0] != "figure" and not set(cells[0]) <= {"-", ":"}:
+            found.append(Row(*cells))
+    return found
+
+
+def entry(benchmark: str, name: str, model: str) -> Entry:
+    (found,) = (one for one in table(benchmark, name).entries if one.name == model)
+    return found
+
+
+@cache
+def printed(*arguments: str) -> str:
+    """What a command prints."""
+    command = cli.get_command(click.Context(cli), arguments[0])
+    assert command is not None
+    return told(command, *arguments[1:])
+
+
+def tables(*arguments: str) -> list[Any]:
+    found: list[Any] = json.loads(printed(*arguments, "--format", "json"))["tables"]
+    return found
+
+
+def predicted(models: str, size: int, *more: str) -> float:
+    (found,) = tables("scaling", "csbench", "--fit", "family", "--models", models, "--predict", str(size), *more)
+    (forecast,) = found["groups"][0]["forecasts"]
+    return 100 * float(forecast["prediction"]["score"])
+
+
+def correlated(benchmark: str, shown: int, second: str, kind: str) -> float:
+    (pair,) = (pair for pair in tables("correlate", benchmark)[shown]["pairs"] if pair["second"] == second)
+    (value,) = (one["value"] for one in pair["coefficients"] if one["kind"] == kind)
+    return float(value)
+
+
+def broken(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = tables("scaling", "infibench", "--fit", "segments", *arguments)[0]["groups"][-1]["segments"]
+    return found
+
+
+def counts() -> dict[str, float]:
+    """CS-Bench: format_type → questions."""
+    totals: dict[str, float] = {}
+    for one in table("csbench", "questions").entries:
+        for name, number in one.figures.items():
+            totals[name] = totals.get(name, 0) + number
+    return totals
+
+
+def guessing(*kinds: str) -> float:
+    worth = {f"{name.lower().replace('-', '_')}_{kind}": value for name, value in FORMATS.items() for kind in kinds}
+    return sum(worth[name] * counts()[name] for name in worth) / sum(counts()[name] for name in worth)
+
+
+def overall(one: Entry) -> float:
+    """CS-Bench's overall average, from its knowledge and reasoning averages and the numbers of questions."""
+    weights = {
+        kind: sum(n for name, n in counts().items() if name.endswith(kind)) for kind in ("knowledge", "reasoning")
+    }
+    return sum(one.figures[f"overall_{kind}"] * n for kind, n in weights.items()) / sum(weights.values())
+
+
+def by_format(name: str, form: str) -> float:
+    column = f"{form.lower().replace('-', '_')}_average"
+    return mean(one.figures[column] for one in table("csbench", name).models)
+
+
+def oa(one: Entry) -> float:
+    """SynEval's overall accuracy."""
+    f = one.figures
+    return (f["tf_accuracy"] + f["mc_accuracy"] + (f["fitb_accuracy"] + f["fitb_f1"]) / 2) / 3
+
+
+def from_languages(one: Entry) -> float:
+    """InfiBench's score from those of its languages, weighted by their numbers of questions (Table 2)."""
+    asked = {row.model.casefold(): row.figures.get("questions", 0) for row in table("infibench", "sampling").entries}
+    asked["c++/c"] = asked.pop("c/c++")
+    languages = {name.removeprefix("lang_"): value for name, value in one.figures.items() if name.startswith("lang_")}
+    return sum(value * asked[name] for name, value in languages.items()) / sum(asked[name] for name in languages)
+
+
+def ablation(sampling: str) -> Entry:
+    (found,) = (
+        one
+        for one in table("infibench", "leaderboard").entries
+        if one.kind == "ablation" and one.words["generation_parameters"] == sampling
+    )
+    return found
+
+
+def cmmlu_average(one: Entry) -> float:
+    return sum(one.figures[name] * subjects for name, subjects in CATEGORIES.items()) / sum(CATEGORIES.values())
+
+
+def furthest(found: Table, formula: Callable[[Entry], float], column: str) -> float:
+    return max(abs(formula(one) - one.figures[column]) for one in found.entries if column in one.figures)
+
+
+MEASURES = {"MC": "mc_accuracy", "FITB accuracy": "fitb_accuracy", "FITB F1": "fitb_f1"}
+SAMPLINGS = ("(0.2,0.9)", "(0.2,1.0)", "(0.4,0.9)", "(0.6,0.9)", "(0.8,0.9)", "(1.0,0.9)", "(1.2,0.9)", "(1.4,0.9)")
+
+
+def recipes() -> Iterator[tuple[str, Callable[[], float]]]:
+    """Every figure's name in the page → how it is computed."""
+    yield "CS-Bench: 110B by Qwen1.5 of 7, 14, 32, 72", lambda: predicted("Qwen1.5-*", 110, "--fit-on", "7,14,32,72")
+    yield "CS-Bench: 70B by Llama2 of 7, 13", lambda: predicted("Llama2-*", 70)
+    for name, kinds in (
+        ("knowledge", ("knowledge",)),
+        ("reasoning", ("reasoning",)),
+        ("average", ("knowledge", "reasoning")),
+    ):
+        yield f"CS-Bench: guessing, {name}", lambda kinds=kinds: guessing(*kinds)  # type: ignore[misc]
+    yield "CS-Bench: GPT-4o, overall", lambda: overall(entry("csbench", "en_domains", "GPT-4o"))
+    yield (
+        "CS-Bench: overall, furthest of all rows",
+        lambda: furthest(table("csbench", "en_domains"), overall, "overall_average"),
+    )
+    for name, language in (("en_formats", "English"), ("zh_formats", "Chinese")):
+        for form in FORMATS:
+            yield f"CS-Bench: mean over models, {form}, {language}", lambda a=name, b=form: by_format(a, b)  # type: ignore[misc]
+    for shown, shots in enumerate(("zero", "few")):
+        for label, column in MEASURES.items():
+            for kind in ("kendall", "pearson"):
+                yield (
+                    f"SynEval: TF and {label}, {kind}, {shots}-shot",
+                    lambda a=shown, b=column, c=kind: correlated("syneval", a, b, c),  # type: ignore[misc]
+                )
+    for model in ("Random", "Mistral 7B", "GPT4"):
+        for shots in ("zero", "few"):
+            yield f"SynEval: OA of {model}, {shots}-shot", lambda a=shots, b=model: oa(entry("syneval", f"{a}_shot", b))  # type: ignore[misc]
+    yield (
+        "SynEval: OA, furthest of all rows",
+        lambda: max(furthest(table("syneval", f"{shots}_shot"), oa, "overall") for shots in ("zero", "few")),
+    )
+    yield "InfiBench: HumanEval and score, pearson", lambda: correlated("infibench", 0, "score", "pearson")
+    yield "InfiBench: models in that correlation", lambda: float(tables("correlate", "infibench")[0]["pairs"][0]["n"])
+    yield (
+        "InfiBench: turning point, all open models but Yuan2-102B",
+        lambda: float(broken("--without", "Yuan2-102B-hf")["at"]),
+    )
+    yield "InfiBench: turning point, code models, from", lambda: float(broken("--where", "domain=Code")["tied"][0])
+    yield "InfiBench: turning point, code models, to", lambda: float(broken("--where", "domain=Code")["tied"][1])
+    yield (
+        "InfiBench: turning point, all open models but Yuan2-102B, p",
+        lambda: float(broken("--without", "Yuan2-102B-hf")["p"]),
+    )
+    yield "InfiBench: turning point, code models, p", lambda: float(broken("--where", "domain=Code")["p"])
+    yield "InfiBench: GPT-4-0613", lambda: from_languages(entry("infibench", "leaderboard", "GPT-4-0613"))
+    yield "InfiBench: GPT-4, greedy", lambda: from_languages(ablation("greedy"))
+    for sampling in SAMPLINGS:
+        yield f"InfiBench: GPT-4, {sampling}", lambda a=sampling: from_languages(ablation(a))  # type: ignore[misc]
+    for shots, model in (("five", "Qwen2-72B"), ("five", "GPT4"), ("zero", "GPT4")):
+        yield (
+            f"CMMLU: average of {model}, {shots}-shot",
+            lambda a=shots, b=model: cmmlu_average(entry("cmmlu", f"{a}_shot", b)),  # type: ignore[misc]
+        )
+
+
+RECIPES = dict(recipes())
+
+
+def digits(text: str) -> int:
+    return len(text.rpartition(".")[2]) if "." in text else 0
+
+
+def test_the_page_and_the_recipes_are_about_the_same_figures() -> None:
+    assert [row.figure for row in rows()] == list(RECIPES)
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.figure)
+def test_a_figure_is_what_the_page_says(row: Row) -> None:
+    value = RECIPES[row.figure]()
+    assert f"{value:.{digits(row.ours)}f}" == row.ours
+    if row.paper == NONE:
+        assert row.difference == NONE
+    else:
+        places = max(digits(row.paper), digits(row.ours))
+        assert f"{float(row.ours) - float(row.paper):+.{places}f}".replace("-0.00", "+0.00") == row.difference or (
+            float(row.ours) == float(row.paper) and float(row.difference) == 0
+        )
+
+
+def commands() -> Iterable[str]:
+    return dict.fromkeys(found for row in rows() for found in re.findall(r"`viva ([^`]+)`", row.how))
+
+
+@pytest.mark.parametrize("command", commands())
+def test_the_pages_commands_print_its_figures(command: str) -> None:
+    text = printed(*shlex.split(command))
+    for row in rows():
+        if f"`viva {command}`" in row.how:
+            shorter = f"{float(row.ours):.{min(digits(row.ours), 3)}f}"
+            assert row.ours in text or shorter in text, row.figure
+
+
+def test_what_the_paper_says_is_what_the_published_tables_say() -> None:
+    """Where the figure itself is shipped, the page's copy of it is that one."""
+    said = {row.figure: row.paper for row in rows()}
+    random = entry("csbench", "en_domains", "Random").figures
+    for name in ("knowledge", "reasoning", "average"):
+        assert float(said[f"CS-Bench: guessing, {name}"]) == random[f"overall_{name}"]
+    assert (
+        float(said["CS-Bench: GPT-4o, overall"]) == entry("csbench", "en_domains", "GPT-4o").figures["overall_average"]
+    )
+    for model in ("Random", "Mistral 7B", "GPT4"):
+        for shots in ("zero", "few"):
+            figures = entry("syneval", f"{shots}_shot", model).figures
+            assert float(said[f"SynEval: OA of {model}, {shots}-shot"]) == figures["overall"]
+    for one in table("syneval", "correlation").entries:
+        kind = "kendall" if "Kendall" in one.model else "pearson"
+        for label, column in MEASURES.items():
+            assert float(said[f"SynEval: TF and {label}, {kind}, {one.words['shots']}-shot"]) == one.figures[column]
+    for sampling in SAMPLINGS:
+        assert float(said[f"InfiBench: GPT-4, {sampling}"]) == ablation(sampling).figures["score"]
+    for shots, model in (("five", "Qwen2-72B"), ("five", "GPT4"), ("zero", "GPT4")):
+        figures = entry("cmmlu", f"{shots}_shot", model).figures
+        assert float(said[f"CMMLU: average of {model}, {shots}-shot"]) == figures["average"]
+
+
+BREAKS = {
+    "all 94 open ones": (),
+    "all but Yuan2-102B": ("--without", "Yuan2-102B-hf"),
+    "best of each size": ("--best",),
+    "general": ("--where", "domain=General"),
+    "code": ("--where", "domain=Code"),
+    "code, finetuned": ("--where", "domain=Code", "--where", "type=Finetuned"),
+    "by active parameters, but Yuan2-102B": ("--without", "Yuan2-102B-hf", "--parameters", "active"),
+}
+
+
+def test_the_page_about_sizes_has_the_breaks_that_come_out() -> None:
+    lines = (PAGE.parent / "scaling.md").read_text(encoding="utf-8").splitlines()
+    said = {
+        cells[0]: cells[1:]
+        for cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
+        if len(cells) == 6
+    }
+    for models, arguments in BREAKS.items():
+        text = printed("scaling", "infibench", "--fit", "segments", *arguments, "--format", "markdown")
+        (row,) = (
+            line for line in text.split("One line or two")[1].split("###")[0].splitlines() if "| all models |" in line
+        )
+        _, _, at, profile, _, below, above, _, p, _ = (cell.strip() for cell in row.strip("|").split("|"))
+        assert said[models] == [at, profile, below, above, p], models
