@@ -19,7 +19,7 @@ from viva.analysis.multiplicity import Correction
 from viva.analysis.slices import LEVEL, Slice, Slices, difference_interval, slices
 from viva.analysis.uncertainty import wilson
 from viva.errors import DataError
-from viva.types import ScoreRow
+from viva.types import Line, ScoreRow
 
 
 def scored(values: Mapping[str, Sequence[float]], *, samples: int = 1, first: int = 0) -> list[ScoreRow]:
@@ -150,6 +150,25 @@ def test_where_all_questions_score_the_same_nothing_differs() -> None:
         found = cut(scored({"in": [value] * 12, "out": [value] * 30}))
         assert [one.p for one in found.slices] == [1.0, 1.0]
         assert not any(one.significant for one in found.slices)
+
+
+def test_what_the_headline_averages_is_what_slices_average() -> None:
+    rows = [
+        row(
+            n,
+            "right" if (n + sample) % 4 == 0 else "wrong",
+            sample=sample,
+            tags={"t": "ab"[n % 2]},
+            parts={"why": n / 20},
+        )
+        for n in range(20)
+        for sample in range(2)
+    ]
+    best = by_name(cut(rows, headline=Line("best of two", attempts="best")))
+    assert {name: one.cell.mean for name, one in best.items()} == {"a": 0.5, "b": 0.5}
+    why = by_name(cut(rows, headline=Line("why", part="why", over="t")))
+    assert why["a"].cell.mean == pytest.approx(sum(range(0, 20, 2)) / 200)
+    assert why["a"].rest == pytest.approx(why["b"].cell.mean)
 
 
 # Which slices are compared

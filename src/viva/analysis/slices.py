@@ -50,6 +50,8 @@ which is on the safe side: the variance is too large by less than 400 in 20,000.
 _AT_ONCE = 4_000_000
 """Numbers of one chunk of permutations: 32 MB."""
 
+_PLAIN = Line("mean")
+
 Where = tuple[tuple[str, str], ...]
 """A slice by its tags and their values."""
 Floats = NDArray[np.float64]
@@ -128,23 +130,25 @@ def slices(
     scores: pl.DataFrame,
     tags: Sequence[tuple[str, ...]],
     *,
-    attempts: str = "",
+    headline: Line = _PLAIN,
     smallest: int = SMALLEST,
     correct: Correction = "holm",
     seed: int = 0,
 ) -> Slices:
     """Cut one model's scores on one exam (`breakdown.frame`) by every combination of `tags`, and test every slice.
 
-    `attempts`: what several answers count as in the exam's headline. Raises DataError for a tag that no question has.
+    Averaged is what the exam's `headline` averages, over questions and not over groups of them first: a slice of a few
+    subjects has no macro average to speak of. Raises DataError for a tag that no question has.
     """
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
         if f"tag:{tag}" not in scores.columns or scores[f"tag:{tag}"].null_count() == scores.height:
             known = ", ".join(tags_of(scores)) or "none"
             raise DataError(f"{exam}: no question has the tag {tag!r}; there are: {known}")
-    breakdown = Breakdown(scores, attempts)
-    questions = breakdown.questions()
+    breakdown = Breakdown(scores)
+    measure = msgspec.structs.replace(headline, over="")
+    questions = breakdown.questions(measure)
     cuts = list(_cut(questions, tags))
-    found = [_described(breakdown, questions, where, mask) for where, mask in cuts]
+    found = [_described(breakdown, measure, questions, where, mask) for where, mask in cuts]
     heard = questions["answered"].to_numpy() > 0
     # A slice and its complement are one comparison; so are two slices of the same questions.
     keys = [min(np.packbits(one & heard).tobytes() for one in (mask, ~mask)) for _, mask in cuts]
@@ -161,7 +165,7 @@ def slices(
         exam=exam,
         model=model,
         tags=tuple(tags),
-        overall=breakdown.cell(Line("Overall")),
+        overall=breakdown.cell(measure),
         slices=whole,
         compared=len(tested),
         smallest=smallest,
@@ -191,9 +195,11 @@ def _cut(questions: pl.DataFrame, tags: Sequence[tuple[str, ...]]) -> Iterator[t
             yield tuple(zip(combination, values, strict=True)), mask
 
 
-def _described(breakdown: Breakdown, questions: pl.DataFrame, where: Where, mask: NDArray[np.bool_]) -> Slice:
+def _described(
+    breakdown: Breakdown, measure: Line, questions: pl.DataFrame, where: Where, mask: NDArray[np.bool_]
+) -> Slice:
     """The slice's cell, and its difference from the rest."""
-    cell = breakdown.cell(Line("", where={tag: (value,) for tag, value in where}))
+    cell = breakdown.cell(measure, Line("", where={tag: (value,) for tag, value in where}))
     heard = questions["answered"].to_numpy() > 0
     rest, low, high = mean_of(questions.filter(pl.Series(~mask)))
     difference = between = None

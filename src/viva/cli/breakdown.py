@@ -128,7 +128,7 @@ def _found(sources: Sequence[Path], wanted: Wanted) -> Iterator[Slices]:
             one.model,
             one.scores,
             cuts,
-            attempts=one.headline.attempts,
+            headline=one.headline,
             smallest=wanted.smallest,
             correct=wanted.correct,
         )

@@ -158,7 +158,8 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
             told = list({(each.p, round(abs(each.difference or 0.0), 12)): each for each in reversed(marked)}.values())
             named = ", ".join(f"{labelled(each)} ({difference_text(each)})" for each in told[::-1][:_NAMED])
             more = f", and {len(told) - _NAMED:,} more" if len(told) > _NAMED else ""
-            notes.append(f"{who}: {len(told):,} differ from the rest, in {times}{by}: {named}{more}.")
+            differ = "differs" if len(told) == 1 else "differ"
+            notes.append(f"{who}: {len(told):,} {differ} from the rest, in {times}{by}: {named}{more}.")
         if one.untested:
             notes.append(
                 f"{who}: {one.untested:,} slices are not tested: they have fewer than {one.smallest:,} answered "
