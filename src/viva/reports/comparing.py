@@ -208,7 +208,7 @@ def tests_of(found: Sequence[Comparison]) -> int:
 def _tests(rows: Sequence[Row]) -> str:
     names = dict.fromkeys(row.found.test for row in rows)
     finest = max((row.found.resolution or 0.0 for row in rows), default=0.0)
-    return ", ".join(TESTS[name].format(resolution=f"{finest:g}") for name in names if name in TESTS)
+    return ", ".join(TESTS[name].format(resolution=f"{finest:f}".rstrip("0")) for name in names if name in TESTS)
 
 
 def _bounds(found: Difference) -> str:
