@@ -16,8 +16,9 @@ def visible(text: str, *, limit: int | None = None) -> str:
     """Text with every control, bidi and other invisible character spelled out as <U+001B>; cut to `limit`."""
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]} … ({len(text) - limit:,} more characters)"
-    if text.isascii() and text.isprintable():
-        return text
+    plain = text.replace("\n", "").replace("\t", "")
+    if plain.isprintable() and (plain.isascii() or not _BLANK.search(plain)):
+        return text  # nothing printable is of a category C
     return "".join(
         f"<U+{ord(character):04X}>"
         if character not in _KEPT and (unicodedata.category(character)[0] == "C" or _BLANK.match(character))

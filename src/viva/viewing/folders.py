@@ -53,7 +53,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def is_run(path: Path) -> bool:
     """Whether a folder is a run, or was one: it has run.json, or answers without it."""
-    return any(os.path.lexists(path / name) for name in ("run.json", "responses.jsonl"))
+    named = (path / name for name in ("run.json", "responses.jsonl"))
+    return any(os.path.lexists(file) and not file.is_dir() for file in named)
 
 
 def _found(path: Path) -> Found:
