@@ -127,11 +127,12 @@ def _printed(found: Sequence[Table], wanted: Wanted) -> str:
 
 def _rendered(grids: Sequence[Any], closing: Sequence[str], wanted: Wanted) -> str:
     from viva.reports.grids import GRID_FORMATS, WORDS, grids_terminal
+    from viva.reports.published import WIDTH
 
     if wanted.format != "terminal":
         return GRID_FORMATS[wanted.format](grids, closing)
     terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
+    width = shutil.get_terminal_size().columns if terminal else WIDTH
     words = WORDS | {
         "table",
         "about",

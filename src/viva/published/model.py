@@ -76,7 +76,11 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The model, with its family where the table gives only its size ("StarCoder2 7B")."""
+        """The model, so that no two rows of a table are called alike: with its family where the table gives only its
+        size ("StarCoder2 7B"), an ablation with its sampling ("GPT4-0613 at (0.4,0.9)").
+        """
+        if self.kind == "ablation":
+            return f"{self.model} at {self.words['generation_parameters']}"
         alone = _SIZE_ALONE.fullmatch(plain(self.model)) and self.words.get("family")
         return f"{self.words['family']} {self.model}" if alone else self.model
 

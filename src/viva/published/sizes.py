@@ -10,8 +10,9 @@ from importlib.resources import files
 
 from viva.published.model import Size, plain
 
-_STATED = re.compile(r"([\d.]+)\s*[bB](?:\s*/\s*([\d.]+)\s*[bB])?")
-_IN_A_NAME = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
+_NUMBER = r"(\d+(?:\.\d+)?)"
+_STATED = re.compile(rf"{_NUMBER}\s*[bB](?:\s*/\s*{_NUMBER}\s*[bB])?", re.ASCII)
+_IN_A_NAME = re.compile(rf"(?<![A-Za-z0-9.]){_NUMBER}[bB](?![A-Za-z0-9])", re.ASCII)
 _MIXTURE = re.compile(r"\d+\s*[x×*]\s*\d+(?:\.\d+)?\s*b", re.IGNORECASE)
 
 
@@ -20,8 +21,8 @@ def stated(text: str) -> Size | None:
     found = _STATED.fullmatch(text.strip())
     if found is None:
         return None
-    total = float(found[1])
-    return Size(total, float(found[2] or total))
+    total, active = float(found[1]), float(found[2] or found[1])
+    return Size(total, active) if 0 < active <= total else None
 
 
 def size(model_name: str) -> Size | None:
@@ -30,9 +31,8 @@ def size(model_name: str) -> Size | None:
     Nominal, as the name gives them (Llama2-7B: 7, although it has 6.74). Of a mixture of experts the name gives neither
     number, so only those of `sizes.csv` have one. None where nothing is known, as of GPT-4; nothing is guessed.
     """
-    cell = stated(model_name)
-    if cell is not None:
-        return cell
+    if _STATED.fullmatch(model_name.strip()):
+        return stated(model_name)
     name = model_name.rpartition("/")[2]
     listed = known(name)
     if listed is not None or _MIXTURE.search(name):

@@ -12,8 +12,10 @@ from viva.published import Column, Entry, Kind, Size, Table
 from viva.reports.result import Grid
 from viva.visible import harmless
 
-SHOWN = 16
+SHOWN = 17
 """Columns right of the names that a terminal table has at most: the widest table of a paper has so many."""
+WIDTH = 250
+"""Characters a line, where it is no terminal that reads."""
 FEW = 6
 """So many rows stand beside each other where there is much to tell of each."""
 KINDS: dict[Kind, str] = {
@@ -74,6 +76,8 @@ def closing(table: Table, *, most: int | None = None) -> list[str]:
     said = {"%": "per cent", "billions": "billions of parameters"}
     lines = [f"Source of {table.name}: {table.source.cited}, {table.source.url}"]
     lines.append(f"Figures as printed: {', '.join(said.get(unit, unit) for unit in units)}; a dash: not published.")
+    if "billions" in _before(table):
+        lines.append("Billions of parameters: as stated or as the name says; of a mixture of experts all / active.")
     left = table.columns[_room(table, most) :] if len(table.entries) > FEW else ()
     if left:
         labels = ", ".join(column.label for column in left)
@@ -94,10 +98,10 @@ def figure_text(entry: Entry, column: Column) -> str:
 
 
 def size_text(size: Size | None) -> str:
-    """`70`, `46.7 (12.9 active)`, a dash where it is not known."""
+    """`70`, `46.7 / 12.9` (all / active), a dash where it is not known."""
     if size is None:
         return "–"
-    return f"{size.total:g}" if size.active == size.total else f"{size.total:g} ({size.active:g} active)"
+    return f"{size.total:g}" if size.active == size.total else f"{size.total:g} / {size.active:g}"
 
 
 def table_csv(table: Table) -> str:

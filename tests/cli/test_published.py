@@ -1,0 +1,117 @@
+"""`viva published`, and `--beside` on the bundled sample."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from cli.collected import refused
+from servers.fixtures import QUIET, Viva, Warm
+
+
+@pytest.fixture(scope="module")
+def sat(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Viva:
+    """A run of two exams of the bundled samples; nobody changes it."""
+    viva = Viva(tmp_path_factory.mktemp("sat"), warm)
+    given = ("--only", "comprehension", "--model", "baseline/random", "--run", "runs/x", "--beside", "gpt-4", *QUIET)
+    ended = viva("run", "csbench", *given)
+    assert ended.code == 0, ended.err
+    (viva.folder / "out.txt").write_text(ended.out, encoding="utf-8")
+    return viva
+
+
+def test_tables_are_listed_with_where_they_stand_and_their_notes(viva: Viva) -> None:
+    everything = viva("published")
+    assert everything.code == 0
+    for name in ("en_domains", "five_shot", "leaderboard", "few_shot_points", "Table 8", "abstract"):
+        assert name in everything.out
+    one = viva("published", "clrbench")
+    assert "GPT-4-turbo's Q→AR is 39.52 here, from the table, and 39.00 in the abstract" in one.out
+    assert "en_domains" not in one.out
+    listed = json.loads(viva("published", "syneval", "--format", "json").out)["tables"]
+    assert [table["name"] for table in listed][:2] == ["zero_shot", "zero_shot_points"]
+
+
+def test_a_table_is_printed_as_published_with_source_and_notes(viva: Viva) -> None:
+    out = viva("published", "csbench", "en_domains").out
+    assert "70.41" in out
+    assert "46.7 / 12.9" in out
+    assert "Source of en_domains: Song et al., CS-Bench" in out
+    assert "Table 2" in out
+    assert "Note: PaLM-2's operating-system average is printed as 55.22" in out
+    wide = viva("published", "infibench", "leaderboard").out
+    assert "more columns, with --format csv or for a few rows" in wide
+
+
+def test_rows_are_chosen_by_name_and_turned_round_where_they_are_few(viva: Viva) -> None:
+    out = viva("published", "infibench", "leaderboard", "--model", "phi 2", "--model", "Codestral").out
+    lines = [line for line in out.splitlines() if "best@10 " in line or "language" in line or "│ rust" in line]
+    assert "62.98" in next(line for line in lines if "best@10" in line)
+    assert "51.67" in next(line for line in lines if "rust" in line)
+    mixtral = json.loads(viva("published", "--model", "mixtral", "--format", "json").out)["tables"]
+    assert {(table["benchmark"], len(table["entries"])) for table in mixtral} == {("csbench", 1), ("infibench", 2)}
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_whole_tables_go_to_papers(viva: Viva, form: str) -> None:
+    out = viva("published", "cmmlu", "five_shot", "--format", form, "--out", "table.txt")
+    assert (out.code, out.out) == (0, "")
+    text = (viva.folder / "table.txt").read_text(encoding="utf-8")
+    assert "Lingzhi-72B-chat" in text
+    assert "90.26" in text
+
+
+def test_csv_is_one_table_that_other_commands_read(viva: Viva) -> None:
+    out = viva("published", "infibench", "leaderboard", "--format", "csv", "--out", "board.csv")
+    assert out.code == 0
+    rows = list(csv.DictReader(io.StringIO((viva.folder / "board.csv").read_text(encoding="utf-8"))))
+    assert len(rows) == 119
+    phi = next(row for row in rows if row["model"] == "Phi2")
+    assert (phi["score"], phi["total"], phi["parameters"], phi["kind"]) == ("16.74", "2.7", "1.3B", "model")
+    assert viva("correlate", "board.csv", "--columns", "humaneval,score").code == 0
+
+
+def test_bibtex_is_printed_for_one_and_for_all(viva: Viva) -> None:
+    assert viva("published", "infibench", "--bibtex").out.startswith("@inproceedings{li2024infibench,")
+    assert viva("published", "--bibtex").out.count("@") == 5
+
+
+def test_wrong_use_is_one_sentence(viva: Viva) -> None:
+    refused(viva("published", "mmlu"), "no published tables of 'mmlu'", "csbench, clrbench, cmmlu")
+    refused(viva("published", "csbench", "domains"), "has no published table 'domains'", "en_domains")
+    refused(viva("published", "csbench", "--model", "gpt-9"), "--model 'gpt-9'", "GPT-3.5", "GPT-4")
+    refused(viva("published", "csbench", "--format", "csv"), "--format csv holds one table")
+    refused(viva("published", "csbench", "--all", "--format", "csv"), "holds one table, and here are 8")
+    refused(viva("published", "csbench", "--all", "--bibtex"), "--bibtex")
+
+
+def test_a_run_shows_the_rows_that_were_named_and_what_differs(sat: Viva) -> None:
+    out = (sat.folder / "out.txt").read_text(encoding="utf-8")
+    assert "GPT-4 (published)" in out
+    assert "71.48" in out
+    assert "Published beside csbench-en, each figure for the column before it: Song et al." in out
+    assert "Viva's bundled sample in place of the published questions" in out
+
+
+def test_the_nearest_rows_are_shown_unless_asked_otherwise(sat: Viva) -> None:
+    nearest = sat("score", "runs/x").out
+    assert "Random (published)" in nearest, "what baseline/random is"
+    assert nearest.count("(published)") >= 2
+    assert "ublished beside" not in sat("score", "runs/x", "--beside", "none").out
+
+
+def test_unknown_and_ambiguous_names_are_refused_before_anything_is_asked(viva: Viva) -> None:
+    asked = ("--model", "baseline/random", "--run", "runs/y", *QUIET)
+    refused(viva("run", "infibench", *asked, "--beside", "gpt-4"), "'gpt-4'; do you mean 'GPT-4-0613' or 'GPT-4o")
+    refused(viva("run", "csbench", *asked, "--beside", "gpt-4,nobody"), "no published row is called 'nobody'")
+    assert not (viva.folder / "runs").exists()
+
+
+def test_a_name_that_one_exam_lacks_is_a_note_where_another_has_it(viva: Viva) -> None:
+    asked = ("--model", "baseline/random", "--run", "runs/z", "--limit", "8", "--beside", "ernie-4", *QUIET)
+    out = viva("run", "csbench", "--language", "en,zh", "--only", "comprehension", *asked).out
+    assert "ERNIE-4 (published)" in out
+    assert "csbench-en: --beside: no published row is called 'ernie-4'" in out

@@ -1,0 +1,158 @@
+"""The shipped tables: the published figures, whole, with sources and sizes."""
+
+from __future__ import annotations
+
+import csv
+import importlib.resources
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.published import figures
+from viva.errors import DataError
+from viva.published import Size, about, bibtex, called, catalogue, share, size, table, tables
+
+__all__ = ["figures"]
+
+ALL = [one for benchmark in catalogue() for one in tables(benchmark)]
+NAMES = [f"{one.benchmark}-{one.name}" for one in ALL]
+
+
+def lines(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as source:
+        return list(csv.DictReader(source))
+
+
+@pytest.mark.parametrize("one", ALL, ids=NAMES)
+def test_a_table_says_where_it_stands_and_holds_what_its_columns_promise(one: object) -> None:
+    found = next(each for each in ALL if each is one)
+    assert found.title
+    assert found.source.table
+    assert found.source.url.startswith("https://")
+    assert found.source.cited.count(found.source.version) == 1
+    names = [column.name for column in found.columns]
+    assert len(set(names)) == len(names)
+    assert all(column.label for column in found.columns)
+    assert found.entries
+    for entry in found.entries:
+        assert entry.model
+        assert set(entry.figures) <= set(names)
+        for column in found.columns:
+            value = entry.figures.get(column.name, 0.0)
+            assert 0 <= value <= (100 if column.unit == "%" else 1 if column.unit == "coefficient" else 20_000)
+    assert all(note.endswith((".", ":")) and len(note) > 30 for note in found.notes)
+
+
+def test_every_file_of_figures_belongs_to_a_table() -> None:
+    declared = {one.file for benchmark in catalogue().values() for one in benchmark.tables}
+    shipped = {
+        entry.name for entry in importlib.resources.files("viva.published").iterdir() if entry.name.endswith(".csv")
+    }
+    assert shipped == declared | {"sizes.csv"}
+
+
+@pytest.mark.parametrize("benchmark", list(catalogue()))
+def test_a_paper_has_a_bibtex_entry_under_its_key(benchmark: str) -> None:
+    entry = bibtex(benchmark)
+    key = re.match(r"@(inproceedings|misc)\{(\w+),\n", entry)
+    assert key is not None
+    assert key[2] == about(benchmark).key == tables(benchmark)[0].source.bibtex
+    assert entry.count("{") == entry.count("}")
+    assert "author" in entry
+    assert "year" in entry
+
+
+@pytest.mark.parametrize(
+    ("file", "benchmark", "names"),
+    [
+        *((f"csbench_{name}", "csbench", (name,)) for name in ("en_domains", "en_formats", "zh_domains", "zh_formats")),
+        ("csbench_en_expert_models", "csbench", ("en_experts",)),
+        ("clrbench_leaderboard", "clrbench", ("main",)),
+        ("cmmlu_leaderboard", "cmmlu", ("zero_shot", "five_shot")),
+    ],
+)
+def test_the_figures_are_the_published_ones(figures: Path, file: str, benchmark: str, names: tuple[str, ...]) -> None:
+    expected_rows = lines(figures / f"{file}.csv")
+    assert sum(len(table(benchmark, name).entries) for name in names) == len(expected_rows)
+    for line in expected_rows:
+        name = line.get("setting", names[0])
+        row = next(entry for entry in table(benchmark, name).entries if entry.model == line["model"])
+        expected = {column.name: line[column.name] for column in table(benchmark, name).columns}
+        assert row.figures == {column: float(value) for column, value in expected.items() if value}
+        if "access" in line:
+            assert row.words == {"access": line["access"]}
+
+
+def test_subfields_are_the_published_ones_turned_round(figures: Path) -> None:
+    rows = lines(figures / "csbench_en_subfields.csv")
+    found = table("csbench", "en_subfields")
+    assert len(rows) == len(found.columns) == 31
+    for column, line in zip(found.columns, rows, strict=True):
+        label = re.sub(r"\W", "", column.label.casefold().removeprefix("dsa:").removeprefix("dsa average"))
+        if "average" not in column.name and column.name != "overall":
+            assert label.endswith(re.sub(r"\W", "", line["subfield"].casefold()))
+        for entry in found.entries:
+            assert entry.figures[column.name] == float(line[entry.model.replace("8x7B", "87B")])
+
+
+def test_experts_are_where_the_paper_has_them(figures: Path) -> None:
+    kinds = {line["model"]: line["type"].lower() for line in lines(figures / "csbench_en_expert_models.csv")}
+    for entry in table("csbench", "en_experts").entries:
+        assert entry.words.get("expert_in", "chat") == kinds[entry.model]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Qwen1.5-110B", Size(110, 110)),
+        ("openai/Qwen1.5-0.5B-Chat", Size(0.5, 0.5)),
+        ("Llama2 7B (Chat)", Size(7, 7)),
+        ("Mixtral-8x7B", Size(46.7, 12.9)),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", Size(46.7, 12.9)),
+        ("deepseek-moe-16b-chat", Size(16.4, 2.8)),
+        ("16B / 2.8B", Size(16, 2.8)),
+        ("70b", Size(70, 70)),
+        ("phi-2", Size(2.7, 2.7)),
+    ],
+)
+def test_sizes_are_read_from_names(name: str, expected: Size) -> None:
+    assert size(name) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gpt-4", "?", "", "8x3B-of-mine", "b", "model-7B-and-13B", "0B", "x7b", "Claude-3", "1.2.3B", "2B / 16B", "٣B"],
+)
+def test_no_size_is_guessed(name: str) -> None:
+    assert size(name) is None
+
+
+@given(st.text(alphabet="bB0123456789./x- ", max_size=20) | st.text(max_size=20))
+def test_whatever_a_name_is_its_size_is_one_or_none(name: str) -> None:
+    found = size(name)
+    assert found is None or 0 < found.active <= found.total
+
+
+def test_sizes_of_rows_come_from_the_table_where_it_states_them() -> None:
+    board = table("infibench", "leaderboard").entries
+    assert called(board, "OctoCoder").size == Size(15.5, 15.5)
+    assert called(board, "deepseek-moe-16b-base").size == Size(16.4, 2.8)
+    assert called(board, "mixtral-8x7B-Instruct").size == Size(46.7, 12.9)
+    assert called(board, "GPT-4-0613").size is None
+    assert called(table("syneval", "zero_shot").entries, "llama2-7b-chat").size == Size(6.74, 6.74)
+    assert called(table("csbench", "en_domains").entries, "Llama2-7B").size == Size(7, 7)
+
+
+def test_unknown_tables_and_benchmarks_list_the_known_ones() -> None:
+    with pytest.raises(DataError, match="csbench has no published table 'domains'; it has: en_domains, en_formats"):
+        table("csbench", "domains")
+    with pytest.raises(DataError, match="no published tables of 'mmlu'; there are those of csbench, clrbench"):
+        table("mmlu", "main")
+    assert tables("mmlu") == ()
+
+
+def test_a_share_has_no_noise() -> None:
+    assert (share(47.66), share(0.0), share(100.0)) == (0.4766, 0.0, 1.0)
