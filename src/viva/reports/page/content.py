@@ -19,6 +19,8 @@ from viva.visible import one_line
 
 _LONG = 120
 """Parts of a table that a chart can show."""
+_SHORT = 14
+"""Parts beyond which a chart has the whole width."""
 _MODELS = 60
 """Models that a chart of outcomes can show."""
 
@@ -63,10 +65,12 @@ class _Drawn:
     def __init__(self) -> None:
         self._made = 0
 
-    def _chart(self, chart: object, caption: str, name: str) -> PageChart:
+    def _chart(self, chart: object, caption: str, name: str, *, broad: bool = False) -> PageChart:
         self._made += 1
         spec = charts.as_json(charts.spec(chart))  # type: ignore[arg-type]
-        return PageChart(id=f"chart-{self._made}", spec=spec, caption=caption, file=f"{self._made:02}-{name}")
+        return PageChart(
+            id=f"chart-{self._made}", spec=spec, caption=caption, file=f"{self._made:02}-{name}", broad=broad
+        )
 
     def overall(self, results: Sequence[Result]) -> Iterator[PageChart]:
         """Scores exam by exam, languages, outcomes."""
@@ -94,7 +98,7 @@ class _Drawn:
             chart = parts_chart(results, index)
             if chart is not None:
                 caption = f"{one_line(table.title, 100)}, part by part; the figures are in the tables below."
-                yield self._chart(chart, caption, one_line(table.name, 40))
+                yield self._chart(chart, caption, one_line(table.name, 40), broad=len(table.rows) > _SHORT)
 
 
 def _facts(records: Sequence[RunRecord]) -> Iterator[tuple[str, str]]:
@@ -114,5 +118,11 @@ def _facts(records: Sequence[RunRecord]) -> Iterator[tuple[str, str]]:
             yield "Judges", ", ".join(judge.shown or judge.name for judge in record.judges)
         if record.encoder:
             yield "Encoder", record.encoder.name
-        yield "Answers", f"{record.samples} to a question, {record.repeats} times; seed {record.seed}"
+        yield "Answers", _drawn(record)
         yield "Command", " ".join(record.command)
+
+
+def _drawn(record: RunRecord) -> str:
+    times = f", {record.repeats} times over" if record.repeats > 1 else ""
+    samples = {exam.samples or record.samples for exam in record.exams}
+    return f"{' or '.join(map(str, sorted(samples)))} to a question{times}; seed {record.seed}"

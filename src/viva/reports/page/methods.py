@@ -58,6 +58,8 @@ def methods(records: Sequence[RunRecord], results: Sequence[Result]) -> str:
     """One paragraph for all runs."""
     sentences: list[str] = []
     for record in records:
+        models = _listed([one_line(model.shown or model.name, 80) for model in record.models])
+        sentences.append(f"With Viva {one_line(record.viva, 30)} we examined {models} on {record.created[:10]}.")
         for exam in record.exams:
             sentences += _asked(record, exam)
         sentences += _judged(record)
@@ -68,14 +70,12 @@ def methods(records: Sequence[RunRecord], results: Sequence[Result]) -> str:
 
 def _asked(record: RunRecord, exam: ExamRecord) -> Iterator[str]:
     spec, words = exam.spec, _words()
-    models = _listed([one_line(model.shown or model.name, 80) for model in record.models])
     title, cited = _title(spec.benchmark)
     what = one_line(spec.name, 80) if spec.name else f"{title}{cited}, in {words['language'][spec.language]}"
-    own = " (Viva's bundled sample, not the published set)" if exam.data is None else ""
+    own = "of Viva's bundled sample, not of the published set; " if exam.data is None and not spec.name else ""
     asked = "comprehension questions" if spec.only else "questions"
     yield (
-        f"We examined {models} on {what}: {exam.questions:,} {asked}{own}, data fingerprint {exam.fingerprint}, "
-        f"with Viva {one_line(record.viva, 30)} (exam version {exam.version}) on {one_line(record.created, 10)}."
+        f"{what}: {exam.questions:,} {asked} ({own}data fingerprint {exam.fingerprint}, exam version {exam.version})."
     )
     shots = f"{NUMBERS[spec.shots] if spec.shots < len(NUMBERS) else spec.shots}-shot"
     parts = [f"{shots}, {words['form'][spec.form]}"]
@@ -85,7 +85,9 @@ def _asked(record: RunRecord, exam: ExamRecord) -> Iterator[str]:
     yield f"Questions were asked {', '.join(parts)}; {_drawn(record, exam)}."
     published = ", as the authors' scripts do" if spec.as_published else ""
     grading = words["grading"].get(spec.benchmark, words["grading"]["questions"])
-    yield f"{grading}{published}."
+    open_ones = words["judged"].get(spec.benchmark, "")
+    left = f"; {open_ones} were left ungraded, since there was no judge" if open_ones and not record.judges else ""
+    yield f"{grading}{published}{'' if spec.only else left}."
 
 
 def _drawn(record: RunRecord, exam: ExamRecord) -> str:
@@ -107,7 +109,13 @@ def _judged(record: RunRecord) -> Iterator[str]:
         panel = record.exams[0].spec.panel if record.exams else "mean"
         several = len(record.judges) * record.judge_samples > 1
         counts = f"; {_words()['panel'][panel]}" if several else ""
-        yield f"What no rule can grade was judged by {names}{times}{counts}."
+        known = _words()["judged"]
+        what = _listed(
+            list(
+                dict.fromkeys(known.get(exam.spec.benchmark, "answers that no rule can grade") for exam in record.exams)
+            )
+        )
+        yield f"{what[:1].upper()}{what[1:]} were judged by {names}{times}{counts}."
     if record.encoder:
         yield f"Similarity is that of the encoder {one_line(record.encoder.name, 80)}."
 

@@ -15,7 +15,7 @@ from viva.reports.grids import WORDS, grids_latex
 from viva.reports.result import Grid, Report, Result, across_models, grid, side_by_side, summary
 from viva.visible import harmless
 
-_CELL = re.compile(r"(?P<mean>[−-]?[\d,]+(?:\.\d+)?)(?P<rest>.*)", re.DOTALL)
+_CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)[†‡]?(?:–[\d.]+)?)(?P<rest>.*)", re.DOTALL)
 MANY = 24
 """Results beyond which the tables of single models stay out of the page: those with a row a model hold their means."""
 
@@ -125,7 +125,7 @@ def _cell(text: str, word: bool) -> PageCell:
     if found is None:
         return PageCell(text, word=word)
     value = found["mean"].replace(",", "").replace("−", "-")
-    return PageCell(found["mean"], rest=found["rest"].strip(), value=value)
+    return PageCell(found["shown"], rest=found["rest"].strip(), value=value)
 
 
 def _slug(title: str) -> str:

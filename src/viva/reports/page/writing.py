@@ -33,6 +33,7 @@ class PageChart(Struct, frozen=True, kw_only=True):
     """Vega-Lite as JSON that a script element can hold."""
     caption: str
     file: str
+    broad: bool = False
 
 
 class PageExam(Struct, frozen=True, kw_only=True):

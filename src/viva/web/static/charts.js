@@ -128,7 +128,7 @@
         place(figure).textContent = `This chart cannot be drawn here (${problem.message}); its figures are in the tables.`;
         figure.dataset.chart = "failed";
       }
-      await new Promise((next) => setTimeout(next, 0)); // the page stays quick between two charts
+      await new Promise((next) => setTimeout(next, 10)); // the page stays quick between two charts
     }
     document.documentElement.dataset.charts = "drawn";
   }
@@ -138,6 +138,10 @@
   addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
   window.vivaCharts = { draw, drawAll, download };
   // `data-now`: all figures stand before this script, and much else comes after it.
+  // What readers want first, text and tables, is drawn first.
   const now = document.currentScript?.hasAttribute("data-now");
-  if (document.readyState === "loading" && !now) addEventListener("DOMContentLoaded", drawAll); else drawAll();
+  const idle = () => (window.requestIdleCallback ? requestIdleCallback(drawAll, { timeout: 1500 }) : setTimeout(drawAll, 200));
+  if (now) idle();
+  else if (document.readyState === "loading") addEventListener("DOMContentLoaded", drawAll);
+  else drawAll();
 })();

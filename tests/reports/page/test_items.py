@@ -1,0 +1,118 @@
+"""Items packed for the page, and which of them are shown."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.reports.answered import Answered
+from viva.reports.page.items import CHUNK_ITEMS, LONGEST, Block, beginning, blocks_of
+from viva.reports.page.sampling import shares, stratified
+from viva.visible import visible
+
+
+def item(number: int = 0, **fields: Any) -> Answered:
+    given_fields: dict[str, Any] = {
+        "exam": "e", "model": "m", "question": f"q{number}", "sample": 0, "repeat": 0, "outcome": "right", "value": 1.0,
+    }  # fmt: skip
+    return Answered(**given_fields | fields)
+
+
+def unpacked(blocks: list[Block]) -> dict[str, Any]:
+    return {block.name: json.loads(gzip.decompress(base64.b64decode(block.text))) for block in blocks}
+
+
+@given(st.lists(st.text(), min_size=1, max_size=8))
+def test_every_prompt_can_be_put_together_again(prompts: list[str]) -> None:
+    same = "Answer with a letter, please; here are some examples.\n\nA\n"
+    found, _ = blocks_of([item(n, prompt=same + text) for n, text in enumerate(prompts)], limit=1 << 30)
+    chunk = unpacked(found)["items-0"]
+    for one, text in zip(chunk["items"], prompts, strict=True):
+        common = chunk["shared"][one["shared"]] if "shared" in one else ""
+        # A line end of two characters is shown as one; that it may be parted at the seam changes nothing to be seen.
+        whole = (common + one.get("prompt", "")).replace("<U+000D>\n", "\n")
+        assert whole == visible((same + text).replace("\r\n", "\n")).replace("<U+000D>\n", "\n")
+
+
+@given(st.text(alphabet="ab\n", max_size=200), st.text(alphabet="ab\n", max_size=200))
+def test_what_two_prompts_share_ends_with_a_line(first: str, second: str) -> None:
+    common = beginning(first, second)
+    assert first.startswith(common)
+    assert second.startswith(common)
+    assert common == "" or common.endswith("\n")
+
+
+def test_instructions_and_exemplars_are_written_once_a_chunk() -> None:
+    shots = "".join(f"Question {n}: what is {n} + {n}?\nAnswer: {2 * n}\n\n" for n in range(200))
+    found, _ = blocks_of([item(n, prompt=f"{shots}Question: {n}?") for n in range(100)], limit=1 << 30)
+    chunk = unpacked(found)["items-0"]
+    assert chunk["shared"] == [shots]
+    assert sum("shared" in one for one in chunk["items"]) == 99
+
+
+def test_a_chunk_is_found_by_its_first_item() -> None:
+    found, written = blocks_of([item(n, reply=str(n)) for n in range(CHUNK_ITEMS * 2 + 5)], limit=1 << 30)
+    content = unpacked(found)
+    assert content["items-index"]["firsts"] == [0, CHUNK_ITEMS, 2 * CHUNK_ITEMS]
+    assert content["items-2"]["items"][4]["reply"] == str(CHUNK_ITEMS * 2 + 4)
+    assert written.items == CHUNK_ITEMS * 2 + 5
+    assert written.whole
+
+
+def test_long_texts_are_cut_where_the_page_says() -> None:
+    found, written = blocks_of([item(reply="x" * (LONGEST + 7)), item(1, reply="y" * LONGEST)], limit=1 << 30)
+    first, second = unpacked(found)["items-0"]["items"]
+    assert first["reply"].endswith("… (7 more characters, in the run's responses.jsonl)")
+    assert second["reply"] == "y" * LONGEST
+    assert written.cut == 1
+
+
+def test_half_a_character_and_unseen_ones_are_spelled_out() -> None:
+    found, _ = blocks_of(
+        [item(reply="\ud800 \x00 \x1b \u202e", model="\udfff", tags={"a\x00": "\ud9ab"})], limit=1 << 30
+    )
+    content = unpacked(found)
+    assert content["items-0"]["items"][0]["reply"] == "<U+D800> <U+0000> <U+001B> <U+202E>"
+    assert content["items-index"]["model"]["words"] == ["<U+DFFF>"]
+
+
+def test_too_large_is_noticed_and_nothing_of_it_written_beyond_the_limit() -> None:
+    found, written = blocks_of([item(n, reply=f"{n * n:x}" * 2000) for n in range(3000)], limit=5000)
+    assert not written.whole
+    assert sum(len(block.text) for block in found) <= 5000
+
+
+def test_tags_that_some_items_lack_stay_with_their_items() -> None:
+    tags = [{}, {"a": "x"}, {}, {"a": "y", "b": "z"}, {}]
+    found, _ = blocks_of([item(n, tags=one) for n, one in enumerate(tags)], limit=1 << 30)
+    index = unpacked(found)["items-index"]
+    assert index["tags"] == {"a": {"words": ["x", "y"], "codes": [-1, 0, -1, 1, -1]}}, (
+        "a tag of one value filters nothing"
+    )
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 800))
+def test_strata_keep_their_shares(sizes: list[int], wanted: int) -> None:
+    taken = shares(sizes, wanted)
+    assert all(1 <= one <= size for one, size in zip(taken, sizes, strict=True))
+    assert sum(taken) == max(min(wanted, sum(sizes)), len(sizes))
+    if len(sizes) * 4 < wanted < sum(sizes):
+        exact = [size * wanted / sum(sizes) for size in sizes]
+        assert all(abs(one - should) <= len(sizes) for one, should in zip(taken, exact, strict=True))
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_sample_is_the_same_for_the_same_seed(seed: int) -> None:
+    strata = [n % 3 if n % 50 else 9 for n in range(1000)]
+    chosen = stratified(strata, 100, seed)
+    assert chosen == stratified(strata, 100, seed) != stratified(strata, 100, seed + 1)
+    assert chosen is not None
+    assert len(chosen) == 100
+    assert sum(strata[place] == 9 for place in chosen) == 2
+    assert stratified(strata, 1000, seed) is None
