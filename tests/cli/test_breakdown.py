@@ -157,7 +157,7 @@ def test_names_of_models_and_values_are_text_and_nothing_else() -> None:
         (("t.csv",), "does not say which columns are tags: name one with --by TAG; it has model, case"),
         (("t.csv", "--by", "colour"), "colour"),
         (("t.csv", "--by", "domain", "--pairs"), "leave out --by"),
-        (("t.csv", "--by", "domain", "--model", "x"), "nobody of that name"),
+        (("t.csv", "--by", "domain", "--model", "x"), "--model 'x': there is no such thing in t.csv"),
         (("t.csv", "t.csv", "--by", "domain"), "name one of them"),
         (("t.csv", "--by", "domain", "--chart", "c.pdf"), ".svg"),
         (("t.csv", "--by", "domain", "--chart", "no/c.svg"), "in a folder that exists"),
@@ -169,6 +169,22 @@ def test_what_cannot_be_broken_down_is_refused_in_a_sentence(arguments: tuple[ob
     with pytest.raises(VivaError) as raised:
         breakdown(*arguments)
     assert said in str(raised.value)
+
+
+def test_a_chart_is_of_one_exam(viva: Viva) -> None:
+    both = ("run", "csbench", "--language", "en,zh", "--only", "comprehension", "--model", "baseline/first")
+    assert viva(*both, "--run", "run", *QUIET).code == 0
+    with pytest.raises(VivaError, match="here are csbench-en, csbench-zh: name one with --exam"):
+        breakdown(viva.folder / "run", "--by", "domain", "--chart", "c.json")
+    breakdown(viva.folder / "run", "--by", "domain", "--exam", "csbench-zh", "--chart", "c.json")
+    assert "csbench-zh by domain" in Path("c.json").read_text(encoding="utf-8")
+
+
+def test_what_is_not_graded_is_marked_and_explained(viva: Viva) -> None:
+    assert viva("run", "csbench", "--model", "baseline/first", "--run", "run", *QUIET).code == 0
+    text = breakdown(viva.folder / "run", "--by", "format", "--min", 2)
+    assert "†: the mean leaves out what was not graded" in text
+    assert "ungraded" in text
 
 
 def test_too_many_slices_are_refused() -> None:

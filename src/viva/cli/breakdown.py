@@ -38,6 +38,7 @@ class Wanted(Struct, kw_only=True):
     smallest: int = SMALLEST
     correct: Literal["holm", "bh", "none"] = "holm"
     model: tuple[str, ...] = ()
+    exam: tuple[str, ...] = ()
     chart: Path | None = None
     format: str = "terminal"
     out: Path | None = None
@@ -74,6 +75,7 @@ class Wanted(Struct, kw_only=True):
     help="How p-values are adjusted for the number of slices: Holm; Benjamini-Hochberg; not at all.",
 )
 @click.option("--model", multiple=True, metavar="NAME", help="Only this model; repeatable.")
+@click.option("--exam", multiple=True, metavar="NAME", help="Only this exam (csbench-en, say); repeatable.")
 @click.option(
     "--chart",
     type=click.Path(path_type=Path),
@@ -100,7 +102,10 @@ def breakdown_command(sources: tuple[Path, ...], **given: Any) -> int:
         raise VivaError("--pairs looks at every pair of tags: leave out --by, which names them")
     found = list(_found(sources, wanted))
     if not found:
-        raise VivaError(f"--model {wanted.model[0]!r}: nobody of that name is in {', '.join(map(str, sources))}")
+        named = " ".join(
+            (*(f"--model {name!r}" for name in wanted.model), *(f"--exam {name!r}" for name in wanted.exam))
+        )
+        raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, sources))}")
     if wanted.chart is not None:
         _draw(found, wanted.chart)
     emit(_printed(found, wanted), wanted.out)
@@ -112,7 +117,7 @@ def _found(sources: Sequence[Path], wanted: Wanted) -> Iterator[Slices]:
 
     origin: dict[tuple[str, str], Path] = {}
     for one in scored(sources, EXAM, tags=wanted.by or _tags_of_tables(sources)):
-        if wanted.model and one.model not in wanted.model:
+        if (wanted.model and one.model not in wanted.model) or (wanted.exam and one.exam not in wanted.exam):
             continue
         if earlier := origin.get((one.exam, one.model)):
             raise DataError(
@@ -176,7 +181,7 @@ def _draw(found: Sequence[Slices], path: Path) -> None:
 
     exams = list(dict.fromkeys(one.exam for one in found))
     if len(exams) > 1:
-        raise VivaError(f"--chart draws one exam, and here are {', '.join(exams)}: name the runs of one")
+        raise VivaError(f"--chart draws one exam, and here are {', '.join(exams)}: name one with --exam")
     charts.save(slices_chart(found), path)
 
 

@@ -166,9 +166,6 @@ def _labelled(folder: RunFolder, wanted: Wanted, limits: Limits) -> tuple[int, T
 
 def _check(sittings: Sequence[Sitting], wanted: Wanted) -> None:
     """Refuse what could not be told at the end, before anybody is asked."""
-    exams = list(dict.fromkeys(sitting.label for sitting in sittings))
-    if wanted.chart is not None and len(exams) > 1:
-        raise VivaError(f"--chart draws one exam, and this run has {', '.join(exams)}: leave it out")
     tags = next(sittings[0].exam.questions()).tags
     if wanted.by not in (*tags, NO_TAG):
         raise VivaError(f"--by {wanted.by!r}: the questions have no such tag; there are: {', '.join(tags)}, {NO_TAG}")

@@ -13,7 +13,7 @@ from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
 from viva.reports.correlation import p_text
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import Grid, bounds_text, cell_text, outcomes_text, percent
+from viva.reports.result import UNSURE, Grid, bounds_text, cell_text, outcomes_text, percent
 from viva.visible import harmless, one_line
 
 MARK = "*"
@@ -129,6 +129,11 @@ def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
         "the chance that as many questions drawn at random lie as far from the rest.",
         f"Adjusted p-values: {adjusted}. {MARK}: at most {LEVEL:g}.",
     ]
+    if not all(each.cell.complete for one in found for each in one.slices):
+        lines.append(
+            f"{UNSURE}: the mean leaves out what was not graded or not answered; bounds: over all n, if that were "
+            "wrong, and right."
+        )
     if not shown.everything:
         lines.append(
             "A slice that was picked out for being the lowest or highest of many looks more extreme than it is: expect "

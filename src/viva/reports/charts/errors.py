@@ -18,18 +18,17 @@ _LABEL = 60
 
 
 def errors_chart(found: Sequence[Errors], names: Mapping[str, str]) -> altair.VConcatChart:
-    """The errors of one exam (`analysis.errortypes.counted` without a tag). `names`: type → what it is called.
+    """The errors of some exams (`analysis.errortypes.counted` without a tag). `names`: type → what it is called.
 
     Bars stand side by side and are not stacked: an answer may show several types.
     """
     import altair
 
-    panels = [
-        _panel([one for one in found if one.group == group], names)
-        for group in dict.fromkeys(one.group for one in found)
-    ]
+    parts = list(dict.fromkeys((one.exam, one.group) for one in found))
+    panels = [_panel([one for one in found if (one.exam, one.group) == part], names) for part in parts]
+    exams = ", ".join(dict.fromkeys(exam for exam, _ in parts))
     drawn: altair.VConcatChart = altair.vconcat(
-        *panels, title=f"{found[0].exam}: types of error in wrong answers"
+        *panels, title=f"{exams}: types of error in wrong answers"
     ).resolve_scale(color="independent")
     return drawn
 
@@ -74,5 +73,7 @@ def _panel(found: Sequence[Errors], names: Mapping[str, str]) -> altair.LayerCha
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=altair.X("low:Q", title=title), x2="high:Q")
     models = len({row["model"] for row in rows})
     return altair.layer(bars, whiskers).properties(
-        title=f"{found[0].group} questions", width=480, height=max(70, _BAR * (len(kinds) + 1) * models)
+        title=f"{found[0].exam}, {found[0].group.lower()} questions",
+        width=480,
+        height=max(70, _BAR * (len(kinds) + 1) * models),
     )
