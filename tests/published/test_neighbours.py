@@ -67,6 +67,7 @@ def test_every_setting_names_tables_and_a_headline_that_there_are(benchmark: str
         assert setting.said
         known = {column.name for name in setting.tables for column in table(benchmark, name).columns}
         assert set(setting.comprehension) <= known
+        assert bool(setting.comprehension) == bool(setting.comprehension_cell)
 
 
 def test_csbench_has_domains_formats_and_subfields_of_one_model_together() -> None:
@@ -162,9 +163,10 @@ def test_a_sample_and_a_number_of_answers_are_said() -> None:
 def test_comprehension_alone_is_compared_with_the_parts_that_are_asked() -> None:
     gpt4 = row("csbench", "GPT-4", only="comprehension")
     assert gpt4.score == pytest.approx((71.48 * 1336 + 73.62 * 442) / 1778 / 100)
-    assert {(layout, label) for layout, label, _ in gpt4.figures} == {
-        ("formats", name) for name in ("Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended")
-    }
+    assert gpt4.figures["formats", "Overall", "Average"] == gpt4.score
+    parts = ("Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended", "Overall")
+    assert {(layout, label) for layout, label, _ in gpt4.figures} == {("formats", name) for name in parts}
+    assert ("formats", "Overall", "Knowledge") not in gpt4.figures
     assert "1,336 and 442 questions" in gpt4.condition
 
 

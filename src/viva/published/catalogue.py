@@ -51,7 +51,9 @@ class Setting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     without: tuple[Kind, ...] = ()
     """Kinds of rows that are no neighbours."""
     comprehension: dict[str, int] = {}
-    """Figures whose mean, by these counts of questions, stands for `--only comprehension`."""
+    """Figures whose mean, by these counts of questions, is the headline of `--only comprehension`."""
+    comprehension_cell: tuple[str, str, str] | None = None
+    """Where that headline stands among the exam's tables."""
 
 
 class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

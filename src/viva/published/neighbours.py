@@ -42,18 +42,25 @@ def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0) -> tup
         for one in ours
     ]
     source = table(spec.benchmark, ours[0].name).source
-    return tuple(
-        Neighbour(
-            model=entry.name,
-            source=source,
-            score=_score(setting, spec, [found[name] for found in entries if name in found]),
-            figures=_figures(spec, ours, [found.get(name) for found in entries]),
-            condition=said,
-            differs=differs,
-            kind=entry.kind,
+    found: list[Neighbour] = []
+    for name, entry in entries[0].items():
+        rows = [each.get(name) for each in entries]
+        score = _score(setting, spec, [row for row in rows if row is not None])
+        figures = _figures(spec, ours, rows)
+        if spec.only and setting.comprehension_cell and score is not None:
+            figures[setting.comprehension_cell] = score
+        found.append(
+            Neighbour(
+                model=entry.name,
+                source=source,
+                score=score,
+                figures=figures,
+                condition=said,
+                differs=differs,
+                kind=entry.kind,
+            )
         )
-        for name, entry in entries[0].items()
-    )
+    return tuple(found)
 
 
 def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int) -> tuple[str, ...]:
