@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from cli.collected import refused
+from cli.collected import answers, gold, refused, write_jsonl
 from servers.fixtures import QUIET, Viva, Warm
 
 
@@ -115,3 +115,11 @@ def test_a_name_that_one_exam_lacks_is_a_note_where_another_has_it(viva: Viva) -
     out = viva("run", "csbench", "--language", "en,zh", "--only", "comprehension", *asked).out
     assert "ERNIE-4 (published)" in out
     assert "csbench-en: --beside: no published row is called 'ernie-4'" in out
+
+
+def test_resuming_and_grading_show_them_too(sat: Viva, viva: Viva) -> None:
+    assert "GPT-4 (published)" in sat("resume", "runs/x", "--beside", "gpt-4", *QUIET).out
+    write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", gold))
+    out = viva("grade", "csbench", "a.jsonl", "--only", "comprehension", "--beside", "llama3-8b", *QUIET).out
+    assert "Llama3-8B (published)" in out
+    refused(viva("grade", "csbench", "a.jsonl", "--beside", "llama2", *QUIET), "'llama2'; do you mean 'Llama2-7B'")
