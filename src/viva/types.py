@@ -313,6 +313,8 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     parts: dict[str, float] = {}
     weight: int = 1
     decided: dict[str, Decider] = {}
+    verdicts: dict[str, tuple[float, ...]] = {}
+    """What the judges gave it, as in `Score`; an aspect that waits for a judge has none."""
 
 
 class Draws(Struct, frozen=True, kw_only=True):

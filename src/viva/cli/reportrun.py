@@ -118,7 +118,8 @@ def _result(
     def watched() -> Iterator[ScoreRow]:
         for row in rows:
             found.strata.append(first + OUTCOMES.index(row.outcome))
-            deciding.watch(_NO_QUESTION, Score(value=row.value, outcome=row.outcome, decided=row.decided))
+            score = Score(value=row.value, outcome=row.outcome, decided=row.decided, verdicts=row.verdicts)
+            deciding.watch(_NO_QUESTION, score)
             yield row
 
     scores = frame(watched())

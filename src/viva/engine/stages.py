@@ -321,6 +321,7 @@ def row_of(sitting: Sitting, question: Question, sample: int, score: Score, show
         parts={name: part for name, part in score.parts.items() if name in shown},
         weight=question.weight,
         decided=score.decided,
+        verdicts=score.verdicts,
     )
 
 

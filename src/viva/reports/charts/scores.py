@@ -23,6 +23,8 @@ _NAME = 60
 _STEP = {"step": 26}
 _FEW = 4
 """Models whose dots can share a line; more are cells of a heat map."""
+_WIDE = 16
+"""Columns of a heat map that can be read."""
 _SPAN = 100.0
 HERE, PUBLISHED = "this run", "published"
 
@@ -158,15 +160,23 @@ _OFFSET: dict[str, Any] = {"for": "offset"}
 
 
 def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title: Any) -> Drawn:
+    """Models by parts; many parts go down the page, where their names can be read."""
     import altair as alt
 
-    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container", height=_STEP).encode(
-        x=alt.X("part:N", sort=parts, title=None, axis=alt.Axis(labelAngle=-40, labelLimit=140)),
-        y=alt.Y("model:N", sort=models, title=None),
+    title.subtitle = "per cent; intervals are in the tooltips"
+    tall = len(parts) > _WIDE
+    across, down = ("model", "part") if tall else ("part", "model")
+    order = {"part": parts, "model": models}
+    slanted = alt.Axis(labelAngle=-40, labelLimit=140, orient="top" if tall else "bottom")
+    common = alt.Chart(
+        alt.InlineData(values=rows), title=title, width="container", height={"step": 20} if tall else _STEP
+    ).encode(
+        x=alt.X(f"{across}:N", sort=order[across], title=None, axis=slanted),
+        y=alt.Y(f"{down}:N", sort=order[down], title=None),
         tooltip=_tips("part", "model", "score", "95 %", "answers"),
     )
     cells = common.mark_rect().encode(color=alt.Color("score:Q", title="per cent"))
-    if len(parts) > 16:
+    if len(models) > _WIDE:
         return alt.layer(cells)
     lowest, highest = min(row["score"] for row in rows), max(row["score"] for row in rows)
     dark = alt.condition(

@@ -43,8 +43,12 @@
     tip.style.top = `${below + box.height > innerHeight - 8 ? Math.max(8, event.clientY - box.height - 12) : below}px`;
   }
 
-  // On a telephone names of models must leave room for their dots.
-  const fitted = (config, width) => (width >= 520 ? config : { ...config, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, legend: { ...config.legend, columns: 2 } });
+  // A long title must not make the picture narrow; on a telephone names of models must leave room for their dots.
+  const fitted = (config, width) => {
+    const titled = { ...config, title: { ...config.title, limit: Math.max(200, width - 40) } };
+    if (width >= 520) return titled;
+    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, legend: { ...config.legend, columns: 2 } };
+  };
   const options = (scheme, renderer, width = 1000) => ({
     ast: true, actions: false, defaultStyle: false, renderer,
     config: fitted(configs[scheme], width), tooltip: showTip, loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
@@ -93,7 +97,7 @@
     aside.className = "chart-aside";
     aside.style.width = `${Math.max(640, place(figure).clientWidth)}px`;
     document.body.append(aside);
-    const light = { ...options("light", "svg"), config: { ...configs.light, background: "#ffffff" } };
+    const light = { ...options("light", "svg"), config: { ...fitted(configs.light, place(figure).clientWidth), background: "#ffffff" } };
     const { view, finalize } = await vivaEmbed(aside, spec(figure), light);
     const name = (figure.dataset.name || figure.id || "chart").replace(/[^\w.-]+/g, "-");
     try {

@@ -1,0 +1,118 @@
+"""`viva report`: what it reads, what it refuses, and what it says where something is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli.told import told
+from viva.cli.answered import answered, is_fresh
+from viva.cli.examination import prepare
+from viva.cli.options import Limits
+from viva.cli.report import report_command
+from viva.cli.run import run_command
+from viva.cli.score import score_command
+from viva.engine.folder import RunFolder
+from viva.errors import StorageError, VivaError
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("reported") / "run"
+    data = Path(__file__).parents[2] / "src/viva/benchmarks/csbench/sample"
+    copy = path.parent / "data"
+    shutil.copytree(data, copy)
+    run_command.main(
+        ["csbench", "--data", str(copy), "--model", "baseline/first", "--run", str(path), "--progress", "quiet"],
+        standalone_mode=False,
+    )
+    return path
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "run", copy_function=shutil.copy2))
+
+
+def test_the_page_goes_into_the_run_and_is_one_file(run: Path) -> None:
+    told(report_command, run)
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "With Viva 0.1.0 we examined baseline/first on 20" in page
+    assert "blanks and open-ended answers were left ungraded, since there was no judge" in page
+    assert "@inproceedings{song2025csbench" in page
+    assert "benchmark:csbench.1|lang:en|shots:0" in page
+    assert not [path.name for path in run.iterdir() if "partial" in path.name]
+
+
+def test_the_tables_are_those_of_score(run: Path) -> None:
+    for form in ("csv", "markdown", "latex"):
+        assert told(report_command, run, "--format", form) == told(score_command, run, "--format", form, "--all")
+
+
+def test_scores_older_than_the_answers_are_refused(run: Path) -> None:
+    os.utime(run / "responses.jsonl", (2e9, 2e9))
+    with pytest.raises(StorageError, match=r"older than the answers.*`viva score"):
+        told(report_command, run)
+    assert not is_fresh(RunFolder.open(run))
+    (run / "scores.jsonl").unlink()
+    with pytest.raises(StorageError, match="not graded yet"):
+        told(report_command, run)
+
+
+def test_answers_are_graded_on_the_way_where_the_scores_are_old(run: Path) -> None:
+    examination = prepare(RunFolder.open(run), Limits(progress="quiet"))
+    kept = list(answered(examination))
+    os.utime(run / "responses.jsonl", (2e9, 2e9))
+    assert list(answered(examination)) == kept
+    assert list(answered(examination, lambda place: place == 3)) == [kept[3]]
+    assert kept[3].gold
+    assert kept[3].prompt.count(kept[3].asked) == 1
+
+
+def test_without_the_questions_there_is_a_report_without_prompts(
+    run: Path, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hidden = made.parent / "data"
+    hidden.rename(made.parent / "elsewhere")
+    try:
+        told(report_command, run)
+    finally:
+        (made.parent / "elsewhere").rename(hidden)
+    assert "no prompts, gold answers and evidence" in capsys.readouterr().err
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "no prompts, gold answers and evidence" in page
+    assert "By domain" in page, "the tables are those of the exam all the same"
+
+
+def test_runs_side_by_side_have_names_of_their_own(run: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(run, tmp_path / "second", copy_function=shutil.copy2))
+    table = told(report_command, run, other, "--format", "csv")
+    assert {line.split(",")[1] for line in table.splitlines()[1:]} >= {
+        "baseline/first (run)",
+        "baseline/first (second)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--html", "--format", "csv"], "exclude each other"),
+        (["--out", "/nowhere/at/all.html"], "in a folder that exists"),
+        (["--beside", "gpt-17"], "gpt-17"),
+    ],
+)
+def test_wrong_use_is_a_sentence(run: Path, arguments: list[str], sentence: str) -> None:
+    if arguments[0] == "--beside":
+        assert sentence in told(report_command, run, *arguments, "--format", "markdown")
+        return
+    with pytest.raises(VivaError, match=sentence):
+        told(report_command, run, *arguments)
+
+
+def test_what_is_too_large_is_sampled_until_it_fits(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(report_command, run, "--max-size", "4", "--items", "9")
+    assert "9 answers to look at" in capsys.readouterr().err
+    assert (run / "report.html").stat().st_size < 4_000_000

@@ -1,0 +1,84 @@
+"""Charts as files and in pages: one palette with the pages', no text that runs, sentences for wrong names."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import altair as alt
+import pytest
+
+from reports.samples import report, result, table
+from viva.errors import VivaError
+from viva.reports import charts
+from viva.reports.charts.scores import outcomes_chart, parts_chart, scores_chart
+from viva.reports.charts.theme import category, outcome_colours
+from viva.types import OUTCOMES
+from viva.web.pages import asset
+from viva.web.policy import digest
+from web.hostile import MARK, TEXTS
+
+
+def chart(text: str = "a model") -> alt.Chart:
+    drawn: alt.Chart = (
+        alt.Chart(alt.InlineData(values=[{"model": text, "score": 61.2, "nothing": float("nan")}]), title=text)
+        .mark_point()
+        .encode(x=alt.X("score:Q", title="score, per cent"), y="model:N", tooltip=["model:N"])
+        .properties(width="container")
+    )
+    return drawn
+
+
+def test_charts_have_the_colours_of_the_pages() -> None:
+    light, dark = asset("viva.css").split("prefers-color-scheme: dark", 1)
+    for scheme, css in (("light", light), ("dark", dark)):
+        assert list(category(scheme)) == re.findall(r"--series-\d: (#\w+)", css)[:8]
+    assert outcome_colours()["domain"] == list(OUTCOMES)
+    assert len(set(outcome_colours()["range"])) == len(OUTCOMES)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begins"), [(".svg", b"<svg"), (".png", b"\x89PNG"), (".json", b"{"), (".html", b"<!do")]
+)
+def test_a_chart_is_written_by_its_suffix(tmp_path: Path, suffix: str, begins: bytes) -> None:
+    path = tmp_path / f"chart{suffix}"
+    charts.save(chart(), path)
+    assert path.read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize("name", ["chart.pdf", "chart", "nowhere/chart.svg", "."])
+def test_a_chart_that_cannot_be_written_is_a_sentence(tmp_path: Path, name: str) -> None:
+    with pytest.raises(VivaError, match="--chart"):
+        charts.check_chart(tmp_path / name)
+
+
+@pytest.mark.parametrize("text", [TEXTS["script_end"], TEXTS["controls"], TEXTS["bidi"], "\ud800", "x" * 100_000])
+def test_hostile_texts_in_a_chart_are_texts(tmp_path: Path, text: str) -> None:
+    said = charts.as_json(charts.spec(chart(text)))
+    assert "<" not in said
+    assert len(said) < 3000
+    json.loads(said)
+    charts.save(chart(text), tmp_path / "chart.svg")
+    drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    assert "<script" not in drawn
+    assert f"id={MARK}" not in drawn
+
+
+def test_a_result_is_drawn_with_what_it_rests_on() -> None:
+    results = report(result(table(), model="openai/a"), result(table(), model="openai/b")).results
+    drawn = json.dumps(charts.spec(scores_chart(results)))
+    for one in results:
+        assert one.model in drawn
+        assert str(round(100 * (one.overall.mean or 0), 3)) in drawn
+    counted = json.dumps(charts.spec(outcomes_chart(results)))
+    for outcome, count in results[0].overall.outcomes.items():
+        assert f'"outcome": "{outcome}"' in counted
+        assert f'"answers": {count}' in counted
+    assert parts_chart(results, 99) is None
+
+
+@pytest.mark.parametrize("broken", ["</script>", "<!--", "\r", "\0"])
+def test_no_policy_is_made_for_a_script_that_a_page_would_change(broken: str) -> None:
+    with pytest.raises(ValueError, match="cannot hold"):
+        digest(f"let a = '{broken}'")
