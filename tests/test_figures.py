@@ -135,6 +135,15 @@ def cmmlu_average(one: Entry) -> float:
     return sum(one.figures[name] * subjects for name, subjects in CATEGORIES.items()) / sum(CATEGORIES.values())
 
 
+def total(benchmark: str, name: str, *columns: str) -> float:
+    """The sum of columns over a table's rows."""
+    return sum(one.figures.get(column, 0) for one in table(benchmark, name).entries for column in columns)
+
+
+def asked(benchmark: str, row: str, column: str) -> float:
+    return entry(benchmark, "questions", row).figures[column]
+
+
 def furthest(found: Table, formula: Callable[[Entry], float], column: str) -> float:
     return max(abs(formula(one) - one.figures[column]) for one in found.entries if column in one.figures)
 
@@ -158,9 +167,14 @@ def recipes() -> Iterator[tuple[str, Callable[[], float]]]:
         "CS-Bench: overall, furthest of all rows",
         lambda: furthest(table("csbench", "en_domains"), overall, "overall_average"),
     )
+    yield "CS-Bench: questions, English and Chinese", lambda: 2 * total("csbench", "chapters", "test", "validation")
     for name, language in (("en_formats", "English"), ("zh_formats", "Chinese")):
         for form in FORMATS:
             yield f"CS-Bench: mean over models, {form}, {language}", lambda a=name, b=form: by_format(a, b)  # type: ignore[misc]
+    yield (
+        "SynEval: TF questions of MVP",
+        lambda: sum(asked("syneval", point, "tf") for point in ("GS", "SC", "DO", "IO")),
+    )
     for shown, shots in enumerate(("zero", "few")):
         for label, column in MEASURES.items():
             for kind in ("kendall", "pearson"):
@@ -175,6 +189,8 @@ def recipes() -> Iterator[tuple[str, Callable[[], float]]]:
         "SynEval: OA, furthest of all rows",
         lambda: max(furthest(table("syneval", f"{shots}_shot"), oa, "overall") for shots in ("zero", "few")),
     )
+    for label, column in (("seed", "initial_seed_set"), ("tentative", "quota"), ("final", "questions")):
+        yield f"InfiBench: {label} questions", lambda a=column: total("infibench", "sampling", a)  # type: ignore[misc]
     yield "InfiBench: HumanEval and score, pearson", lambda: correlated("infibench", 0, "score", "pearson")
     yield "InfiBench: models in that correlation", lambda: float(tables("correlate", "infibench")[0]["pairs"][0]["n"])
     yield (
@@ -197,6 +213,7 @@ def recipes() -> Iterator[tuple[str, Callable[[], float]]]:
             f"CMMLU: average of {model}, {shots}-shot",
             lambda a=shots, b=model: cmmlu_average(entry("cmmlu", f"{a}_shot", b)),  # type: ignore[misc]
         )
+    yield "CLR-Bench: Q→AR of GPT-4-turbo", lambda: entry("clrbench", "main", "GPT-4-turbo").figures["q_ar"]
 
 
 RECIPES = dict(recipes())

@@ -36,6 +36,10 @@ FEWEST = 6
 DRAWS = 1999
 """Of the null distribution."""
 RESAMPLES = 499
+MOST = 300
+"""Models up to which each is left out in turn."""
+_AT_ONCE = 2_000_000
+"""Numbers of one chunk of simulated lines: 16 MB."""
 _STEPS = 240
 _COARSE = 80
 """Places of the break that the bootstrap looks at."""
@@ -76,6 +80,7 @@ class Segments(Struct, frozen=True, kw_only=True):
     p_naive: float
     """What the F-test of a break known beforehand would say, which this one is not; to show how wrong it would be."""
     moved: Moved | None
+    """None for more than `MOST` models, and for models without names."""
 
 
 def fit_segments(
@@ -194,12 +199,18 @@ def _f(sse_one: float, sse_two: float, spare: int) -> float:
 
 def _simulated_p(search: _Search, gain: float, spare: int, draws: int, seed: int) -> float:
     """The share of one-line data sets that would show this gain or more; never 0."""
-    noise = np.random.default_rng(seed).standard_normal((len(search.z), draws))
-    left = noise - search.basis @ (search.basis.T @ noise)
-    sse_one = (left**2).sum(axis=0)
-    drop = ((search.directions @ left) ** 2).max(axis=0)
-    found = drop / (np.maximum(sse_one - drop, 1e-300) / spare)
-    return float((np.sum(found >= gain - 1e-9) + 1) / (draws + 1))
+    generator = np.random.default_rng(seed)
+    rows, above, done = len(search.z), 0, 0
+    while done < draws:
+        count = min(draws - done, max(1, _AT_ONCE // rows))
+        noise = generator.standard_normal((rows, count))
+        left = noise - search.basis @ (search.basis.T @ noise)
+        sse_one = (left**2).sum(axis=0)
+        drop = ((search.directions @ left) ** 2).max(axis=0)
+        found = drop / (np.maximum(sse_one - drop, 1e-300) / spare)
+        above += int(np.sum(found >= gain - 1e-9))
+        done += count
+    return (above + 1) / (draws + 1)
 
 
 def _break_of(z: Floats, y: Floats) -> float | None:
@@ -225,7 +236,7 @@ def _bootstrap(z: Floats, y: Floats, resamples: int, seed: int) -> tuple[float, 
 
 
 def _moved(z: Floats, y: Floats, names: Sequence[str]) -> Moved | None:
-    if len(names) != len(z):
+    if len(names) != len(z) or len(z) > MOST:
         return None
     found: list[tuple[float, str]] = []
     for index, name in enumerate(names):
