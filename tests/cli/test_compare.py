@@ -248,6 +248,8 @@ def test_the_published_sweep_and_the_published_experts() -> None:
     assert figures["Llama2-70B", "WizardMath-70B"][2] == -3.7
     assert len(figures) == 9
     assert "+6.82" in compare("csbench", "--pairs", "deepseekllm-7b=DeepSeekMath-Instruct-7B")
+    compare("infibench", "--chart", "c.svg", "--out", "o.txt")
+    assert "Published differences" in Path("c.svg").read_text(encoding="utf-8")
     with pytest.raises(VivaError, match=r"--by takes item scores"):
         compare("infibench", "--by", "level")
     with pytest.raises(VivaError, match=r"no such setting.*greedy"):

@@ -6,26 +6,21 @@ csbench`: models trained for mathematics and code against the models of their fa
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-import msgspec
-from msgspec import Struct
 
 from viva.cli.reporting import emit
 from viva.errors import VivaError
 from viva.published import Entry, Table, table
 from viva.published.model import plain
-from viva.visible import harmless
+from viva.reports import comparedmeans as report
+from viva.reports.comparedmeans import Published
 
 if TYPE_CHECKING:
     from viva.cli.compare import Wanted
-    from viva.reports.result import Grid
 
 PUBLISHED = ("infibench", "csbench")
 """Benchmarks that can be named in place of a run."""
@@ -35,23 +30,12 @@ _STANDARD = "(0.2,0.9)"
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
 
 
-class Published(Struct, frozen=True, kw_only=True):
-    """One published row against another. Per cent, as printed; differences in points."""
-
-    first: str
-    second: str
-    what: str
-    """In what the second differs: a setting, or what it was trained for."""
-    figures: dict[str, tuple[float, float, float]]
-    """Column → the first's, the second's, the difference."""
-
-
 def compare_published(benchmark: str, wanted: Wanted) -> int:
     """Print a published table's differences. Raises VivaError for what takes item scores, and unknown rows."""
     for option, given in (
         ("--by", wanted.by), ("--over", wanted.over), ("--cluster", wanted.cluster), ("--between", wanted.between),
         ("--attempts", wanted.attempts), ("--flips", wanted.flips), ("--detect", wanted.detect),
-        ("--chart", wanted.chart),
+        ("--unpaired", wanted.unpaired), ("--model", wanted.model),
     ):  # fmt: skip
         if given:
             raise VivaError(
@@ -60,6 +44,11 @@ def compare_published(benchmark: str, wanted: Wanted) -> int:
     found, one = _sweep(wanted) if benchmark == "infibench" else _experts(wanted)
     about = [note for note in one.notes if benchmark == "csbench" or re.search("ablation|groups of ten", note)]
     notes = [_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about]
+    if wanted.chart is not None:
+        from viva.reports import charts
+        from viva.reports.charts.comparing import means_chart
+
+        charts.save(means_chart(found, one), wanted.chart)
     emit(_printed(found, one, notes, wanted), wanted.out)
     return 0
 
@@ -138,52 +127,9 @@ def _pair(first: Entry, second: Entry, columns: Sequence[str], one: str, other: 
     )
 
 
-def _grid(found: Sequence[Published], one: Table) -> Grid:
-    from viva.reports.result import Grid
-
-    labels = {column.name: column.label for column in one.columns}
-    names = list(dict.fromkeys(name for pair in found for name in pair.figures))
-    rows = tuple(
-        (
-            pair.first, pair.second, pair.what,
-            *(f"{pair.figures[name][1]:.2f} ({_signed(pair.figures[name][2])})" if name in pair.figures else "–"
-              for name in names),
-        )
-        for pair in found
-    )  # fmt: skip
-    title = f"Published · {one.benchmark} · the second, and its difference from the first in points"
-    return Grid(title, ("first", "second", "of", *(labels[name] for name in names)), rows)
-
-
-def _signed(points: float) -> str:
-    return f"{points:+.2f}".replace("-", "−")
-
-
 def _printed(found: Sequence[Published], one: Table, notes: Sequence[str], wanted: Wanted) -> str:
-    from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-
-    if wanted.format == "json":
-        content = {"comparisons": list(found), "source": one.source, "notes": list(notes)}
-        return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
-    if wanted.format == "csv":
-        return _csv(found)
-    printers: dict[str, Callable[[Sequence[Grid], Sequence[str]], str]] = {
-        "markdown": grids_markdown,
-        "latex": grids_latex,
-    }
-    if wanted.format in printers:
-        return printers[wanted.format]([_grid(found, one)], notes)
+    if wanted.format != "terminal":
+        return report.FORMATS[wanted.format](found, one, notes)
     terminal = wanted.out is None and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if terminal else None
-    words = {*WORDS, "first", "second", "of"}
-    return grids_terminal([_grid(found, one)], notes, width=width, colour=terminal, words=words)
-
-
-def _csv(found: Sequence[Published]) -> str:
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["first_name", "second_name", "of", "column", "first", "second", "difference"])
-    for pair in found:
-        for name, figures in pair.figures.items():
-            rows.writerow([*map(harmless, (pair.first, pair.second, pair.what)), name, *figures])
-    return out.getvalue()
+    return report.as_terminal(found, one, notes, width=width, colour=terminal)

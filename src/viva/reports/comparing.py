@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.comparing import Difference, Flip
@@ -15,6 +13,7 @@ from viva.analysis.multiplicity import NAMES, Correction
 from viva.reports.correlation import p_text
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid, percent
+from viva.reports.text import json_text
 from viva.visible import harmless, one_line
 
 LEGEND = (
@@ -250,9 +249,8 @@ def as_csv(found: Sequence[Comparison]) -> str:
 
 
 def as_json(found: Sequence[Comparison]) -> str:
-    """Everything, as plain data; in ASCII, since a terminal shows it."""
-    content = msgspec.to_builtins({"comparisons": list(found), "closing": closing(found)})
-    return json.dumps(content, indent=2, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
+    """Everything, as plain data."""
+    return json_text({"comparisons": list(found), "closing": closing(found)})
 
 
 def _tables(printed: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Comparison]], str]:

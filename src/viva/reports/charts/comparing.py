@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from viva.published import Table
 from viva.reports.charts.theme import category
+from viva.reports.comparedmeans import Published, labels_of
 from viva.reports.comparing import Comparison, Row, difference_text
 from viva.reports.correlation import p_text
 from viva.visible import one_line
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 STEP = 24
 """Pixels of a row."""
+COLUMNS = 3
+"""Columns of a published table that are drawn."""
 LEVEL = 0.05
 SURE, UNSURE = "more than chance", "may be chance"
 
@@ -51,6 +55,40 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
         title=altair.Title(
             "Differences, question by question", subtitle=" · ".join([*(one.title for one in found), *about])
         ),
+        width="container",
+        height={"step": STEP},
+    )
+
+
+def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | altair.FacetChart:
+    """Differences of printed means: a row a pair, a colour a column; no intervals, for there are none."""
+    import altair
+
+    labels = [(name, label) for name, label in labels_of(found, one).items() if not name.startswith("level")][:COLUMNS]
+    rows = [
+        {
+            "row": f"{pair.first} → {pair.second}", "of": pair.what, "column": label,
+            "first": pair.figures[name][0], "second": pair.figures[name][1], "difference": pair.figures[name][2],
+        }
+        for pair in found for name, label in labels if name in pair.figures
+    ]  # fmt: skip
+    nothing = altair.Chart(altair.InlineData(values=[{"at": 0}])).mark_rule(strokeDash=[4, 3], opacity=0.7)
+    dots = altair.Chart(altair.InlineData(values=rows)).mark_circle(size=90, opacity=1)
+    names = [label for _, label in labels]
+    return altair.layer(
+        nothing.encode(x="at:Q"),
+        dots.encode(
+            x=altair.X("difference:Q", title="difference: the second minus the first (points of per cent)"),
+            y=altair.Y("row:N", sort=[f"{pair.first} → {pair.second}" for pair in found], title=None).axis(
+                labelLimit=380
+            ),
+            color=altair.Color("column:N", title=None, sort=names).scale(
+                domain=names, range=list(category()[:COLUMNS])
+            ),
+            tooltip=["row:N", "of:N", "column:N", "first:Q", "second:Q", "difference:Q"],
+        ),
+    ).properties(
+        title=altair.Title(f"Published differences · {one.benchmark}", subtitle=one_line(one.source.table, 90)),
         width="container",
         height={"step": STEP},
     )
