@@ -156,8 +156,25 @@ def test_what_is_otherwise_is_said(settings: dict[str, Any], differs: tuple[str,
 def test_a_sample_and_a_number_of_answers_are_said() -> None:
     one = neighbours(spec("infibench", limit=5), sample=True, answers=1)[0]
     sample = "Viva's bundled sample in place of the published questions"
-    assert one.differs == ("1 answer to a question", sample, "5 questions at most")
+    assert one.differs == ("1 answer to a question", sample)
     assert neighbours(spec("infibench"), answers=10)[0].differs == ()
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "asked", "settings", "differs"),
+    [
+        ("infibench", 234, {}, ()),
+        ("infibench", 135, {}, ("135 questions in place of 234",)),
+        ("cmmlu", 200, {"limit": 200}, ("200 questions in place of 11,582",)),
+        ("cmmlu", 11582, {"limit": 20_000}, ()),
+        ("syneval", 1161, {}, ("1,161 questions in place of 3,170",)),
+        ("csbench", 2, {"questions": ("1", "2")}, ("2 questions in place of 2,183",)),
+    ],
+)
+def test_another_number_of_questions_is_said(
+    benchmark: str, asked: int, settings: dict[str, Any], differs: tuple[str, ...]
+) -> None:
+    assert neighbours(spec(benchmark, **settings), questions=asked)[0].differs == differs
 
 
 def test_comprehension_alone_is_compared_with_the_parts_that_are_asked() -> None:
@@ -168,6 +185,9 @@ def test_comprehension_alone_is_compared_with_the_parts_that_are_asked() -> None
     assert {(layout, label) for layout, label, _ in gpt4.figures} == {("formats", name) for name in parts}
     assert ("formats", "Overall", "Knowledge") not in gpt4.figures
     assert "1,336 and 442 questions" in gpt4.condition
+    whole, part = (neighbours(spec("csbench", only="comprehension"), questions=n)[0] for n in (1778, 100))
+    assert len(whole.differs) == 1
+    assert part.differs[1:] == ("100 questions in place of 1,778",)
 
 
 def test_nothing_is_compared_with_another_headline_or_with_questions_of_ones_own() -> None:

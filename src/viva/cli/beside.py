@@ -30,7 +30,12 @@ def refuse_unknown(asked: str, specs: Iterable[ExamSpec]) -> None:
 
 def rows_beside(asked: str, exam: ExamRecord, run: RunRecord, score: float | None, model: str) -> tuple[Neighbour, ...]:
     """The published rows in one model's tables of an exam. A name that this exam lacks is another exam's."""
-    everything = neighbours(exam.spec, sample=exam.data is None, answers=exam.samples or run.samples)
+    everything = neighbours(
+        exam.spec,
+        sample=exam.data is None,
+        answers=exam.samples or run.samples,
+        questions=exam.questions,
+    )
     if not _names(asked):
         return beside(everything, asked, score, model)
     found = {one.model: one for name in _names(asked) for one in _known(everything, name)}

@@ -16,20 +16,21 @@ NEAREST = "nearest"
 NONE = "none"
 
 
-def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0) -> tuple[Neighbour, ...]:
+def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0, questions: int = 0) -> tuple[Neighbour, ...]:
     """All published rows that an exam of these settings can be compared with, in the order of their table.
 
-    `sample`: it asks Viva's bundled sample in place of the published questions. `answers`: to each question, 0 where
-    that is not known. Of the ways in which a paper asked the nearest one is taken: the exam's language, then its
-    number of exemplars. What is otherwise in the exam is in every row's `condition`. Empty where nothing was published,
-    and where the headline is another one: with rationales of a benchmark whose paper asked for none.
+    `sample`: it asks Viva's bundled sample in place of the published questions. `questions`: how many it asks, and
+    `answers`: to each of them; 0 where that is not known. Of the ways in which a paper asked the nearest one is taken:
+    the exam's language, then its number of exemplars. What is otherwise in the exam is in every row's `condition`.
+    Empty where nothing was published, and where the headline is another one: with rationales of a benchmark whose paper
+    asked for none.
     """
     if spec.benchmark not in catalogue() or not catalogue()[spec.benchmark].settings:
         return ()
     if spec.rationale and spec.benchmark != "clrbench":
         return ()
     setting = _setting(spec)
-    differs = differences(setting, spec, sample=sample, answers=answers)
+    differs = differences(setting, spec, sample=sample, answers=answers, questions=questions)
     said = f"{setting.said}; here: {', '.join(differs)}" if differs else setting.said
     ours = [one for one in catalogue()[spec.benchmark].tables if one.name in setting.tables]
     ours.sort(key=lambda one: setting.tables.index(one.name))
@@ -63,7 +64,7 @@ def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0) -> tup
     return tuple(found)
 
 
-def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int) -> tuple[str, ...]:
+def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int, questions: int) -> tuple[str, ...]:
     """What is otherwise in an exam than in the paper, a phrase each."""
     found: list[str] = []
     if spec.language != setting.language:
@@ -84,11 +85,19 @@ def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int)
         found.append(f"{answers} answer{'s' if answers > 1 else ''} to a question")
     if sample:
         found.append("Viva's bundled sample in place of the published questions")
-    if spec.questions:
-        found.append(f"{len(spec.questions):,} listed questions only")
-    if spec.limit is not None and (sample or spec.limit < setting.questions):
-        found.append(f"{spec.limit:,} questions at most")
+    if not sample and (number := _number(setting, spec, questions)):
+        found.append(number)
     return tuple(found)
+
+
+def _number(setting: Setting, spec: ExamSpec, questions: int) -> str:
+    """What is to be said of how many questions are asked; nothing where they are as many as the paper's."""
+    published = sum(setting.comprehension.values()) if spec.only and setting.comprehension else setting.questions
+    if questions:
+        return "" if questions == published else f"{questions:,} questions in place of {published:,}"
+    if spec.questions:
+        return f"{len(spec.questions):,} listed questions only"
+    return f"{spec.limit:,} questions at most" if spec.limit is not None and spec.limit < published else ""
 
 
 def _counted(setting: Setting) -> str:
