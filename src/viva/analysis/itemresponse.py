@@ -13,7 +13,7 @@ marginal maximum likelihood with an EM algorithm (Bock and Aitkin 1981, Psychome
   of people use them, would miss it.
 - After each step abilities are put back to mean 0 and variance 1, and questions moved along (Liu, Rubin and Wu 1998,
   Biometrika 85:755-770). Without that a scale which thousands of questions hold in place takes thousands of steps.
-- Few models take thousands of questions, so the questions are held together by priors: log a ~ N(m, 0.5²), and the
+- Few models take thousands of questions, so the questions are held together by priors: log a ~ N(m, 0.5²), m ~ N(0, 1), and the
   intercept −ab ~ N(μ, σ²), with m, μ and σ found from the questions themselves. A question that everybody passes gets
   a low difficulty with a wide error, not minus infinity.
 
@@ -42,6 +42,8 @@ NODES = 9
 """Quadrature nodes a model; around its own posterior, seven would do."""
 SPREAD = 0.5
 """Prior standard deviation of log a: two thirds of the questions between 0.6 and 1.6 times the usual a."""
+USUAL = 1.0
+"""Prior standard deviation of the usual log a around 0. It counts where scores tell nobody apart: a would go to 0."""
 NARROWEST = 0.25
 """The prior of intercepts never becomes narrower: questions that all look alike are not all the same."""
 CLOSE = 1e-4
@@ -104,7 +106,7 @@ def probability(ability: Floats, discrimination: Floats, difficulty: Floats) -> 
     return _logistic(np.outer(ability, discrimination) - discrimination * difficulty)
 
 
-def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS) -> Fitted:
+def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close: float = CLOSE) -> Fitted:
     """Fit to `scores`, models × questions, shares of 1; nan where a model has no score on a question.
 
     Raises DataError for fewer than two models or questions, scores outside 0..1, a model or question without a score,
@@ -123,7 +125,7 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS) -> Fi
         state = stepped
         # Steps shrink by a constant factor: what is left is the last one times factor / (1 − factor).
         factor = min(change / before, 0.999) if 0 < before < np.inf else 0.999
-        if change / (1 - factor) < CLOSE:
+        if change / (1 - factor) < close:
             break
     posterior = _posterior(work, state)
     binary = bool(np.isin(work.points[work.there], (0.0, 1.0)).all())
@@ -205,8 +207,8 @@ class _Posterior(Struct, frozen=True, kw_only=True, eq=False):
 def _refuse(scores: Floats) -> None:
     if scores.ndim != 2 or min(scores.shape) < 2:
         raise DataError(
-            f"an item-response fit takes two models and two questions at least; here are {scores.shape[0]:,} models "
-            f"and {scores.shape[-1] if scores.ndim == 2 else 0:,} questions"
+            "an item-response fit takes two models and two questions at least; models and questions here: "
+            f"{' and '.join(f'{size:,}' for size in scores.shape)}"
         )
     there = np.isfinite(scores)
     if not (there.any(axis=0).all() and there.any(axis=1).all()):
@@ -320,12 +322,16 @@ def _stepped(work: _Work, state: _State, posterior: _Posterior, logistic: Logist
     a, tight = state.slope, 1 / state.spread**2
     up, down = sums.g0 - tight * (state.intercept - state.middle), sums.h00 + tight
     if logistic == "1pl":
-        shift = np.full_like(a, np.sum(a * sums.g1) / np.sum(a**2 * sums.h11))  # all questions move together
+        pull = np.sum(a * sums.g1) - np.log(a[0]) / USUAL**2  # all questions move together
+        stiff = np.sum(a**2 * sums.h11) + max(-float(np.sum(a * sums.g1)), 0.0) + 1 / USUAL**2
+        shift = np.full_like(a, pull / stiff)
         step = up / down
     else:
         firm = 1 / SPREAD**2
         g = a * sums.g1 - firm * (np.log(a) - state.usual)
-        h, cross = a**2 * sums.h11 + firm, a * sums.h01
+        # On the scale of log a the curvature has the gradient in it. Where a falls that must be kept: without it steps
+        # of a question that good models fail jump to and fro.
+        h, cross = a**2 * sums.h11 + np.maximum(-a * sums.g1, 0.0) + firm, a * sums.h01
         determinant = h * down - cross**2
         shift = (down * g - cross * up) / determinant
         step = (h * up - cross * g) / determinant
@@ -343,7 +349,7 @@ def _stepped(work: _Work, state: _State, posterior: _Posterior, logistic: Logist
         modes=(posterior.modes - centre) / scale,
         middle=middle,
         spread=max(spread, NARROWEST),
-        usual=float(np.log(slope).mean()),
+        usual=float(np.log(slope).sum()) / (len(slope) + (SPREAD / USUAL) ** 2),
     )
 
 
@@ -372,7 +378,7 @@ def _items(work: _Work, state: _State, posterior: _Posterior, logistic: Logistic
         determinant = np.maximum(i00 * i11 - i01**2, 1e-3 * i00 * i11)
         var_a, var_d, cov = i00 / determinant, i11 / determinant, -i01 / determinant
     var_b = (var_d + 2 * (-d / a) * cov + (d / a) ** 2 * var_a) / a**2
-    infit, outfit, surprise = _residuals(work, state, posterior.mean)
+    infit, outfit, surprise = _residuals(work, state, posterior)
     return Items(
         discrimination=a,
         difficulty=-d / a,
@@ -418,19 +424,25 @@ def _lost(work: _Work, state: _State, posterior: _Posterior) -> Floats:
     return found
 
 
-def _residuals(work: _Work, state: _State, ability: Floats) -> tuple[Floats, Floats, Floats]:
-    """Infit and outfit mean squares (Wright and Masters 1982), and infit's distance from 1 in standard deviations."""
+def _residuals(work: _Work, state: _State, posterior: _Posterior) -> tuple[Floats, Floats, Floats]:
+    """Infit and outfit mean squares (Wright and Masters 1982), and infit's distance from 1 in standard deviations.
+
+    Squares are averaged over each model's posterior, not taken at its estimate: an estimate was drawn towards the
+    answers, so residuals from it would be too small, and the expected mean square below 1.
+    """
     infit, outfit, surprise = (np.empty(len(state.slope)) for _ in range(3))
-    for part in work.chunks(1):
-        p = np.clip(_logistic(ability[:, None] * state.slope[part] + state.intercept[part]), 1e-9, 1 - 1e-9)
-        there = work.there[:, part]
-        variance = np.where(there, p * (1 - p), 0.0)
-        squares = np.where(there, (work.points[:, part] - p) ** 2, 0.0)
-        information = variance.sum(axis=0)
-        infit[part] = squares.sum(axis=0) / information
-        outfit[part] = np.where(there, squares / np.where(there, variance, 1.0), 0.0).sum(axis=0) / there.sum(axis=0)
-        kurtosis = np.where(there, variance * (1 - 4 * variance), 0.0).sum(axis=0)
-        surprise[part] = (infit[part] - 1) * information / np.sqrt(np.maximum(kurtosis, 1e-12))
+    flat, weights = posterior.nodes[:, :, None], posterior.weights
+    for part in work.chunks(NODES):
+        p = np.clip(_logistic(flat * state.slope[part] + state.intercept[part]), 1e-6, 1 - 1e-6)
+        there = work.there[:, part].astype(float)
+        squares = (work.points[:, None, part] - p) ** 2
+        variance = p * (1 - p)
+        expected = np.einsum("mq,mqj->mj", weights, variance) * there
+        information = expected.sum(axis=0)
+        infit[part] = (np.einsum("mq,mqj->mj", weights, squares) * there).sum(axis=0) / information
+        outfit[part] = (np.einsum("mq,mqj->mj", weights, squares / variance) * there).sum(axis=0) / there.sum(axis=0)
+        deviation = np.sqrt(np.maximum((expected * (1 - 4 * expected)).sum(axis=0), 1e-12))
+        surprise[part] = (infit[part] - 1) * information / deviation
     return infit, outfit, surprise
 
 

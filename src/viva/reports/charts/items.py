@@ -26,7 +26,8 @@ def chart(found: Examined) -> altair.TopLevelMixin:
 
     lower = _statistics(found)
     joined = alt.vconcat(_map(found), lower, spacing=30) if found.fits else alt.vconcat(lower)
-    return joined.resolve_scale(color="independent")
+    drawn: altair.TopLevelMixin = joined.resolve_scale(color="independent")
+    return drawn
 
 
 def _map(found: Examined) -> Any:
@@ -71,7 +72,12 @@ def _map(found: Examined) -> Any:
         alt.Chart(alt.InlineData(values=bars))
         .mark_bar(opacity=0.75)
         .encode(
-            x=alt.X("from:Q", scale=scale, title="ability of models, difficulty of questions (standard deviations)"),
+            x=alt.X(
+                "from:Q",
+                bin="binned",
+                scale=scale,
+                title="ability of models, difficulty of questions (standard deviations)",
+            ),
             x2="to:Q",
             y=alt.Y("questions:Q", title="questions"),
             tooltip=[
@@ -93,8 +99,10 @@ def _statistics(found: Examined) -> Any:
     import altair as alt
 
     rows = _rows(found)
-    kinds = list(dict.fromkeys(row["why"] for row in rows if row["why"] != OKAY))
     defined = any(row["discrimination"] is not None for row in rows)
+    if defined:  # those that nobody or everybody passes have none
+        rows = [row for row in rows if row["discrimination"] is not None]
+    kinds = list(dict.fromkeys(row["why"] for row in rows if row["why"] != OKAY))
     upright = (
         alt.Y("discrimination:Q", title="discrimination (correlation over models)", scale=alt.Scale(domain=[-1, 1]))
         if defined
@@ -108,7 +116,9 @@ def _statistics(found: Examined) -> Any:
         drawn = base.mark_circle(size=45, opacity=0.6).encode(
             x=across.scale(domain=[0, 100]),
             y=upright,
-            color=alt.Color("why:N", title=None, sort=[OKAY, *kinds], legend=alt.Legend(labelLimit=300)),
+            color=alt.Color(
+                "why:N", title=None, scale=alt.Scale(domain=[OKAY, *kinds]), legend=alt.Legend(labelLimit=300)
+            ),
             tooltip=[
                 alt.Tooltip("question:N"),
                 alt.Tooltip("facility:Q", format=".1f"),

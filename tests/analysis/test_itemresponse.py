@@ -1,0 +1,235 @@
+"""The 1PL and 2PL against textbooks, brute force, and simulated models whose abilities are known."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.responders import lsat6, world
+from viva.analysis.itemresponse import SPREAD, Fitted, Floats, abilities, fit, probability
+from viva.errors import DataError
+
+GRID = np.linspace(-8, 8, 1601)
+
+
+def brute_log_likelihood(scores: Floats, slope: Floats, intercept: Floats) -> float:
+    """Abilities integrated out on a fine grid."""
+    z = np.outer(GRID, slope) + intercept
+    yes, no = -np.logaddexp(0, -z), -np.logaddexp(0, z)
+    logs = scores @ yes.T + (1 - scores) @ no.T - GRID**2 / 2 - np.log(np.sqrt(2 * np.pi))
+    top = logs.max(axis=1, keepdims=True)
+    total: float = (top[:, 0] + np.log(np.exp(logs - top).sum(axis=1) * (GRID[1] - GRID[0]))).sum()
+    return total
+
+
+def parameters(found: Fitted) -> tuple[Floats, Floats]:
+    return found.items.discrimination, -found.items.discrimination * found.items.difficulty
+
+
+def test_lsat_6_has_the_published_rasch_estimates() -> None:
+    found = fit(lsat6(), "1pl")
+    # R package ltm 1.2, rasch(LSAT); Rizopoulos 2006, Journal of Statistical Software 17(5), section 3.1.
+    assert found.items.difficulty == pytest.approx([-3.6153, -1.3224, -0.3176, -1.7301, -2.7802], abs=0.03)
+    assert found.items.discrimination == pytest.approx(np.full(5, 0.7551), abs=0.01)
+    assert found.log_likelihood == pytest.approx(-2466.938, abs=0.05)
+    assert found.parameters == 6
+    assert found.converged
+
+
+def test_lsat_6_has_the_published_2pl_estimates_as_far_as_priors_let_it() -> None:
+    found = fit(lsat6(), "2pl")
+    # ltm(LSAT ~ z1); girth 0.8 (MIT) gives the same to 0.002.
+    ml = np.array([-3.3597, -1.3696, -0.2799, -1.8659, -3.1236])
+    assert np.all(np.abs(found.items.difficulty - ml) < 0.3 * found.items.difficulty_error)
+    assert found.items.discrimination == pytest.approx([0.8254, 0.7229, 0.8905, 0.6886, 0.6575], abs=0.08)
+    assert found.log_likelihood == pytest.approx(-2466.653, abs=0.15)
+    # ltm's standard errors: discriminations 0.2581 0.1867 0.2326 0.1852 0.2100; a prior makes them smaller.
+    assert np.all(found.items.discrimination_error < [0.2581, 0.1867, 0.2326, 0.1852, 0.2100])
+    assert np.all(found.items.discrimination_error > [0.15, 0.12, 0.15, 0.12, 0.12])
+
+
+@pytest.mark.parametrize(("models", "questions"), [(300, 8), (20, 60), (3, 40)])
+def test_the_likelihood_is_that_of_brute_force(models: int, questions: int) -> None:
+    made = world(models, questions, 7)
+    found = fit(made.scores, "2pl")
+    assert found.log_likelihood == pytest.approx(brute_log_likelihood(made.scores, *parameters(found)), rel=1e-6)
+
+
+def test_estimates_lie_where_the_likelihood_and_the_priors_are_level() -> None:
+    made = world(60, 10, 3)
+    found = fit(made.scores, "2pl", close=1e-9)
+    slope, intercept = parameters(found)
+    middle = intercept.mean()
+    usual = np.log(slope).mean()
+    # The width of the intercepts' prior is found by the fit: the one for which one question is level must do for all.
+    # Nearly so: abilities are kept at mean 0 and variance 1, which costs the priors a few per cent of their pull.
+    step = 1e-4
+
+    def by_intercept(place: int) -> float:
+        move = np.zeros(10)
+        move[place] = step
+        up, down = (brute_log_likelihood(made.scores, slope, intercept + sign * move) for sign in (1, -1))
+        return (up - down) / (2 * step)
+
+    pulls = np.array([by_intercept(place) for place in range(10)])
+    widths = (intercept - middle) / pulls
+    far = np.abs(intercept - middle) > 0.3
+    assert np.ptp(np.sqrt(widths[far])) < 0.1 * np.sqrt(widths[far]).mean()
+
+    def by_log_slope(place: int) -> float:
+        move = np.ones(10)
+        move[place] = np.exp(step)
+        up, down = (brute_log_likelihood(made.scores, slope * move**sign, intercept) for sign in (1, -1))
+        return (up - down) / (2 * step)
+
+    for place in range(10):
+        assert by_log_slope(place) == pytest.approx((np.log(slope[place]) - usual) / SPREAD**2, abs=0.05)
+
+
+def test_many_models_bring_the_true_parameters_back() -> None:
+    made = world(1000, 25, 11)
+    found = fit(made.scores, "2pl")
+    assert np.corrcoef(found.items.difficulty, made.difficulty)[0, 1] > 0.985
+    assert np.corrcoef(found.items.discrimination, made.discrimination)[0, 1] > 0.9
+    inside = np.abs(found.items.difficulty - made.difficulty) < 1.96 * found.items.difficulty_error
+    assert inside.mean() >= 0.8
+    inside = np.abs(found.items.discrimination - made.discrimination) < 1.96 * found.items.discrimination_error
+    assert inside.mean() >= 0.8
+    assert np.corrcoef(found.ability, made.ability)[0, 1] > 0.88
+    assert np.abs(found.items.infit - 1).max() < 0.1, "the model holds, so no question is erratic"
+    assert np.abs(found.items.infit.mean() - 1) < 0.01
+    assert np.abs(found.items.outfit.mean() - 1) < 0.05
+
+
+def test_intervals_of_abilities_hold_the_truth_nineteen_times_in_twenty() -> None:
+    inside: list[float] = []
+    for seed in range(12):
+        made = world(40, 400, 100 + seed)
+        found = fit(made.scores, "2pl")
+        inside += list(np.abs(found.ability - made.standard) < 1.96 * found.ability_error)
+    # 480 abilities; 0.95 ± three standard errors.
+    assert 0.92 < np.mean(inside) <= 0.98
+
+
+def test_abilities_by_known_questions_are_those_of_the_posterior() -> None:
+    made = world(200, 30, 5)
+    ability, error = abilities(made.scores, made.discrimination, made.difficulty)
+    z = np.outer(GRID, made.discrimination) - made.discrimination * made.difficulty
+    logs = made.scores @ -np.logaddexp(0, -z).T + (1 - made.scores) @ -np.logaddexp(0, z).T - GRID**2 / 2
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    expected = weights @ GRID
+    assert ability == pytest.approx(expected, abs=1e-4)
+    assert error == pytest.approx(np.sqrt(weights @ GRID**2 - expected**2), abs=1e-4)
+    assert np.mean(np.abs(ability - made.ability) < 1.96 * error) > 0.9
+
+
+def test_a_model_without_answers_has_the_prior() -> None:
+    ability, error = abilities(np.full((1, 3), np.nan), np.ones(3), np.zeros(3))
+    assert ability == pytest.approx([0.0], abs=1e-9)
+    assert error == pytest.approx([1.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("logistic", ["1pl", "2pl"])
+def test_three_models_and_questions_that_all_or_none_pass_do_not_blow_up(logistic: str) -> None:
+    made = world(3, 200, 2)
+    made.scores[:, 0], made.scores[:, 1] = 1.0, 0.0
+    found = fit(made.scores, "1pl" if logistic == "1pl" else "2pl")
+    assert found.converged
+    assert found.items.difficulty[0] < np.median(found.items.difficulty) < found.items.difficulty[1]
+    assert np.abs(found.items.difficulty).max() < 12
+    assert np.isfinite(found.items.difficulty_error).all()
+    assert found.items.difficulty_error[0] > np.median(found.items.difficulty_error)
+    if logistic == "1pl":  # of questions that weigh the same, right answers are just counted
+        assert (np.diff(found.ability[made.scores.mean(axis=1).argsort()]) > -1e-6).all()
+
+
+def test_gaps_cost_precision_and_nothing_else() -> None:
+    made = world(60, 300, 9)
+    holes = made.scores.copy()
+    holes[np.random.default_rng(1).random(holes.shape) < 0.4] = np.nan
+    whole, gappy = fit(made.scores, "2pl"), fit(holes, "2pl")
+    assert np.corrcoef(whole.ability, gappy.ability)[0, 1] > 0.99
+    assert gappy.ability_error.mean() == pytest.approx(whole.ability_error.mean() / np.sqrt(0.6), rel=0.1)
+    assert gappy.converged
+
+
+def test_shares_of_an_answer_have_no_likelihood_and_errors_on_the_safe_side() -> None:
+    inside: list[float] = []
+    for seed in range(6):
+        made = world(30, 200, 40 + seed)
+        p = probability(made.ability, made.discrimination, made.difficulty)
+        shares = np.random.default_rng(seed).binomial(5, p) / 5
+        found = fit(shares, "2pl")
+        assert found.log_likelihood is None
+        assert found.aic is None
+        assert found.bic is None
+        inside += list(np.abs(found.ability - made.standard) < 1.96 * found.ability_error)
+    assert np.mean(inside) > 0.97
+
+
+def test_a_question_with_a_wrong_gold_answer_is_erratic() -> None:
+    made = world(60, 200, 8)
+    best = int(np.argmax(made.discrimination * (np.abs(made.difficulty) < 0.5)))
+    made.scores[:, best] = 1 - made.scores[:, best]
+    found = fit(made.scores, "2pl")
+    assert found.converged
+    assert found.items.infit.argmax() == best
+    assert found.items.surprise[best] > 3
+
+
+def test_criteria_are_those_of_their_formulas() -> None:
+    found = fit(world(40, 30, 4).scores, "2pl")
+    assert found.log_likelihood is not None
+    assert found.aic == pytest.approx(2 * 60 - 2 * found.log_likelihood)
+    assert found.bic == pytest.approx(60 * np.log(40) - 2 * found.log_likelihood)
+
+
+def test_fifty_models_on_two_thousand_questions_take_seconds() -> None:
+    made = world(50, 2000, 1)  # on 10,000 questions: 3 to 7 seconds, 120 MB
+    start = time.process_time()
+    found = fit(made.scores, "2pl")
+    assert time.process_time() - start < 12
+    assert found.converged
+    assert np.corrcoef(found.ability, made.ability)[0, 1] > 0.997
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (np.ones((1, 5)), "two models"),
+        (np.ones((3, 1)), "two models"),
+        (np.array([[0.0, 1.0], [np.nan, np.nan]]), "a score of every model"),
+        (np.array([[0.0, 1.5], [1.0, 0.0]]), "1.5"),
+        (np.array([[0.0, -0.5], [1.0, 0.0]]), "-0.5"),
+        (np.array([[0.0, 1.0], [1.0, 0.0]]), "nothing to tell apart"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused_with_a_reason(scores: Floats, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        fit(scores)
+
+
+def test_a_fit_that_was_cut_short_says_so() -> None:
+    assert not fit(world(20, 30, 1).scores, "2pl", steps=2).converged
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 9), st.integers(2, 12), st.sampled_from(["1pl", "2pl"]))
+def test_whatever_the_scores_the_figures_are_finite(seed: int, models: int, questions: int, logistic: str) -> None:
+    dice = np.random.default_rng(seed)
+    scores = dice.integers(0, 3, (models, questions)) / 2
+    scores[np.arange(models), np.arange(models) % questions] = dice.integers(0, 2, models)
+    if np.ptp(scores.mean(axis=1)) < 1e-9:
+        scores[0] = 1 - scores[0] * (scores[0] < 1)
+    if np.ptp(scores.mean(axis=1)) < 1e-9:
+        return
+    found = fit(scores, "1pl" if logistic == "1pl" else "2pl")
+    figures = (found.items.difficulty, found.items.discrimination, found.ability, found.items.infit, found.items.outfit)
+    assert all(np.isfinite(figure).all() for figure in figures)
+    assert (found.items.discrimination > 0).all()
+    assert found.ability.mean() == pytest.approx(0, abs=0.02)

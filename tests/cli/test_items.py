@@ -1,0 +1,311 @@
+"""`viva items` on the published item scores, on runs and on what is wrong; `viva run --questions` with its choice."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.responders import subjects, world
+from benchmarks.published import published
+from cli.collected import dangerous
+from cli.told import told
+from viva.cli.items import items_command
+from viva.cli.prompt import prompt_command
+from viva.cli.run import run_command
+from viva.cli.show import show_command
+from viva.engine.folder import RunFolder
+from viva.errors import DataError, VivaError
+from viva.reports.result import signature
+
+__all__ = ["published"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def items(*arguments: object) -> str:
+    return told(items_command, *arguments)
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def table(scores: Any, name: str = "scores.csv") -> Path:
+    lines = [
+        f"model-{model},q{question},0,{score:g}"
+        for model, row in enumerate(scores)
+        for question, score in enumerate(row)
+        if np.isfinite(score)
+    ]
+    Path(name).write_text("\n".join(["model,question,sample,score", *lines]) + "\n")
+    return Path(name)
+
+
+def run(name: str, seed: int, *arguments: object) -> str:
+    return told(
+        run_command,
+        "cmmlu",
+        "--model",
+        "baseline/random",
+        "--seed",
+        seed,
+        "--run",
+        name,
+        "--progress",
+        "quiet",
+        *arguments,
+    )
+
+
+def test_the_published_item_scores_at_a_glance(published: Path) -> None:
+    text = items(published / "infibench" / "item_scores.csv.gz", "--irt", "2pl", "--chart", "map.svg")
+    for said in ("gpt-4-0613", "56.59", "234", "Cronbach's alpha", "2PL", "chance alone", "no likelihood"):
+        assert said in text
+    assert b"Models beside questions" in Path("map.svg").read_bytes()
+
+
+def test_levels_from_a_table_are_those_of_viva_reduce(published: Path) -> None:
+    folder = published / "infibench"
+    given = ("--levels", "--weaker", "gpt-3.5-turbo", "--stronger", "gpt-4-0613")
+    text = items(folder / "item_scores.csv.gz", *given, "--given", folder / "difficulty_levels.yaml")
+    assert "231 of 234 questions agree" in text
+    assert "--warm MODEL" in text
+    found = rows(items(folder / "item_scores.csv.gz", *given, "--format", "csv"))
+    assert [sum(row["level"] == level for row in found) for level in ("1", "2")] == [92, 54]
+
+
+def test_anchors_of_the_published_scores_predict_and_say_how_well(published: Path) -> None:
+    source = published / "infibench" / "item_scores.csv.gz"
+    text = items(source, "--anchors", 40, "--out", "anchors.csv")
+    assert "random questions, plain mean" in text
+    assert "known to a factor of 6.3" in text
+    anchors = rows(Path("anchors.csv").read_text())
+    assert len(anchors) == 40
+    assert sum(float(row["weight"]) for row in anchors) == pytest.approx(1)
+    predictions = rows(items("--predict", source, "--anchors-file", "anchors.csv", "--format", "csv"))
+    assert {row["model"] for row in predictions} == {"gpt-4-0613", "gpt-3.5-turbo", "codestral-22b"}
+    for row in predictions:
+        assert float(row["low"]) <= float(row["full"]) <= float(row["high"])
+
+
+def test_from_anchors_to_a_cheap_run_to_a_prediction() -> None:
+    for seed in range(4):
+        run(f"runs/r{seed}", seed)
+    items("runs", "--anchors", 12, "--out", "anchors.csv", "--items", 0)
+    listed = [row["question"] for row in rows(Path("anchors.csv").read_text())]
+    text = run("cheap", 9, "--questions", "anchors.csv")
+    assert "only the 12 questions listed" in text
+    record = RunFolder.open(Path("cheap")).record
+    (exam,) = record.exams
+    assert exam.questions == 12
+    assert sorted(exam.spec.questions) == sorted(listed)
+    assert "|questions:12." in signature(record, exam, "baseline/random")
+    scored = [json.loads(line)["question"] for line in Path("cheap/scores.jsonl").read_text().splitlines()]
+    whole = [json.loads(line)["question"] for line in Path("runs/r0/scores.jsonl").read_text().splitlines()]
+    assert scored == [question for question in whole if question in listed], "in the order of the set"
+    (found,) = rows(items("--predict", "cheap", "--anchors-file", "anchors.csv", "--format", "csv"))
+    assert found["anchors"] == found["answered"] == "12"
+    assert found["full"] == "", "nobody knows it"
+    assert float(found["low"]) <= float(found["predicted"]) <= float(found["high"])
+    assert "--- reply" in told(show_command, "cheap", "--limit", 3), "a run like any other"
+    text = items("runs", "cheap", "--anchors", 12, "--items", 0)
+    assert "lack more than 5% of the questions: baseline/random (cheap)" in text
+
+
+def test_a_list_of_questions_is_a_file_of_any_kind() -> None:
+    Path("ids.txt").write_text("nutrition/2\n\nastronomy/1\nnutrition/2\n")
+    Path("ids.jsonl").write_text('{"question": "nutrition/2"}\n{"case": "astronomy/1"}\n')
+    signatures = set()
+    for number, name in enumerate(("ids.txt", "ids.jsonl")):
+        run(f"r{number}", 0, "--questions", name)
+        record = RunFolder.open(Path(f"r{number}")).record
+        signatures.add(signature(record, record.exams[0], "m"))
+        assert record.exams[0].questions == 2
+    assert len(signatures) == 1, "the order of the list changes nothing"
+    with pytest.raises(VivaError, match="no question 'nutrition/3' with these options"):
+        told(prompt_command, "cmmlu", "--questions", "ids.txt", "--question", "nutrition/3")
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "said"),
+    [
+        ("astronomy/0\nnowhere/7\n", (), "no question 'nowhere/7'.*its ids look like 'astronomy/0'"),
+        ("astronomy/0\n", ("--limit", 3), "--questions and --limit"),
+        ("\n", (), "lists no questions"),
+    ],
+)
+def test_lists_that_cannot_be_asked_are_refused_by_name(content: str, arguments: tuple[object, ...], said: str) -> None:
+    Path("ids.txt").write_text(content)
+    with pytest.raises(VivaError, match=said):
+        run("r", 0, "--questions", "ids.txt", *arguments)
+    assert not Path("r").exists()
+
+
+def test_a_csv_without_ids_is_refused_with_its_line() -> None:
+    Path("ids.csv").write_text("name\nx\n")
+    with pytest.raises(DataError, match="line 2: no id"):
+        run("r", 0, "--questions", "ids.csv")
+    with pytest.raises(DataError, match="no list of questions"):
+        run("r", 0, "--questions", "nowhere.txt")
+
+
+def test_abilities_and_difficulties_come_out_as_data() -> None:
+    made = world(30, 60, 3)
+    found = json.loads(items(table(made.scores), "--irt", "2pl", "--format", "json"))
+    (exam,) = found["exams"]
+    ability = [model["ability"] for model in exam["models"]]
+    assert np.corrcoef(ability, made.ability)[0, 1] > 0.93
+    assert [fit["model"] for fit in exam["fits"]] == ["2pl", "1pl"]
+    assert all(fit["converged"] for fit in exam["fits"])
+    flat = rows(items("scores.csv", "--irt", "2pl", "--format", "csv"))
+    assert [float(row["difficulty"]) for row in flat] == [question["difficulty"] for question in exam["questions"]]
+    assert exam["reliability"]["binary"] is True
+
+
+def test_wrong_gold_answers_are_listed_first() -> None:
+    made = world(40, 120, 5)
+    wrong = int(np.argmax(made.discrimination * (np.abs(made.difficulty) < 0.7)))
+    made.scores[:, wrong] = 1 - made.scores[:, wrong]
+    text = items(table(made.scores), "--irt", "2pl")
+    listed = text.split("Questions to look at")[1]
+    assert f"q{wrong} " in next(line for line in listed.splitlines() if "more than chance" in line)
+
+
+def test_two_tables_are_one_exam_and_the_same_model_twice_is_told_apart() -> None:
+    scores = subjects(4, 30, 1)
+    table(scores[:2], "a.csv")
+    table(scores[2:], "b.csv")
+    found = json.loads(items("a.csv", "b.csv", "--format", "json"))
+    assert [model["model"] for model in found["exams"][0]["models"]] == [
+        "model-0",
+        "model-1",
+        "model-0 (b.csv)",
+        "model-1 (b.csv)",
+    ]
+    assert any("counts as several models" in note for note in found["notes"])
+
+
+def test_unscored_answers_are_missing_and_questions_without_any_are_left_out() -> None:
+    Path("t.csv").write_text(
+        "model,question,sample,score\na,q1,0,1\na,q2,0,\na,q3,0,\nb,q1,0,0\nb,q2,0,1\nb,q3,0,\nc,q1,0,1\nc,q2,0,0\nd,q1,0,\n"
+    )
+    found = json.loads(items("t.csv", "--format", "json"))
+    assert [question["question"] for question in found["exams"][0]["questions"]] == ["q1", "q2"]
+    assert [question["models"] for question in found["exams"][0]["questions"]] == [3, 2]
+    assert any("left out, as they have no score at all: d" in note for note in found["notes"])
+
+
+def test_several_exams_are_told_one_by_one_and_chosen_by_name() -> None:
+    run("r", 1)
+    told(
+        run_command,
+        "csbench",
+        "--only",
+        "comprehension",
+        "--model",
+        "baseline/random",
+        "--run",
+        "s",
+        "--progress",
+        "quiet",
+    )
+    assert {exam["exam"] for exam in json.loads(items("r", "s", "--format", "json"))["exams"]} == {
+        "cmmlu-zh",
+        "csbench-en",
+    }
+    with pytest.raises(VivaError, match="choose one by --exam: cmmlu-zh, csbench-en"):
+        items("r", "s", "--anchors", 5)
+    assert len(json.loads(items("r", "s", "--exam", "csbench-en", "--format", "json"))["exams"]) == 1
+    with pytest.raises(DataError, match="no such exam; they have: 'cmmlu-zh', 'csbench-en'"):
+        items("r", "s", "--exam", "cmmlu")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name runs or tables"),
+        (("t.csv", "--predict", "r"), "leave it out"),
+        (("--predict", "t.csv"), "needs --anchors-file"),
+        (("t.csv", "--anchors-file", "a.csv"), "goes with --predict"),
+        (("t.csv", "--levels"), "--levels needs --weaker"),
+        (("t.csv", "--weaker", "m"), "is for --levels"),
+        (("t.csv", "--levels", "--anchors", "5"), "ask them one by one"),
+        (("t.csv", "--anchors", "5", "--irt", "2pl"), "leave it out with --anchors"),
+        (("t.csv", "--anchors", "50"), "50 anchors of 30 questions"),
+        (("two.csv", "--anchors", "5"), "too few for that: it takes 3"),
+        (("nowhere.csv",), "there is no table"),
+        (("t.csv", "--chart", "x.gif"), "--chart x.gif"),
+        (("t.csv", "--levels", "--weaker", "x", "--stronger", "y"), "no such model here"),
+        (("--predict", "t.csv", "--anchors-file", "t.csv"), "no column 'weight'"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments: tuple[object, ...], said: str) -> None:
+    table(subjects(4, 30, 1), "t.csv")
+    table(subjects(2, 30, 1), "two.csv")
+    with pytest.raises(VivaError, match=said):
+        items(*arguments)
+
+
+def test_a_damaged_file_of_anchors_is_refused_with_its_line() -> None:
+    source = table(subjects(5, 30, 1), "t.csv")
+    items(source, "--anchors", 5, "--out", "anchors.csv")
+    good = Path("anchors.csv").read_text().splitlines()
+    for bad, said in (
+        ([*good, good[1]], "there twice"),
+        ([good[0]], "lists no anchors"),
+        ([good[0], good[1].replace("t.csv", "u.csv"), *good[2:]], "line 3: exam 't.csv', and 'u.csv' above"),
+        (
+            [good[0], good[1].replace(good[1].split(",")[1], "heavy", 1), *good[2:]],
+            "line 2: weight 'heavy' is no number",
+        ),
+    ):
+        Path("bad.csv").write_text("\n".join(bad) + "\n")
+        with pytest.raises(DataError, match=said):
+            items("--predict", source, "--anchors-file", "bad.csv")
+
+
+def test_a_run_without_the_anchors_is_not_predicted() -> None:
+    source = table(subjects(5, 30, 1), "t.csv")
+    items(source, "--anchors", 5, "--out", "anchors.csv")
+    table(subjects(2, 3, 1), "few.csv")
+    with pytest.raises(DataError, match="of the 5 anchors: too few"):
+        items("--predict", "few.csv", "--anchors-file", "anchors.csv", "--exam", "few.csv")
+
+
+def test_names_that_want_to_run_do_not() -> None:
+    name = "=cmd|'/c calc'!A1\u202e\x1b[31m<script>"
+    lines = [["model", "question", "sample", "score"]]
+    lines += [
+        [f"{name}{model}", f"-{question}<b>\x1b", "0", str((model + question) % 2)]
+        for model in range(4)
+        for question in range(6)
+    ]
+    with gzip.open("t.csv.gz", "wt", newline="") as out:
+        csv.writer(out).writerows(lines)
+    for form in ("terminal", "csv", "markdown", "latex"):
+        items("t.csv.gz", "--format", form)  # told() looks for what drives a terminal
+    assert all(row["question"].startswith("'-") for row in rows(items("t.csv.gz", "--format", "csv")))
+    items("t.csv.gz", "--chart", "c.json")
+    assert not dangerous(json.dumps(json.loads(Path("c.json").read_text()), ensure_ascii=False))
+    items("t.csv.gz", "--anchors", 3, "--out", "anchors.csv")
+    assert "<U+001B>" in Path("anchors.csv").read_text()
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html", "json", "png"])
+def test_charts_of_every_kind(suffix: str) -> None:
+    made = world(6, 40, 2)
+    made.scores[:, 0] = 1
+    items(table(made.scores), "--irt", "1pl", "--chart", f"c.{suffix}")
+    assert Path(f"c.{suffix}").stat().st_size > 3000
+    items("scores.csv", "--chart", f"d.{suffix}")
+    assert Path(f"d.{suffix}").stat().st_size > 2000
