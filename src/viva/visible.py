@@ -27,6 +27,26 @@ def visible(text: str, *, limit: int | None = None) -> str:
     )
 
 
+def escaped(text: str) -> str:
+    """JSON with every invisible character as an escape (`\\u202e`), which means the same; lines stay as they are."""
+    return "\n".join(map(_escaped, text.split("\n")))
+
+
+def _escaped(line: str) -> str:
+    if visible(line) == line:
+        return line
+    units = ("".join(f"\\u{unit:04x}" for unit in _units(one)) if visible(one) != one else one for one in line)
+    return "".join(units)
+
+
+def _units(character: str) -> tuple[int, ...]:
+    """A character in UTF-16, as JSON's escapes have it."""
+    code = ord(character)
+    if code < 0x10000:
+        return (code,)
+    return 0xD800 + (code - 0x10000 >> 10), 0xDC00 + (code - 0x10000 & 0x3FF)
+
+
 def one_line(text: str, limit: int) -> str:
     """The beginning of a text in one line, for lists."""
     flat = " ".join(text[: limit * 4].split())

@@ -34,6 +34,7 @@ from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, label
 from viva.engine.stages import Bench, Judge, Sitting
 from viva.errors import VivaError
 from viva.prompting import read_templates
+from viva.reports.text import json_text
 from viva.types import ExamSpec
 from viva.visible import harmless
 
@@ -269,7 +270,7 @@ def _labels_text(rows: Sequence[Labelled], suffix: str) -> str:
     if suffix != ".csv":
         found = [{**msgspec.structs.asdict(row), "labels": agreed([vote for _, vote in row.votes])} for row in rows]
         if suffix == ".json":
-            return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+            return json_text(found)
         return "".join(msgspec.json.encode(one).decode() + "\n" for one in found)
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")

@@ -14,6 +14,7 @@ from viva.cli.reporting import emit
 from viva.errors import DataError
 from viva.scorers.choice import read_choice
 from viva.scorers.truth import read_truth
+from viva.visible import escaped
 
 
 class Row(Struct):
@@ -40,7 +41,7 @@ def extract_command(file: Path, out: Path | None) -> int:
     rows: list[str] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
-            rows.append(msgspec.json.encode(_read(line, f"{file}, line {number}")).decode("utf-8"))
+            rows.append(escaped(msgspec.json.encode(_read(line, f"{file}, line {number}")).decode("utf-8")))
     if not rows:
         raise DataError(f"{file} holds no rows")
     emit("\n".join(rows) + "\n", out)

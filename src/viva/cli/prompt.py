@@ -12,7 +12,7 @@ from viva.cli.options import Choice, exam_options, pick
 from viva.errors import VivaError
 from viva.prompting import estimate_tokens, prompt_text
 from viva.types import Choose, Sampling
-from viva.visible import visible
+from viva.visible import escaped, visible
 
 
 @click.command(name="prompt", short_help="Show the exact text that a model would be sent.")
@@ -29,7 +29,7 @@ def prompt_command(benchmark: str, identity: str | None, raw: bool, **given: Any
         request = exam.request(question, 0, Sampling())
         prompt = request.prompt
         if raw:
-            click.echo(msgspec.json.encode(prompt).decode())
+            click.echo(escaped(msgspec.json.encode(prompt).decode()))
             return 0
         text = prompt_text(prompt)
         if not isinstance(prompt, str):

@@ -10,6 +10,7 @@ import click
 from msgspec import Struct
 
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED
+from viva.reports.text import json_text
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def serve_check_command(url: str, model: str | None, api_key_env: str | None, fo
 
     Exit code 0 if it answers, 3 if nothing usable came back, 4 if it refuses the key or the model, 2 for a wrong URL.
     """
-    import msgspec
 
     from viva.models.openai import key_from
     from viva.models.openaiwire import Wire, base_url
@@ -67,7 +67,7 @@ def serve_check_command(url: str, model: str | None, api_key_env: str | None, fo
     if form == "json":
         shown = [_cleaned(finding, wire.clean) for finding in report.findings.values()]
         whole = {"url": address, "model": name, "findings": shown, "commands": commands(report)}
-        click.echo(msgspec.json.format(msgspec.json.encode(whole), indent=2).decode())
+        click.echo(json_text(whole), nl=False)
     elif report.answers:
         click.echo(f"\nWith the model {name!r}:")
         for one in commands(report):

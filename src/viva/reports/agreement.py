@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.agreement import Agreement, Pair
@@ -14,6 +13,7 @@ from viva.analysis.measure import Kind, Measure
 from viva.analysis.prediction import VERIFIED, Estimate, Powered
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid
+from viva.reports.text import json_text
 from viva.visible import harmless, one_line
 
 NAMES: dict[Kind, str] = {
@@ -244,7 +244,7 @@ def _powered_rows(p: Powered) -> Iterator[list[object]]:
 def as_json(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[ScoreFromLabels] = ()) -> str:
     """Everything, as plain data."""
     content = {"tables": list(found), "scores": list(scores), "notes": list(notes)}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)
 
 
 FORMATS: dict[str, Callable[..., str]] = {

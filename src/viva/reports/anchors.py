@@ -7,11 +7,11 @@ import io
 import math
 from collections.abc import Sequence
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.anchors import Line, Validation, Way
 from viva.reports.result import Grid, percent
+from viva.reports.text import json_text
 from viva.visible import harmless
 
 COLUMNS = (
@@ -232,4 +232,4 @@ def prediction_json(found: Sequence[Prediction], anchors: AnchorSet, notes: Sequ
 
 
 def _json(content: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)

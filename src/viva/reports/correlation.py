@@ -6,12 +6,12 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid
+from viva.reports.text import json_text
 from viva.visible import harmless
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
@@ -129,7 +129,7 @@ def as_csv(found: Sequence[Correlations], notes: Sequence[str]) -> str:
 def as_json(found: Sequence[Correlations], notes: Sequence[str]) -> str:
     """Everything, as plain data."""
     content = {"tables": list(found), "notes": list(notes)}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)
 
 
 FORMATS: dict[str, Callable[..., str]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.difficulty import Levels, agreement, named
 from viva.reports.result import Grid
+from viva.reports.text import json_text
 from viva.visible import harmless
 
 _LISTED = 20
@@ -116,4 +116,4 @@ def difficulty_csv(grouping: Grouping) -> str:
 
 def difficulty_json(grouping: Grouping) -> str:
     """Everything, as plain data."""
-    return msgspec.json.format(msgspec.json.encode(grouping), indent=2).decode() + "\n"
+    return json_text(grouping)

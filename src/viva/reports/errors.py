@@ -6,12 +6,12 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.errortypes import Errors, Share
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid, percent
+from viva.reports.text import json_text
 from viva.visible import harmless
 
 LEGEND = (
@@ -120,7 +120,7 @@ def as_csv(told: Told) -> str:
 
 def as_json(told: Told) -> str:
     """Everything, as plain data."""
-    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
+    return json_text(told)
 
 
 def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Told], str]:

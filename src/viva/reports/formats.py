@@ -20,6 +20,7 @@ from viva.reports.result import (
     side_by_side,
     summary,
 )
+from viva.reports.text import json_text
 from viva.types import OUTCOMES
 from viva.visible import harmless
 
@@ -110,7 +111,7 @@ def as_json(report: Report) -> str:
                 {"table": table, "row": row, "column": column, "mean": figure}
                 for (table, row, column), figure in one["figures"].items()
             ]
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)
 
 
 FORMATS: dict[str, Callable[[Report], str]] = {

@@ -7,7 +7,6 @@ import io
 import math
 from collections.abc import Callable, Sequence
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -16,6 +15,7 @@ from viva.analysis.itemscores import Floats, ItemScores
 from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid, percent
+from viva.reports.text import json_text
 from viva.visible import harmless
 
 LEGEND = (
@@ -295,7 +295,7 @@ def _field(value: float) -> object:
 def items_json(every: Sequence[Examined], notes: Sequence[str]) -> str:
     """Everything, as plain data; null where there is no figure."""
     content = {"exams": [_plain(found) for found in every], "notes": list(notes)}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)
 
 
 def _plain(found: Examined) -> dict[str, object]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from viva.analysis.best import Estimate, Scores, best_in_groups, best_of, mean_score, passing
 from viva.published import Entry, share
 from viva.reports.result import UNSURE, Grid, percent
+from viva.reports.text import json_text
 from viva.visible import harmless
 
 SHORT = "‡"
@@ -249,4 +250,4 @@ def leaderboard_csv(board: Leaderboard) -> str:
 
 def leaderboard_json(board: Leaderboard) -> str:
     """Everything, as plain data."""
-    return msgspec.json.format(msgspec.json.encode(board), indent=2).decode() + "\n"
+    return json_text(board)

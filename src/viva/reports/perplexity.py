@@ -6,13 +6,13 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.perplexity import Comparison, Figure, Figures
 from viva.reports.correlation import p_text
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid
+from viva.reports.text import json_text
 from viva.visible import harmless
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
@@ -219,7 +219,7 @@ def _parts(figure: Figure | None) -> tuple[float | None, float | None, float | N
 
 def as_json(found: Perplexities) -> str:
     """Everything, as plain data."""
-    return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+    return json_text(found)
 
 
 def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Perplexities], str]:

@@ -6,10 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 
-import msgspec
-
 from viva.published import Column, Entry, Kind, Size, Table
 from viva.reports.result import Grid
+from viva.reports.text import json_text
 from viva.visible import harmless
 
 SHOWN = 17
@@ -121,7 +120,7 @@ def table_csv(table: Table) -> str:
 
 def tables_json(tables: Sequence[Table]) -> str:
     """Everything, as plain data."""
-    return msgspec.json.format(msgspec.json.encode({"tables": list(tables)}), indent=2).decode() + "\n"
+    return json_text({"tables": list(tables)})
 
 
 def _words(table: Table) -> list[str]:

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.scaling import Fit, Kind
@@ -15,6 +14,7 @@ from viva.analysis.segments import Segments
 from viva.reports.correlation import p_text
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid, percent
+from viva.reports.text import json_text
 from viva.visible import harmless
 
 NAMES: dict[Kind, str] = {"family": "family", "log": "log-linear", "segments": "two segments"}
@@ -256,7 +256,7 @@ def _point_cells(point: Point) -> list[object]:
 def as_json(found: Sequence[Scaling]) -> str:
     """Everything, as plain data."""
     content = {"tables": list(found), "notes": notes_on(found)}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)
 
 
 FORMATS: dict[str, Callable[[Sequence[Scaling]], str]] = {

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.multiplicity import NAMES
@@ -14,6 +13,7 @@ from viva.analysis.slices import LEVEL, Slice, Slices
 from viva.reports.correlation import p_text
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import UNSURE, Grid, bounds_text, cell_text, outcomes_text, percent
+from viva.reports.text import json_text
 from viva.visible import harmless, one_line
 
 MARK = "*"
@@ -218,7 +218,7 @@ def as_csv(found: Sequence[Slices], shown: Shown) -> str:
 def as_json(found: Sequence[Slices], shown: Shown) -> str:
     """Everything, as plain data."""
     content = {"breakdowns": list(found), "notes": _closing(found, shown)}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)
 
 
 FORMATS: dict[str, Callable[[Sequence[Slices], Shown], str]] = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from viva.visible import visible
+import msgspec
+
+from viva.visible import escaped, visible
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -42,6 +44,12 @@ def latex(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Text that a Markdown table cell shows as it is."""
+    text = visible(text)
     for character in "\\`*_{}[]<>|#":
         text = text.replace(character, "\\" + character)
-    return " ".join(visible(text).split())
+    return " ".join(text.split())
+
+
+def json_text(content: object) -> str:
+    """JSON to read, and to print to a terminal: indented, with invisible characters as escapes."""
+    return escaped(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()) + "\n"

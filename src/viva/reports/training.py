@@ -6,12 +6,11 @@ import csv
 import io
 from collections.abc import Callable, Collection, Sequence
 
-import msgspec
-
 from viva.analysis.training import Curve, Training
 from viva.reports.correlation import p_text
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import UNSURE, Grid, cell_text, percent
+from viva.reports.text import json_text
 from viva.reports.textchart import Dot, Series, short_number, sparkline, text_chart
 from viva.visible import harmless
 
@@ -125,7 +124,7 @@ def as_csv(found: Sequence[Training], notes: Collection[str]) -> str:
 def as_json(found: Sequence[Training], notes: Sequence[str]) -> str:
     """Everything, as plain data."""
     content = {"exams": list(found), "notes": list(notes)}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)
 
 
 FORMATS: dict[str, Callable[[Sequence[Training], Sequence[str]], str]] = {

@@ -1,0 +1,95 @@
+"""Runs whose every text is an attack, through every command that prints scores, in every form that it prints."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from viva.cli.main import cli, main
+from web.hostile import assert_harmless, assert_no_formula, make_run
+
+FORMS = ("terminal", "csv", "markdown", "latex", "json")
+COMMANDS = {
+    "score": ("score", "A", "--all"),
+    "compare": ("compare", "A", "B", "--flips", "5", "--by", "kind"),
+    "breakdown": ("breakdown", "A", "--by", "area", "--min", "1"),
+    "breakdown of several": ("breakdown", "A", "B"),
+    "correlate": ("correlate", "A", "B", "--by", "kind"),
+    "items": ("items", "A", "B", "--irt", "1pl"),
+    "report": ("report", "A", "B"),
+    "scaling": ("scaling", "A", "--sizes", "SIZES"),
+    "training": ("training", "A", "--checkpoints", "STEPS"),
+}
+NAMES = ("openai/<svg onload=window.vivaattack=1>", "openai/@SUM(1) \u202e|\\input{x}&%$#")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Two graded runs, and what commands want to know of their models."""
+    folder = tmp_path_factory.mktemp("everywhere")
+    one, two = make_run(folder / "one"), make_run(folder / "two", models=NAMES, answered=0.9)
+    for run in (one, two):
+        CliRunner().invoke(cli, ["score", str(run)], catch_exceptions=False)
+    models = [model["name"] for model in json.loads((one / "run.json").read_text())["models"]]
+    for name, header in (("sizes", ("model", "billions")), ("steps", ("model", "tokens"))):
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([header, *((model, 7 * 10**place) for place, model in enumerate(models))])
+    known = {"A": one, "B": two, "SIZES": folder / "sizes.csv", "STEPS": folder / "steps.csv"}
+    return {name: str(path) for name, path in known.items()}
+
+
+def printed(runs: dict[str, str], name: str, form: str) -> str:
+    arguments = [runs.get(one, one) for one in COMMANDS[name]]
+    ended = CliRunner().invoke(cli, [*arguments, "--format", form])
+    assert ended.exception is None or isinstance(ended.exception, SystemExit), ended.exception
+    assert ended.stdout
+    assert_harmless(ended.stderr)
+    return ended.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_printed_of_hostile_runs_is_text(runs: dict[str, str], name: str) -> None:
+    said = {form: printed(runs, name, form) for form in FORMS}
+    for text in said.values():
+        assert_harmless(text)
+    assert_no_formula([cell for row in csv.reader(io.StringIO(said["csv"])) for cell in row])
+    json.loads(said["json"])
+    for line in said["markdown"].splitlines():
+        assert not re.search(r"(?<!\\)[<`]", line), line
+    pipes = [len(re.findall(r"(?<!\\)\|", line)) for line in said["markdown"].splitlines()]
+    assert all(a == b or 0 in (a, b) for a, b in itertools.pairwise(pipes)), "no text breaks a table's row"
+    for line in said["latex"].splitlines():
+        if not line.startswith("%"):
+            assert not re.search(r"\\(input|write|def)\b", line), line
+            assert not re.search(r"(?<!\\)[#$]", line.replace("\\ensuremath", "")), line
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "A", "--limit", "200", "--prompts"),
+        ("show", "A", "--question", "\x1b[31m"),
+        ("compare", "A", "B", "--baseline", "\u202e\x1b[2J"),
+        ("training", "A"),
+        ("scaling", "A"),
+        ("breakdown", "A", "--by", "<b>\x9b31m"),
+        ("items", "A", "B", "--anchors", "5"),
+        ("report", "A", "--format", "csv", "--beside", "\u2066x"),
+    ],
+)
+def test_whatever_is_said_of_them_steers_no_terminal(
+    runs: dict[str, str], arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([runs.get(one, one) for one in arguments])
+    said = capsys.readouterr()
+    assert ended.value.code in (0, 2, 3)
+    assert said.out or said.err
+    assert_harmless(said.out)
+    assert_harmless(said.err)

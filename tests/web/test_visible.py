@@ -1,0 +1,48 @@
+"""What cannot be seen is spelled out in text, and escaped in JSON, without looking at every character of what can."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.reports.text import json_text, markdown
+from viva.visible import escaped, visible
+from web.hostile import TEXTS, assert_harmless
+
+ANY = st.text(st.characters(codec="utf-8"))
+
+
+def test_every_character_of_a_category_c_is_spelled_out_alone_and_among_others() -> None:
+    for code in (*range(0x3000), *range(0x3000, sys.maxunicode, 61), *range(0xE0000, 0xE0200)):
+        character = chr(code)
+        hidden = unicodedata.category(character)[0] == "C" and character not in "\n\t"
+        for around in ("", "a\nb 中\t"):
+            shown = visible(around + character)
+            assert not hidden or shown == f"{around}<U+{code:04X}>", hex(code)
+            assert hidden or len(shown) - len(around) in (1, 8, 9), hex(code)
+
+
+@given(ANY, ANY)
+def test_escaped_json_means_the_same_and_hides_nothing(name: str, text: str) -> None:
+    content = {name: [text, 1]}
+    for said in (json_text(content), escaped(json.dumps(content, ensure_ascii=False))):
+        assert json.loads(said) == content
+        assert visible(said) == said
+
+
+def test_hostile_texts_are_unharmed_in_json_and_harmless_in_a_terminal() -> None:
+    said = json_text(TEXTS)
+    assert json.loads(said) == TEXTS
+    assert_harmless(said)
+
+
+@given(ANY)
+def test_no_markdown_is_left_of_a_text(text: str) -> None:
+    said = markdown(text)
+    assert "\n" not in said
+    for place, character in enumerate(said):
+        assert character not in "`*_{}[]<>|#" or said[place - 1] == "\\", said
