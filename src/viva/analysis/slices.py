@@ -238,13 +238,20 @@ def _p_values(questions: pl.DataFrame, masks: Sequence[NDArray[np.bool_]], seed:
 
 def _exact(points: Floats, mask: NDArray[np.bool_]) -> float:
     """Of all choices of as many questions, the share whose right answers are as far from what is to be expected."""
-    from scipy import stats  # half a second that other commands do without
+    from scipy.special import gammaln  # scipy.stats takes a second to load
 
     count, inside, right = len(points), int(mask.sum()), int(points.sum())
     possible = np.arange(max(0, inside + right - count), min(inside, right) + 1)
     away = np.abs(possible * count - inside * right)  # in whole numbers: ties are ties
-    chances = stats.hypergeom.pmf(possible, count, right, inside)
-    return min(1.0, float(chances[away >= abs(int(points[mask].sum()) * count - inside * right)].sum()))
+    extreme = possible[away >= abs(int(points[mask].sum()) * count - inside * right)]
+
+    def ways(of: int, take: NDArray[np.int64] | int) -> Floats:
+        """Logarithm of how many choices there are."""
+        taken = np.asarray(take, dtype=np.float64)
+        return np.asarray(gammaln(of + 1.0) - gammaln(taken + 1) - gammaln(of - taken + 1), dtype=np.float64)
+
+    chances = np.exp(ways(right, extreme) + ways(count - right, inside - extreme) - ways(count, inside))
+    return min(1.0, float(chances.sum()))
 
 
 def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:
