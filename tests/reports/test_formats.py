@@ -21,7 +21,7 @@ from viva.reports.text import latex, markdown
 from viva.types import OUTCOMES
 from viva.visible import one_line, visible
 
-DRAWN = ("chart.py", "agreementchart.py", "text.py")
+DRAWN = ("chart.py", "textchart.py", "agreementchart.py", "text.py")
 """Pictures for a terminal and SVG, which no LaTeX sees; and the signs themselves."""
 HOSTILE = (
     "a|b",
