@@ -249,10 +249,10 @@ def test_how_many_questions_a_difference_takes() -> None:
 
 @pytest.mark.parametrize(("samples", "spread"), [(1, 0.0), (4, 0.25)])
 def test_intervals_cover_and_tests_keep_their_level(samples: int, spread: float) -> None:
-    """400 sets of 60 questions; asked four times each, answers to one question resemble each other."""
+    """250 sets of 60 questions; asked four times each, answers to one question resemble each other."""
     generator = np.random.default_rng(17 + samples)
     covered = alarms = naive = 0
-    for _ in range(400):
+    for _ in range(250):
         easy = generator.uniform(0.2, 0.8, size=60)
         tilt = generator.choice([-spread, spread], size=60)  # as often for the one as for the other
         chances = (np.clip(easy - tilt, 0, 1), np.clip(easy + tilt, 0, 1))
@@ -261,21 +261,21 @@ def test_intervals_cover_and_tests_keep_their_level(samples: int, spread: float)
         covered += (found.low or 0.0) <= 0 <= (found.high or 0.0)
         alarms += (found.p or 0.0) <= 0.05
         naive += stats.ttest_rel(drawn[0].ravel(), drawn[1].ravel()).pvalue <= 0.05
-    assert 0.92 <= covered / 400 <= 0.985
-    assert alarms / 400 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
+    assert 0.92 <= covered / 250 <= 0.985
+    assert alarms / 250 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 250)
     if samples > 1:
-        assert naive / 400 > 0.1, "answers taken as independent call chance a difference"
+        assert naive / 250 > 0.1, "answers taken as independent call chance a difference"
 
 
 def test_the_smallest_difference_is_seen_in_four_of_five_sets() -> None:
     generator = np.random.default_rng(23)
     easy = generator.uniform(0.2, 0.7, size=150)
     sets = []
-    for _ in range(200):
+    for _ in range(120):
         first = (generator.uniform(size=(150, 3)) < easy[:, None]).astype(float).mean(axis=1)
         second = (generator.uniform(size=(150, 3)) < (easy + 0.08)[:, None]).astype(float).mean(axis=1)
         sets.append(difference(once(first.tolist()), once(second.tolist())))
     smallest = float(np.mean([found.smallest for found in sets if found.smallest is not None]))
     expected = stats.norm.cdf(0.08 / smallest * 2.8016 - 1.96)
     power = np.mean([(found.p or 0.0) <= 0.05 for found in sets])
-    assert power == pytest.approx(expected, abs=0.09)
+    assert power == pytest.approx(expected, abs=0.11)
