@@ -119,7 +119,7 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
     difference the set could have shown.
 
     A source is a run folder, a folder of runs, or a table of item scores; or `infibench` or `csbench`: the published
-    sampling sweep, and expert models against the models that they were made of.
+    sampling sweep, and expert models against the chat models of their families.
 
     \b
     viva compare runs/a runs/b                            what differs is found by itself

@@ -91,7 +91,7 @@ def _spread(entry: Entry) -> str:
 
 
 def _experts(wanted: Wanted) -> tuple[list[Published], Table]:
-    """Every expert against the model that it was made of, or the pairs that --pairs names."""
+    """Every expert against the chat model of its family and size, or the pairs that --pairs names."""
     one = table("csbench", "en_experts")
     columns = ("overall_knowledge", "overall_reasoning", "overall_average")
     if wanted.pairs:
