@@ -14,6 +14,7 @@ from web.hostile import LONG, MARK, assert_only_text, make_run
 
 playwright = pytest.importorskip("playwright.sync_api")
 expect: Any = playwright.expect
+CONTRAST = (Path(__file__).parents[2] / "review/contrast.js").read_text(encoding="utf-8")
 READY = "#items[data-ready]"
 COUNT = "[data-part=count]"
 ROW = "[data-part=list] a"
@@ -107,6 +108,7 @@ def test_a_telephone_shows_all_of_it(opened: Opened, report: Path, scheme: str) 
     page.locator(ROW).first.click()
     page.wait_for_selector("[data-part=item]:not([hidden]) .field")
     assert page.locator("[data-part=item]").bounding_box()["width"] <= 400
+    assert page.evaluate(CONTRAST)["poor"] == []
     levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((one) => Number(one.tagName[1]))")
     assert levels[0] == 1
     assert levels.count(1) == 1
