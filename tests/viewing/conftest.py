@@ -26,13 +26,25 @@ __all__ = ["chromium"]
 SRC = Path(__file__).parents[2] / "src"
 
 
+class Visitor(TestClient):
+    """A browser of sorts: it does not follow redirects, and asks again as long as a page says that it will."""
+
+    def get(self, *arguments: Any, **named: Any) -> Any:
+        answer = super().get(*arguments, **named)
+        for _ in range(20):
+            if 'http-equiv="refresh"' not in answer.text[:600]:
+                break
+            answer = super().get(*arguments, **named)
+        return answer
+
+
 @pytest.fixture
 def visit() -> Callable[..., TestClient]:
     """A visitor of a folder of runs, in this process; it does not follow redirects."""
 
     def make(root: Path, access: Access | None = None) -> TestClient:
         app = application(root, open_run, access or Access())
-        return TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
+        return Visitor(app, base_url="http://127.0.0.1", follow_redirects=False)
 
     return make
 

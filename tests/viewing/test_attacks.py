@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from viewing.conftest import Visitor
 from viewing.runs import Growing
 from viva.cli.view import open_run
 from viva.viewing.pages import value_of
@@ -26,9 +27,10 @@ TOKEN = "a-token-of-good-length"
 def run(hostile_runs: Path) -> tuple[TestClient, str]:
     """A visitor, and the address of the one run."""
     app = application(hostile_runs, open_run, Access())
-    visitor = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
+    visitor = Visitor(app, base_url="http://127.0.0.1", follow_redirects=False)
     found = re.search(r'href="(/run/[^"]*)"', visitor.get("/").text)
     assert found
+    visitor.get(found[1])  # graded
     return visitor, found[1]
 
 
