@@ -54,10 +54,15 @@ def dimensions(layouts: Iterable[Layout], headline: Line) -> tuple[tuple[Dimensi
             for column in columns:
                 label = column.label if single else labelled(layout.name, row.label)
                 dimension = Dimension(
-                    layout=layout.name, row=row.label, column=column.label, group=layout.title, label=label
+                    layout=layout.name, row=row.label, column=column.label, group=_short(layout.title), label=label
                 )
                 found.append((dimension, (row, column)))
     return tuple(found)
+
+
+def _short(title: str) -> str:
+    """A table's title without the explanation in its brackets, where it is long."""
+    return title if len(title) <= 40 else title.partition(" (")[0]
 
 
 def labelled(layout: str, row: str) -> str:

@@ -98,6 +98,8 @@ def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
 def _differing(name: str, parts: Mapping[str, str]) -> str:
     if name not in parts:
         return f"no {_NAMES.get(name, name)}"
+    if name == "n":
+        return f"{_count(parts['n'])} questions"
     if name == "data":
         return f"{_count(parts.get('n', '?'))} questions (data {_value(name, parts[name])})"
     return f"{_NAMES.get(name, name)} {_value(name, parts[name])}"

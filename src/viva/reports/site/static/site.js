@@ -70,7 +70,8 @@
       const columns = headers.map((header, index) => [header, index]).filter(([header]) => header.classList.contains(`g${group}`));
       const chosen = this.chosen;
       const best = [...this.rows.values()].filter((row) => row.dataset.place).sort((a, b) => Number(a.dataset.place) - Number(b.dataset.place));
-      const shown = chosen.length ? chosen.map((id) => this.rows.get(id)) : best.slice(0, 3);
+      const first = best.length ? best : [...this.rows.values()]; // where nobody has a rank
+      const shown = chosen.length ? chosen.map((id) => this.rows.get(id)) : first.slice(0, 3);
       return {
         names: columns.map(([header]) => header.dataset.name),
         models: shown.map((row) => ({
