@@ -13,7 +13,6 @@ VIVA = Path(sys.executable).with_name("viva")
 QUESTIONS = 10_000
 SEED = 7
 WORDS = ("a", "hall", "of", "rows", "and", "seats", "has", "so", "many", "that", "the", "sum", "is", "what", "counts")
-)
 
 
 def data(folder: Path) -> Path:
