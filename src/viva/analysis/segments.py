@@ -148,7 +148,9 @@ class _Search:
     def __init__(self, z: Floats, steps: int) -> None:
         distinct = np.unique(z)
         first, last = distinct[1], distinct[-2]
-        places = np.union1d(np.linspace(first, last, steps), distinct[1:-1])
+        places = np.linspace(first, last, steps)
+        if len(distinct) <= _STEPS:  # a kink at a size is where the sum of squares may have its minimum
+            places = np.union1d(places, distinct[1:-1])
         self.z = z
         basis, _ = np.linalg.qr(np.stack([np.ones_like(z), z], axis=1))
         self.basis = basis
