@@ -44,6 +44,7 @@ def test_nobody_to_ask_and_files_that_cannot_be_asked(viva: Viva) -> None:
     refused(viva("run", "cmmlu", "--checkpoints", "nowhere.csv"), "there is no file of checkpoints nowhere.csv")
     refused(viva("training", "run", "--checkpoints", "nowhere.csv"), "there is no file of checkpoints")
     refused(
-        viva("correlate", "nowhere"), "there is no table or run nowhere (published tables that can be named: syneval)"
+        viva("correlate", "nowhere"),
+        "there is no table or run nowhere (published tables that can be named: csbench, cmmlu, infibench, syneval)",
     )
     assert sorted(path.name for path in viva.folder.iterdir() if path.suffix not in (".stdout", ".stderr")) == ["c.csv"]

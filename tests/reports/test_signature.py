@@ -47,6 +47,8 @@ CHANGES = {
     "form": with_spec(form="base"),
     "only": with_spec(only="comprehension"),
     "limit": with_spec(limit=100),
+    "listed questions": with_spec(questions=("1", "2")),
+    "other listed questions": with_spec(questions=("1", "3")),
     "exam seed": signed(changed(RUN, seed=1), changed(EXAM, spec=changed(SPEC, seed=1))),
     "as published": with_spec(as_published=True),
     "context": with_spec(context=4096),
@@ -108,7 +110,7 @@ def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None
     """A setting that is added later must be added here, and to the signature. (Nobody can set `stop`.)"""
     assert set(ExamSpec.__struct_fields__) == {
         *("benchmark", "name", "language", "shots", "chain_of_thought", "form", "only"),
-        *("limit", "seed", "as_published", "context", "rationale", "encoder", "panel", "choose"),
+        *("limit", "seed", "as_published", "context", "rationale", "encoder", "panel", "choose", "questions"),
     }
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}
 
