@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +11,7 @@ import click
 from msgspec import Struct
 
 from viva.cli.options import pick, tables_options
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.engine.folder import find_run
 from viva.errors import DataError, VivaError
 from viva.visible import one_line
@@ -195,9 +193,8 @@ def _printed(found: Sequence[Agreement], wanted: Wanted, scores: Sequence[ScoreF
     notes = [*report.notes_on(found), *more]
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](found, notes, scores)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(found, notes, scores, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(found, notes, scores, width=width, colour=colour)
 
 
 def _listed(names: Any) -> str:

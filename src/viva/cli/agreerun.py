@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,9 +60,7 @@ def agreement_page(path: Path) -> str:
 
 def plan(path: Path, half_width: float) -> None:
     """How many answers experts must mark for an interval of ± `half_width`, drawn at random; printed as a table."""
-    import shutil
-
-    from viva.cli.reporting import emit
+    from viva.cli.reporting import emit, screen
     from viva.reports.grids import grids_terminal
     from viva.reports.result import Grid
 
@@ -80,8 +77,8 @@ def plan(path: Path, half_width: float) -> None:
         header = ("judge and experts correlate", "for this run", "for such questions", "what that is")
         grids.append(Grid(title, header, rows))
         notes.append(note)
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    emit(grids_terminal(grids, list(dict.fromkeys(notes)), width=width, colour=sys.stdout.isatty()), None)
+    width, colour = screen(None)
+    emit(grids_terminal(grids, list(dict.fromkeys(notes)), width=width, colour=colour), None)
 
 
 def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[tuple[tuple[str, ...], ...], str]:

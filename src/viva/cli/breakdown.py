@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -12,7 +10,7 @@ import click
 from msgspec import Struct
 
 from viva.cli.options import pick, tables_options
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scored import EXAM, Scored, scored
 from viva.cli.scoretable import rows_of
 from viva.errors import DataError, VivaError
@@ -194,6 +192,5 @@ def _printed(found: Sequence[Slices], wanted: Wanted) -> str:
     )
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](found, shown)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(found, shown, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(found, shown, width=width, colour=colour)

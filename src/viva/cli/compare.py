@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +13,7 @@ from msgspec.structs import replace
 
 from viva.analysis.multiplicity import Correction
 from viva.cli.options import pick, tables_options
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scored import EXAM, PLAIN
 from viva.errors import DataError, VivaError
 
@@ -348,6 +346,5 @@ def _printed(found: Sequence[Comparison], wanted: Wanted) -> str:
 
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](found)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(found, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(found, width=width, colour=colour)

@@ -7,12 +7,10 @@ csbench`: models trained for mathematics and code against the models of their fa
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from viva.cli.reporting import emit
+from viva.cli.reporting import emit, screen
 from viva.errors import VivaError
 from viva.published import Entry, Table, table
 from viva.published.model import plain
@@ -130,6 +128,5 @@ def _pair(first: Entry, second: Entry, columns: Sequence[str], one: str, other: 
 def _printed(found: Sequence[Published], one: Table, notes: Sequence[str], wanted: Wanted) -> str:
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](found, one, notes)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(found, one, notes, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(found, one, notes, width=width, colour=colour)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,7 @@ from msgspec import Struct
 
 from viva.cli.correlatetables import PUBLISHED, Correlated, matched, published_tables
 from viva.cli.options import pick, tables_options
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scored import EXAM, scored
 from viva.cli.widetable import WideTable, is_wide, read_wide
 from viva.errors import DataError, VivaError
@@ -178,9 +176,8 @@ def _printed(found: Sequence[Correlations], said: Sequence[str], wanted: Wanted)
     notes = [*report.notes_on(found), *said]
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](found, notes)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(found, notes, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(found, notes, width=width, colour=colour)
 
 
 def _listed(names: Sequence[str] | Any) -> str:

@@ -6,8 +6,6 @@ import csv
 import functools
 import io
 import itertools
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,7 +22,7 @@ from viva.cli.examination import Examination, gather, open_bench, prepare
 from viva.cli.examine import Stage, Tasks, ask_all, work_through
 from viva.cli.options import Limits, engine_options, pick, tables_options
 from viva.cli.rejudging import Anew
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.run import judges_anew
 from viva.engine.asking import Run, Tally, Task
 from viva.engine.budget import Budget
@@ -299,6 +297,5 @@ def _printed(told: Told, wanted: Wanted) -> str:
 
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](told)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(told, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(told, width=width, colour=colour)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +11,7 @@ from msgspec import Struct
 
 from viva.analysis.difficulty import TRIALS
 from viva.cli.options import pick, tables_options
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.errors import VivaError
 
 if TYPE_CHECKING:
@@ -132,9 +130,8 @@ def _told(content: str | tuple[list[Grid], list[str]], wanted: Wanted) -> str:
     grids, closing = content
     if wanted.format != "terminal":
         return GRID_FORMATS[wanted.format](grids, closing)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return as_terminal(grids, closing, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return as_terminal(grids, closing, width=width, colour=colour)
 
 
 def _look(found: Sequence[Gathered], wanted: Wanted) -> None:

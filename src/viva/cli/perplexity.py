@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from msgspec import Struct
 
 from viva import __version__
 from viva.cli.options import Choice, Opening, pick, tables_options, weights_options
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.visible import visible
 
@@ -277,6 +276,5 @@ def _printed(found: Perplexities, wanted: Wanted) -> str:
 
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](found)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(found, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(found, width=width, colour=colour)

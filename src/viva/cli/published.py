@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.cli.options import pick, tables_options
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.errors import DataError, VivaError
 from viva.published import Table, bibtex, catalogue, plain, similar, table, tables
 
@@ -131,8 +129,7 @@ def _rendered(grids: Sequence[Any], closing: Sequence[str], wanted: Wanted) -> s
 
     if wanted.format != "terminal":
         return GRID_FORMATS[wanted.format](grids, closing)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else WIDTH
+    width, colour = screen(wanted.out)
     words = WORDS | {
         "table",
         "about",
@@ -146,4 +143,4 @@ def _rendered(grids: Sequence[Any], closing: Sequence[str], wanted: Wanted) -> s
         "expert_in",
         "area",
     }
-    return grids_terminal(grids, closing, width=width, colour=terminal, words=words)
+    return grids_terminal(grids, closing, width=width or WIDTH, colour=colour, words=words)

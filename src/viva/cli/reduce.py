@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +13,7 @@ from msgspec import Struct
 from viva.analysis.difficulty import TRIALS, read_levels
 from viva.benchmarks import BENCHMARKS
 from viva.cli.options import pick, tables_options
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scoretable import ModelScores, read_scores_table
 from viva.errors import DataError, VivaError
 from viva.published import Entry, called, catalogue, find, similar, table
@@ -260,9 +258,8 @@ def _rendered(grids: Sequence[Grid], closing: Sequence[str], wanted: Reduction) 
 
     if wanted.format != "terminal":
         return GRID_FORMATS[wanted.format](grids, closing)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return grids_terminal(grids, closing, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return grids_terminal(grids, closing, width=width, colour=colour)
 
 
 def _listed(models: Mapping[str, ModelScores]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -113,16 +114,18 @@ def print_report(report: Report, output: Output) -> None:
     from viva.reports.formats import FORMATS, as_terminal
 
     if output.format == "terminal":
-        terminal = output.out is None and sys.stdout.isatty()
-        width = None
-        if terminal:
-            import shutil
-
-            width = shutil.get_terminal_size().columns
-        text = as_terminal(report, details=output.all, width=width, colour=terminal)
+        width, colour = screen(output.out)
+        text = as_terminal(report, details=output.all, width=width, colour=colour)
     else:
         text = FORMATS[output.format](report)
     emit(text, output.out)
+
+
+def screen(out: Path | None) -> tuple[int | None, bool]:
+    """How tables are set: the terminal's width and True for colours, or (None, False) for a file or a pipe."""
+    if out is not None or not sys.stdout.isatty():
+        return None, False
+    return shutil.get_terminal_size().columns, True
 
 
 def check_writable(out: Path | None) -> None:

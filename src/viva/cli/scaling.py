@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,7 +11,7 @@ import click
 from msgspec import Struct
 
 from viva.cli.options import pick, tables_options
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scalingpoints import Found, Parameters, Source, found_in, read_sizes
 from viva.errors import DataError, VivaError
 from viva.visible import one_line
@@ -205,6 +203,5 @@ def _printed(found: Sequence[Scaling], wanted: Wanted) -> str:
 
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](found)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(found, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(found, width=width, colour=colour)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,7 @@ from msgspec import Struct
 from viva.cli.checkpoints import AXES, Checkpoint, Checkpoints, read_checkpoints
 from viva.cli.options import pick
 from viva.cli.places import HF
-from viva.cli.reporting import check_writable, emit
+from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scored import PLAIN, WHATEVER, Scored, scored
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError, VivaError
@@ -198,6 +196,5 @@ def _printed(found: list[Training], notes: list[str], form: str, wanted: Wanted)
 
     if form != "terminal":
         return report.FORMATS[form](found, notes)
-    terminal = wanted.out is None and sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else None
-    return report.as_terminal(found, notes, width=width, colour=terminal)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(found, notes, width=width, colour=colour)
