@@ -13,9 +13,9 @@ marginal maximum likelihood with an EM algorithm (Bock and Aitkin 1981, Psychome
   of people use them, would miss it.
 - After each step abilities are put back to mean 0 and variance 1, and questions moved along (Liu, Rubin and Wu 1998,
   Biometrika 85:755-770). Without that a scale which thousands of questions hold in place takes thousands of steps.
-- Few models take thousands of questions, so the questions are held together by priors: log a ~ N(m, 0.5²), m ~ N(0, 1), and the
-  intercept −ab ~ N(μ, σ²), with m, μ and σ found from the questions themselves. A question that everybody passes gets
-  a low difficulty with a wide error, not minus infinity.
+- Few models take thousands of questions, so the questions are held together by priors: log a ~ N(m, 0.5²), m ~ N(0, 1),
+  and the intercept −ab ~ N(μ, σ²), with m, μ and σ found from the questions themselves. A question that everybody
+  passes gets a low difficulty with a wide error, not minus infinity.
 
 A score between 0 and 1 counts as that share of an answer, and several answers to one question as one answer, their
 mean: answers of one model to one question are anything but independent, and a share varies less than a 0/1 answer of
@@ -26,20 +26,16 @@ is no log-likelihood, AIC or BIC (None).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from viva.analysis.quadrature import LONGEST, NODES, Floats, Posterior, State, Work, expit, posterior_of, sums_of
 from viva.errors import DataError
 
-Floats = NDArray[np.float64]
 Logistic = Literal["1pl", "2pl"]
 
-NODES = 9
-"""Quadrature nodes a model; around its own posterior, seven would do."""
 SPREAD = 0.5
 """Prior standard deviation of log a: two thirds of the questions between 0.6 and 1.6 times the usual a."""
 USUAL = 1.0
@@ -49,10 +45,6 @@ NARROWEST = 0.25
 CLOSE = 1e-4
 """Converged: no probability that a model answers a question moved by more in a step, as the step before it foresaw."""
 STEPS = 500
-_AT_ONCE = 1_500_000
-"""Entries of one chunk of models × nodes × questions: 12 MB each of a few."""
-_LONGEST = 1.0
-"""A Newton step is cut to this length."""
 
 
 class Items(Struct, frozen=True, kw_only=True, eq=False):
@@ -103,7 +95,7 @@ class Fitted(Struct, frozen=True, kw_only=True, eq=False):
 
 def probability(ability: Floats, discrimination: Floats, difficulty: Floats) -> Floats:
     """How likely each model is to answer each question: models × questions."""
-    return _logistic(np.outer(ability, discrimination) - discrimination * difficulty)
+    return expit(np.outer(ability, discrimination) - discrimination * difficulty)
 
 
 def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close: float = CLOSE) -> Fitted:
@@ -113,13 +105,13 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close
     and models that all scored the same (there is nothing to tell apart).
     """
     _refuse(scores)
-    work = _Work(scores)
+    work = Work(scores)
     state = _start(work)
     before, change = np.inf, np.inf
     iterations = 0
     while iterations < steps:
         iterations += 1
-        posterior = _posterior(work, state)
+        posterior = posterior_of(work, state)
         stepped = _stepped(work, state, posterior, logistic)
         before, change = change, _moved(state, stepped)
         state = stepped
@@ -127,7 +119,7 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close
         factor = min(change / before, 0.999) if 0 < before < np.inf else 0.999
         if change / (1 - factor) < close:
             break
-    posterior = _posterior(work, state)
+    posterior = posterior_of(work, state)
     binary = bool(np.isin(work.points[work.there], (0.0, 1.0)).all())
     questions = scores.shape[1]
     items = _items(work, state, posterior, logistic)
@@ -149,59 +141,13 @@ def abilities(scores: Floats, discrimination: Floats, difficulty: Floats) -> tup
 
     `scores` is models × questions, nan where there is none; a model without any score gets the prior, 0 and 1.
     """
-    work = _Work(scores)
+    work = Work(scores)
     start = np.zeros(len(scores))
-    state = _State(
+    state = State(
         slope=discrimination, intercept=-discrimination * difficulty, modes=start, middle=0.0, spread=1.0, usual=0.0
     )
-    posterior = _posterior(work, state, newton=25)
+    posterior = posterior_of(work, state, newton=25)
     return posterior.mean, np.sqrt(posterior.variance)
-
-
-class _Work:
-    """The scores as they are summed up: nothing where there is none."""
-
-    def __init__(self, scores: Floats) -> None:
-        self.there = np.isfinite(scores)
-        self.points: Floats = np.where(self.there, scores, 0.0)
-        self.whole = bool(self.there.all())
-        self.nodes, weights = np.polynomial.hermite.hermgauss(NODES)
-        self.log_weights = np.log(weights) + self.nodes**2
-
-    def chunks(self, deep: int) -> Iterator[slice]:
-        """The questions in parts, so that models × `deep` × part stays bounded."""
-        models, questions = self.points.shape
-        size = max(1, _AT_ONCE // (models * deep))
-        for start in range(0, questions, size):
-            yield slice(start, min(start + size, questions))
-
-
-class _State(Struct, frozen=True, kw_only=True, eq=False):
-    """Where the algorithm is. `slope` is a, `intercept` −ab; `modes` are the models' most likely abilities."""
-
-    slope: Floats
-    intercept: Floats
-    modes: Floats
-    middle: float
-    """Mean of the intercepts' prior."""
-    spread: float
-    """Its standard deviation."""
-    usual: float
-    """Mean of log a."""
-
-
-class _Posterior(Struct, frozen=True, kw_only=True, eq=False):
-    """What the scores say of each model's ability."""
-
-    modes: Floats
-    nodes: Floats
-    """Models × nodes."""
-    weights: Floats
-    """Models × nodes, summing to 1 a model."""
-    mean: Floats
-    variance: Floats
-    log_likelihood: Floats
-    """Marginal, a model."""
 
 
 def _refuse(scores: Floats) -> None:
@@ -224,14 +170,14 @@ def _refuse(scores: Floats) -> None:
         )
 
 
-def _start(work: _Work) -> _State:
+def _start(work: Work) -> State:
     """Difficulties from the shares of right answers, abilities from the models' scores, all a = 1."""
     answered = work.there.sum(axis=0)
     shares = (work.points.sum(axis=0) + 0.5) / (answered + 1.0)
     means = (work.points.sum(axis=1) + 0.5) / (work.there.sum(axis=1) + 1.0)
     able = np.log(means / (1 - means))
     intercept = np.log(shares / (1 - shares))
-    return _State(
+    return State(
         slope=np.ones(len(shares)),
         intercept=intercept,
         modes=(able - able.mean()) / max(float(able.std()), 1e-6),
@@ -241,84 +187,9 @@ def _start(work: _Work) -> _State:
     )
 
 
-def _posterior(work: _Work, state: _State, *, newton: int = 3) -> _Posterior:
-    """Gauss-Hermite quadrature around each model's mode. The log posterior is concave, so Newton finds it."""
-    modes = state.modes
-    for _ in range(newton):
-        slope, curve = _slopes(work, state, modes)
-        step = np.clip(slope / curve, -_LONGEST, _LONGEST)
-        modes = modes + step
-        if np.abs(step).max() < 1e-6:
-            break
-    width = 1 / np.sqrt(_slopes(work, state, modes)[1])
-    nodes = modes[:, None] + math.sqrt(2) * width[:, None] * work.nodes
-    logs = work.log_weights - nodes**2 / 2 - math.log(math.sqrt(math.pi)) + np.log(width)[:, None]
-    logs += nodes * (work.points @ state.slope)[:, None] + (work.points @ state.intercept)[:, None]
-    for part in work.chunks(NODES):
-        size = _softplus(nodes[:, :, None] * state.slope[part] + state.intercept[part])
-        logs -= size.sum(axis=2) if work.whole else np.einsum("mqj,mj->mq", size, work.there[:, part].astype(float))
-    top = logs.max(axis=1, keepdims=True)
-    weights = np.exp(logs - top)
-    total = weights.sum(axis=1, keepdims=True)
-    weights /= total
-    mean = (weights * nodes).sum(axis=1)
-    variance = (weights * (nodes - mean[:, None]) ** 2).sum(axis=1)
-    return _Posterior(
-        modes=modes,
-        nodes=nodes,
-        weights=weights,
-        mean=mean,
-        variance=variance,
-        log_likelihood=(top + np.log(total))[:, 0],
-    )
-
-
-def _slopes(work: _Work, state: _State, abilities: Floats) -> tuple[Floats, Floats]:
-    """First derivative of each model's log posterior, and minus the second."""
-    slope, curve = -abilities, np.ones(len(abilities))
-    for part in work.chunks(1):
-        a = state.slope[part]
-        p = _logistic(abilities[:, None] * a + state.intercept[part])
-        there = work.there[:, part]
-        slope = slope + np.where(there, work.points[:, part] - p, 0.0) @ a
-        curve = curve + np.where(there, p * (1 - p), 0.0) @ a**2
-    return slope, curve
-
-
-class _Sums(Struct, frozen=True, kw_only=True, eq=False):
-    """A question's gradient and information, over models and nodes: of the intercept (0) and of a itself (1)."""
-
-    g0: Floats
-    g1: Floats
-    h00: Floats
-    h01: Floats
-    h11: Floats
-
-
-def _sums(work: _Work, state: _State, posterior: _Posterior) -> _Sums:
-    """The expected complete-data derivatives, by matrix products over models × nodes."""
-    nodes, weights = posterior.nodes, posterior.weights
-    flat, known = nodes.ravel(), weights.ravel()
-    powers = np.stack([known, known * flat, known * flat**2])
-    found = np.empty((5, len(state.slope)))
-    for part in work.chunks(NODES):
-        p = _logistic(flat[:, None] * state.slope[part] + state.intercept[part])
-        if not work.whole:
-            there = np.repeat(work.there[:, part].astype(float), NODES, axis=0)
-            p *= there
-            information = p * (there - p)
-        else:
-            information = p * (1 - p)
-        points = work.points[:, part]
-        found[0, part] = points.sum(axis=0) - powers[0] @ p
-        found[1, part] = posterior.mean @ points - powers[1] @ p
-        found[2:, part] = powers @ information
-    return _Sums(g0=found[0], g1=found[1], h00=found[2], h01=found[3], h11=found[4])
-
-
-def _stepped(work: _Work, state: _State, posterior: _Posterior, logistic: Logistic) -> _State:
+def _stepped(work: Work, state: State, posterior: Posterior, logistic: Logistic) -> State:
     """One Newton step of every question on (log a, intercept); then abilities back to mean 0 and variance 1."""
-    sums = _sums(work, state, posterior)
+    sums = sums_of(work, state, posterior)
     a, tight = state.slope, 1 / state.spread**2
     up, down = sums.g0 - tight * (state.intercept - state.middle), sums.h00 + tight
     if logistic == "1pl":
@@ -335,15 +206,15 @@ def _stepped(work: _Work, state: _State, posterior: _Posterior, logistic: Logist
         determinant = h * down - cross**2
         shift = (down * g - cross * up) / determinant
         step = (h * up - cross * g) / determinant
-    slope = a * np.exp(np.clip(shift, -_LONGEST, _LONGEST))
-    intercept = state.intercept + np.clip(step, -_LONGEST, _LONGEST)
+    slope = a * np.exp(np.clip(shift, -LONGEST, LONGEST))
+    intercept = state.intercept + np.clip(step, -LONGEST, LONGEST)
     centre = float(posterior.mean.mean())
     scale = math.sqrt(float(np.mean(posterior.variance + posterior.mean**2)) - centre**2)
     intercept = intercept + slope * centre
     slope = slope * scale
     middle = float(intercept.mean())
     spread = math.sqrt(float(np.mean((intercept - middle) ** 2 + 1 / down)))
-    return _State(
+    return State(
         slope=slope,
         intercept=intercept,
         modes=(posterior.modes - centre) / scale,
@@ -353,20 +224,20 @@ def _stepped(work: _Work, state: _State, posterior: _Posterior, logistic: Logist
     )
 
 
-def _moved(before: _State, after: _State) -> float:
+def _moved(before: State, after: State) -> float:
     """The largest change of a probability over questions, at abilities −1, 0 and 1."""
     at = np.array([-1.0, 0.0, 1.0])[:, None]
-    old = _logistic(at * before.slope + before.intercept)
-    return float(np.abs(_logistic(at * after.slope + after.intercept) - old).max())
+    old = expit(at * before.slope + before.intercept)
+    return float(np.abs(expit(at * after.slope + after.intercept) - old).max())
 
 
-def _items(work: _Work, state: _State, posterior: _Posterior, logistic: Logistic) -> Items:
+def _items(work: Work, state: State, posterior: Posterior, logistic: Logistic) -> Items:
     """Parameters with errors, and how well each question fits.
 
     Errors are from the observed information of each question by itself (Louis 1982, JRSS B 44:226-233: that of known
     abilities, less what is lost because they are not), with the prior; of b by the delta method.
     """
-    sums, lost = _sums(work, state, posterior), _lost(work, state, posterior)
+    sums, lost = sums_of(work, state, posterior), _lost(work, state, posterior)
     a, d = state.slope, state.intercept
     i00 = np.maximum(sums.h00 - lost[0], 0.0) + 1 / state.spread**2
     i01 = sums.h01 - lost[1]
@@ -390,7 +261,7 @@ def _items(work: _Work, state: _State, posterior: _Posterior, logistic: Logistic
     )
 
 
-def _carried(work: _Work, state: _State, posterior: _Posterior, items: Items) -> Floats:
+def _carried(work: Work, state: State, posterior: Posterior, items: Items) -> Floats:
     """Variance of each model's score function that comes from errors of the questions' parameters.
 
     The score function is Σ a (y − P); its derivatives by b and a are a² P(1 − P) and (y − P) − a P(1 − P)(θ − b). Times
@@ -401,7 +272,7 @@ def _carried(work: _Work, state: _State, posterior: _Posterior, items: Items) ->
     found = np.zeros(len(posterior.mean))
     for part in work.chunks(1):
         a, away = state.slope[part], posterior.mean[:, None] - items.difficulty[part]
-        p, there = _logistic(a * away), work.there[:, part]
+        p, there = expit(a * away), work.there[:, part]
         information = a * p * (1 - p)
         by_b = np.where(there, a * information, 0.0)
         by_a = np.where(there, work.points[:, part] - p - information * away, 0.0)
@@ -409,12 +280,12 @@ def _carried(work: _Work, state: _State, posterior: _Posterior, items: Items) ->
     return found
 
 
-def _lost(work: _Work, state: _State, posterior: _Posterior) -> Floats:
+def _lost(work: Work, state: State, posterior: Posterior) -> Floats:
     """Information about (intercept, a) that is missing as abilities are not known: posterior variance of the score."""
     found = np.zeros((3, len(state.slope)))
     for part in work.chunks(NODES):
         z = posterior.nodes[:, :, None] * state.slope[part] + state.intercept[part]
-        first = (work.points[:, None, part] - _logistic(z)) * work.there[:, None, part]
+        first = (work.points[:, None, part] - expit(z)) * work.there[:, None, part]
         second = first * posterior.nodes[:, :, None]
         w = posterior.weights
         mean_first, mean_second = (np.einsum("mq,mqj->mj", w, one) for one in (first, second))
@@ -424,7 +295,7 @@ def _lost(work: _Work, state: _State, posterior: _Posterior) -> Floats:
     return found
 
 
-def _residuals(work: _Work, state: _State, posterior: _Posterior) -> tuple[Floats, Floats, Floats]:
+def _residuals(work: Work, state: State, posterior: Posterior) -> tuple[Floats, Floats, Floats]:
     """Infit and outfit mean squares (Wright and Masters 1982), and infit's distance from 1 in standard deviations.
 
     Squares are averaged over each model's posterior, not taken at its estimate: an estimate was drawn towards the
@@ -433,7 +304,7 @@ def _residuals(work: _Work, state: _State, posterior: _Posterior) -> tuple[Float
     infit, outfit, surprise = (np.empty(len(state.slope)) for _ in range(3))
     flat, weights = posterior.nodes[:, :, None], posterior.weights
     for part in work.chunks(NODES):
-        p = np.clip(_logistic(flat * state.slope[part] + state.intercept[part]), 1e-6, 1 - 1e-6)
+        p = np.clip(expit(flat * state.slope[part] + state.intercept[part]), 1e-6, 1 - 1e-6)
         there = work.there[:, part].astype(float)
         squares = (work.points[:, None, part] - p) ** 2
         variance = p * (1 - p)
@@ -444,12 +315,3 @@ def _residuals(work: _Work, state: _State, posterior: _Posterior) -> tuple[Float
         deviation = np.sqrt(np.maximum((expected * (1 - 4 * expected)).sum(axis=0), 1e-12))
         surprise[part] = (infit[part] - 1) * information / deviation
     return infit, outfit, surprise
-
-
-def _logistic(z: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-z))
-
-
-def _softplus(z: Floats) -> Floats:
-    return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
