@@ -350,6 +350,11 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     questions: tuple[str, ...] = ()
     """Ids of the only questions to ask; all of them if empty."""
 
+    @property
+    def label(self) -> str:
+        """What runs and tables call the exam: benchmark and language, or the question file."""
+        return self.name or f"{self.benchmark}-{self.language}"
+
 
 class Defect(Struct, frozen=True):
     """Something wrong with a data set, and what was done about it (`repaired` or left `unsound` or merely `noted`)."""

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import msgspec
-
 from viva.cli.examination import Examination, gather
+from viva.cli.gradedruns import SCORES, is_fresh, score_rows
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Entry, Journal
 from viva.engine.stages import NOT_ASKED, Sitting, row_of
@@ -17,39 +16,7 @@ from viva.prompting import prompt_text
 from viva.reports.answered import Answered
 from viva.types import Choose, Evidence, Question, Request, Response, ScoreRow
 
-SCORES = "scores.jsonl"
-JOURNALS = ("responses", "executions", "similarities", "annotations", "reviews")
-"""What scores are made from; run.json changes with every `viva resume`, which grades at its end."""
 _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
-
-
-def is_fresh(folder: RunFolder) -> bool:
-    """Whether scores.jsonl is there, and as new as everything that it was made from."""
-    try:
-        made = (folder.path / SCORES).stat().st_mtime_ns
-    except OSError:
-        return False
-    journals = (folder.path / f"{name}.jsonl" for name in JOURNALS)
-    return all(made >= path.stat().st_mtime_ns for path in journals if path.exists())
-
-
-def score_rows(path: Path) -> Iterator[ScoreRow]:
-    """The rows of a run's scores.jsonl. Raises StorageError for one that is missing or damaged, with what to do."""
-    file = path / SCORES
-    decode = msgspec.json.Decoder(ScoreRow).decode
-    try:
-        with file.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-                    raise StorageError(
-                        f"{file}, line {number} is damaged ({problem}); `viva score {path}` makes it anew"
-                    ) from None
-    except FileNotFoundError:
-        raise StorageError(f"{path} is not graded yet: `viva resume {path}`, or `viva score {path}` as it is") from None
-    except OSError as problem:
-        raise StorageError(f"cannot read {file}: {problem.strerror}") from None
 
 
 def answered(examination: Examination, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answered]:

@@ -118,7 +118,7 @@ def reopen(record: ExamRecord) -> Exam:
 
 def label(exam: Exam) -> str:
     """How a run calls an exam: benchmark and language, or the question file."""
-    return exam.spec.name or f"{exam.spec.benchmark}-{exam.spec.language}"
+    return exam.spec.label
 
 
 def remember(exam: Exam, data: Path | None) -> ExamRecord:

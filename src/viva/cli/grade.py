@@ -18,6 +18,7 @@ from viva.cli.beside import refuse_unknown
 from viva.cli.examination import open_encoder_of, prepare
 from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
+from viva.cli.gradedruns import score_rows
 from viva.cli.options import (
     Choice,
     Grading,
@@ -30,7 +31,7 @@ from viva.cli.options import (
     pick,
     refuse_unjudged,
 )
-from viva.cli.reporting import check_writable, emit, grade_run, print_report, read_scores
+from viva.cli.reporting import check_writable, emit, grade_run, print_report
 from viva.cli.run import judge_records
 from viva.contracts import Exam
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord, new_run_path
@@ -112,7 +113,7 @@ def grade_command(benchmark: str, answers: Path, scores: Path | None, run_path: 
         examination.folder.unlock()
     print_report(report, output)
     if scores:
-        emit(scores_csv(read_scores(examination.folder), replay.question_column), scores)
+        emit(scores_csv(score_rows(examination.folder.path), replay.question_column), scores)
     return code
 
 

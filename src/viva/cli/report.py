@@ -13,6 +13,7 @@ import click
 import msgspec
 from msgspec import Struct
 
+from viva.cli.gradedruns import runs_in
 from viva.cli.options import beside_option, pick
 from viva.cli.reporting import check_writable, emit, print_report
 from viva.engine.folder import RunFolder
@@ -113,13 +114,9 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
 
 def _runs(path: Path) -> list[Path]:
     """The folder itself where it is a run, else all runs in it."""
-    if (path / "run.json").exists() or not path.is_dir():
+    if not path.is_dir():
         RunFolder.open(path)  # says what it is not
-        return [path]
-    found = sorted(one.parent for one in path.glob("*/run.json"))
-    if not found:
-        raise VivaError(f"{path} is no run folder and holds none (no run.json in it)")
-    return found
+    return runs_in(path)
 
 
 Names = dict[tuple[int, str, str], str]

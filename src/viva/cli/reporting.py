@@ -101,14 +101,6 @@ def _scores_file(folder: RunFolder) -> Iterator[Callable[[bytes], object]]:
         ) from None
 
 
-def read_scores(folder: RunFolder) -> Iterator[ScoreRow]:
-    """The rows of scores.jsonl."""
-    decode = msgspec.json.Decoder(ScoreRow).decode
-    with (folder.path / "scores.jsonl").open("rb") as lines:
-        for line in lines:
-            yield decode(line)
-
-
 def print_report(report: Report, output: Output) -> None:
     """Print or write the tables in the form asked for."""
     from viva.reports.formats import FORMATS, as_terminal

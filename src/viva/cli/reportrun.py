@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import open_exam
-from viva.cli.answered import answered, answered_without_questions, is_fresh, score_rows
+from viva.cli.answered import answered, answered_without_questions
 from viva.cli.beside import rows_beside, unknown_notes
 from viva.cli.examination import Examination, prepare
+from viva.cli.gradedruns import is_fresh, sat
 from viva.cli.options import Limits
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.errors import StorageError, VivaError
@@ -61,23 +61,17 @@ def read_run(path: Path, beside: str) -> Reported:
         )
     examination, warnings = _opened(folder)
     found = Reported(folder=folder, results=[], strata=array("i"), examination=examination, warnings=warnings, notes=[])
-    exams = {exam.spec.name or f"{exam.spec.benchmark}-{exam.spec.language}": exam for exam in folder.record.exams}
-    seen: set[tuple[str, str]] = set()
     layouts: dict[str, tuple[Line, tuple[Layout, ...]] | None] = {}
-    for (exam, model), rows in itertools.groupby(score_rows(path), key=lambda row: (row.exam, row.model)):
-        if exam not in exams or (exam, model) in seen:
-            raise StorageError(f"{path / 'scores.jsonl'} is damaged; `viva score {path}` makes it anew")
-        seen.add((exam, model))
-        if exam not in layouts:
-            layouts[exam] = _layouts(found, exams[exam], list(exams).index(exam))
-        result = _result(rows, found, exams[exam], model, layouts[exam])
-        row = rows_beside(beside, exams[exam], folder.record, result.overall.mean, model)
+    for exam, model, rows in sat(path, folder.record):
+        label = exam.spec.label
+        if label not in layouts:
+            layouts[label] = _layouts(found, exam, folder.record.exams.index(exam))
+        result = _result(rows, found, exam, model, layouts[label])
+        row = rows_beside(beside, exam, folder.record, result.overall.mean, model)
         found.results.append(msgspec.structs.replace(result, beside=row))
-    if len(seen) < len(folder.record.exams) * len(folder.record.models):
-        raise StorageError(f"{path / 'scores.jsonl'} lacks some of the models; `viva score {path}` makes it anew")
     if examination:
         found.notes += examination.notes()
-    found.notes = [*unknown_notes(beside, [(name, exam.spec) for name, exam in exams.items()]), *found.notes]
+    found.notes = [*unknown_notes(beside, [(exam.spec.label, exam.spec) for exam in folder.record.exams]), *found.notes]
     return found
 
 
@@ -123,7 +117,7 @@ def _result(
             yield row
 
     scores = frame(watched())
-    label = exam.spec.name or f"{exam.spec.benchmark}-{exam.spec.language}"
+    label = exam.spec.label
     if known is None:
         tags = {
             name.removeprefix("tag:"): tuple(map(str, scores[name].unique(maintain_order=True).drop_nulls()))
@@ -134,7 +128,7 @@ def _result(
     headline, layouts = known
     breakdown = Breakdown(scores, headline.attempts)
     record = found.folder.record
-    opened = _opened_model(record.models, model, found)
+    opened = _opened_model(found, model)
     return Result(
         exam=label,
         benchmark=exam.spec.benchmark,
@@ -150,11 +144,11 @@ def _result(
     )
 
 
-def _opened_model(models: Sequence[ModelRecord], name: str, found: Reported) -> ModelRecord | None:
+def _opened_model(found: Reported, name: str) -> ModelRecord | None:
     if found.examination:
         names = [model.name for model in found.examination.examinees]
-        return models[names.index(name)] if name in names else None
-    return next((model for model in models if name in (model.shown, model.name)), None)
+        return found.folder.record.models[names.index(name)] if name in names else None
+    return found.folder.record.model(name)
 
 
 def _by_tag(tags: dict[str, tuple[str, ...]]) -> Iterator[Layout]:

@@ -5,7 +5,6 @@ What compares models with each other (`viva correlate`) or with their own past (
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from viva.cli.exams import reopen
+from viva.cli.gradedruns import runs_in, sat
 from viva.cli.scoretable import ModelScores, read_scores_table
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
-from viva.errors import DataError, StorageError, VivaError
+from viva.errors import DataError
 from viva.types import Layout, Line, Outcome, ScoreRow
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def scored(
     wanted = None if over is None else Line("mean", over="" if over == PLAIN else over)
     for source in sources:
         if source.is_dir():
-            for folder in _runs(source):
+            for folder in runs_in(source):
                 yield from _of_run(folder, by, wanted)
         else:
             yield from _of_table(source, by, wanted or Line("mean"), tags)
@@ -93,65 +93,24 @@ def _lines(scores: pl.DataFrame, by: str | None, headline: Line, tables: Sequenc
     return by_tag(scores, by or FORMAT, headline)
 
 
-def _runs(folder: Path) -> list[Path]:
-    """The folder itself where it is a run, else all runs in it."""
-    if (folder / "run.json").exists():
-        return [folder]
-    found = sorted(path.parent for path in folder.glob("*/run.json"))
-    if not found:
-        raise VivaError(f"{folder} is no run folder and holds none (no run.json in it)")
-    return found
-
-
 def _of_run(path: Path, by: str | None, wanted: Line | None) -> Iterator[Scored]:
     from viva.analysis.breakdown import frame
 
     record = RunFolder.open(path).record
-    exams = {exam.spec.name or f"{exam.spec.benchmark}-{exam.spec.language}": exam for exam in record.exams}
-    seen: set[tuple[str, str]] = set()
-    for (exam, model), rows in itertools.groupby(_rows(path), key=lambda row: (row.exam, row.model)):
-        if exam not in exams or (exam, model) in seen:
-            raise StorageError(f"{path / 'scores.jsonl'} is damaged; `viva score {path}` makes it anew")
-        seen.add((exam, model))
-        own, tables = _published_averages(exams[exam])
+    for exam, model, rows in sat(path, record):
+        own, tables = _published_averages(exam)
         headline, scores = wanted or own, frame(rows)
-        lines = _lines(scores, by, headline, () if wanted else tables, f"{exam} in {path}")
+        lines = _lines(scores, by, headline, () if wanted else tables, f"{exam.spec.label} in {path}")
         yield Scored(
             source=path,
-            exam=exam,
+            exam=exam.spec.label,
             model=model,
             lines=lines,
             headline=headline,
             scores=scores,
             run=record,
-            record=exams[exam],
-            opened=next((known for known in record.models if model in (known.shown, known.name)), None),
-        )
-    _complain_of_missing(path, record, seen)
-
-
-def _rows(path: Path) -> Iterator[ScoreRow]:
-    file = path / "scores.jsonl"
-    decode = msgspec.json.Decoder(ScoreRow).decode
-    try:
-        with file.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-                    raise StorageError(
-                        f"{file}, line {number} is damaged ({problem}); `viva score {path}` makes it anew"
-                    ) from None
-    except FileNotFoundError:
-        raise StorageError(f"{path} is not graded yet: `viva resume {path}`, or `viva score {path}` as it is") from None
-    except OSError as problem:
-        raise StorageError(f"cannot read {file}: {problem.strerror}") from None
-
-
-def _complain_of_missing(path: Path, record: RunRecord, seen: set[tuple[str, str]]) -> None:
-    if len(seen) < len(record.exams) * len(record.models):
-        raise StorageError(
-            f"{path / 'scores.jsonl'} lacks some of the {len(record.models)} models; `viva score {path}` makes it anew"
+            record=exam,
+            opened=record.model(model),
         )
 
 

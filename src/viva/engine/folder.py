@@ -88,6 +88,10 @@ class RunRecord(Struct, kw_only=True):
     seed: int = 0
     sampling: Sampling = Sampling()
 
+    def model(self, name: str) -> ModelRecord | None:
+        """The model that tables call so; None where an earlier Viva did not say what it calls its models."""
+        return next((model for model in self.models if name in (model.shown, model.name)), None)
+
 
 class RunFolder:
     """A run on disk. Reading needs no lock; `lock` before writing."""

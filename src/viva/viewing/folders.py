@@ -91,4 +91,4 @@ def per_model(record: RunRecord) -> list[int]:
 
 def exam_labels(record: RunRecord) -> list[str]:
     """What tables call the exams."""
-    return [exam.spec.name or f"{exam.spec.benchmark}-{exam.spec.language}" for exam in record.exams]
+    return [exam.spec.label for exam in record.exams]

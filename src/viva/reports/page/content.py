@@ -104,7 +104,7 @@ class _Drawn:
 def _facts(records: Sequence[RunRecord]) -> Iterator[tuple[str, str]]:
     for record in records:
         exams = "; ".join(
-            f"{exam.spec.name or exam.spec.benchmark + '-' + exam.spec.language} ({exam.questions:,} questions, "
+            f"{exam.spec.label} ({exam.questions:,} questions, "
             f"{exam.spec.shots}-shot{', chain of thought' if exam.spec.chain_of_thought else ''}, "
             f"version {exam.version})"
             for exam in record.exams
