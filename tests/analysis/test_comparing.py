@@ -143,19 +143,58 @@ def test_best_of_the_samples_where_the_exam_counts_so() -> None:
 
 def test_a_macro_average_s_difference_is_the_difference_of_macro_averages() -> None:
     generator = np.random.default_rng(2)
-    tags = [{"subject": name} for name, size in (("a", 3), ("b", 20), ("c", 7)) for _ in range(size)]
-    first, second = (once(generator.integers(0, 2, size=30).astype(float).tolist(), tags=tags) for _ in range(2))
+    tags = [{"subject": name} for name, size in (("a", 8), ("b", 20), ("c", 7)) for _ in range(size)]
+    first, second = (once(generator.integers(0, 2, size=35).astype(float).tolist(), tags=tags) for _ in range(2))
     found = difference(first, second, over="subject")
     means = [Breakdown(one).cell(Line("Average", over="subject")).mean for one in (first, second)]
     assert (found.first, found.second) == pytest.approx(tuple(means))
     assert found.difference == pytest.approx(means[1] - means[0])
     gaps = (second["value"] - first["value"]).to_numpy()
-    groups = [gaps[:3], gaps[3:23], gaps[23:]]
-    error = math.sqrt(sum(gap.var(ddof=1) / len(gap) for gap in groups)) / 3
-    assert found.error == pytest.approx(error)
-    half = stats.t.ppf(0.975, 27) * error
+    groups = [gaps[:8], gaps[8:28], gaps[28:]]
+    parts = [gap.var(ddof=1) / len(gap) / 9 for gap in groups]
+    assert found.error == pytest.approx(math.sqrt(sum(parts)))
+    freedom = sum(parts) ** 2 / sum(part**2 / (len(gap) - 1) for part, gap in zip(parts, groups, strict=True))
+    half = stats.t.ppf(0.975, freedom) * math.sqrt(sum(parts))
     assert found.high == pytest.approx(found.difference + half)
     assert found.test != "McNemar, exact", "questions of small subjects weigh more"
+
+
+def test_a_macro_average_of_two_unlike_groups_has_the_degrees_of_freedom_of_welch_s_test() -> None:
+    generator = np.random.default_rng(12)
+    gaps = np.concatenate([generator.uniform(-0.9, 0.9, size=6), generator.uniform(-0.2, 0.3, size=200)])
+    tags = [{"subject": "few" if place < 6 else "many"} for place in range(206)]
+    found = difference(once([0.0] * 206, tags=tags), once(gaps.tolist(), tags=tags), over="subject")
+    expected = stats.ttest_ind(gaps[:6], -gaps[6:], equal_var=False).confidence_interval(0.95)  # few + many
+    assert (found.low, found.high) == pytest.approx((expected.low / 2, expected.high / 2))
+
+
+@pytest.mark.parametrize("sizes", [(1, 60), (3, 3, 100)])
+def test_intervals_cover_where_groups_of_few_questions_count_as_much_as_others(sizes: tuple[int, ...]) -> None:
+    """Five answers a question; taking each question for one of sixty, six of ten intervals held for the first."""
+    generator = np.random.default_rng(5)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    tags = [{"subject": f"s{place}"} for place in group]
+    covered = 0
+    for _ in range(150):
+        chance = generator.uniform(0.1, 0.9, size=len(group))
+        first, second = (once((generator.binomial(5, chance) / 5).tolist(), tags=tags) for _ in range(2))
+        found = difference(first, second, over="subject")
+        covered += (found.low or 0.0) <= 0 <= (found.high or 0.0)
+    assert covered / 150 >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / 150)
+
+
+def test_one_text_that_outweighs_all_others_is_hardly_more_than_one_observation() -> None:
+    generator = np.random.default_rng(6)
+    tags = [{"text": f"t{max(0, place - 99)}"} for place in range(110)]
+    found = difference(
+        once(generator.uniform(0, 0.2, size=110).tolist(), tags=tags),
+        once(generator.uniform(0, 0.2, size=110).tolist(), tags=tags),
+        cluster="text",
+    )
+    assert found.low is not None
+    assert found.difference is not None
+    assert found.error is not None
+    assert found.difference - found.low == pytest.approx(stats.t.ppf(0.975, 1) * found.error)
 
 
 def test_questions_listed_twice_count_twice_and_are_one_observation() -> None:
@@ -207,6 +246,16 @@ def test_means_of_different_questions_are_welch_s_test() -> None:
     assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)))
     alone = compared_apart(*(Breakdown(once(one)).questions(OVERALL) for one in ([1.0], [0.0, None])))
     assert (alone.difference, alone.low, alone.unscored) == (-1, None, 1)
+
+
+def test_ten_right_answers_of_ten_are_no_proof_that_a_model_is_never_wrong() -> None:
+    ten, hundred = once([1.0] * 10), once([1.0] * 90 + [0.0] * 10)
+    found = compared_apart(*(Breakdown(one).questions(OVERALL) for one in (ten, hundred)))
+    assert found.p is not None
+    assert found.p > 0.05, "Fisher's exact test has 0.59"
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < -0.1 < 0 < found.high
 
 
 def test_a_tag_that_is_missing_is_named() -> None:

@@ -6,9 +6,9 @@ Everything goes by pairs: the same question, answered by both. Several answers t
 
     difference   Σ c·d over questions, d the question's difference and c its share of the average: weight/Σ weight,
                  or, where an exam averages over groups first, weight/(groups · Σ weight in its group)
-    interval     Student's t on the residuals within groups; for 0/1 scores of questions asked once, and where no
-                 difference varies, Bonett and Price's adjusted Wald interval (2012, Journal of Educational and
-                 Behavioral Statistics 37:479-488), which has a width at nothing and at all
+    interval     Student's t on the residuals within groups, Satterthwaite's degrees of freedom; for 0/1 scores of
+                 questions asked once, and where no difference varies, Bonett and Price's adjusted Wald interval (2012,
+                 Journal of Educational and Behavioral Statistics 37:479-488), which has a width at nothing and at all
     p            sign flips (see signflip.py): McNemar's exact test where scores are 0/1 and asked once
     power        normal approximation: what is seen in 80 % of such sets at 5 %, two-sided, is (1.960 + 0.842) · error
 """
@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from scipy import special
 
 from viva.analysis.signflip import Floats, Test, sign_flip
-from viva.analysis.uncertainty import Interval, Z, t_quantile
+from viva.analysis.uncertainty import Interval, Z, t_quantile, wilson
 from viva.errors import DataError
 from viva.types import OUTCOMES
 
@@ -39,6 +39,8 @@ SEEN = Z + NormalDist().inv_cdf(POWER)
 """A difference of so many standard errors is significant at 5 % in 80 % of all sets: 2.80."""
 _SAME = 1e-9
 """Differences below this are rounding."""
+_SMALL = 5
+"""Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -203,7 +205,7 @@ def compared_apart(first: pl.DataFrame, second: pl.DataFrame, over: str = "") ->
     )
 
 
-def _mean(questions: pl.DataFrame, over: str) -> tuple[float | None, float, int, int, Interval]:
+def _mean(questions: pl.DataFrame, over: str) -> tuple[float | None, float, float, int, Interval]:
     """One contestant's mean, its standard error and degrees of freedom, how many questions, and the mean's bounds."""
     rows = _scores(questions, "own").with_columns(
         _codes(f"tag:{over}" if over else "").alias("group"), _codes("question").alias("cluster")
@@ -218,6 +220,9 @@ def _mean(questions: pl.DataFrame, over: str) -> tuple[float | None, float, int,
     values, shares = scored["own"].to_numpy(), _shares(scored)
     mean = float(shares @ values)
     error, degrees = _error(values, shares, _numbered(scored["group"]), _numbered(scored["cluster"]), mean)
+    if error < 1e-12 and 0 <= mean <= 1:  # all alike, which says little where they are few: as Wilson's interval has it
+        low, high = wilson(mean * scored.height, scored.height) or (mean, mean)
+        error = max(mean - low, high - mean) / Z
     return mean, error, degrees, scored.height, bounds
 
 
@@ -288,27 +293,60 @@ def _interval(
 
 def _error(
     differences: Floats, shares: Floats, groups: NDArray[np.int64], clusters: NDArray[np.int64], difference: float
-) -> tuple[float, int]:
+) -> tuple[float, float]:
     """The standard error of Σ share · difference, and its degrees of freedom.
 
-    Residuals are from the group's own mean. A group of a single question has none of its own: such groups are taken
-    together around the overall mean, which is on the safe side (Cochran 1977, Sampling Techniques, section 5A.12).
+    Residuals are from the group's own mean, and their squares over 1 − the leverage, a question's share of its group.
+    Degrees of freedom are Satterthwaite's (1946, Biometrics Bulletin 2:110-114): a group of twelve that counts as much
+    as one of two hundred leaves about eleven. Groups too small to tell their own spread have that of all small ones
+    together, or, if those are too few, of all.
     """
-    sizes = np.bincount(groups)
-    inside = np.bincount(groups, weights=shares * differences) / np.bincount(groups, weights=shares)
-    centre = np.where(sizes > 1, inside, difference)[groups]
-    residuals = shares * (differences - centre)
-    count = int(clusters.max()) + 1
-    if count < len(differences):  # clusters may reach over groups
-        squares = float((np.bincount(clusters, weights=residuals) ** 2).sum())
-        return math.sqrt(squares * count / (count - 1)), count - 1
-    corrections = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 1.0)
-    alone = int((sizes == 1).sum())
-    if alone > 1:
-        corrections = np.where(sizes == 1, alone / (alone - 1), corrections)
-    squares = float((corrections[groups] * residuals**2).sum())
-    estimated = int((sizes > 1).sum()) + (1 if alone else 0)
-    return math.sqrt(squares), max(1, count - estimated)
+    if int(clusters.max()) + 1 < len(differences):
+        return _error_of_clusters(differences, shares, groups, clusters, difference)
+    if int(groups.max()) + 1 == len(differences):  # no group has a spread: then they are what is drawn
+        groups = np.zeros_like(groups)
+        shares = np.full_like(shares, 1 / len(shares))
+    spare, whole = np.bincount(groups) - 1.0, np.bincount(groups, weights=shares)
+    residuals = differences - (np.bincount(groups, weights=shares * differences) / whole)[groups]
+    own = shares / whole[groups]
+    worth = 1 / np.bincount(groups, weights=own**2)  # so many questions of equal weight
+    small = worth < _SMALL - _SAME
+    leverage = np.where(small[groups], 0.0, own)
+    variances = np.bincount(groups, weights=(shares * residuals) ** 2 / (1 - leverage))[~small]
+    freedom = 1 / (worth**2 * np.bincount(groups, weights=own**4))[~small] - 1
+    if small.any():
+        pool = small if float(spare[small].sum()) >= _SMALL else np.ones_like(small)
+        left = float(spare[pool].sum())
+        within = float((residuals[pool[groups]] ** 2).sum()) / left
+        variances = np.append(variances, within * float((shares[small[groups]] ** 2).sum()))
+        freedom = np.append(freedom, left)
+    return _satterthwaite(variances, np.maximum(freedom, 1.0).astype(np.float64))
+
+
+def _satterthwaite(variances: Floats, freedom: Floats) -> tuple[float, float]:
+    """The root of a sum of estimated variances, and its degrees of freedom."""
+    whole = float(variances.sum())
+    return math.sqrt(whole), whole**2 / float((variances**2 / freedom).sum()) if whole > 0 else float(freedom.min())
+
+
+def _error_of_clusters(
+    differences: Floats, shares: Floats, groups: NDArray[np.int64], clusters: NDArray[np.int64], difference: float
+) -> tuple[float, float]:
+    """The same where questions belong together: from the clusters' sums of residuals, which may reach over groups.
+
+    A group of a single cluster has no residuals of its own: its are from the overall mean. Degrees of freedom are one
+    less than the clusters are worth, (Σ w²)² / Σ w⁴ by their shares w: one text of a hundred questions beside ten of
+    five is hardly more than one observation.
+    """
+    both, pairs = np.unique(np.stack([groups, clusters]), axis=1, return_inverse=True)
+    alone = (np.bincount(both[0]) == 1)[groups]
+    whole, weights = np.bincount(groups, weights=shares), np.bincount(clusters, weights=shares)
+    inside = (np.bincount(groups, weights=shares * differences) / whole)[groups]
+    own = np.where(alone, weights[clusters], np.bincount(pairs.ravel(), weights=shares)[pairs.ravel()] / whole[groups])
+    leverage = np.bincount(clusters, weights=shares * own) / weights
+    sums = np.bincount(clusters, weights=shares * (differences - np.where(alone, difference, inside)))
+    degrees = float((weights**2).sum() ** 2 / (weights**4).sum()) - 1
+    return math.sqrt(float((sums**2 / (1 - leverage)).sum())), max(1.0, degrees)
 
 
 def bonett_price(gained: float, lost: float, n: int) -> tuple[Interval, float]:

@@ -51,8 +51,8 @@ def stratified(mean: float, variances: list[float], least: float = 0.0) -> Inter
     return max(least, mean - Z * error), min(1.0, mean + Z * error)
 
 
-def t_quantile(degrees: int) -> float:
-    """The two-sided 95 % quantile of Student's t."""
+def t_quantile(degrees: float) -> float:
+    """The two-sided 95 % quantile of Student's t; degrees of freedom need not be whole."""
     from scipy.special import stdtrit  # 45 MB that a run of 0/1 scores does without
 
     return float(stdtrit(degrees, 0.5 + LEVEL / 2))
