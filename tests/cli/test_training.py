@@ -201,6 +201,8 @@ def test_a_chart_is_of_one_exam(viva: Viva) -> None:
     assert "Checkpoints · csbench-zh" in training(viva.folder / "run", "--checkpoints", checkpoints)
     with pytest.raises(VivaError, match="a chart shows one exam, and here are csbench-en, csbench-zh"):
         training(viva.folder / "run", "--checkpoints", checkpoints, "--chart", "x.svg")
+    with pytest.raises(VivaError, match=r"--out x\.svg is for tables; --chart x\.svg draws"):
+        training(viva.folder / "run", "--checkpoints", checkpoints, "--out", "x.svg")
     assert not Path("x.svg").exists()
 
 

@@ -77,6 +77,8 @@ def training_command(runs: tuple[Path, ...], **given: Any) -> int:
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
     check_chart(wanted.chart)
+    if wanted.out is not None and wanted.out.suffix.lower() == ".svg":
+        raise VivaError(f"--out {wanted.out} is for tables; --chart {wanted.out} draws")
     form = wanted.format or (SUFFIXES.get(wanted.out.suffix.lower(), "terminal") if wanted.out else "terminal")
     progress = Progress(read_checkpoints(wanted.checkpoints) if wanted.checkpoints else None)
     found, notes = _found(runs, progress, wanted)
