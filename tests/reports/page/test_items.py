@@ -8,11 +8,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viva.reports.answered import Answered
-from viva.reports.page.items import CHUNK_ITEMS, LONGEST, Block, beginning, blocks_of
+from viva.reports.page.items import CHUNK_ITEMS, LONGEST, Block, beginning, blocks_of, integers
 from viva.reports.page.sampling import shares, stratified
 from viva.visible import visible
 
@@ -25,7 +25,46 @@ def item(number: int = 0, **fields: Any) -> Answered:
 
 
 def unpacked(blocks: list[Block]) -> dict[str, Any]:
-    return {block.name: json.loads(gzip.decompress(base64.b64decode(block.text))) for block in blocks}
+    content = {
+        block.name: json.loads(gzip.decompress(base64.b64decode(block.text)))
+        for block in blocks
+        if block.name != "items-index"
+    }
+    index = json.loads(next(block.text for block in blocks if block.name == "items-index"))
+    for column in (*(index[name] for name in COLUMNS), *index["tags"].values()):
+        column["codes"] = numbers(column["codes"])
+    return {**content, "items-index": {**index, "sample": numbers(index["sample"])}}
+
+
+COLUMNS = ("exam", "model", "outcome", "question", "value")
+
+
+def numbers(column: dict[str, Any]) -> list[int]:
+    """As the page reads them: signed, the lowest byte first."""
+    content, size = base64.b64decode(column["packed"]), column["bytes"]
+    places = range(0, len(content), size)
+    return [int.from_bytes(content[at : at + size], "little", signed=True) for at in places]
+
+
+@given(st.lists(st.integers(-(2**31) + 1, 2**31 - 1)))
+@example([-1, 127]).via("the largest of one byte")
+@example([-1, 128]).via("one more")
+@example([-1, 32767]).via("the largest of two")
+@example([0, 32768]).via("one more")
+def test_whole_numbers_are_read_as_they_were_written(given_numbers: list[int]) -> None:
+    written = integers(given_numbers)
+    assert numbers(written) == given_numbers
+    assert written["bytes"] == 1 or max(map(abs, given_numbers)) >= 1 << (8 * (written["bytes"] // 2) - 1)
+
+
+def test_the_index_is_read_at_once_and_cannot_end_its_element() -> None:
+    hostile = "</script><!--<script>"
+    found, _ = blocks_of([item(model=hostile, value=None), item(1, value=0.25, tags={hostile: "x"})], limit=1 << 30)
+    said = next(block.text for block in found if block.name == "items-index")
+    assert "<" not in said
+    index = unpacked(found)["items-index"]
+    assert index["model"]["words"] == [hostile, "m"]
+    assert [index["value"]["words"][code] if code >= 0 else None for code in index["value"]["codes"]] == [None, 0.25]
 
 
 @given(st.lists(st.text(), min_size=1, max_size=8))

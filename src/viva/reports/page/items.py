@@ -4,6 +4,10 @@ A block is JSON, compressed by gzip and written as base64 into a <script> that n
 when it needs it. Everything that a list is sorted and filtered by is in the index, a number an item and column. The
 texts of neighbouring items share a chunk of about `CHUNK_TEXT` characters. What the prompts of neighbours have in
 common (instructions, exemplars) is written once a chunk.
+
+The index alone is not compressed: a browser unpacks in the background, and what it finds there it tells only after it
+has read on for a while; of a large file that is a second. The numbers of a column are written as base64 of integers of
+1, 2 or 4 bytes.
 """
 
 from __future__ import annotations
@@ -11,8 +15,10 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterable
-from typing import Any
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -35,12 +41,15 @@ _VALUES = 300
 """Values of a tag beyond which it is an identifier rather than a tag."""
 
 
+Word = TypeVar("Word", str, float)
+
+
 class Block(Struct, frozen=True):
     """One packed block of the page."""
 
     name: str
     text: str
-    """Base64."""
+    """Base64; of the index JSON that a script element can hold."""
 
 
 class Written(Struct, kw_only=True):
@@ -61,18 +70,28 @@ def packed(content: object) -> str:
     return base64.b64encode(gzip.compress(said.encode(), 6, mtime=0)).decode()
 
 
-class _Column:
-    """Words as numbers, in the order in which they come."""
+def integers(numbers: Sequence[int]) -> dict[str, Any]:
+    """Whole numbers as base64 of signed little-endian integers, of as few `bytes` each as hold them all."""
+    largest = max(map(abs, numbers), default=0)
+    kind = "b" if largest < 1 << 7 else "h" if largest < 1 << 15 else "i"
+    written = array(kind, numbers)
+    if sys.byteorder == "big":
+        written.byteswap()
+    return {"bytes": written.itemsize, "packed": base64.b64encode(written.tobytes()).decode()}
+
+
+class _Column(Generic[Word]):
+    """Words as numbers, in the order in which they come; -1 where there is none."""
 
     def __init__(self) -> None:
-        self.words: dict[str, int] = {}
+        self.words: dict[Word, int] = {}
         self.codes: list[int] = []
 
-    def add(self, word: str) -> None:
-        self.codes.append(self.words.setdefault(word, len(self.words)))
+    def add(self, word: Word | None) -> None:
+        self.codes.append(-1 if word is None else self.words.setdefault(word, len(self.words)))
 
     def plain(self) -> dict[str, Any]:
-        return {"words": list(self.words), "codes": self.codes}
+        return {"words": list(self.words), "codes": integers(self.codes)}
 
 
 class ItemWriter:
@@ -83,13 +102,13 @@ class ItemWriter:
         self.written = Written()
         self._write = write
         self._limit = limit
-        self._columns = {name: _Column() for name in ("exam", "model", "outcome", "question")}
+        self._columns = {name: _Column[str]() for name in ("exam", "model", "outcome", "question")}
         for outcome in OUTCOMES:  # in this order everywhere
             self._columns["outcome"].words[outcome] = len(self._columns["outcome"].words)
         self._tags: dict[str, list[int]] = {}
         self._tag_words: dict[str, dict[str, int]] = {}
         self._heads: dict[str, str] = {}
-        self._values: list[float | None] = []
+        self._values = _Column[float]()
         self._samples: list[int] = []
         self._firsts: list[int] = []
         self._chunk = _Chunk()
@@ -103,7 +122,7 @@ class ItemWriter:
         key = f"{_label(item.exam)}\t{question}"
         if item.asked and key not in self._heads:
             self._heads[key] = one_line(item.asked, HEAD)
-        self._values.append(None if item.value is None else round(item.value, 4))
+        self._values.add(None if item.value is None else round(item.value, 4))
         self._samples.append(item.sample)
         self._tag(item)
         self.written.cut += self._chunk.add(item)
@@ -116,7 +135,8 @@ class ItemWriter:
         """Write the last chunk, the index and the questions' beginnings."""
         if self._chunk.items:
             self._flush()
-        self._put(Block("items-index", packed(self._index())))
+        said = json.dumps(self._index(), separators=(",", ":")).replace("<", "\\u003c")
+        self._put(Block("items-index", said))
         self._put(Block("items-heads", packed(self._heads)))
         return self.written
 
@@ -132,11 +152,15 @@ class ItemWriter:
         total = len(self._samples)
         names = [name for name, words in self._tag_words.items() if 1 < len(words) <= _VALUES]
         tags = {
-            _label(name): {"words": list(self._tag_words[name]), "codes": [*codes, *[-1] * (total - len(codes))]}
+            _label(name): {
+                "words": list(self._tag_words[name]),
+                "codes": integers([*codes, *[-1] * (total - len(codes))]),
+            }
             for name, codes in ((name, self._tags[name]) for name in names[:_TAGS])
         }
         columns = {name: column.plain() for name, column in self._columns.items()}
-        return {**columns, "value": self._values, "sample": self._samples, "tags": tags, "firsts": self._firsts}
+        numbers = {"value": self._values.plain(), "sample": integers(self._samples)}
+        return {**columns, **numbers, "tags": tags, "firsts": self._firsts}
 
     def _flush(self) -> None:
         self._firsts.append(self.written.items - len(self._chunk.items))

@@ -1,4 +1,5 @@
-// The page's packed blocks: script#block-NAME with base64 of gzip of JSON, unpacked when asked for.
+// The page's packed blocks: script#block-NAME with base64 of gzip of JSON, unpacked when asked for; the index is JSON
+// with columns of base64 of integers, read at once.
 (() => {
   "use strict";
   const there = (name) => new Promise((done, fail) => {
@@ -12,10 +13,25 @@
     };
     look();
   });
+  function bytesOf(text) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+    const found = atob(text), bytes = new Uint8Array(found.length);
+    for (let at = 0; at < found.length; at += 1) bytes[at] = found.charCodeAt(at);
+    return bytes;
+  }
   async function unpack(name) {
-    const text = (await there(name)).textContent;
-    const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const bytes = bytesOf((await there(name)).textContent);
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
   }
-  globalThis.viva = Object.assign(globalThis.viva ?? {}, { unpack });
+  const KINDS = { 1: Int8Array, 2: Int16Array, 4: Int32Array };
+  const integers = ({ bytes, packed }) => new KINDS[bytes](bytesOf(packed).buffer);
+  function readIndex() {
+    const index = JSON.parse(document.getElementById("block-items-index").textContent);
+    for (const column of [index.exam, index.model, index.outcome, index.question, index.value, ...Object.values(index.tags)]) {
+      column.codes = integers(column.codes);
+    }
+    index.sample = integers(index.sample);
+    return index;
+  }
+  globalThis.viva = Object.assign(globalThis.viva ?? {}, { unpack, readIndex });
 })();

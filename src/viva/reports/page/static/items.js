@@ -42,8 +42,9 @@
     return { ...own, common: own.shared === undefined ? "" : found.shared[own.shared] };
   };
 
-  let index, heads = {}, total = 0, shown = [], page = 0, opened = -1, searching = 0, columns = [];
+  let index, heads = {}, total = 0, many = {}, shown = [], page = 0, opened = -1, searching = 0, columns = [];
   const word = (name, item) => index[name].words[index[name].codes[item]];
+  const value = (item) => (index.value.codes[item] < 0 ? null : index.value.words[index.value.codes[item]]);
   const permalink = (item) => ["exam", "model", "question"].map((name) => word(name, item)).concat(index.sample[item]).join("\t");
 
   // Filters
@@ -61,7 +62,7 @@
     const place = $("filters"), more = $("more");
     for (const [name, label] of [["exam", "Exam"], ["model", "Model"], ["outcome", "Outcome"]]) {
       const field = filterOf(label, `items.${name}`, index[name].words, index[name].codes);
-      if (new Set(index[name].codes).size > 1) place.append(field); else columns.pop();
+      if (field.querySelectorAll("option").length > 2) place.append(field); else columns.pop();
     }
     for (const [name, { words, codes }] of Object.entries(index.tags)) more.append(filterOf(name, `items.tag.${name}`, words, codes));
     more.closest("details").hidden = !Object.keys(index.tags).length;
@@ -115,8 +116,8 @@
       order.forEach(([, code], place) => { rank[code] = place; });
       return (item) => rank[index[name].codes[item]];
     };
-    const scored = (item) => index.value[item] ?? 2;
-    const least = (item) => (index.value[item] ?? -2);
+    const scored = (item) => value(item) ?? 2;
+    const least = (item) => value(item) ?? -2;
     const by = { question: ranks("question"), model: ranks("model"), lowest: scored, highest: (item) => -least(item), outcome: (item) => index.outcome.codes[item] }[how];
     if (!by) return items;
     const keys = new Float64Array(total);
@@ -191,10 +192,9 @@
     const outcome = word("outcome", item);
     return make("span", { class: `outcome is-${outcome}`, text: outcome });
   }
-  const score = (item) => (index.value[item] === null ? "–" : number.format(Math.round(10000 * index.value[item]) / 100));
+  const score = (item) => (value(item) === null ? "–" : number.format(Math.round(10000 * value(item)) / 100));
   function list() {
-    const from = page * PAGE, until = Math.min(shown.length, from + PAGE), several = (name) => new Set(index[name].codes).size > 1;
-    const many = { exam: several("exam"), model: several("model"), sample: index.sample.some((one) => one > 0) };
+    const from = page * PAGE, until = Math.min(shown.length, from + PAGE);
     $("list").replaceChildren(...shown.slice(from, until).map((item) => {
       const head = heads[`${word("exam", item)}\t${word("question", item)}`];
       const link = make("a", { href: `#${new URLSearchParams({ item: permalink(item) })}`, "data-item": item });
@@ -247,7 +247,7 @@
     const facts = [["Exam", word("exam", item)], ["Model", word("model", item)], ["Sample", index.sample[item] + 1 + (own.repeat ? `, repeat ${own.repeat + 1}` : "")], ...Object.entries(own.tags ?? {})];
     if (own.weight) facts.push(["counts", `${own.weight} times`]);
     $("facts").replaceChildren(...facts.map(([name, value]) => make("div", {}, make("dt", { text: name }), make("dd", { text: String(value) }))));
-    $("verdict").replaceChildren(outcomeMark(item), make("b", { text: index.value[item] === null ? "not scored" : `${score(item)} of 100` }));
+    $("verdict").replaceChildren(outcomeMark(item), make("b", { text: value(item) === null ? "not scored" : `${score(item)} of 100` }));
     const prompt = make("div", { class: "field" }, make("h4", { text: "Prompt" }));
     if (own.common) {
       prompt.append(make("details", {}, make("summary", { text: `Instructions and examples before it (${number.format(own.common.length)} characters)` }), make("div", { class: "text", text: own.common, dir: "auto" })));
@@ -322,8 +322,9 @@
 
   async function start() {
     if (typeof DecompressionStream === "undefined") { say("This browser cannot unpack the items; take a newer one (Chrome 80, Firefox 113, Safari 16.4)."); return; }
-    index = await unpack("items-index");
+    index = viva.readIndex();
     total = index.sample.length;
+    many = { exam: index.exam.words.length > 1, model: index.model.words.length > 1, sample: index.sample.some((one) => one > 0) };
     buildFilters();
     $("previous").addEventListener("click", () => turnPage(-1));
     $("next").addEventListener("click", () => turnPage(1));
