@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from benchmarks.explaining import opened
 from reports.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
 from viva.reports.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
-from viva.reports.result import bounds_text, cell_text, footnotes, outcomes_text, side_by_side
+from viva.reports.grids import grids_terminal
+from viva.reports.result import Grid, bounds_text, cell_text, footnotes, outcomes_text, side_by_side
 from viva.reports.text import latex, markdown
 from viva.types import OUTCOMES
 from viva.visible import one_line, visible
@@ -314,3 +315,18 @@ def test_a_long_text_is_cut_and_says_by_how_much() -> None:
     assert visible("x" * 1010, limit=10) == "xxxxxxxxxx … (1,000 more characters)"
     assert visible("x" * 10, limit=10) == "x" * 10
     assert visible("\x1b[31m") == "<U+001B>[31m"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 110, 200])
+def test_a_narrow_terminal_breaks_no_figure(width: int) -> None:
+    header = ("model", "n", "score", "difference", "p", "for 2 points", "outcomes")
+    rows = (
+        ("baseline/longest", "11,582", "38.02 [35.8, 40.3]", "−7.20 [−10.3, −4.1]", "< 0.001", "34,303", "right 676"),
+        ("a/" + "very" * 20, "1,778", "30.82 [28.7, 33.0]", "+12.70 [+8.5, +14.4]", "0.067", "8,576", "wrong 1230"),
+    )
+    text = grids_terminal([Grid("A title that is longer than the table", header, rows)], [], width=width)
+    lines = text.splitlines()
+    assert lines[0] == "A title that is longer than the table"
+    assert max(map(len, lines[1:])) <= width
+    figures = {word for row in rows for cell in row[1:] for word in cell.split()}
+    assert figures <= set(re.split(r"[\s│┃]+", text))

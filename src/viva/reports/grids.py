@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from viva.reports.result import Grid
 from viva.reports.text import latex, markdown
@@ -11,6 +11,10 @@ from viva.visible import visible
 
 WORDS = frozenset({"outcomes", "model", "exam", "published as"})
 """Columns of words, which a terminal table sets flush left, as it does the first one."""
+_NAME = 16
+"""Characters that a column of words keeps on a narrow terminal: names may break, figures not."""
+_PAIR = 2
+"""Columns of a table that cannot be told in fewer."""
 
 
 def grids_terminal(
@@ -35,16 +39,46 @@ def grids_terminal(
         highlight=False,
     )
     for found in grids:
-        table = RichTable(title=Text(visible(found.title)), title_justify="left", title_style="bold")
-        for index, name in enumerate(found.header):
-            left = name in words or index == 0
-            table.add_column(Text(visible(name)), justify="left" if left else "right", overflow="fold")
-        for row in found.rows:
-            table.add_row(*(Text(visible(value)) for value in row))
+        shown = [[visible(cell) for cell in row] for row in (found.header, *found.rows)]
+        left = [index == 0 or name in words for index, name in enumerate(found.header)]
+        widths = _widths(shown, left, console.width)
+        table = RichTable()
+        if widths is None:  # a row is told as lines
+            table.show_header = False
+            for row in shown[1:]:
+                for name, value in zip(shown[0], row, strict=True):
+                    table.add_row(Text(name), Text(value))
+                table.add_section()
+        else:
+            for name, flush, wide in zip(shown[0], left, widths, strict=True):
+                table.add_column(Text(name), justify="left" if flush else "right", overflow="fold", width=wide)
+            for row in shown[1:]:
+                table.add_row(*map(Text, row))
+        console.print(Text(visible(found.title), style="bold"), soft_wrap=True)
         console.print(table)
     for line in closing:
         console.print(Text(visible(line)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], room: int) -> list[int] | None:
+    """Columns as wide as their texts, or narrower: to where no figure breaks in the middle. None: that does not fit."""
+    from rich.cells import cell_len
+
+    def longest(parts: Iterable[str]) -> int:
+        return max(map(cell_len, parts), default=0)
+
+    columns = list(zip(*shown, strict=True))
+    widths = [longest(line for text in column for line in text.splitlines()) for column in columns]
+    words = [longest(word for text in column for word in text.split()) for column in columns]
+    least = [min(word, _NAME) if flush else word for word, flush in zip(words, left, strict=True)]
+    room -= 3 * len(columns) + 1  # borders, and a blank on either side
+    if len(columns) > _PAIR and sum(least) > room:
+        return None
+    while sum(widths) > room and any(wide > low for wide, low in zip(widths, least, strict=True)):
+        widest = max(range(len(widths)), key=lambda at: (widths[at] > least[at], widths[at]))
+        widths[widest] -= 1
+    return widths
 
 
 def grids_markdown(grids: Sequence[Grid], closing: Sequence[str]) -> str:
