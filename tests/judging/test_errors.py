@@ -135,7 +135,7 @@ def test_limits_hold_and_the_same_command_goes_on(viva: Viva, server: Labelling)
     assert some.code == 3
     assert "the same command again" in some.err
     assert sum(one["labelled"] for one in some.report["overall"]) == 4
-    assert "8 of 12 wrong answers have no label" in str(some.report["notes"])
+    assert "8 of 12 wrong answers have no label yet: no judge has replied" in str(some.report["notes"])
     rest = errors(viva, server, "all-2")
     assert rest.code == 0
     assert sum(server.asked.values()) == WRONG
@@ -150,6 +150,7 @@ def test_what_cannot_be_read_is_asked_again_and_then_left_without_a_label(viva: 
     assert sum(one["labelled"] for one in ended.report["overall"]) == 0
     assert all(entry["error"]["kind"] == "unreadable" for entry in journal(viva))
     assert set(counts(ended).values()) == {0}
+    assert "12 of 12 wrong answers have no label: no reply of a judge's could be read" in str(ended.report["notes"])
     both = errors(viva, server, "garbage", "all-3")
     assert counts(both)["K3"] == 8, "one judge that can be read is enough"
 

@@ -235,8 +235,16 @@ def _notes(examination: Examination, bench: Bench, rows: Sequence[Labelled], wan
         notes.append("There is no wrong answer of this format.")
     lost = [row for row in rows if agreed([vote for _, vote in row.votes]) is None]
     silent = sum(all(vote is None for _, vote in row.votes) for row in lost)
-    if silent:
-        notes.append(f"{silent:,} of {len(rows):,} wrong answers have no label: no reply of a judge's could be read.")
+    waiting = sum(not any(row.said) for row in lost)
+    if waiting:
+        notes.append(
+            f"{waiting:,} of {len(rows):,} wrong answers have no label yet: no judge has replied. The same command "
+            "goes on."
+        )
+    if silent > waiting:
+        notes.append(
+            f"{silent - waiting:,} of {len(rows):,} wrong answers have no label: no reply of a judge's could be read."
+        )
     if len(lost) > silent:
         notes.append(f"{len(lost) - silent:,} of {len(rows):,} have none since no type has a majority of the judges.")
     for sitting in {sitting.label: sitting for sitting in examination.sittings}.values():
