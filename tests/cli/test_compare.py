@@ -123,6 +123,7 @@ def test_of_a_grid_only_pairs_with_nobody_in_between(viva: Viva) -> None:
     assert names(compared(zero, five, "--pairs", "first=random")) == [
         (f"{FIRST} · 0-shot", f"{RANDOM} · 0-shot"), (f"{FIRST} · 5-shot", f"{RANDOM} · 5-shot")
     ], "expert against base, each at its own shots"  # fmt: skip
+    assert len(compared(zero, five, "--pairs", "o=a")) == len(compared(zero, five)), "no pair both ways round"
     assert len(compared(zero, five, "--model", RANDOM)) == 1
     adjusted = [row["found"] for row in compared(zero, five, "--correct", "bh")]
     assert all(found["adjusted"] >= found["p"] for found in adjusted)

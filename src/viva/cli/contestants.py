@@ -237,7 +237,9 @@ def _said_pairs(group: Sequence[Contestant], said: str) -> list[tuple[Contestant
     for first, second in cuts:
         if _matching(group, first) and _matching(group, second):
             both = itertools.product(_matching(group, first), _matching(group, second))
-            return _nearest([(one, other) for one, other in both if one is not other])
+            found = _nearest([(one, other) for one, other in both if one is not other])
+            # Where both names mean the same contestants, each pair would come twice, once the other way round.
+            return [two for place, two in enumerate(found) if two[::-1] not in found[:place]]
     if not cuts:
         raise VivaError(f"--pairs {said!r}: write FIRST=SECOND, as in --pairs base=expert")
     first, second = cuts[0]
