@@ -90,6 +90,15 @@ def test_wrong_gold_answers_are_found_and_chance_is_not_called_sure() -> None:
     assert not by_chance.surely_negative.any()
 
 
+def test_three_models_on_a_line_are_not_sure() -> None:
+    scores = np.array([[0, 1, 1, 1], [0, 1, 1, 1], [1, 0, 0, 1.0]])  # the first question: r = −1, Student's p is 0
+    found = item_statistics(scores)
+    assert found.discrimination[0] == pytest.approx(-1)
+    assert found.p[0] == pytest.approx(1 / 3), "one of the three ways in which one of three models passes"
+    noise = np.random.default_rng(8).random((40, 3, 50)) < 0.5
+    assert not any(item_statistics(each.astype(float)).surely_negative.any() for each in noise)
+
+
 def test_two_models_have_no_discrimination_and_no_alpha() -> None:
     found = item_statistics(EIGHT[:2])
     assert np.isnan(found.discrimination).all()

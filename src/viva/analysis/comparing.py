@@ -312,7 +312,8 @@ def _error(
     worth = 1 / np.bincount(groups, weights=own**2)  # so many questions of equal weight
     small = worth < _SMALL - _SAME
     leverage = np.where(small[groups], 0.0, own)
-    variances = np.bincount(groups, weights=(shares * residuals) ** 2 / (1 - leverage))[~small]
+    squares = (shares * residuals) ** 2 / (1 - leverage)
+    variances: Floats = np.bincount(groups, weights=squares)[~small].astype(np.float64)
     freedom = 1 / (worth**2 * np.bincount(groups, weights=own**4))[~small] - 1
     if small.any():
         pool = small if float(spare[small].sum()) >= _SMALL else np.ones_like(small)
@@ -320,7 +321,7 @@ def _error(
         within = float((residuals[pool[groups]] ** 2).sum()) / left
         variances = np.append(variances, within * float((shares[small[groups]] ** 2).sum()))
         freedom = np.append(freedom, left)
-    return _satterthwaite(variances, np.maximum(freedom, 1.0).astype(np.float64))
+    return _satterthwaite(variances, np.maximum(freedom, 1.0))
 
 
 def _satterthwaite(variances: Floats, freedom: Floats) -> tuple[float, float]:

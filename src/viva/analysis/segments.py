@@ -133,7 +133,7 @@ def fit_segments(
         below=below,
         above=above,
         gain=gain,
-        p=_simulated_p(search, gain, len(x) - 3, draws, seed),
+        p=_simulated_p(search, _f(sse_one, sse_one - float(gains.max()), len(x) - 3), len(x) - 3, draws, seed),
         p_naive=float(stats.f.sf(gain, 1, len(x) - 3)),
         moved=_moved(z, y, names),
     )
@@ -200,7 +200,10 @@ def _f(sse_one: float, sse_two: float, spare: int) -> float:
 
 
 def _simulated_p(search: _Search, gain: float, spare: int, draws: int, seed: int) -> float:
-    """The share of one-line data sets that would show this gain or more; never 0."""
+    """The share of one-line data sets that would show this gain or more; never 0.
+
+    `gain`: the largest at the places of the search, as theirs are: breaks between them are looked at by neither.
+    """
     generator = np.random.default_rng(seed)
     rows, above, done = len(search.z), 0, 0
     while done < draws:

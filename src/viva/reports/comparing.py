@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from viva.analysis.comparing import Difference, Flip
 from viva.analysis.multiplicity import NAMES, Correction
-from viva.reports.correlation import p_text
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import Grid, percent
+from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.printing import formats
+from viva.reports.result import Grid, p_text, percent, signed
 from viva.reports.text import json_text
 from viva.visible import harmless, one_line
 
@@ -21,7 +21,9 @@ LEGEND = (
     "interval; wins: questions on which the second is better."
 )
 _ADJUSTED = "p ({name}): adjusted for the {count} tests of this report; ≤ 0.05 holds for all of them together."
-_FALSE = "p ({name}): adjusted for the {count} tests of this report; of those ≤ 0.05, 5 % are expected to be chance."
+_FALSE = (
+    "p ({name}): adjusted for the {count} tests of this report; of those ≤ 0.05, at most 5 % are expected to be chance."
+)
 POWER = (
     "Smallest: the true difference that such a set shows in 80 % of cases (5 %, two-sided, before any adjusting). "
     "For … points: how many questions like these would show a true difference of so much."
@@ -77,8 +79,8 @@ def difference_text(found: Difference) -> str:
     if found.difference is None:
         return "–"
     if found.low is None or found.high is None:
-        return _signed(found.difference)
-    return f"{_signed(found.difference)} [{_signed(found.low, 1)}, {_signed(found.high, 1)}]"
+        return signed(100 * found.difference)
+    return f"{signed(100 * found.difference)} [{signed(100 * found.low, 1)}, {signed(100 * found.high, 1)}]"
 
 
 def comparison_grids(one: Comparison, tests: int) -> list[Grid]:
@@ -214,22 +216,17 @@ def _bounds(found: Difference) -> str:
     """What the difference would be if all that is unscored counted for the one or the other."""
     if found.floor is None or found.ceiling is None or found.ceiling - found.floor < 1e-9:
         return ""
-    return f"{_signed(found.floor)} to {_signed(found.ceiling)}"
-
-
-def _signed(share: float, digits: int = 2) -> str:
-    text = f"{100 * share:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else text[1:]
+    return f"{signed(100 * found.floor)} to {signed(100 * found.ceiling)}"
 
 
 def as_terminal(found: Sequence[Comparison], *, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
-    return grids_terminal(_grids(found), closing(found), width=width, colour=colour, words=_WORDS)
+    return grids_terminal(*_told(found), width=width, colour=colour, words=_WORDS)
 
 
-def _grids(found: Sequence[Comparison]) -> list[Grid]:
+def _told(found: Sequence[Comparison]) -> tuple[list[Grid], list[str]]:
     tests = tests_of(found)
-    return [grid for one in found for grid in comparison_grids(one, tests)]
+    return [grid for one in found for grid in comparison_grids(one, tests)], closing(found)
 
 
 def as_csv(found: Sequence[Comparison]) -> str:
@@ -253,13 +250,4 @@ def as_json(found: Sequence[Comparison]) -> str:
     return json_text({"comparisons": list(found), "closing": closing(found)})
 
 
-def _tables(printed: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Comparison]], str]:
-    return lambda found: printed(_grids(found), closing(found))
-
-
-FORMATS: dict[str, Callable[[Sequence[Comparison]], str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": _tables(grids_markdown),
-    "latex": _tables(grids_latex),
-}
+FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)
