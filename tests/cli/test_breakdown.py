@@ -68,7 +68,7 @@ def test_cmmlus_negated_questions_against_the_others(viva: Viva) -> None:
 
 def test_what_is_weak_is_found_and_named() -> None:
     text = breakdown(table({"m": WEAK}), "--by", "domain")
-    assert "domain: OS (-53.33 [" in text
+    assert "domain: OS (−53.33 [" in text
     assert "]*" in text
     assert "in 4 comparisons (Holm)" in text
     assert "right 4, wrong 26" in text
@@ -127,6 +127,19 @@ def test_charts_are_intervals_or_heat_maps() -> None:
     assert all(json.loads(one)["title"] for one in (heat, dots, crossed))
     breakdown("t.csv", "--by", "domain", "--chart", "heat.svg")
     assert Path("heat.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_chart_of_a_search_draws_what_the_tables_tell() -> None:
+    table({"a": WEAK})
+
+    def drawn(*arguments: object) -> list[str]:
+        breakdown("t.csv", *arguments, "--chart", "c.json")
+        rows, *_ = (layer["data"]["values"] for layer in json.loads(Path("c.json").read_text())["layer"])
+        return [row["slice"] for row in rows]
+
+    assert drawn("--by", "domain", "--worst", 1) == ["OS"]
+    assert drawn("--by", "domain", "--worst", 1, "--best", 1) == ["OS", "CO"]
+    assert drawn("--by", "domain") == ["DSA", "CO", "OS", "CN"]
 
 
 def test_names_of_models_and_values_are_text_and_nothing_else() -> None:

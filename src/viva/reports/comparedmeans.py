@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from viva.published import Table
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import Grid
+from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.printing import formats
+from viva.reports.result import Grid, signed
 from viva.reports.text import json_text
 from viva.visible import harmless
 
@@ -39,7 +40,7 @@ def means_grid(found: Sequence[Published], one: Table) -> Grid:
     rows = tuple(
         (
             pair.first, pair.second, pair.what,
-            *(f"{pair.figures[name][1]:.2f} ({_signed(pair.figures[name][2])})" if name in pair.figures else "–"
+            *(f"{pair.figures[name][1]:.2f} ({signed(pair.figures[name][2])})" if name in pair.figures else "–"
               for name in labels),
         )
         for pair in found
@@ -48,8 +49,8 @@ def means_grid(found: Sequence[Published], one: Table) -> Grid:
     return Grid(title, ("first", "second", "of", *labels.values()), rows)
 
 
-def _signed(points: float) -> str:
-    return f"{points:+.2f}".replace("-", "−")
+def _told(found: Sequence[Published], one: Table, notes: Sequence[str]) -> tuple[list[Grid], Sequence[str]]:
+    return [means_grid(found, one)], notes
 
 
 def as_terminal(
@@ -57,7 +58,7 @@ def as_terminal(
 ) -> str:
     """A table for a terminal."""
     words = {*WORDS, "first", "second", "of"}
-    return grids_terminal([means_grid(found, one)], notes, width=width, colour=colour, words=words)
+    return grids_terminal(*_told(found, one, notes), width=width, colour=colour, words=words)
 
 
 def as_json(found: Sequence[Published], one: Table, notes: Sequence[str]) -> str:
@@ -76,9 +77,4 @@ def as_csv(found: Sequence[Published], one: Table, notes: Sequence[str]) -> str:
     return out.getvalue()
 
 
-FORMATS: dict[str, Callable[[Sequence[Published], Table, Sequence[str]], str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": lambda found, one, notes: grids_markdown([means_grid(found, one)], notes),
-    "latex": lambda found, one, notes: grids_latex([means_grid(found, one)], notes),
-}
+FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)

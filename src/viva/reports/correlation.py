@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import Grid
+from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.printing import formats
+from viva.reports.result import Grid, p_text
 from viva.reports.text import json_text
 from viva.visible import harmless
 
@@ -84,28 +85,19 @@ def _texts(one: Coefficient) -> tuple[str, str]:
     return f"{one.value:.3f}{between}", p_text(one.p)
 
 
-def p_text(p: float | None) -> str:
-    """`0.031`, `< 0.001`, and a dash for none."""
-    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def _leaning(one: Leaning) -> tuple[str, str, str, str]:
     return f"{one.low:.3f}", one.low_without, f"{one.high:.3f}", one.high_without
+
+
+def _told(found: Sequence[Correlations], notes: Sequence[str]) -> tuple[list[Grid], list[str]]:
+    return [grid for one in found for grid in correlation_grids(one)], [LEGEND, *notes]
 
 
 def as_terminal(
     found: Sequence[Correlations], notes: Sequence[str], *, width: int | None = None, colour: bool = False
 ) -> str:
     """Tables for a terminal."""
-    grids = [grid for one in found for grid in correlation_grids(one)]
-    return grids_terminal(grids, [LEGEND, *notes], width=width, colour=colour, words=_WORDS | {"coefficient"})
-
-
-def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[..., str]:
-    def render(found: Sequence[Correlations], notes: Sequence[str]) -> str:
-        return form([grid for one in found for grid in correlation_grids(one)], [LEGEND, *notes])
-
-    return render
+    return grids_terminal(*_told(found, notes), width=width, colour=colour, words=_WORDS | {"coefficient"})
 
 
 def as_csv(found: Sequence[Correlations], notes: Sequence[str]) -> str:
@@ -132,9 +124,4 @@ def as_json(found: Sequence[Correlations], notes: Sequence[str]) -> str:
     return json_text(content)
 
 
-FORMATS: dict[str, Callable[..., str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": _tables(grids_markdown),
-    "latex": _tables(grids_latex),
-}
+FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)

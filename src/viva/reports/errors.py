@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from viva.analysis.errortypes import Errors, Share
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.printing import formats
 from viva.reports.result import Grid, percent
 from viva.reports.text import json_text
 from viva.visible import harmless
@@ -78,14 +79,14 @@ def share_text(share: Share) -> str:
     return f"{share.count:,} · {percent(share.share, 1)}{between}"
 
 
-def _closing(told: Told) -> list[str]:
-    return [LEGEND, *told.notes]
+def _told(told: Told) -> tuple[list[Grid], list[str]]:
+    return error_grids(told), [LEGEND, *told.notes]
 
 
 def as_terminal(told: Told, *, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
     words = {*WORDS, told.by} if told.by else WORDS
-    return grids_terminal(error_grids(told), _closing(told), width=width, colour=colour, words=words)
+    return grids_terminal(*_told(told), width=width, colour=colour, words=words)
 
 
 def as_csv(told: Told) -> str:
@@ -123,13 +124,4 @@ def as_json(told: Told) -> str:
     return json_text(told)
 
 
-def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Told], str]:
-    return lambda told: form(error_grids(told), _closing(told))
-
-
-FORMATS: dict[str, Callable[[Told], str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": _tables(grids_markdown),
-    "latex": _tables(grids_latex),
-}
+FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from viva.analysis.perplexity import Comparison, Figure, Figures
-from viva.reports.correlation import p_text
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import Grid
+from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.printing import formats
+from viva.reports.result import Grid, p_text
 from viva.reports.text import json_text
 from viva.visible import harmless
 
@@ -183,10 +182,14 @@ def _number(value: float) -> str:
     return f"{value:.{3 if size < 10 else 2 if size < 100 else 1}f}"
 
 
+def _told(found: Perplexities) -> tuple[list[Grid], list[str]]:
+    return grids(found), closing(found)
+
+
 def as_terminal(found: Perplexities, *, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
     words = _WORDS | {found.by} if found.by else _WORDS
-    return grids_terminal(grids(found), closing(found), width=width, colour=colour, words=words)
+    return grids_terminal(*_told(found), width=width, colour=colour, words=words)
 
 
 def as_csv(found: Perplexities) -> str:
@@ -222,14 +225,4 @@ def as_json(found: Perplexities) -> str:
     return json_text(found)
 
 
-def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Perplexities], str]:
-    return lambda found: form(grids(found), closing(found))
-
-
-FORMATS: dict[str, Callable[[Perplexities], str]] = {
-    "terminal": as_terminal,
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": _tables(grids_markdown),
-    "latex": _tables(grids_latex),
-}
+FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)

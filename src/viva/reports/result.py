@@ -159,6 +159,17 @@ def percent(share: float | None, digits: int = 2) -> str:
     return "–" if share is None else f"{100 * share:.{digits}f}"
 
 
+def signed(points: float, digits: int = 2) -> str:
+    """A difference with its sign, nothing with none: `+3.20`, `−0.40`, `0.00`."""
+    text = f"{points:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
+
+
+def p_text(p: float | None) -> str:
+    """`0.031`, `< 0.001`, and a dash for none."""
+    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def cell_text(cell: Cell) -> str:
     """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats."""
     if cell.mean is None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from viva.analysis.scaling import Fit, Kind
 from viva.analysis.scalinggroups import Group, Point
 from viva.analysis.segments import Segments
-from viva.reports.correlation import p_text
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import Grid, percent
+from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.printing import formats
+from viva.reports.result import Grid, p_text, percent
 from viva.reports.text import json_text
 from viva.visible import harmless
 
@@ -208,7 +208,16 @@ def _missing(found: Scaling) -> Iterator[str]:
                 yield f"{group.name}, {NAMES[fit.kind]}: {fit.trouble}; no interval."
         if any(not 0 <= one.prediction.score <= 1 for one in group.forecasts):
             yield f"{group.name}: no score lies beyond 0 and 100; the line does not hold that far."
-        if any(one.prediction.basis == "nothing" and not _troubled(group, one.kind) for one in group.forecasts):
+        unsure = {
+            one.kind for one in group.forecasts if one.prediction.basis == "nothing" and not _troubled(group, one.kind)
+        }
+        for fit in group.fits:
+            if fit.kind in unsure and fit.spare > 0:
+                yield (
+                    f"{group.name}, {NAMES[fit.kind]}: the models cannot tell all parameters of the curve apart, so "
+                    "there is no interval."
+                )
+        if any(fit.kind in unsure and fit.spare <= 0 for fit in group.fits):
             yield (
                 f"{group.name}: as many models as the curve has parameters, so it passes through them and nothing says "
                 "how far to trust it; --questions N gives at least the sampling error of the scores."
@@ -219,17 +228,13 @@ def _troubled(group: Group, kind: Kind) -> bool:
     return any(fit.trouble for fit in group.fits if fit.kind == kind)
 
 
+def _told(found: Sequence[Scaling]) -> tuple[list[Grid], list[str]]:
+    return [grid for one in found for grid in scaling_grids(one)], notes_on(found)
+
+
 def as_terminal(found: Sequence[Scaling], *, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
-    grids = [grid for one in found for grid in scaling_grids(one)]
-    return grids_terminal(grids, notes_on(found), width=width, colour=colour, words=_WORDS)
-
-
-def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Scaling]], str]:
-    def render(found: Sequence[Scaling]) -> str:
-        return form([grid for one in found for grid in scaling_grids(one)], notes_on(found))
-
-    return render
+    return grids_terminal(*_told(found), width=width, colour=colour, words=_WORDS)
 
 
 def as_csv(found: Sequence[Scaling]) -> str:
@@ -259,9 +264,4 @@ def as_json(found: Sequence[Scaling]) -> str:
     return json_text(content)
 
 
-FORMATS: dict[str, Callable[[Sequence[Scaling]], str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": _tables(grids_markdown),
-    "latex": _tables(grids_latex),
-}
+FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)

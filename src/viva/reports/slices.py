@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
-from viva.reports.correlation import p_text
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import UNSURE, Grid, bounds_text, cell_text, outcomes_text, percent
+from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.printing import formats
+from viva.reports.result import UNSURE, Grid, bounds_text, cell_text, outcomes_text, p_text, percent, signed
 from viva.reports.text import json_text
 from viva.visible import harmless, one_line
 
@@ -83,11 +83,13 @@ def labelled(one: Slice) -> str:
 
 
 def difference_text(one: Slice) -> str:
-    """`-4.20 [-8.1, -0.3]*` in points of per cent."""
+    """`−4.20 [−8.1, −0.3]*` in points of per cent."""
     if one.difference is None:
         return "–"
-    between = "" if one.low is None or one.high is None else f" [{100 * one.low:+.1f}, {100 * one.high:+.1f}]"
-    return f"{100 * one.difference:+.2f}{between}{MARK if one.significant else ''}"
+    between = (
+        "" if one.low is None or one.high is None else f" [{signed(100 * one.low, 1)}, {signed(100 * one.high, 1)}]"
+    )
+    return f"{signed(100 * one.difference)}{between}{MARK if one.significant else ''}"
 
 
 def _side_by_side(found: Sequence[Slices]) -> list[Grid]:
@@ -177,16 +179,13 @@ def _closing(found: Sequence[Slices], shown: Shown) -> list[str]:
     return [*legend(found, shown), *notes_on(found)]
 
 
+def _told(found: Sequence[Slices], shown: Shown) -> tuple[list[Grid], list[str]]:
+    return slice_grids(found, shown), _closing(found, shown)
+
+
 def as_terminal(found: Sequence[Slices], shown: Shown, *, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
-    return grids_terminal(slice_grids(found, shown), _closing(found, shown), width=width, colour=colour, words=_WORDS)
-
-
-def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Slices], Shown], str]:
-    def render(found: Sequence[Slices], shown: Shown) -> str:
-        return form(slice_grids(found, shown), _closing(found, shown))
-
-    return render
+    return grids_terminal(*_told(found, shown), width=width, colour=colour, words=_WORDS)
 
 
 _COLUMNS = (
@@ -221,9 +220,4 @@ def as_json(found: Sequence[Slices], shown: Shown) -> str:
     return json_text(content)
 
 
-FORMATS: dict[str, Callable[[Sequence[Slices], Shown], str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": _tables(grids_markdown),
-    "latex": _tables(grids_latex),
-}
+FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 
 from viva.analysis.training import Curve, Training
-from viva.reports.correlation import p_text
-from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import UNSURE, Grid, cell_text, percent
+from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.printing import formats
+from viva.reports.result import UNSURE, Grid, cell_text, p_text, percent
 from viva.reports.text import json_text
 from viva.reports.textchart import Dot, Series, short_number, sparkline, text_chart
 from viva.visible import harmless
@@ -86,6 +86,14 @@ def series(found: Training) -> list[Series]:
     return curves
 
 
+def _told(found: Sequence[Training], notes: Sequence[str]) -> tuple[list[Grid], list[str]]:
+    return [grid for one in found for grid in training_grids(one)], [*_legends(found), *notes]
+
+
+def _legends(found: Sequence[Training]) -> list[str]:
+    return list(dict.fromkeys(line for one in found for line in legend(one)))
+
+
 def as_terminal(
     found: Sequence[Training], notes: Sequence[str], *, width: int | None = None, colour: bool = False
 ) -> str:
@@ -95,19 +103,10 @@ def as_terminal(
         text += grids_terminal(training_grids(one), [], width=width, colour=colour, words=_WORDS)
         chart = text_chart(series(one), one.axis)
         text += f"\n{chart}\n" if chart else "\n"
-    closing = list(dict.fromkeys(line for one in found for line in legend(one)))
-    return text + grids_terminal([], [*closing, *notes], width=width, colour=colour).lstrip("\n")
+    return text + grids_terminal([], [*_legends(found), *notes], width=width, colour=colour).lstrip("\n")
 
 
-def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[[Sequence[Training], Sequence[str]], str]:
-    def render(found: Sequence[Training], notes: Sequence[str]) -> str:
-        closing = list(dict.fromkeys(line for one in found for line in legend(one)))
-        return form([grid for one in found for grid in training_grids(one)], [*closing, *notes])
-
-    return render
-
-
-def as_csv(found: Sequence[Training], notes: Collection[str]) -> str:
+def as_csv(found: Sequence[Training], notes: Sequence[str]) -> str:
     """A row a checkpoint and curve: shares of 1."""
     measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "unanswered")
     out = io.StringIO()
@@ -127,9 +126,4 @@ def as_json(found: Sequence[Training], notes: Sequence[str]) -> str:
     return json_text(content)
 
 
-FORMATS: dict[str, Callable[[Sequence[Training], Sequence[str]], str]] = {
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": _tables(grids_markdown),
-    "latex": _tables(grids_latex),
-}
+FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)

@@ -9,7 +9,7 @@ from viva.published import Table
 from viva.reports.charts.theme import category
 from viva.reports.comparedmeans import Published, labels_of
 from viva.reports.comparing import Comparison, Row, difference_text
-from viva.reports.correlation import p_text
+from viva.reports.result import p_text
 from viva.visible import one_line
 
 if TYPE_CHECKING:
