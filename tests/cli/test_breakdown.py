@@ -134,8 +134,8 @@ def test_a_chart_of_a_search_draws_what_the_tables_tell() -> None:
 
     def drawn(*arguments: object) -> list[str]:
         breakdown("t.csv", *arguments, "--chart", "c.json")
-        rows, *_ = (layer["data"]["values"] for layer in json.loads(Path("c.json").read_text())["layer"])
-        return [row["slice"] for row in rows]
+        data = json.loads(Path("c.json").read_text(encoding="utf-8"))["datasets"].values()
+        return [row["slice"] for rows in data for row in rows if "slice" in row]
 
     assert drawn("--by", "domain", "--worst", 1) == ["OS"]
     assert drawn("--by", "domain", "--worst", 1, "--best", 1) == ["OS", "CO"]

@@ -18,6 +18,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.slices import Slices
+    from viva.reports.slices import Shown
 
 SMALLEST = 10
 PICKED = 5
@@ -105,7 +106,7 @@ def breakdown_command(sources: tuple[Path, ...], **given: Any) -> int:
         )
         raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, sources))}")
     if wanted.chart is not None:
-        _draw(found, wanted.chart)
+        _draw(found, _shown(wanted), wanted.chart)
     emit(_printed(found, wanted), wanted.out)
     return 0
 
@@ -173,23 +174,28 @@ def _tags_of_tables(sources: Sequence[Path]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _draw(found: Sequence[Slices], path: Path) -> None:
+def _draw(found: Sequence[Slices], shown: Shown, path: Path) -> None:
     from viva.reports import charts
     from viva.reports.charts.slices import slices_chart
 
     exams = list(dict.fromkeys(one.exam for one in found))
     if len(exams) > 1:
         raise VivaError(f"--chart draws one exam, and here are {', '.join(exams)}: name one with --exam")
-    charts.save(slices_chart(found), path)
+    charts.save(slices_chart(found, shown), path)
+
+
+def _shown(wanted: Wanted) -> Shown:
+    from viva.reports.slices import Shown
+
+    if not wanted.by and wanted.worst is None and wanted.best is None:
+        return Shown(worst=PICKED, best=PICKED)
+    return Shown(worst=wanted.worst, best=wanted.best)
 
 
 def _printed(found: Sequence[Slices], wanted: Wanted) -> str:
     from viva.reports import slices as report
 
-    picked = PICKED if not wanted.by and wanted.worst is None and wanted.best is None else None
-    shown = report.Shown(
-        worst=wanted.worst if picked is None else picked, best=wanted.best if picked is None else picked
-    )
+    shown = _shown(wanted)
     if wanted.format != "terminal":
         return report.FORMATS[wanted.format](found, shown)
     width, colour = screen(wanted.out)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from viva.analysis.slices import Slice, Slices
-from viva.reports.charts.theme import PER_CENT
+from viva.reports.charts.theme import PER_CENT, category
 from viva.reports.result import outcomes_text
-from viva.reports.slices import difference_text, labelled
+from viva.reports.slices import Shown, difference_text, labelled
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -24,21 +26,44 @@ _WIDEST = 46
 """Pixels of a tile where there are few columns."""
 _LABEL = 60
 """Characters of a name on an axis."""
+_UNSURE, _UNTESTED = "#8a8a8a", "#c4c4c4"
+"""What is not known to differ is to draw no eye."""
+_NAMED = 3
+"""Combinations of tags that a title names."""
 _SPAN = 20.0
 """Points of per cent that the colours of a heat map span at least: small differences are to look small."""
 
 
-def slices_chart(found: Sequence[Slices]) -> Drawn:
+def slices_chart(found: Sequence[Slices], shown: Shown | None = None) -> Drawn:
     """The breakdowns of one exam: dots with intervals for one model and one tag, else a heat map.
 
     A heat map has models as columns where there is one tag, and the last tag's values where there are several; then a
-    part a model.
+    part a model. `shown`: of a search over many slices, only what the tables tell.
     """
+    if shown is not None and not shown.everything:
+        found = _picked(found, shown)
     one = found[0]
     crossed = len(one.tags) == 1 and len(one.tags[0]) > 1
     if len(found) == 1 and not crossed:
         return _dots(one)
     return _tiles(found, crossed=crossed)
+
+
+def _picked(found: Sequence[Slices], shown: Shown) -> Sequence[Slices]:
+    """Only the slices that a table of some model tells, the lowest first; all, where none does."""
+    told = [each for one in found for each in (*one.worst(shown.worst or 0), *reversed(one.best(shown.best or 0)))]
+    places = {where: place for place, where in enumerate(dict.fromkeys(each.where for each in told))}
+    if not places:
+        return found
+    return [
+        replace(
+            one,
+            slices=tuple(
+                sorted((each for each in one.slices if each.where in places), key=lambda each: places[each.where])
+            ),
+        )
+        for one in found
+    ]
 
 
 def _row(one: Slices, each: Slice) -> dict[str, Any]:
@@ -95,7 +120,9 @@ def _dots(one: Slices) -> Drawn:
     against = altair.Color(
         "against:N",
         title="against the rest",
-        scale=altair.Scale(domain=["differs", "may be chance", "not tested"]),
+        scale=altair.Scale(
+            domain=["differs", "may be chance", "not tested"], range=[category()[0], _UNSURE, _UNTESTED]
+        ),
     )
     score = altair.X("score:Q", title=f"score ({PER_CENT}, 95 % interval)", scale=altair.Scale(zero=False))
     layers: list[altair.Chart] = [
@@ -179,6 +206,7 @@ def _title(one: Slices, model: str, *, bold: bool = False) -> altair.TitleParams
     import altair
 
     cut = ", ".join(" × ".join(combination) for combination in one.tags)
-    said = f"{one.exam} by {cut}" + (f", {one_line(model, _LABEL)}" if model else "")
+    named = f"{one.exam} by {cut}" if len(one.tags) <= _NAMED else f"{one.exam}: slices against the rest"
+    said = named + (f", {one_line(model, _LABEL)}" if model else "")
     below = ["bold: differs from the rest of the questions by more than chance"] if bold else []
     return altair.TitleParams(said, subtitle=below) if below else altair.TitleParams(said)
