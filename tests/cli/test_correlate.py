@@ -162,6 +162,7 @@ def test_tables_of_item_scores_are_summed_up_first() -> None:
         ("m,a,b\n", (), "holds no rows below its header"),
         ("m,a,b\nx,1\n", (), "line 2: 2 columns, where the header names 3"),
         ("m,a,a\nx,1,2\n", (), "column 'a' is there twice"),
+        ("m;a;b\nx;0,5;1\n", (), "separated by ';': write commas, and decimal points"),
         ("m,a,b\nx,1,2\nx,3,4\n", (), "line 3: 'x' is there twice, first in line 2"),
         ("m,a,b\nx,1,two\n", (), "two columns of figures; here is 'a'"),
         ("m,a,b\nx,1,two\n", ("--columns", "a,b"), "'b' is no column of figures (line 2: 'two')"),

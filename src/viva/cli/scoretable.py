@@ -15,7 +15,7 @@ import gzip
 import io
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -83,7 +83,7 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
                     f"{where}: {tag} of case {_short(question)} is {_short(value)}, and {_short(mine[tag])} above"
                 )
     if not found:
-        raise DataError(f"the table {path} holds no scores; it needs rows of model, case, sample, score")
+        raise DataError(f"the table {path} holds no scores; it needs rows of model, question, sample, score")
     for (model, question), given in answers.items():
         found[model].scores[question] = [given[place][1] for place in sorted(given)]
     return found
@@ -109,6 +109,13 @@ def _read(path: Path) -> bytes:
         raise DataError(f"cannot read the table {path}: {problem}") from None
 
 
+def refuse_other_separators(path: Path, header: Sequence[str]) -> None:
+    """Spreadsheets of some countries write semicolons for commas. Raises DataError for such a table."""
+    if len(header) == 1 and any(sign in header[0] for sign in ";\t"):
+        sign = "';'" if ";" in header[0] else "tabs"
+        raise DataError(f"{path}: columns are separated by {sign}: write commas, and decimal points")
+
+
 def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
     try:
         reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
@@ -116,9 +123,7 @@ def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
         twice = [name for name in header if header.count(name) > 1]
         if twice:
             raise DataError(f"{path}, line 1: column {_short(twice[0])} is there twice")
-        if len(header) == 1 and any(sign in header[0] for sign in ";\t"):
-            sign = "';'" if ";" in header[0] else "tabs"
-            raise DataError(f"{path}: columns are separated by {sign}: write commas, and decimal points")
+        refuse_other_separators(path, header)
         for row in reader:
             if len(row) != len(header):
                 if not row:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from viva.cli.scoretable import QUESTION, SAMPLE, SCORE
+from viva.cli.scoretable import QUESTION, SAMPLE, SCORE, refuse_other_separators
 from viva.errors import DataError
 
 
@@ -101,6 +101,7 @@ def _rows(path: Path, text: str) -> tuple[list[str], list[tuple[int, list[str]]]
     try:
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = [name.strip() for name in next(reader, [])]
+        refuse_other_separators(path, header)
         rows = [(reader.line_num, row) for row in reader if row]
     except csv.Error as problem:
         raise DataError(f"{path} is no CSV: {problem}") from None
