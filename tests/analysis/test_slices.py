@@ -135,6 +135,12 @@ def test_of_many_questions_the_sum_is_normal_with_the_permutations_own_variance(
     assert large.p == pytest.approx(stats.ttest_ind(inside, outside).pvalue, rel=0.05)
 
 
+def test_a_few_scores_below_full_marks_are_counted_and_not_called_normal() -> None:
+    large = by_name(cut(scored({"in": [1.0] * 397 + [0.5] * 3, "out": [1.0] * 3598 + [0.5] * 2})))["in"]
+    assert large.test == "permutation"
+    assert large.p == pytest.approx(stats.hypergeom.sf(2, 4000, 5, 400), abs=0.004), "the normal's is 0.0002"
+
+
 def test_the_same_answer_five_times_is_no_more_evidence_than_once() -> None:
     values = {"in": ones(5, 20), "out": ones(22, 40)}
     once, often = (by_name(cut(scored(values, samples=samples)))["in"] for samples in (1, 5))

@@ -65,6 +65,12 @@ def test_infibenchs_turning_point() -> None:
     assert code["above"] < 0 < code["below"]
 
 
+def test_a_break_that_is_anywhere_leaves_no_interval_and_it_is_said_why() -> None:
+    told = scaling("infibench", "--fit", "segments", "--where", "domain=Code", "--predict", "100")
+    assert "cannot tell all parameters of the curve apart" in told
+    assert "as many models as the curve has parameters" not in told
+
+
 def test_mixtures_of_experts_have_two_sizes() -> None:
     for parameters, size in (("total", 46.7), ("active", 12.9)):
         points = groups("infibench", "--parameters", parameters)["all models"]["points"]

@@ -10,8 +10,8 @@ do it; with Wilson's intervals, which 0/1 scores have, that is Newcombe's method
 Test. That the slice is no other than questions drawn at random: the permutation distribution of its sum, with p the
 chance of a sum as far from what is to be expected. For 0/1 scores of questions asked once it is computed exactly, which
 is Fisher's exact test with the tables ordered by that distance; else it is drawn (seeded), or normal with the
-distribution's own variance where slice and rest both have hundreds of questions. It takes no score to be normal, and
-holds for the smallest slices.
+distribution's own variance where slice and rest both have hundreds of questions, and enough of these are off the mean.
+It takes no score to be normal, and holds for the smallest slices.
 
 Many slices. p-values are adjusted for the number of different comparisons (`multiplicity`): a slice and its complement
 are one comparison, and so are two slices of the same questions. The slice with the lowest mean of many is lowest partly
@@ -44,6 +44,11 @@ MOST_DRAWS = 99_999
 """Permutations to draw: so many, or more where many slices make for small adjusted levels."""
 _LARGE = 400
 """Questions on both sides from which the sum of a slice is taken to be normal."""
+_ENOUGH = 30
+"""Questions off the mean to be expected in a slice, or its rest, from which its sum is taken to be normal: five scores
+below full marks in four thousand are in it or not, and that is no bell."""
+_KINDS = 50
+"""Different scores up to which a sum that is not normal is drawn, how many of each at a time."""
 _WHOLE = 20_000
 """Questions up to which permutations are drawn without replacement; of more, the few of a slice are drawn with it,
 which is on the safe side: the variance is too large by less than 400 in 20,000."""
@@ -268,13 +273,17 @@ def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int
     if spread < 1e-12 * max(1, count):
         return found  # all questions have the same score: nothing differs
     drawn = [index for index, size in enumerate(sizes) if size < _LARGE]
+    draws = min(MOST_DRAWS, max(DRAWS, 40 * len(members) - 1))
+    off = spread**2 / float((residuals**4).sum()) / count  # the share of questions that the spread is made of
     for index, size in enumerate(sizes):
         if size >= _LARGE:
+            if off * size < _ENOUGH and (p := _counted(residuals, size, sums[index], draws, seed)) is not None:
+                found[index] = (p, "permutation")
+                continue
             deviation = math.sqrt(spread * size * (count - size) / (count * (count - 1)))
             found[index] = (math.erfc(sums[index] / deviation / math.sqrt(2)), "normal")
     if drawn:
         wanted, last = np.array([sizes[index] for index in drawn]), np.array([sums[index] for index in drawn])
-        draws = min(MOST_DRAWS, max(DRAWS, 40 * len(members) - 1))
         beyond = np.zeros(len(drawn), dtype=np.int64)
         for chosen in _choices(residuals, int(wanted.max()), draws, seed):
             reached = np.abs(np.cumsum(chosen, axis=0)[wanted - 1])
@@ -282,6 +291,15 @@ def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int
         for index, times in zip(drawn, beyond.tolist(), strict=True):
             found[index] = ((times + 1) / (draws + 1), "permutation")
     return found
+
+
+def _counted(residuals: Floats, size: int, last: float, draws: int, seed: int) -> float | None:
+    """p of one large slice from drawing how often it has each different score; None where there are too many."""
+    _, first, times = np.unique(np.round(residuals, 12), return_index=True, return_counts=True)
+    if len(times) > _KINDS:
+        return None
+    chosen = np.random.default_rng(seed).multivariate_hypergeometric(times, size, size=draws)
+    return (int((np.abs(chosen @ residuals[first]) >= last - 1e-9).sum()) + 1) / (draws + 1)
 
 
 def _choices(residuals: Floats, most: int, draws: int, seed: int) -> Iterator[Floats]:
