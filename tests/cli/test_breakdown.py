@@ -126,6 +126,7 @@ def test_charts_are_intervals_or_heat_maps() -> None:
     assert '"facet"' in crossed
     assert all(json.loads(one)["title"] for one in (heat, dots, crossed))
     breakdown("t.csv", "--by", "domain", "--chart", "heat.svg")
+    assert ">domain</text>" in Path("heat.svg").read_text(encoding="utf-8")
     assert Path("heat.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

@@ -113,7 +113,7 @@ def _dots(one: Slices) -> Drawn:
             "slice:N" if len(one.tags) == 1 else "what:N",
             sort=None,
             title=" × ".join(one.tags[0]) if len(one.tags) == 1 else None,
-            axis=altair.Axis(labelLimit=300),
+            axis=altair.Axis(labelLimit=300, maxExtent=300),
         ),
         tooltip=_tooltip(),
     )
@@ -174,8 +174,8 @@ def _tiles(found: Sequence[Slices], *, crossed: bool) -> Drawn:
         y=altair.Y(
             "down:N",
             sort=None,
-            title=" × ".join(tags[:-1]) if crossed else " × ".join(tags),
-            axis=altair.Axis(labelLimit=260),
+            title=" × ".join(tags[:-1] if crossed else tags) if len(one.tags) == 1 else None,
+            axis=altair.Axis(labelLimit=260, maxExtent=260),
         ),
         tooltip=_tooltip(),
     )
