@@ -11,10 +11,11 @@ from viva.cli.gradedruns import SCORES, is_fresh, score_rows
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Entry, Journal
 from viva.engine.stages import NOT_ASKED, Sitting, row_of
+from viva.engine.testimony import reply_text, testimony
 from viva.errors import StorageError
 from viva.prompting import prompt_text
 from viva.reports.answered import Answered
-from viva.types import Choose, Evidence, Question, Request, Response, ScoreRow
+from viva.types import Evidence, Question, Request, Response, ScoreRow
 
 _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
 
@@ -80,34 +81,9 @@ def _whole(row: ScoreRow, question: Question, request: Request, response: Respon
         gold=question.answer or "",
         answer=row.answer,
         explanation=row.explanation,
-        evidence=tuple(evidence_texts(evidence)),
+        evidence=tuple(testimony(evidence)),
         failure=f"{response.error.kind}: {response.error.message}" if response.error else "",
     )
-
-
-def reply_text(request: Request, response: Response) -> str:
-    """What came back: the text, or how probable each continuation is, a line each."""
-    if not isinstance(request, Choose) or response.error:
-        return response.text
-    lines = [f"log-probability, by {request.by}"]
-    for text, one in zip(request.continuations, response.likelihoods, strict=False):
-        least = "at most " if one.bound else ""
-        of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
-        lines.append(f"{least}{one.logprob:.4f}{of}  {text!r}")
-    return "\n".join(lines)
-
-
-def evidence_texts(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """(who, what they said) of sandbox, encoder, judges and experts."""
-    for execution in evidence.executions:
-        said = f"{execution.verdict}: {execution.detail}".rstrip(": ") if execution else "not run yet"
-        yield "program", said
-    for aspect, value in evidence.similarities.items():
-        yield f"similarity of the {aspect}", f"{value:.4f}"
-    for opinion in evidence.opinions:
-        yield f"judge {opinion.judge} on the {opinion.aspect}", opinion.text
-    for mark in evidence.marks:
-        yield f"expert {mark.reviewer} on the {mark.aspect}", f"{mark.value:g} {mark.comment}".rstrip()
 
 
 def answered_without_questions(folder: RunFolder, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answered]:

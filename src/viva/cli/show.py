@@ -12,9 +12,10 @@ from viva.cli.examination import Examination, gather, prepare
 from viva.cli.options import Limits
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import NOT_ASKED
+from viva.engine.testimony import testimony
 from viva.errors import VivaError
 from viva.prompting import prompt_text
-from viva.types import OUTCOMES, Choose, Evidence, Generate, Question, Request, Response, Score
+from viva.types import OUTCOMES, Choose, Generate, Question, Request, Response, Score
 from viva.visible import visible
 
 
@@ -90,7 +91,7 @@ def _answers(
                 f"--- read: {visible(score.answer, limit=200) or '–'}   gold: {visible(question.answer or '–')}"
             )
             lines.append(f"--- why: {visible(score.explanation, limit=1000)}")
-            lines += _found(evidence)
+            lines += [f"--- {visible(who)}: {visible(said, limit=2000)}" for who, said in testimony(evidence)]
             yield "\n".join(lines) + "\n", sitting.model.name, score, question
 
 
@@ -103,22 +104,4 @@ def _replied(request: Request, response: Response) -> list[str]:
         least = "at most " if one.bound else ""
         of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
         lines.append(f"    {least}{one.logprob:.4f}{of}  {visible(repr(text), limit=200)}")
-    return lines
-
-
-def _found(evidence: Evidence) -> list[str]:
-    """What sandbox, encoder, judges and experts have to say."""
-    lines: list[str] = []
-    for execution in evidence.executions:
-        said = f"{execution.verdict}: {execution.detail}" if execution else "not run yet"
-        lines.append(f"--- program: {visible(said, limit=2000)}")
-    lines += [f"--- similarity of the {aspect}: {value:.4f}" for aspect, value in evidence.similarities.items()]
-    lines += [
-        f"--- judge {visible(said.judge)} on the {said.aspect}: {visible(said.text, limit=2000)}"
-        for said in evidence.opinions
-    ]
-    lines += [
-        f"--- expert {visible(mark.reviewer)} on the {mark.aspect}: {mark.value:g} {visible(mark.comment)}"
-        for mark in evidence.marks
-    ]
     return lines

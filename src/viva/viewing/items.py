@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from viva.engine.journal import Entry
 from viva.engine.stages import NOT_ASKED
+from viva.engine.testimony import testimony
 from viva.prompting import prompt_text
-from viva.types import Choose, Evidence, Question, Request, Response, Score
+from viva.types import Choose, Question, Request, Response, Score
 from viva.viewing.following import Followed
 from viva.viewing.grading import Sheet
 from viva.viewing.opened import Opened
@@ -76,7 +77,7 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
         likelihoods=tuple(_likely(request, response)),
         circumstances=tuple(_circumstances(entry)) if entry else (),
         score=score,
-        evidence=tuple(_said(evidence)),
+        evidence=tuple(Said(who[:1].upper() + who[1:], text) for who, text in testimony(evidence)),
     )
 
 
@@ -95,19 +96,3 @@ def _circumstances(entry: Entry) -> list[tuple[str, str]]:
     said += [("attempts", str(entry.attempts))] if entry.attempts > 1 else []
     said += [("taken over from", entry.reused)] if entry.reused else []
     return said
-
-
-def _said(evidence: Evidence) -> list[Said]:
-    found: list[Said] = []
-    for number, execution in enumerate(evidence.executions, 1):
-        if execution is None:
-            found.append(Said(f"Program {number}", "not run yet"))
-            continue
-        detail = f"\n{execution.detail}" if execution.detail else ""
-        found.append(Said(f"Program {number}", f"{execution.verdict} ({execution.seconds:.2f} s){detail}"))
-    found += [Said(f"Similarity of the {aspect}", f"{value:.4f}") for aspect, value in evidence.similarities.items()]
-    found += [Said(f"Judge {one.judge} on the {one.aspect}", one.text) for one in evidence.opinions]
-    for mark in evidence.marks:
-        comment = f"\n{mark.comment}" if mark.comment else ""
-        found.append(Said(f"Expert {mark.reviewer} on the {mark.aspect}", f"{mark.value:g}{comment}"))
-    return found

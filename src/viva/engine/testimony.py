@@ -1,0 +1,32 @@
+"""What sandbox, encoder, judges and experts say of an answer, in words: for whoever looks at answers one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viva.types import Choose, Evidence, Request, Response
+
+
+def testimony(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """(who, what they said). The texts are hostile: nothing is made visible or cut here."""
+    for execution in evidence.executions:
+        said = f"{execution.verdict}: {execution.detail}".rstrip(": ") if execution else "not run yet"
+        yield "program", said
+    for aspect, value in evidence.similarities.items():
+        yield f"similarity of the {aspect}", f"{value:.4f}"
+    for opinion in evidence.opinions:
+        yield f"judge {opinion.judge} on the {opinion.aspect}", opinion.text
+    for mark in evidence.marks:
+        yield f"expert {mark.reviewer} on the {mark.aspect}", f"{mark.value:g} {mark.comment}".rstrip()
+
+
+def reply_text(request: Request, response: Response) -> str:
+    """What came back: the text, or how probable each continuation is, a line each."""
+    if not isinstance(request, Choose) or response.error:
+        return response.text
+    lines = [f"log-probability, by {request.by}"]
+    for text, one in zip(request.continuations, response.likelihoods, strict=False):
+        least = "at most " if one.bound else ""
+        of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
+        lines.append(f"{least}{one.logprob:.4f}{of}  {text!r}")
+    return "\n".join(lines)
