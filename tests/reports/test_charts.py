@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from viva.reports import charts
 from viva.reports.charts.scores import outcomes_chart, parts_chart, scores_chart
 from viva.reports.charts.theme import category, outcome_colours
 from viva.types import OUTCOMES
+from viva.web.charts import _bundle
 from viva.web.pages import asset
 from viva.web.policy import digest
 from web.hostile import MARK, TEXTS
@@ -82,3 +84,20 @@ def test_a_result_is_drawn_with_what_it_rests_on() -> None:
 def test_no_policy_is_made_for_a_script_that_a_page_would_change(broken: str) -> None:
     with pytest.raises(ValueError, match="cannot hold"):
         digest(f"let a = '{broken}'")
+
+
+def test_the_library_is_kept_and_made_anew_where_it_is_not_what_was_written(tmp_path: Path) -> None:
+    made = _bundle(SNIPPET, tmp_path)
+    assert SNIPPET in made
+    (kept,) = tmp_path.iterdir()
+    digest, _, script = kept.read_bytes().decode().partition("\n")
+    assert script == made
+    kept.write_bytes(f"// sha256 {hashlib.sha256(b'kept').hexdigest()}\nkept".encode())
+    assert _bundle(SNIPPET, tmp_path) == "kept"
+    kept.write_bytes(f"{digest}\n{made[:1000]}".encode())
+    assert _bundle(SNIPPET, tmp_path) == made
+    assert kept.read_bytes().decode() == f"{digest}\n{made}"
+
+
+SNIPPET = "window.drawn=1;"
+"""Without the drawing library it is bundled in no time."""

@@ -6,9 +6,14 @@ network. Expressions are interpreted, never compiled, so that a page needs no `u
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
 import json
+import os
+from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, cast
 
 Scheme = Literal["light", "dark"]
@@ -74,14 +79,45 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
 @functools.cache
 def library() -> str:
     """Vega-Embed with all that it needs, as one classic script that sets `vivaEmbed` and no other global name."""
-    import vl_convert
-
-    bundled: str = vl_convert.javascript_bundle("window.vivaEmbed=vegaEmbed;")
+    bundled = _bundle("window.vivaEmbed=vegaEmbed;", _cache())
     # Its own console is deaf to warnings: Vega-Lite tells of every small thing that it settles by itself.
     deaf = (
         "{error:(...said)=>console.error(...said),warn(){},info(){},log(){},debug(){},groupCollapsed(){},groupEnd(){}}"
     )
     return f"((console)=>{{{bundled}}})({deaf});\n"
+
+
+def _cache() -> Path:
+    """Viva's folder in the user's cache: VIVA_CACHE, else as the system has it."""
+    given = os.environ.get("VIVA_CACHE")
+    return Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "viva"
+
+
+def _bundle(snippet: str, folder: Path) -> str:
+    """vl-convert's library around `snippet`: two seconds' work, hence kept in `folder` with a hash, if that can be.
+
+    A file that is not what was written (half of it, another version's, changed) is made anew.
+    """
+    wanted = hashlib.sha256(snippet.encode()).hexdigest()[:12]
+    path = folder / f"charts-{version('vl-convert-python')}-{wanted}.js"
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        digest, _, kept = path.read_bytes().decode().partition("\n")
+        if digest == _digest(kept):
+            return kept
+    import vl_convert
+
+    bundled: str = vl_convert.javascript_bundle(snippet)
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        # Bytes, since line ends are to stay as they are.
+        partial.write_bytes(f"{_digest(bundled)}\n{bundled}".encode())
+        partial.replace(path)
+    return bundled
+
+
+def _digest(text: str) -> str:
+    return f"// sha256 {hashlib.sha256(text.encode()).hexdigest()}"
 
 
 @functools.cache
