@@ -18,8 +18,9 @@ from viva.reports.site.content import Facts
 from viva.reports.site.files import MARKER, board_csv, build
 from viva.reports.site.naming import page_name
 from viva.reports.site.pages import linkable, pages
-from viva.reports.site.published import family, published_boards, tuned
+from viva.reports.site.published import beside, family, published_boards, tuned
 from viva.reports.site.settings import comparable, in_words, titles
+from viva.types import ExamSpec
 from web.hostile import MODELS, TEXTS, assert_no_formula, assert_only_text
 
 EVIL = (
@@ -56,6 +57,12 @@ def test_what_belongs_to_the_model_keeps_nobody_apart() -> None:
     (board,) = own_boards(same)
     assert [(row.model, row.rank and row.rank.text) for row in board.rows] == [("a/one", "1"), ("b/two", "2")]
     assert len(own_boards([entry("a", 300, shots=5, seed="0"), entry("b", 200, shots=5, seed="1")])) == 2, "exemplars"
+
+
+def test_published_rows_stand_beside_as_many_questions_as_the_papers_alone() -> None:
+    spec = ExamSpec(benchmark="cmmlu", language="zh", shots=5, form="chat")
+    assert len(beside(spec, (), sample=False, answers=1, questions=11_582)) == 42
+    assert beside(spec, (), sample=False, answers=1, questions=11_581) == ()
 
 
 def test_titles_say_in_words_what_differs_and_nothing_else() -> None:

@@ -135,7 +135,13 @@ def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[byte
         settings=settings(one.run, record, one.model, one.opened),
         row=_row(one, breakdown.cell(one.headline), cells, known, signature(one.run, record, one.model, one.opened)),
         dimensions=said,
-        beside=beside(spec, said, sample=record.data is None, answers=record.samples or one.run.samples),
+        beside=beside(
+            spec,
+            said,
+            sample=record.data is None,
+            answers=record.samples or one.run.samples,
+            questions=record.questions,
+        ),
         notes=tuple(data_notes(exam, Path(record.data) if record.data else None)),
     )
 

@@ -73,10 +73,12 @@ def _board(benchmark: str, setting: Setting) -> Board:
     )
 
 
-def beside(spec: ExamSpec, about: Sequence[Dimension], *, sample: bool, answers: int) -> tuple[Row, ...]:
+def beside(
+    spec: ExamSpec, about: Sequence[Dimension], *, sample: bool, answers: int, questions: int
+) -> tuple[Row, ...]:
     """The published rows that were asked as this exam asks, with figures for its dimensions; none where any setting
-    differs, for then they may not stand beside it."""
-    found = neighbours(spec, sample=sample, answers=answers)
+    differs, or the number of questions, for then they may not stand beside it."""
+    found = neighbours(spec, sample=sample, answers=answers, questions=questions)
     if not found or found[0].differs:
         return ()
     settings = catalogue()[spec.benchmark].settings
