@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -116,3 +117,40 @@ def test_what_is_too_large_is_sampled_until_it_fits(run: Path, capsys: pytest.Ca
     told(report_command, run, "--max-size", "4", "--items", "9")
     assert "9 answers to look at" in capsys.readouterr().err
     assert (run / "report.html").stat().st_size < 4_000_000
+
+
+def rows(page: str) -> list[tuple[str, ...]]:
+    """The summary's: what stands in the cells."""
+    body = re.findall(r"<tbody>(.*?)</tbody>", page, re.DOTALL)[0]
+    return [
+        tuple(re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL))
+        for row in re.findall(r"<tr.*?</tr>", body, re.DOTALL)
+    ]
+
+
+def test_published_rows_stand_in_the_summary_below_the_exams_own_and_are_marked(run: Path) -> None:
+    told(report_command, run, "--beside", "llama3-8b,gpt-4")
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert [row[:4] for row in rows(page)][1:] == [
+        ("GPT-4 (published)", "csbench-en", "70.41", ""),
+        ("Llama3-8B (published)", "csbench-en", "54.37", ""),
+    ]
+    assert page.count('<tr class="published"><th scope="row" class="name">GPT-4 (published)') >= 1
+    told(report_command, run, "--beside", "none")
+    assert len(rows((run / "report.html").read_text(encoding="utf-8"))) == 1
+
+
+def test_of_several_runs_each_has_its_name_and_unlike_settings_are_said_above_the_charts(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "five"
+    run_command.main(
+        ["csbench", "--shots", "2", "--model", "baseline/first", "--run", str(other), "--progress", "quiet"],
+        standalone_mode=False,
+    )
+    told(report_command, run, other, "--out", tmp_path / "both.html")
+    page = (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert re.findall(r'<dd class="run">(.*?)</dd>', page) == ["run", "five"]
+    said = "csbench-en was asked in 2 different ways in these runs"
+    assert page.count(said) == 1
+    assert page.index(said) < page.index('id="summary"')

@@ -146,7 +146,7 @@ def _together(read: Sequence[Reported], names: Names) -> Report:
     ]
     notes = list(dict.fromkeys(note for run in read for note in run.notes))
     return Report(
-        run=", ".join(str(run.folder.path) for run in read), results=tuple(results), notes=(*notes, *_uneven(results))
+        run=", ".join(str(run.folder.path) for run in read), results=tuple(results), notes=(*_uneven(results), *notes)
     )
 
 
@@ -182,8 +182,10 @@ def _page(read: Sequence[Reported], names: Names, report: Report, wanted: Wanted
     title = wanted.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
         f" and {len(read) - 4} more runs" if len(read) > 4 else ""
     )
-    warnings = [warning for run in read for warning in run.warnings]
-    page = page_of(report, [run.folder.record for run in read], title, warnings=warnings)
+    # Above all charts, not in a note below them: what they show beside each other is no comparison.
+    warnings = [warning for run in read for warning in run.warnings] + list(_uneven(report.results))
+    called = [one_line(run.folder.path.resolve().name, 200) for run in read]
+    page = page_of(report, [run.folder.record for run in read], title, names=called, warnings=warnings)
     spooled, notes = _spooled(read, names, wanted, out.absolute().parent)
     try:
         size = write_page(out, page, spooled, notes)

@@ -52,6 +52,10 @@ def test_items_are_filtered_searched_opened_and_linked(opened: Opened, report: P
     expect(page.locator("[data-part=title]")).to_have_text(first)
     address = page.url
 
+    page.go_back()
+    expect(page.locator("[data-part=item]")).to_be_hidden()
+    page.go_forward()
+    expect(page.locator("[data-part=title]")).to_have_text(first)
     page.keyboard.press("Escape")
     assert page.locator("[data-part=item]").is_hidden()
     page.keyboard.press("/")

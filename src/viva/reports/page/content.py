@@ -25,8 +25,10 @@ _MODELS = 60
 """Models that a chart of outcomes can show."""
 
 
-def page_of(report: Report, records: Sequence[RunRecord], title: str, *, warnings: Sequence[str] = ()) -> Page:
-    """All of the page but its items."""
+def page_of(
+    report: Report, records: Sequence[RunRecord], title: str, *, names: Sequence[str] = (), warnings: Sequence[str] = ()
+) -> Page:
+    """All of the page but its items. `names`: what the runs are called, where there are several."""
     made = TableMaker()
     drawn = _Drawn()
     exams = list(dict.fromkeys(result.exam for result in report.results))
@@ -43,7 +45,7 @@ def page_of(report: Report, records: Sequence[RunRecord], title: str, *, warning
         source=report.run,
         made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         viva=__version__,
-        facts=tuple(_facts(records)),
+        facts=tuple(_facts(records, names)),
         warnings=tuple(warnings),
         legend=LEGEND,
         footnotes=(*footnotes(report.results), *published_notes(report.results)),
@@ -55,7 +57,7 @@ def page_of(report: Report, records: Sequence[RunRecord], title: str, *, warning
         methods=methods(records, report.results),
         references=tuple(references([exam.spec.benchmark for record in records for exam in record.exams])),
         signatures=tuple(result.signature for result in report.results),
-        notes=report.notes,
+        notes=tuple(note for note in report.notes if note not in warnings),
     )
 
 
@@ -101,8 +103,10 @@ class _Drawn:
                 yield self._chart(chart, caption, one_line(table.name, 40), broad=len(table.rows) > _SHORT)
 
 
-def _facts(records: Sequence[RunRecord]) -> Iterator[tuple[str, str]]:
-    for record in records:
+def _facts(records: Sequence[RunRecord], called: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for number, record in enumerate(records):
+        if len(records) > 1 and called:
+            yield "Run", called[number]  # the template makes a heading of it
         exams = "; ".join(
             f"{exam.spec.label} ({exam.questions:,} questions, "
             f"{exam.spec.shots}-shot{', chain of thought' if exam.spec.chain_of_thought else ''}, "

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from viva.reports.formats import as_csv
 from viva.reports.grids import WORDS, grids_latex
-from viva.reports.result import Grid, Report, Result, across_models, grid, side_by_side, summary
+from viva.reports.result import Grid, Report, Result, across_models, grid, percent, side_by_side, summary
 from viva.visible import harmless
 
 _CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)[†‡]?(?:–[\d.]+)?)(?P<rest>.*)", re.DOTALL)
@@ -76,8 +76,13 @@ class TableMaker:
         )
 
     def summary(self, report: Report) -> PageTable:
-        """A row a model and exam."""
-        return self.table(summary(report.results))
+        """A row a model and exam; after an exam's last one the published rows beside it."""
+        found = summary(report.results)
+        rows = list(found.rows)
+        for exam in dict.fromkeys(result.exam for result in report.results):
+            at = max(place for place, row in enumerate(rows) if row[1] == exam) + 1
+            rows[at:at] = _published(exam, report.results, len(found.header))
+        return self.table(Grid(found.title, found.header, tuple(rows)))
 
     def exam(self, report: Report, exam: str) -> ExamTables:
         """All tables of one exam."""
@@ -99,6 +104,14 @@ class TableMaker:
     def languages(self, report: Report) -> tuple[PageTable, ...]:
         """Languages beside each other, where a benchmark was asked in several."""
         return tuple(self.table(found) for found in side_by_side(report.results) if found.rows)
+
+
+def _published(exam: str, results: Sequence[Result], columns: int) -> list[tuple[str, ...]]:
+    """The published rows beside the models that sat an exam, best first."""
+    beside = {one.model: one for result in results if result.exam == exam for one in result.beside}
+    scored = sorted((-one.score, name, one.score) for name, one in beside.items() if one.score is not None)
+    rest = ("",) * (columns - 3)
+    return [(f"{name} (published)", exam, percent(score), *rest) for _, name, score in scored]
 
 
 def _only(report: Report, results: Sequence[Result], index: int) -> Report:

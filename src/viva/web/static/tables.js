@@ -22,12 +22,13 @@
   };
   const state = {
     get: (key) => read().get(key) ?? "",
-    set: (key, value) => {
+    // `push`: the back button returns to what was chosen before.
+    set: (key, value, push = false) => {
       const all = read();
       if (value === "") all.delete(key);
       else all.set(key, value);
       const text = all.toString();
-      history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+      history[push ? "pushState" : "replaceState"](null, "", text ? `#${text}` : location.pathname + location.search);
     },
     listen: (f) => listeners.push(f),
   };

@@ -231,8 +231,8 @@
     return block;
   }
   async function open(item, byHand) {
+    state.set("item", permalink(item), byHand && opened < 0);
     opened = item;
-    state.set("item", permalink(item));
     for (const link of $("list").querySelectorAll("[aria-current]")) link.removeAttribute("aria-current");
     $("list").querySelector(`[data-item="${item}"]`)?.setAttribute("aria-current", "true");
     root.classList.add("opened");
