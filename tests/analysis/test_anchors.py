@@ -135,3 +135,19 @@ def test_gaps_are_refused() -> None:
     scores[0, 0] = np.nan
     with pytest.raises(DataError, match="every model"):
         choose(scores, 5)
+
+
+def test_runs_of_one_model_are_not_predicted_from_each_other() -> None:
+    models = subjects(6, 120, 4)
+    scores = np.repeat(models, 3, axis=0)  # each three times, as if at three temperatures
+    names = [f"m{place // 3}" for place in range(18)]
+    leaking, honest, alone = (
+        validate(scores, 12, rounds=2),
+        validate(scores, 12, names=names, rounds=2),
+        validate(models, 12),
+    )
+    assert (leaking.models, honest.models, honest.folds) == (18, 6, 6)
+    assert leaking.anchors.error < 0.8 * honest.anchors.error
+    assert honest.anchors.error > 0.6 * alone.anchors.error
+    with pytest.raises(DataError, match="2 are too few"):
+        validate(scores[:6], 12, names=names[:6])

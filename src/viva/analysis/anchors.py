@@ -13,9 +13,9 @@ answers were read. So both are kept simple:
    deviation 0.3), so that three models do not bend it, and forty do.
 
 The error is found by cross-validation over models. Everything, the choosing too, is done anew without the models that
-are predicted. Beside it stands what random questions of the same number give: read as people read them (their plain
-mean) and read by the same line; and what it costs to ask nothing, and call every model average. If anchors do not beat
-these, that is seen.
+are predicted, in all their runs. Beside it stands what random questions of the same number give: read as people read
+them (their plain mean) and read by the same line; and what it costs to ask nothing, and call every model average. If
+anchors do not beat these, that is seen.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ class Validation(Struct, frozen=True, kw_only=True):
     nothing: Way
     """The mean score of the other models."""
     models: int
+    """Different ones."""
     folds: int
     rounds: int
 
@@ -113,20 +114,26 @@ def choose(scores: Floats, count: int, shares: Floats | None = None, *, seed: in
     )
 
 
-def validate(scores: Floats, count: int, shares: Floats | None = None, *, rounds: int = ROUNDS) -> Validation:
+def validate(
+    scores: Floats, count: int, shares: Floats | None = None, *, names: Sequence[str] = (), rounds: int = ROUNDS
+) -> Validation:
     """The error that `choose` and its line make on models that they have not seen.
 
+    `names`: of the models; rows of one name (a model at two temperatures, say) are never predicted from each other.
     Raises DataError for fewer than three models and for what `choose` refuses.
     """
     shares = _checked(scores, count, shares)
     models = len(scores)
-    if models < FEWEST:
+    names = names or [str(place) for place in range(models)]
+    different = list(dict.fromkeys(names))
+    of = np.array([different.index(name) for name in names])
+    if len(different) < FEWEST:
         raise DataError(
-            f"the error of anchors is found by predicting models from others, and {models} are too few for that: "
-            f"it takes {FEWEST}"
+            f"the error of anchors is found by predicting models from others, and {len(different)} are too few for "
+            f"that: it takes {FEWEST}"
         )
     full = scores @ shares
-    folds = [np.arange(models)[start :: min(FOLDS, models)] for start in range(min(FOLDS, models))]
+    folds = [np.flatnonzero(of % FOLDS == start) for start in range(min(FOLDS, len(different)))]
 
     def predicted(read: Callable[[Floats, Floats, np.random.Generator], Floats], times: int) -> Floats:
         found = np.empty((times, models))
@@ -157,7 +164,7 @@ def validate(scores: Floats, count: int, shares: Floats | None = None, *, rounds
         plain=_way("random questions, plain mean", predicted(by_plain_mean, rounds)),
         calibrated=_way("random questions, same line", predicted(by_random, rounds)),
         nothing=_way("nothing asked: the others' mean", predicted(by_nothing, 1)),
-        models=models,
+        models=len(different),
         folds=len(folds),
         rounds=rounds,
     )

@@ -29,13 +29,20 @@ def chosen(one: Gathered, count: int, seed: int) -> tuple[AnchorSet, Validation,
 
     Raises DataError for too few such models or questions.
     """
-    from viva.analysis.anchors import choose, validate
+    from viva.analysis.anchors import FEWEST, choose, validate
     from viva.analysis.itemscores import item_scores
     from viva.analysis.itemstatistics import item_statistics
     from viva.reports.anchors import Anchor, AnchorSet
 
     scores, notes = _whole(item_scores(one.exam, one.frames, one.headline))
-    validation = validate(scores.scores, count, scores.shares)
+    names = [one.found[model].model for model in scores.models]
+    if len(set(names)) < FEWEST <= len(names):
+        notes.append(
+            f"These are several runs of fewer than {FEWEST} different models: they are predicted from each other, and "
+            "the error is one for further runs of the same, not for another model."
+        )
+        names = []
+    validation = validate(scores.scores, count, scores.shares, names=names)
     anchors = choose(scores.scores, count, scores.shares, seed=seed)
     stats = item_statistics(scores.scores)
     found = AnchorSet(
@@ -53,7 +60,7 @@ def chosen(one: Gathered, count: int, seed: int) -> tuple[AnchorSet, Validation,
         lowest=anchors.lowest,
         highest=anchors.highest,
         error=validation.anchors.error,
-        models=len(scores.models),
+        models=validation.models,
         of_questions=len(scores.questions),
     )
     return found, validation, [*one.notes, *notes]
