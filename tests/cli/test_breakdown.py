@@ -85,6 +85,8 @@ def test_where_nothing_is_significant_it_says_so() -> None:
     assert "]*" not in text
     assert "nothing was tested" in breakdown("t.csv", "--by", "domain", "--min", 31)
     assert "3 slices are not tested: they have fewer than 31" in breakdown("t.csv", "--by", "domain", "--min", 31)
+    alone = breakdown(table({"m": {"DSA": 90}}, of=90), "--by", "domain")
+    assert "1 slice is not tested: it has fewer than 10 answered questions, or leaves fewer" in alone
 
 
 def test_tags_are_crossed_and_models_stand_side_by_side() -> None:

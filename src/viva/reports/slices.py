@@ -168,9 +168,11 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
             differ = "differs" if len(told) == 1 else "differ"
             notes.append(f"{who}: {len(told):,} {differ} from the rest, in {times}{by}: {named}{more}.")
         if one.untested:
+            small = "slice is not tested: it has" if one.untested == 1 else "slices are not tested: they have"
+            leaves = "leaves" if one.untested == 1 else "leave"
             notes.append(
-                f"{who}: {one.untested:,} slices are not tested: they have fewer than {one.smallest:,} answered "
-                "questions, or leave fewer to compare with (--min)."
+                f"{who}: {one.untested:,} {small} fewer than {one.smallest:,} answered questions, or {leaves} fewer to "
+                "compare with (--min)."
             )
     return notes
 
