@@ -124,7 +124,7 @@ def test_runs_whose_models_have_their_sizes_from_a_file(viva: Viva) -> None:
     names = ("random", "first", "last", "longest")
     models = [part for name in names for part in ("--model", f"baseline/{name}")]
     assert viva("run", "csbench", "--only", "comprehension", *models, "--run", "run", *QUIET).code == 0
-    with pytest.raises(VivaError, match="no curve can be fitted"):
+    with pytest.raises(VivaError, match=r"no curve can be fitted; nobody's size is known: baseline/random, .*--sizes"):
         scaling(viva.folder / "run")
     rows = "".join(f"baseline/{name},{size}\n" for name, size in zip(names, (1, 7, 13, 70), strict=True))
     sizes = written("model,billions\n" + rows, "sizes.csv")
@@ -160,6 +160,7 @@ def test_families_by_name(name: str, family: str) -> None:
         (("t.csv", "u.csv"), "name it alone"),
         (("u.csv",), "which column is the score? --score NAME"),
         (("v.csv",), "scores beyond 0 and 100"),
+        (("w.csv",), "it has: b; 'score' is not all figures (line 2: '0,5')"),
         (("t.csv", "--sizes", "t.csv"), "--sizes needs a column `billions`"),
         (("t.csv", "--chart", "c.gif"), "--chart"),
     ],
@@ -168,6 +169,7 @@ def test_what_cannot_be_used_is_said(arguments: tuple[str, ...], said: str) -> N
     written(TABLE)
     written("model,a,b\nx,1,2\n", "u.csv")
     written("model,score\nx-7B,101\ny-1B,5\n", "v.csv")
+    written('model,score,b\nx-7B,"0,5",1\ny-1B,5,2\n', "w.csv")
     with pytest.raises(VivaError) as problem:
         scaling(*arguments)
     assert said in str(problem.value)

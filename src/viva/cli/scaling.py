@@ -128,8 +128,12 @@ def _scaling(found: Found, kinds: Sequence[Kind], wanted: Wanted) -> Scaling:
         )
     fitted = [group for group in groups if group.fits]
     if not fitted:
-        why = groups[0].skipped[0] if groups and groups[0].skipped else "there are no models left"
-        raise DataError(f"{found.title}: no curve can be fitted; {groups[0].name if groups else 'all'}: {why}")
+        if groups:
+            why = f"{groups[0].name}: {groups[0].skipped[0] if groups[0].skipped else 'there are no models left'}"
+        else:
+            unknown = ", ".join(one_line(model, 40) for model in list(found.sizeless)[:6])
+            why = f"nobody's size is known: {unknown} (--sizes FILE gives sizes)" if unknown else "there are no models"
+        raise DataError(f"{found.title}: no curve can be fitted; {why}")
     return Scaling(
         title=found.title + (", best of each size" if wanted.best else ""),
         parameters=wanted.parameters,

@@ -166,14 +166,15 @@ def _of_table(path: Path, asked: Source) -> Found:
 
 def _score_column(path: Path, table: WideTable, score: str | None, own: str | None) -> str:
     figures = [name for name in table.columns if name != own]
-    if score is None and "score" in figures:
-        return "score"
-    if score is None and len(figures) == 1:
+    named = score or "score"
+    if named in figures:
+        return named
+    if score is None and len(figures) == 1 and named not in table.words:
         return figures[0]
-    if score is None or score not in figures:
-        asked = "which column is the score? --score NAME" if score is None else f"--score {score!r}: no such column"
-        raise VivaError(f"{path}: {asked}; it has: {', '.join(one_line(name, 40) for name in figures) or 'none'}")
-    return score
+    asked = "which column is the score? --score NAME" if score is None else f"--score {score!r}: no such column"
+    known = ", ".join(one_line(name, 40) for name in figures) or "none"
+    why = f"; {named!r} is not all figures ({table.words[named]})" if named in table.words else ""
+    raise VivaError(f"{path}: {asked}; it has: {known}{why}")
 
 
 def _cell_size(table: WideTable, column: str | None, index: int) -> Size | None:
