@@ -261,7 +261,7 @@ def test_the_published_sweep_and_the_published_experts() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nowhere",), r"no run or table nowhere \(published tables that can be named alone: infibench, csbench\)"),
+        (("nowhere",), r"no table or run nowhere \(published tables that can be named: infibench, csbench\)"),
         (("t.csv", "t.csv"), "a of t.csv is named twice"),
         (("t.csv", "--model", "z"), r"nobody is called so; there are: a, b"),
         (("t.csv", "--model", "a"), "takes two contestants on the same questions; here are item scores: a"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import click
 from msgspec import Struct
 
+from viva.cli.analysisoptions import chart_option, correct_option
 from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scored import EXAM, Scored, scored
@@ -66,21 +67,10 @@ class Wanted(Struct, kw_only=True):
     show_default=True,
     help="Answered questions that a slice must have to be tested.",
 )
-@click.option(
-    "--correct",
-    type=click.Choice(["holm", "bh", "none"]),
-    default="holm",
-    show_default=True,
-    help="How p-values are adjusted for the number of slices: Holm; Benjamini-Hochberg; not at all.",
-)
+@correct_option
 @click.option("--model", multiple=True, metavar="NAME", help="Only this model; repeatable.")
 @click.option("--exam", multiple=True, metavar="NAME", help="Only this exam (csbench-en, say); repeatable.")
-@click.option(
-    "--chart",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Draw it: .svg, .png, .html, .json. Intervals of one model, else a heat map.",
-)
+@chart_option("Draw one model's intervals, or a heat map of several")
 @tables_options
 def breakdown_command(sources: tuple[Path, ...], **given: Any) -> int:
     """Break the scores of run folders (or a folder of runs, or tables of item scores) down by tags: every slice with
@@ -92,11 +82,8 @@ def breakdown_command(sources: tuple[Path, ...], **given: Any) -> int:
     viva breakdown runs/NAME --by negation                       CMMLU: are negated questions harder?
     viva breakdown runs/a runs/b --by domain --by tag --chart heat.svg
     """
-    from viva.reports.charts import check_chart
-
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
-    check_chart(wanted.chart)
     if wanted.pairs and wanted.by:
         raise VivaError("--pairs looks at every pair of tags: leave out --by, which names them")
     found = list(_found(sources, wanted))

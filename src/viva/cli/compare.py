@@ -12,9 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.multiplicity import Correction
+from viva.cli.analysisoptions import chart_option, correct_option
 from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit, screen
-from viva.cli.scored import EXAM, PLAIN
+from viva.cli.scored import EXAM, PLAIN, existing
 from viva.errors import DataError, VivaError
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ FACTORS = (
     "models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts",
     "judges", "seeds", "all",
 )  # fmt: skip
+PUBLISHED = ("infibench", "csbench")
+"""Benchmarks that can be named in place of a run."""
 POINTS = ("1", "2", "5")
 """Differences in points of per cent for which the number of questions is told."""
 MOST = 500
@@ -88,13 +91,7 @@ class Wanted(Struct, kw_only=True):
     help="What several answers to a question count as: mean, best, best@K, pass@K; several are compared.  "
     "[default: as the exam's headline]",
 )
-@click.option(
-    "--correct",
-    type=click.Choice(["holm", "bh", "none"]),
-    default="holm",
-    show_default=True,
-    help="How p-values are adjusted for their number: Holm; Benjamini-Hochberg; not at all.",
-)
+@correct_option
 @click.option(
     "--flips",
     type=click.IntRange(0),
@@ -109,7 +106,7 @@ class Wanted(Struct, kw_only=True):
     help=f"How many questions would show a difference of so many points? Repeatable.  [default: {', '.join(POINTS)}]",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of permutation tests by random signs.")
-@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .svg, .png, .html, .json.")
+@chart_option()
 @tables_options
 def compare_command(sources: tuple[str, ...], **given: Any) -> int:
     """Compare contestants (models, shots, chain of thought, sampling, languages, gradings, checkpoints) on the same
@@ -126,17 +123,13 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
     viva compare runs/* --pairs llama2-7b=codellama-7b --flips 20
     viva compare infibench
     """
-    from viva.reports.charts import check_chart
-
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
-    check_chart(wanted.chart)
-    if len(sources) == 1 and not Path(sources[0]).exists():
-        from viva.cli.comparepublished import PUBLISHED, compare_published
+    if len(sources) == 1 and sources[0] in PUBLISHED and not Path(sources[0]).exists():
+        from viva.cli.comparepublished import compare_published
 
-        if sources[0] in PUBLISHED:
-            return compare_published(sources[0], wanted)
-    found = _compared([_path(source) for source in sources], wanted)
+        return compare_published(sources[0], wanted)
+    found = _compared(existing(sources, PUBLISHED), wanted)
     if wanted.chart is not None:
         from viva.reports import charts
         from viva.reports.charts.comparing import comparing_chart
@@ -144,16 +137,6 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
         charts.save(comparing_chart(found), wanted.chart)
     emit(_printed(found, wanted), wanted.out)
     return 0
-
-
-def _path(source: str) -> Path:
-    path = Path(source)
-    if not path.exists():
-        from viva.cli.comparepublished import PUBLISHED
-
-        known = ", ".join(PUBLISHED)
-        raise DataError(f"there is no run or table {path} (published tables that can be named alone: {known})")
-    return path
 
 
 def _compared(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:

@@ -20,8 +20,6 @@ from viva.reports.comparedmeans import Published
 if TYPE_CHECKING:
     from viva.cli.compare import Wanted
 
-PUBLISHED = ("infibench", "csbench")
-"""Benchmarks that can be named in place of a run."""
 _SETTING = "generation_parameters"
 _STANDARD = "(0.2,0.9)"
 """The paper's own temperature and top-p, which the sweep is compared with."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from viva.cli.analysisoptions import chart_option
 from viva.cli.correlatetables import PUBLISHED, Correlated, matched, published_tables
 from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit, screen
-from viva.cli.scored import EXAM, scored
-from viva.cli.widetable import WideTable, is_wide, read_wide
+from viva.cli.scored import EXAM, existing, scored
+from viva.cli.widetable import WideTable, read_wide, the_wide_one
 from viva.errors import DataError, VivaError
 from viva.visible import one_line
 
@@ -46,12 +47,7 @@ class Wanted(Struct, kw_only=True):
     help="Of runs and item scores: a column for each column of this table of models, or value of this tag; "
     f"`{EXAM}`: the headline of each exam.  [default: the exam's first such table; format]",
 )
-@click.option(
-    "--chart",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Draw each pair, outliers named: .svg, .png, .html or .json.",
-)
+@chart_option("Draw each pair, outliers named")
 @tables_options
 def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
     """Kendall's, Pearson's and Spearman's coefficients between columns of figures, with intervals, p-values, how far
@@ -67,11 +63,10 @@ def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
     viva correlate csbench cmmlu                           between benchmarks
     viva correlate runs/a runs/b --columns TF,MC,FITB      between formats
     """
-    from viva.reports.charts import check_chart, save
+    from viva.reports.charts import save
 
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
-    check_chart(wanted.chart)
     tables = _tables(sources, wanted)
     found = [_correlated(one, wanted) for one in tables]
     if wanted.chart is not None:
@@ -91,16 +86,10 @@ def _tables(sources: Sequence[str], wanted: Wanted) -> list[Correlated]:
         return published_tables(named[0])
     if named:
         return [matched(sources)]
-    paths = [Path(source) for source in sources]
-    for path in paths:
-        if not path.exists():
-            known = ", ".join(PUBLISHED)
-            raise DataError(f"there is no table or run {path} (published tables that can be named: {known})")
-    if len(paths) == 1 and is_wide(paths[0]):
-        return [Correlated(title=paths[0].name, table=read_wide(paths[0]))]
-    wide = next((path for path in paths if is_wide(path)), None)
+    paths = existing(sources, PUBLISHED)
+    wide = the_wide_one(paths)
     if wide is not None:
-        raise VivaError(f"{wide} is a table of a row a model: name it alone, or only runs and tables of item scores")
+        return [Correlated(title=wide.name, table=read_wide(wide))]
     return [Correlated(title="item scores", table=_of_items(paths, wanted))]
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.cli.scalingpoints import SCORES
-from viva.cli.scored import EXAM, scored
+from viva.cli.scored import EXAM, existing, scored
 from viva.cli.widetable import WideTable
-from viva.errors import DataError, VivaError
+from viva.errors import VivaError
 from viva.published import Entry, plain, table
 from viva.visible import one_line
 
@@ -79,7 +79,7 @@ def matched(sources: Sequence[str]) -> Correlated:
             shown = f"{source} {column}, published"
             columns[shown] = _unique((entry.name, entry.figures[column]) for entry in _models(source, name, column))
         else:
-            columns.update(_headlines(Path(source), columns))
+            columns.update(_headlines(existing([source], PUBLISHED)[0], columns))
     names = dict.fromkeys(key for figures in columns.values() for key in figures)
     keys = [key for key in names if sum(key in figures for figures in columns.values()) > 1]
     if not keys:
@@ -111,8 +111,6 @@ def _models(benchmark: str, name: str, column: str) -> list[Entry]:
 def _headlines(path: Path, earlier: Mapping[str, object]) -> dict[str, dict[str, tuple[str, float]]]:
     from viva.analysis.training import measured
 
-    if not path.exists():
-        raise DataError(f"there is no table or run {path} (published tables that can be named: {', '.join(PUBLISHED)})")
     found: dict[str, list[tuple[str, float]]] = {}
     for one in scored([path], EXAM):
         (cell,) = measured(one.scores, one.lines, one.headline.attempts).values()

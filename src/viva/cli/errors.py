@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from viva.benchmarks.csbench.errors import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.benchmarks.csbench.loading import KINDS
+from viva.cli.analysisoptions import chart_option
 from viva.cli.endings import ending_of_asking
 from viva.cli.examination import Examination, gather, open_bench, prepare
 from viva.cli.examine import Stage, Tasks, ask_all, work_through
@@ -94,9 +95,7 @@ class Wanted(Struct, kw_only=True):
     metavar="FILE",
     help="Also write every wrong answer's labels: .csv, .json, .jsonl.",
 )
-@click.option(
-    "--chart", type=click.Path(path_type=Path), metavar="FILE", help="Draw it by model: .svg, .png, .html, .json."
-)
+@chart_option("Draw it by model")
 @engine_options
 @tables_options
 def errors_command(run: Path, **given: Any) -> int:
@@ -110,11 +109,8 @@ def errors_command(run: Path, **given: Any) -> int:
     viva errors runs/NAME --judge openai/JUDGE --max-cost 2
     viva errors runs/NAME --judge openai/A --judge anthropic/B --labels labels.csv --chart errors.svg
     """
-    from viva.reports.charts import check_chart
-
     wanted, limits = pick(Wanted, given), pick(Limits, given)
     check_writable(wanted.out)
-    check_chart(wanted.chart)
     if wanted.labels is not None and wanted.labels.suffix.lower() not in LABEL_SUFFIXES:
         raise VivaError(f"--labels {wanted.labels}: labels are written as {', '.join(LABEL_SUFFIXES)}")
     check_writable(wanted.labels)

@@ -10,6 +10,7 @@ import click
 from msgspec import Struct
 
 from viva.analysis.difficulty import TRIALS
+from viva.cli.analysisoptions import chart_option
 from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.errors import VivaError
@@ -55,7 +56,7 @@ class Wanted(Struct, kw_only=True):
 @click.option(
     "--items", type=click.IntRange(0), default=20, show_default=True, help="List at most so many questions a table."
 )
-@click.option("--chart", type=_PATH, metavar="FILE", help="Draw it: .svg, .png, .html or .json.")
+@chart_option()
 @click.option(
     "--anchors",
     type=click.IntRange(2),
@@ -96,12 +97,9 @@ def items_command(sources: tuple[Path, ...], **given: Any) -> int:
     viva items --predict runs/NEW --anchors-file anchors.csv        its full score, with an interval
     viva items item_scores.csv.gz --levels --weaker gpt-3.5-turbo --stronger gpt-4-0613
     """
-    from viva.reports.charts import check_chart
-
     wanted = pick(Wanted, given)
     _refuse_contradictions(sources, wanted)
     check_writable(wanted.out)
-    check_chart(wanted.chart)
     if wanted.predict:
         from viva.cli.itemanchors import predicted
 

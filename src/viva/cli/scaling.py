@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 from msgspec import Struct
 
+from viva.cli.analysisoptions import chart_option
 from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scalingpoints import Found, Parameters, Source, found_in, read_sizes
@@ -78,7 +79,7 @@ class Wanted(Struct, kw_only=True):
     type=click.IntRange(1),
     help="On how many questions each score of a table rests, for intervals where no model is left over.",
 )
-@click.option("--chart", type=_PATH, metavar="FILE", help="Draw it: .svg, .png, .html or .json.")
+@chart_option()
 @tables_options
 def scaling_command(sources: tuple[str, ...], **given: Any) -> int:
     """How scores grow with the number of parameters, in the published tables of csbench, infibench, cmmlu or syneval,
@@ -89,11 +90,10 @@ def scaling_command(sources: tuple[str, ...], **given: Any) -> int:
     viva scaling infibench --fit segments --by domain --chart break.svg
     viva scaling runs/* --sizes sizes.csv --fit log --predict 400
     """
-    from viva.reports.charts import check_chart, save
+    from viva.reports.charts import save
 
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
-    check_chart(wanted.chart)
     kinds = _kinds(wanted)
     asked = Source(
         table=wanted.table,

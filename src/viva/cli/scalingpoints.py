@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from viva.cli.scored import EXAM, scored
-from viva.cli.widetable import WideTable, is_wide, read_wide
+from viva.cli.scored import EXAM, existing, scored
+from viva.cli.widetable import WideTable, read_wide, the_wide_one
 from viva.errors import DataError, VivaError
 from viva.published import Entry, Size, Table, catalogue, tables
 from viva.published import size as published_size
@@ -56,20 +56,11 @@ def found_in(sources: Sequence[str], asked: Source) -> list[Found]:
     """The models of every table and exam. Raises VivaError for what is no source, or has no scores."""
     if len(sources) == 1 and tables_of(sources[0]):
         return [_published(sources[0], asked)]
-    paths = [Path(source) for source in sources]
-    for path in paths:
-        if not path.exists():
-            raise DataError(
-                f"there is no table or run {path} (published tables that can be named: {', '.join(SCORES)})"
-            )
+    paths = existing(sources, SCORES)
     if asked.table:
         raise VivaError(f"--table {asked.table!r} is for a benchmark's published tables; {sources[0]} is none")
-    wide = [path for path in paths if is_wide(path)]
-    if not wide:
-        return _of_runs(paths, asked)
-    if len(paths) > 1:
-        raise VivaError(f"{wide[0]} is a table of a row a model: name it alone, or only runs and tables of item scores")
-    return [_of_table(wide[0], asked)]
+    wide = the_wide_one(paths)
+    return _of_runs(paths, asked) if wide is None else [_of_table(wide, asked)]
 
 
 def tables_of(benchmark: str) -> tuple[Table, ...]:

@@ -5,7 +5,7 @@ What compares models with each other (`viva correlate`) or with their own past (
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,6 +72,16 @@ def scored(
                 yield from _of_run(folder, by, wanted)
         else:
             yield from _of_table(source, by, wanted or Line("mean"), tags)
+
+
+def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
+    """The sources as paths. Raises DataError for one that is not there; `published`: names that are no paths."""
+    paths = [Path(source) for source in sources]
+    for path in paths:
+        if not path.exists():
+            known = ", ".join(published)
+            raise DataError(f"there is no table or run {path} (published tables that can be named: {known})")
+    return paths
 
 
 def _lines(scores: pl.DataFrame, by: str | None, headline: Line, tables: Sequence[Layout], where: str) -> Lines:

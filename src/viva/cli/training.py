@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from viva.cli.analysisoptions import chart_option
 from viva.cli.checkpoints import AXES, Checkpoint, Checkpoints, read_checkpoints
 from viva.cli.options import pick
 from viva.cli.places import HF
@@ -61,7 +62,7 @@ class Wanted(Struct, kw_only=True):
     help="How it is printed.  [default: as the name of --out says, else terminal]",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Write to a file instead: .csv, .json, .md, .tex.")
-@click.option("--chart", type=click.Path(path_type=Path), help="Also draw it: .svg, .png, .html or .json.")
+@chart_option("Also draw it")
 def training_command(runs: tuple[Path, ...], **given: Any) -> int:
     """Put the scores of RUN... (run folders, a folder of runs, or tables of item scores) in the order of training: a
     curve a format with 95 % intervals, over training tokens on a logarithmic axis.
@@ -72,11 +73,8 @@ def training_command(runs: tuple[Path, ...], **given: Any) -> int:
     viva training runs/steps --chart figure.svg
     viva training runs/a runs/b --checkpoints steps.csv
     """
-    from viva.reports.charts import check_chart
-
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
-    check_chart(wanted.chart)
     if wanted.out is not None and wanted.out.suffix.lower() == ".svg":
         raise VivaError(f"--out {wanted.out} is for tables; --chart {wanted.out} draws")
     form = wanted.format or (SUFFIXES.get(wanted.out.suffix.lower(), "terminal") if wanted.out else "terminal")

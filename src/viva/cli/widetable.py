@@ -20,7 +20,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.cli.scoretable import QUESTION, SAMPLE, SCORE, refuse_other_separators
-from viva.errors import DataError
+from viva.errors import DataError, VivaError
 
 
 class WideTable(Struct, frozen=True, kw_only=True):
@@ -71,6 +71,17 @@ def is_wide(path: Path) -> bool:
         return False
     header = header_of(path)
     return not all(any(name in header for name in names) for names in (QUESTION, SAMPLE, SCORE))
+
+
+def the_wide_one(paths: Sequence[Path]) -> Path | None:
+    """The table of a row a model, where these are such a table; None for runs and tables of item scores.
+
+    Raises VivaError for one among others.
+    """
+    wide = next((path for path in paths if is_wide(path)), None)
+    if wide is not None and len(paths) > 1:
+        raise VivaError(f"{wide} is a table of a row a model: name it alone, or only runs and tables of item scores")
+    return wide
 
 
 def header_of(path: Path) -> Sequence[str]:

@@ -1,0 +1,39 @@
+"""Options that the commands about scores share: what is drawn, and how p-values are adjusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _checked_chart(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None:
+        from viva.reports.charts import check_chart
+
+        check_chart(path)  # before anything is computed for it
+    return path
+
+
+def chart_option(what: str = "Draw it") -> Callable[[F], F]:
+    """--chart FILE. `what`: what is drawn, where that is not plain."""
+    return click.option(
+        "--chart",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        callback=_checked_chart,
+        help=f"{what}: .svg, .png, .html or .json.",
+    )
+
+
+correct_option = click.option(
+    "--correct",
+    type=click.Choice(["holm", "bh", "none"]),
+    default="holm",
+    show_default=True,
+    help="How p-values are adjusted for their number: Holm; Benjamini-Hochberg; not at all.",
+)
