@@ -99,11 +99,12 @@ def _models(found: Examined) -> Grid:
     there = np.isfinite(scores)
     fit = found.fits[0] if found.fits else None
     header = ("model", "mean score", "questions", "unscored", *(("ability",) if fit else ()))
-    order = np.argsort(-np.nanmean(scores, axis=1), kind="stable")
+    means = _means(found.scores)
+    order = np.argsort(-means, kind="stable")
     rows = tuple(
         (
             found.scores.models[place],
-            percent(float(np.nanmean(scores[place]))),
+            percent(float(means[place])),
             f"{int(there[place].sum()):,}",
             f"{int((~there[place]).sum()):,}",
             *((f"{fit.ability[place]:.3f} ± {fit.ability_error[place]:.3f}",) if fit else ()),
@@ -111,6 +112,13 @@ def _models(found: Examined) -> Grid:
         for place in order
     )
     return Grid(f"Models · {found.scores.exam}", header, rows)
+
+
+def _means(found: ItemScores) -> Floats:
+    """The models' scores as the exam's headline averages questions: by weight, and over groups where it does so."""
+    shares = np.where(np.isfinite(found.scores), found.shares, 0.0)
+    means: Floats = (shares * np.nan_to_num(found.scores)).sum(axis=1) / shares.sum(axis=1)
+    return means
 
 
 def alpha_text(found: Reliability | None) -> str:
@@ -299,7 +307,7 @@ def items_json(every: Sequence[Examined], notes: Sequence[str]) -> str:
 
 
 def _plain(found: Examined) -> dict[str, object]:
-    stats, scores = found.statistics, found.scores
+    stats, scores, means = found.statistics, found.scores, _means(found.scores)
     why = {flag.place: flag.why for flag in flags(found)}
     columns: dict[str, Floats] = {
         "facility": stats.facility,
@@ -321,7 +329,7 @@ def _plain(found: Examined) -> dict[str, object]:
         "models": [
             {
                 "model": name,
-                "score": _null(float(np.nanmean(scores.scores[place]))),
+                "score": _null(float(means[place])),
                 **(
                     {
                         "ability": float(found.fits[0].ability[place]),

@@ -1,0 +1,23 @@
+"""Item statistics in print: a model's score is the one that its tables have."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from viva.analysis.itemscores import ItemScores
+from viva.analysis.itemstatistics import item_statistics
+from viva.reports.items import Examined, item_grids, items_json
+
+
+def test_a_model_s_score_is_averaged_as_its_exam_averages() -> None:
+    scores = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, np.nan]])
+    found = ItemScores(
+        exam="e", models=("one", "two"), questions=("a", "b", "c"), scores=scores, shares=np.array([0.5, 0.25, 0.25])
+    )  # a subject of one question and a subject of two, each half of the average
+    examined = Examined(scores=found, statistics=item_statistics(scores))
+    assert [row[:2] for row in item_grids(examined, 0)[0].rows] == [("one", "50.00"), ("two", "33.33")]
+    told = json.loads(items_json([examined], []))["exams"][0]["models"]
+    assert [each["score"] for each in told] == pytest.approx([0.5, 1 / 3])
