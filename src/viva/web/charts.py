@@ -40,6 +40,7 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
         "titleFontSize": 12,
         "titleFontWeight": 550,
         "labelLimit": 220,
+        "labelFlush": False,
         "titlePadding": 8,
     }
     words = {"labelColor": colour["quiet"], "titleColor": colour["ink"], "labelFontSize": 12, "titleFontSize": 12}
@@ -62,6 +63,7 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
         "text": {"color": colour["ink"]},
         "rule": {"color": colour["edge"]},
         "point": {"color": colour["accent"], "filled": True, "size": 70},
+        "circle": {"color": colour["accent"]},
         "line": {"color": colour["accent"], "strokeWidth": 2},
         "bar": {"color": colour["accent"]},
         "area": {"color": colour["accent"]},
