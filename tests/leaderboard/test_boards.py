@@ -78,6 +78,16 @@ def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
         "Chinese, zero-shot, 20 questions (data 4567)",
         "English, 5-shot, chain of thought",
     ]
+    judged = [
+        comparable({**SETTINGS, "data": "0123.sample", "n": 76, "limit": "none", "seed": "0", "judge": "none"}),
+        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "seed": "0", "judge": "a/bx1"}),
+        comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "seed": "0", "judge": "none"}),
+    ]
+    assert titles(judged) == [
+        "English, zero-shot, 76 questions (data 0123, Viva's bundled sample), no judge",
+        "English, zero-shot, 20 questions (data 4567), judge a/b",
+        "English, zero-shot, 20 questions (data 4567), no judge",
+    ]
     words = dict(
         in_words({"samples": "10x3", "data": "0123.sample", "temp": "server", "extract": "viva", "n": "11582"})
     )

@@ -8,6 +8,7 @@ that could raises the benchmark's version, which is in the signature too).
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 Settings = Mapping[str, str | int]
@@ -88,11 +89,19 @@ def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
     """Which parts are not the same on all boards, without those that follow from another."""
     names = dict.fromkeys(name for parts in boards for name in parts)
     found = [name for name in names if len({parts.get(name) for parts in boards}) > 1 and name not in _TITLED]
-    if "data" in found and "n" in found:
-        found.remove("n")  # other data, other questions: the fingerprint and their number are said together
-    if "limit" in found and "n" in found:
-        found.remove("limit")
-    return found
+    # Other data, other questions: the fingerprint and their number are said together. What follows from them (how
+    # many were wanted at most, which seed chose them) need not be said.
+    said = next((name for name in ("data", "n") if name in found), "")
+    return [
+        name for name in found if name not in ("n", "limit", "seed") or name == said or not _follows(name, said, boards)
+    ]
+
+
+def _follows(name: str, said: str, boards: Sequence[Mapping[str, str]]) -> bool:
+    """Whether boards of the same `said` are all of the same `name`."""
+    if not said:
+        return False
+    return len({(parts.get(said), parts.get(name)) for parts in boards}) == len({parts.get(said) for parts in boards})
 
 
 def _differing(name: str, parts: Mapping[str, str]) -> str:
@@ -100,6 +109,8 @@ def _differing(name: str, parts: Mapping[str, str]) -> str:
         return f"no {_NAMES.get(name, name)}"
     if name == "n":
         return f"{_count(parts['n'])} questions"
+    if parts[name] == "none":
+        return {"limit": "not limited"}.get(name, f"no {_NAMES.get(name, name)}")
     if name == "data":
         return f"{_count(parts.get('n', '?'))} questions (data {_value(name, parts[name])})"
     return f"{_NAMES.get(name, name)} {_value(name, parts[name])}"
@@ -133,6 +144,11 @@ def _samples(value: str) -> str:
     return samples if repeats in ("", "1") else f"{samples}, {repeats} times over"
 
 
+def _judge(value: str) -> str:
+    """Judges parted by "+"; behind the x of each stands how many verdicts it gave, which is mostly one."""
+    return re.sub(r"x1(?=\+|$)", "", value)
+
+
 def _count(value: str) -> str:
     return f"{int(value):,}" if value.isdecimal() else value
 
@@ -143,5 +159,6 @@ _WORDED: dict[str, Callable[[str], str]] = {
     "n": _count,
     "data": _data,
     "samples": _samples,
+    "judge": _judge,
     "extract": lambda value: "by Viva's rules" if value == "viva" else value.replace("-", " "),
 }
