@@ -128,7 +128,7 @@ def rows(page: str) -> list[tuple[str, ...]]:
     ]
 
 
-def test_published_rows_stand_in_the_summary_below_the_exams_own_and_are_marked(run: Path) -> None:
+def test_published_rows_stand_in_the_summary_below_ones_own_and_are_marked(run: Path) -> None:
     told(report_command, run, "--beside", "llama3-8b,gpt-4")
     page = (run / "report.html").read_text(encoding="utf-8")
     assert [row[:4] for row in rows(page)][1:] == [

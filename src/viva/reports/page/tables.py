@@ -76,13 +76,11 @@ class TableMaker:
         )
 
     def summary(self, report: Report) -> PageTable:
-        """A row a model and exam; after an exam's last one the published rows beside it."""
+        """A row a model and exam, then the published rows beside them, exam by exam."""
         found = summary(report.results)
-        rows = list(found.rows)
-        for exam in dict.fromkeys(result.exam for result in report.results):
-            at = max(place for place, row in enumerate(rows) if row[1] == exam) + 1
-            rows[at:at] = _published(exam, report.results, len(found.header))
-        return self.table(Grid(found.title, found.header, tuple(rows)))
+        exams = dict.fromkeys(result.exam for result in report.results)
+        beside = [row for exam in exams for row in _published(exam, report.results, len(found.header))]
+        return self.table(Grid(found.title, found.header, (*found.rows, *beside)))
 
     def exam(self, report: Report, exam: str) -> ExamTables:
         """All tables of one exam."""
