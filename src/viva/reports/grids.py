@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import gt
 
 from viva.reports.result import Grid
 from viva.reports.text import latex, markdown
@@ -75,9 +76,10 @@ def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], room: int) -> 
     room -= 3 * len(columns) + 1  # borders, and a blank on either side
     if len(columns) > _PAIR and sum(least) > room:
         return None
-    while sum(widths) > room and any(wide > low for wide, low in zip(widths, least, strict=True)):
-        widest = max(range(len(widths)), key=lambda at: (widths[at] > least[at], widths[at]))
-        widths[widest] -= 1
+    cells = [longest(line for text in column[1:] for line in text.splitlines()) for column in columns]
+    for floor in (list(map(max, least, cells)), least):  # headings break first
+        while sum(widths) > room and any(map(gt, widths, floor)):
+            widths[max(range(len(widths)), key=lambda at: (widths[at] > floor[at], widths[at]))] -= 1
     return widths
 
 
