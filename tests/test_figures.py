@@ -67,7 +67,7 @@ def tables(*arguments: str) -> list[Any]:
 
 
 def predicted(models: str, size: int, *more: str) -> float:
-    (found,) = tables("scaling", "csbench", "--fit", "family", "--models", models, "--predict", str(size), *more)
+    (found,) = tables("scaling", "csbench", "--fit", "family", "--model", models, "--predict", str(size), *more)
     (forecast,) = found["groups"][0]["forecasts"]
     return 100 * float(forecast["prediction"]["score"])
 

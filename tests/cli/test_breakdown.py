@@ -98,6 +98,12 @@ def test_tags_are_crossed_and_models_stand_side_by_side() -> None:
     assert len(found("t.csv", "--by", "domain", "--by", "kind")[0]["slices"]) == 8
 
 
+def test_a_model_goes_by_its_name_without_its_provider_too() -> None:
+    table({"openai/a": WEAK, "other/b": WEAK})
+    for name in ("openai/a", "a"):
+        assert [one["model"] for one in found("t.csv", "--by", "domain", "--model", name)] == ["openai/a"]
+
+
 def test_benjamini_hochbergs_p_is_never_above_holms() -> None:
     table({"m": WEAK})
     holm, bh, none = (found("t.csv", "--by", "domain", "--correct", how)[0]["slices"] for how in ("holm", "bh", "none"))

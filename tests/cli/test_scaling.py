@@ -16,7 +16,7 @@ from viva.cli.scaling import scaling_command
 from viva.cli.scalingpoints import family_of
 from viva.errors import VivaError
 
-QWEN = ("csbench", "--fit", "family", "--models", "qwen1.5-*", "--fit-on", "7,14,32,72", "--predict", "110")
+QWEN = ("csbench", "--fit", "family", "--model", "qwen1.5-*", "--fit-on", "7,14,32,72", "--predict", "110")
 TABLE = "model,size,kind,score\nA-1,1,x,20\nA-7,7,x,35\nA-13,13,x,40\nA-70,70,x,50\nB,16B / 2.8B,y,41\n?,,y,90\n"
 
 
@@ -44,7 +44,7 @@ def test_cs_benchs_two_predictions_beside_what_was_measured() -> None:
     assert 100 * forecast["prediction"]["score"] == pytest.approx(67.79, abs=0.005)
     assert forecast["prediction"]["basis"] == "scatter"
     assert [one["model"] for one in forecast["measured"]] == ["Qwen1.5-110B"]
-    text = scaling("csbench", "--fit", "family", "--models", "Llama2-*", "--predict", "70")
+    text = scaling("csbench", "--fit", "family", "--model", "Llama2-*", "--predict", "70")
     assert "55.03" in text
     assert "sampling of questions only" in text
     assert "52.52 Llama2-70B" in text
@@ -147,12 +147,12 @@ def test_families_by_name(name: str, family: str) -> None:
     [
         (("csbench", "--fit", "cubic"), "--fit 'cubic' is no curve; there are family, log, segments"),
         (("csbench", "--predict", "big"), "--predict 'big' is no size"),
-        (("csbench", "--models", "Qwen9*"), "--models 'Qwen9*' fits no model"),
+        (("csbench", "--model", "Qwen9*"), "--model 'Qwen9*' fits no model"),
         (("csbench", "--by", "colour"), "--by 'colour': no model has it; they have: family"),
         (("csbench", "--table", "nope"), "it has: en_domains"),
         (("csbench", "--score", "nope"), "has no such column; it has: dsa_knowledge"),
         (("infibench", "--where", "domain=Coed"), "'domain' is one of: Code, General"),
-        (("csbench", "--models", "Llama2-7B"), "two different sizes"),
+        (("csbench", "--model", "Llama2-7B"), "two different sizes"),
         (("nowhere",), "there is no table or run nowhere"),
         (("t.csv", "--score", "kind"), "--score 'kind': no such column; it has: score"),
         (("t.csv", "--table", "x"), "is for a benchmark's published tables"),

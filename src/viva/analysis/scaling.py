@@ -22,7 +22,7 @@ that were fitted: read an interval of an extrapolation as the least uncertainty 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -309,6 +309,3 @@ def _quantile(fit: Fit) -> float:
 
     share = (1 + LEVEL) / 2
     return float(stats.t.ppf(share, fit.spare)) if fit.basis == "scatter" else float(stats.norm.ppf(share))
-
-
-FITTERS: dict[str, Callable[..., Fit]] = {"family": fit_family, "log": fit_log}

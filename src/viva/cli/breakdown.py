@@ -103,7 +103,7 @@ def _found(sources: Sequence[Path], wanted: Wanted) -> Iterator[Slices]:
 
     origin: dict[tuple[str, str], Path] = {}
     for one in scored(sources, EXAM, tags=wanted.by or _tags_of_tables(sources)):
-        if (wanted.model and one.model not in wanted.model) or (wanted.exam and one.exam not in wanted.exam):
+        if (wanted.model and not one.is_called(wanted.model)) or (wanted.exam and one.exam not in wanted.exam):
             continue
         if earlier := origin.get((one.exam, one.model)):
             raise DataError(

@@ -111,7 +111,7 @@ def contestants(found: Iterable[Scored], models: Sequence[str], attempts: Sequen
         if place in seen:
             raise DataError(f"{one_line(one.model, 60)} of {one.source} is named twice: nothing differs from itself")
         seen.add(place)
-        if models and not any(model in (one.model, one.model.rpartition("/")[2]) for model in models):
+        if models and not one.is_called(models):
             others[one_line(one.model, 60)] = None
             continue
         breakdown = Breakdown(one.scores, one.headline.attempts)

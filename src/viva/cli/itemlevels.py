@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from viva.analysis.difficulty import levels, read_levels
+from viva.analysis.difficulty import levels
 from viva.cli.itemsources import Gathered
+from viva.cli.listed import read_level_file
 from viva.errors import DataError
 from viva.visible import one_line
 
@@ -50,7 +51,7 @@ def levelled(one: Gathered, wanted: Parts) -> str | tuple[list[Grid], list[str]]
         warm=wanted.warm or "",
         trials=wanted.trials,
         found=levels(weaker or {}, stronger or {}, warm, trials=wanted.trials),
-        given=_given(wanted.given) if wanted.given else {},
+        given=read_level_file(wanted.given) if wanted.given else {},
         warm_option="--warm MODEL",
     )
     if wanted.format == "json":
@@ -71,12 +72,3 @@ def _temperature(one: Gathered, name: str | None) -> float | None:
     if found is None or found.run is None or found.record is None:
         return None
     return (found.record.sampling or found.run.sampling).temperature
-
-
-def _given(path: Path) -> dict[str, int]:
-    try:
-        return read_levels(path.read_text(encoding="utf-8-sig"), str(path))
-    except FileNotFoundError:
-        raise DataError(f"there is no file of levels {path}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise DataError(f"cannot read the levels {path}: {problem}") from None

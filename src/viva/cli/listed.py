@@ -1,9 +1,10 @@
-"""A file that lists questions: CSV or JSONL with a column of ids, or a text file with an id a line."""
+"""Files about questions: ids to ask (CSV or JSONL with a column of them, or a text file with an id a line), levels."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from viva.analysis.difficulty import read_levels
 from viva.cli.scoretable import QUESTION, rows_of
 from viva.errors import DataError
 
@@ -15,6 +16,16 @@ def read_listed(path: Path) -> tuple[str, ...]:
     if not found:
         raise DataError(f"{path} lists no questions; write an id a line, or rows with a column `question`")
     return tuple(dict.fromkeys(found))
+
+
+def read_level_file(path: Path) -> dict[str, int]:
+    """Question → its published level of difficulty. Raises DataError for what cannot be read, with the line."""
+    try:
+        return read_levels(path.read_text(encoding="utf-8-sig"), str(path))
+    except FileNotFoundError:
+        raise DataError(f"there is no file of levels {path}") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(f"cannot read the levels {path}: {problem}") from None
 
 
 def _of_rows(path: Path) -> list[str]:

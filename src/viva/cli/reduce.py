@@ -10,8 +10,9 @@ import click
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.difficulty import TRIALS, read_levels
+from viva.analysis.difficulty import TRIALS
 from viva.benchmarks import BENCHMARKS
+from viva.cli.listed import read_level_file
 from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scoretable import ModelScores, read_scores_table
@@ -99,7 +100,7 @@ def reduce_command(benchmark: str, table: Path, **given: Any) -> int:
     wanted = pick(Reduction, given)
     check_writable(wanted.out)
     _refuse_contradictions(wanted)
-    levels = _levels(wanted.levels) if wanted.levels else {}
+    levels = read_level_file(wanted.levels) if wanted.levels else {}
     columns = tuple(tag for tag in dict.fromkeys(wanted.by) if not (tag == "level" and levels))
     models = read_scores_table(table, columns)
     if wanted.difficulty:
@@ -122,15 +123,6 @@ def _refuse_contradictions(wanted: Reduction) -> None:
     for name, given in (("--by", wanted.by), ("--k", wanted.k), ("--published", wanted.published)):
         if given:
             raise VivaError(f"{name} {given[0]} belongs to the leaderboard; leave it out with --difficulty")
-
-
-def _levels(path: Path) -> dict[str, int]:
-    try:
-        return read_levels(path.read_text(encoding="utf-8-sig"), str(path))
-    except FileNotFoundError:
-        raise DataError(f"there is no file of levels {path}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise DataError(f"cannot read the levels {path}: {problem}") from None
 
 
 def _leaderboard(

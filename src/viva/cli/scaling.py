@@ -67,7 +67,7 @@ class Wanted(Struct, kw_only=True):
     show_default=True,
     help="Of mixtures of experts: all parameters, or those that a token passes through.",
 )
-@click.option("--models", multiple=True, metavar="PATTERN", help="Only these, as in 'Qwen1.5-*'.")
+@click.option("--model", "models", multiple=True, metavar="PATTERN", help="Only these, as in 'Qwen1.5-*'; repeatable.")
 @click.option("--without", multiple=True, metavar="PATTERN", help="Leave these models out.")
 @click.option("--where", multiple=True, metavar="WORD=VALUE", help="Only models of which this is said: domain=Code.")
 @click.option("--best", is_flag=True, help="Only the best model of each size.")
@@ -86,7 +86,7 @@ def scaling_command(sources: tuple[str, ...], **given: Any) -> int:
     in a table of your own (a row a model), or in runs: curves, what they predict, and how far to trust that.
 
     \b
-    viva scaling csbench --fit family --models 'Qwen1.5-*' --fit-on 7,14,32,72 --predict 110
+    viva scaling csbench --fit family --model 'Qwen1.5-*' --fit-on 7,14,32,72 --predict 110
     viva scaling infibench --fit segments --by domain --chart break.svg
     viva scaling runs/* --sizes sizes.csv --fit log --predict 400
     """
@@ -143,9 +143,9 @@ def _scaling(found: Found, kinds: Sequence[Kind], wanted: Wanted) -> Scaling:
 
 
 def _chosen(found: Found, wanted: Wanted) -> Found:
-    """What --models, --without and --where leave. Raises VivaError for a pattern or condition that fits no model."""
+    """What --model, --without and --where leave. Raises VivaError for a pattern or condition that fits no model."""
     words = {**{point.model: point.words for point in found.points}, **found.sizeless}
-    for option, patterns in (("--models", wanted.models), ("--without", wanted.without)):
+    for option, patterns in (("--model", wanted.models), ("--without", wanted.without)):
         for pattern in patterns:
             if not any(_matches(model, pattern) for model in words):
                 known = ", ".join(one_line(model, 40) for model in list(words)[:12])

@@ -53,6 +53,10 @@ class Scored(Struct, frozen=True, kw_only=True):
     opened: ModelRecord | None = None
     """The model in it; None where an earlier Viva did not say what it calls its models."""
 
+    def is_called(self, names: Sequence[str]) -> bool:
+        """Whether --model means it: by its whole name, or without its provider."""
+        return self.model in names or self.model.rpartition("/")[2] in names
+
 
 def scored(
     sources: Sequence[Path], by: str | None, over: str | None = None, tags: Sequence[str] = ()
