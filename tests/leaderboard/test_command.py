@@ -119,3 +119,11 @@ def test_models_are_found_with_or_without_their_provider(tmp_path: Path) -> None
     assert known.of("Mixtral-8x7B").active == 12.9
     assert known.of("baseline/random").family == ""
     assert known.unused == []
+
+
+def test_a_table_of_scores_and_nothing_else_is_a_board(tmp_path: Path) -> None:
+    table, out = tmp_path / "scores.csv", tmp_path / "site"
+    table.write_text("\n".join(line.rpartition(",")[0] for line in SCORES.splitlines()))
+    assert viva("leaderboard", str(table), "--out", str(out)) == 0
+    (board,) = written(out)["benchmarks"][0]["boards"]
+    assert len(board["rows"]) == 3

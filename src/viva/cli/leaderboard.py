@@ -106,11 +106,23 @@ def _heading(name: str) -> Heading:
 
 
 def _entries(sources: Sequence[Path], known: ModelFacts) -> Iterator[Entry]:
-    from viva.cli.scored import WHATEVER, scored
+    from viva.cli.scored import scored
 
     exams: dict[bytes, Exam] = {}
-    for one in scored(sources, WHATEVER):
-        yield _of_table(one, known) if one.record is None else _of_run(one, one.record, known, exams)
+    for source in sources:
+        for one in scored([source], _columns_of(source)):
+            yield _of_table(one, known) if one.record is None else _of_run(one, one.record, known, exams)
+
+
+def _columns_of(source: Path) -> str:
+    """What `scored` is to make columns of: of a table that has no column `format` nothing."""
+    from viva.cli.scored import EXAM, FORMAT, WHATEVER
+    from viva.cli.scoretable import rows_of
+
+    if source.is_dir():
+        return WHATEVER
+    _, first = next(rows_of(source), (0, {}))
+    return WHATEVER if FORMAT in first else EXAM
 
 
 def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam]) -> Entry:
