@@ -10,12 +10,12 @@ import pytest
 from msgspec import convert
 
 from benchmarks.handmade_syneval import changed, exam, rows, write
+from published import syneval as paper
 from viva.analysis.breakdown import Breakdown, Cell, Table, frame
 from viva.benchmarks.syneval.items import Item
 from viva.benchmarks.syneval.tables import tags
 from viva.contracts import Exam
 from viva.engine.stages import parts_shown
-from published import syneval as paper
 from viva.types import Question, Response, Score, ScoreRow
 
 Reply = Callable[[Question], str]

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade_syneval import exam, write
+from published import syneval as paper
 from viva.cli.check import failures
 from viva.contracts import Exam
 from viva.models import Endpoint, connect
-from published import syneval as paper
 from viva.types import Sampling
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import altair as alt
 import pytest
+from msgspec.structs import replace as changed
 
 from reports.samples import report, result, table
+from viva.analysis.breakdown import Cell
 from viva.errors import VivaError
 from viva.reports import charts
 from viva.reports.charts.scores import outcomes_chart, parts_chart, scores_chart
@@ -78,6 +80,18 @@ def test_a_result_is_drawn_with_what_it_rests_on() -> None:
         assert f'"outcome": "{outcome}"' in counted
         assert f'"answers": {count}' in counted
     assert parts_chart(results, 99) is None
+
+
+def test_parts_are_drawn_in_the_headlines_average() -> None:
+    """As CMMLU's, whose published average is over subjects: the first of two columns, not the last."""
+    subjects, questions = (Cell(n=4, mean=mean, low=0.1, high=0.9) for mean in (0.25, 0.5))
+    rows = ("STEM", "Average")
+    two = changed(table(), rows=rows, columns=("Macro", "Micro"), cells=((questions, subjects), (subjects, questions)))
+    drawn = parts_chart([changed(result(two), overall=subjects)], 0)
+    assert drawn is not None
+    said = json.dumps(charts.spec(drawn))
+    assert ", Macro" in said
+    assert "Micro" not in said
 
 
 @pytest.mark.parametrize("broken", ["</script>", "<!--", "\r", "\0"])

@@ -93,20 +93,22 @@ def outcomes_chart(results: Sequence[Result]) -> Drawn:
 
 
 def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
-    """One table of an exam, by its last column: dots with intervals for few models, a heat map for many.
+    """One table of an exam, by its headline's column: dots with intervals for few models, a heat map for many.
 
     `index`: which of the results' tables. None where there is nothing to compare.
     """
     import altair as alt
 
-    tables = [result.tables[index] for result in results if len(result.tables) > index]
-    rows = [row for table in tables for row in _parts(table)]
+    shown = [(result.tables[index], result.overall) for result in results if len(result.tables) > index]
+    tables = [table for table, _ in shown]
+    at = _headline(shown) if shown else 0
+    rows = [row for table in tables for row in _parts(table, at)]
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
     if len(parts) < 2:
         return None
     models = list(dict.fromkeys(str(row["model"]) for row in rows))
     table = tables[0]
-    column = f", {table.columns[-1]}" if len(table.columns) > 1 else ""
+    column = f", {table.columns[at]}" if len(table.columns) > 1 else ""
     title = alt.TitleParams(
         f"{one_line(table.title, 80)}{column} · {table.exam}", subtitle="per cent, with 95 % intervals"
     )
@@ -185,10 +187,20 @@ def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title
     return alt.layer(cells, common.mark_text(fontSize=11).encode(text=alt.Text("score:Q", format=".1f"), color=dark))
 
 
-def _parts(table: Table) -> Iterator[dict[str, Any]]:
+def _headline(shown: Sequence[tuple[Table, Cell]]) -> int:
+    """Which column averages as the headline does: it holds every model's overall score; the last one where none does.
+
+    CMMLU's published average is over subjects, InfiBench's is the best of ten: neither is its tables' last column.
+    """
+    columns = range(len(shown[0][0].columns))
+    found = [at for at in columns if all(any(row[at] == overall for row in table.cells) for table, overall in shown)]
+    return found[0] if found else columns[-1]
+
+
+def _parts(table: Table, at: int) -> Iterator[dict[str, Any]]:
     for label, cells in zip(table.rows, table.cells, strict=True):
-        if cells[-1].mean is not None:
-            yield {"part": one_line(label, _NAME), "model": _name(table.model), **_numbers(cells[-1])}
+        if cells[at].mean is not None:
+            yield {"part": one_line(label, _NAME), "model": _name(table.model), **_numbers(cells[at])}
 
 
 def _numbers(cell: Cell) -> dict[str, Any]:
