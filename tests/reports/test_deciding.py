@@ -17,7 +17,7 @@ COLUMNS = ("", "rule", "similarity", "judge", "expert", "undecided", "not read")
 def watched(*scores: Score) -> Deciding:
     deciding = Deciding()
     for score in scores:
-        deciding.watch(QUESTION, score)
+        deciding.watch(score)
     return deciding
 
 
@@ -90,7 +90,7 @@ def test_an_exam_without_rationales_counts_its_rules_too() -> None:
         (blank, "x", evidence(answer=["1"])),
         (blank, "x", evidence()),
     ):
-        deciding.watch(question, exam.score(question, Response(text=text), found))
+        deciding.watch(exam.score(question, Response(text=text), found))
     (grid,) = deciding.shares()
     quarter, none = "1 (25.0 %)", "0 (0.0 %)"
     assert grid.rows == ((ANSWER, quarter, none, quarter, none, quarter, quarter),)
@@ -123,7 +123,7 @@ def test_an_exams_own_scores() -> None:
         (choice, evidence()),
         (blank, evidence(alike={ANSWER: 0.95}, rationale=["0.5"])),
     ):
-        deciding.watch(question, exam.score(question, reply("It is so.", "B"), found))
+        deciding.watch(exam.score(question, reply("It is so.", "B"), found))
     shares, agreed = deciding.shares()
     assert {row[0]: row[1:] for row in shares.rows} == {
         ANSWER: ("4 (80.0 %)", "1 (20.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)"),

@@ -35,7 +35,7 @@ def grade_run(examination: Examination, output: Output) -> Report:
         write = stack.enter_context(_scores_file(folder))
         for sitting in examination.sittings:
             deciding = Deciding()
-            rows = scores(sitting, answers, gathered, deciding.watch)
+            rows = deciding.watched(scores(sitting, answers, gathered))
             exam = remembered[id(sitting.exam)]
             model = opened[sitting.model.name]
             said = signature(record, exam, sitting.model.name, model)

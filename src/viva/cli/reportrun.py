@@ -20,9 +20,8 @@ from viva.errors import StorageError, VivaError
 from viva.reports.answered import Answered
 from viva.reports.deciding import Deciding
 from viva.reports.result import Result, signature
-from viva.types import OUTCOMES, Layout, Line, Question, Score, ScoreRow
+from viva.types import OUTCOMES, Layout, Line, ScoreRow
 
-_NO_QUESTION = Question(id="", kind="open", text="", language="en")
 _VALUES = 40
 """Values of a tag beyond which it makes no table, where the exam's own tables are not known."""
 
@@ -109,14 +108,12 @@ def _result(
 
     deciding, first = Deciding(), len(OUTCOMES) * len(found.results)
 
-    def watched() -> Iterator[ScoreRow]:
+    def marked() -> Iterator[ScoreRow]:
         for row in rows:
             found.strata.append(first + OUTCOMES.index(row.outcome))
-            score = Score(value=row.value, outcome=row.outcome, decided=row.decided, verdicts=row.verdicts)
-            deciding.watch(_NO_QUESTION, score)
             yield row
 
-    scores = frame(watched())
+    scores = frame(deciding.watched(marked()))
     label = exam.spec.label
     if known is None:
         tags = {

@@ -288,19 +288,12 @@ class Gathered(Struct):
         return sitting.exam.score(question, response, self.about(sitting, question, sample, response))
 
 
-def scores(
-    sitting: Sitting, answers: Journal, gathered: Gathered, watch: Callable[[Question, Score], None] | None = None
-) -> Iterator[ScoreRow]:
-    """The score of every answer of a sitting, from the journals alone. An answer that is not there is an error.
-
-    `watch` sees every score on its way, with all that a row leaves out.
-    """
+def scores(sitting: Sitting, answers: Journal, gathered: Gathered) -> Iterator[ScoreRow]:
+    """The score of every answer of a sitting, from the journals alone. An answer that is not there is an error."""
     exam = sitting.exam
     shown = parts_shown(exam)
     for question, sample, entry in sitting.answers(answers):
         score = gathered.score(sitting, question, sample, entry.response() if entry else NOT_ASKED)
-        if watch is not None:
-            watch(question, score)
         yield row_of(sitting, question, sample, score, shown)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import get_args
 
 from viva.reports.result import Grid, percent
 from viva.scorers.deciding import spread
-from viva.types import ANSWER, SCORED, Decider, Question, Score
+from viva.types import ANSWER, SCORED, Decider, Score, ScoreRow
 
 DECIDERS: tuple[Decider, ...] = get_args(Decider)
 OPEN = "undecided"
@@ -24,7 +24,13 @@ class Deciding:
         self._spreads: dict[str, list[float]] = {}
         self._answers = 0
 
-    def watch(self, question: Question, score: Score) -> None:
+    def watched(self, rows: Iterable[ScoreRow]) -> Iterator[ScoreRow]:
+        """The rows of a run on their way: each is taken in."""
+        for row in rows:
+            self.watch(row)
+            yield row
+
+    def watch(self, score: Score | ScoreRow) -> None:
         """Take in one score; where there was no reply, or no gold, nothing could be decided."""
         if score.outcome in ("error", "unsound"):
             return
