@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,10 @@ SCORES = "model,case,sample,score,format\n" + "".join(
     for model, step, good in (("lab/Big-70B-Instruct", 3, 6), ("lab/Small-1B", 5, 2), ("mystery", 2, 4))
     for case in range(60)
 )
+START = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from viva.cli.main import main; main()"
+)
+"""As a terminal starts it: a shell's background job does not hear Ctrl-C."""
 MODELS = """model,family,type,domain,access,parameters,active,url
 Big-70b-instruct,Titan,Finetuned,Code,Open,46.7,12.9,https://example.org/big
 mystery,,,,Closed,,,
@@ -127,3 +136,24 @@ def test_a_table_of_scores_and_nothing_else_is_a_board(tmp_path: Path) -> None:
     assert viva("leaderboard", str(table), "--out", str(out)) == 0
     (board,) = written(out)["benchmarks"][0]["boards"]
     assert len(board["rows"]) == 3
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_site_that_was_interrupted_is_made_again_at_its_place(tmp_path: Path, how: signal.Signals) -> None:
+    table, out = tmp_path / "scores.csv", tmp_path / "site"
+    table.write_text(SCORES)
+    command = ["leaderboard", str(table), "--out", str(out)]
+    started = subprocess.Popen(
+        [sys.executable, "-c", START, *command], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    try:
+        while not (out / "index.html").exists() and started.poll() is None:
+            time.sleep(0.002)
+        started.send_signal(how)
+        assert started.wait(60) == (130 if how == signal.SIGINT else -how)
+    finally:
+        started.kill()
+        started.wait()
+    assert not (out / "leaderboard.json").exists(), "it was not done"
+    assert viva(*command) == 0
+    assert written(out)["benchmarks"]

@@ -36,19 +36,28 @@ def build(site: Site, out: Path) -> list[str]:
     Raises VivaError for a folder that is neither new, empty nor a site, StorageError where it cannot be written.
     """
     earlier = check_out(out)
+    written: list[str] = []
     try:
         out.mkdir(parents=True, exist_ok=True)
-        written: list[str] = []
-        for name, content in _files(site):
-            _write(out, name, content)
-            written.append(name)
-        for name in sorted(set(earlier) - set(written)):
-            _inside(out, name).unlink(missing_ok=True)
-        marker = Marker(viva=site.viva, made=site.made, files=written)
-        _write(out, MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=1).decode() + "\n")
+        _mark(site, out, earlier)  # first: also what is interrupted is a site of ours, and can be made again
+        try:
+            for name, content in _files(site):
+                _write(out, name, content)
+                written.append(name)
+            for name in sorted(set(earlier) - set(written)):
+                _inside(out, name).unlink(missing_ok=True)
+            earlier = []
+        finally:
+            _mark(site, out, list(dict.fromkeys([*written, *earlier])))
     except OSError as problem:
         raise StorageError(f"cannot write the site {out}: {problem.filename or ''} {problem.strerror}") from None
     return written
+
+
+def _mark(site: Site, out: Path, files: list[str]) -> None:
+    """Say which files are the site's."""
+    marker = Marker(viva=site.viva, made=site.made, files=files)
+    _write(out, MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=1).decode() + "\n")
 
 
 def check_out(out: Path) -> list[str]:
