@@ -5,10 +5,14 @@ Benchmarks, engine, models and sandbox know these and the vocabulary (`types`), 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from types import TracebackType
+from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 
+from msgspec import Struct
+
+from viva.errors import ModelError
 from viva.types import (
     NOTHING,
     About,
@@ -30,6 +34,36 @@ from viva.types import (
     Sampling,
     Score,
 )
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Crew(Protocol):
+    """Whoever does pieces of work: processes of this machine, or a cluster. A context: it ends them."""
+
+    @property
+    def jobs(self) -> int:
+        """How many pieces are worked on at once."""
+        ...
+
+    def map(
+        self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = ...
+    ) -> Iterator[R]:
+        """What becomes of the pieces, in their order, read no further ahead than a few for each hand.
+
+        `recipe` is called once in every worker and returns what works on a piece there; it can be pickled (a function
+        of a module, or a partial of one), as can pieces and results. A piece whose worker was lost is given to another;
+        LostWorkerError for one that lost several (`name` says which, in words). What a piece's work raises is raised
+        here, in its turn.
+        """
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 
 class Room(Protocol):
@@ -167,6 +201,93 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Give connections back."""
+        ...
+
+
+class BatchState(Struct, frozen=True, kw_only=True):
+    """How far a provider is with a batch of requests.
+
+    `failed`: refused as a whole, nothing of it was worked on; `problem` says why, and `lines` why which of its requests
+    are to blame (number from 0 → words), where the provider says so.
+    """
+
+    status: Literal["working", "ended", "failed"]
+    done: int = 0
+    total: int = 0
+    problem: ModelError | None = None
+    lines: Mapping[int, str] = {}
+
+
+class Batches(Protocol):
+    """A provider's batch API for one model: many requests handed in at once, for less money and hours of patience.
+
+    Every method makes one attempt and raises ModelError; trying again, remembering and waiting are the engine's
+    business. A label is letters and digits that the engine made up; each request of a batch has a name of its own.
+    """
+
+    @property
+    def most(self) -> tuple[int, int]:
+        """How many requests and bytes one batch may have."""
+        ...
+
+    @property
+    def share(self) -> float:
+        """What a token costs here, as a share of the list price."""
+        ...
+
+    @property
+    def certain(self) -> bool:
+        """Whether a batch can be told by its label; if not, only the names in its results tell whose it is."""
+        ...
+
+    def kind(self, request: Generate) -> str:
+        """Only requests of one kind share a batch."""
+        ...
+
+    def line(self, name: str, request: Generate) -> bytes:
+        """A request as it is handed in, under a name of its own."""
+        ...
+
+    async def newest(self) -> str:
+        """The batch that was made last with this key, whoever made it; "" if there is none. Later ones are newer."""
+        ...
+
+    async def hand_in(self, label: str, kind: str, lines: Sequence[bytes]) -> str:
+        """Hand a batch in; the provider's name for it. An error that can be retried leaves open whether it arrived."""
+        ...
+
+    async def search(self, label: str, count: int, after: str, known: Collection[str]) -> list[str]:
+        """Batches of `count` requests newer than `after` that are (or, if not `certain`, may be) the one with this
+        label. `known` are batches that are others."""
+        ...
+
+    async def tidy(self, label: str) -> None:
+        """Remove what a batch that was never made has left with the provider."""
+        ...
+
+    async def state(self, batch: str) -> BatchState:
+        """How far it is."""
+        ...
+
+    def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
+        """The results of a batch that has ended, in any order: name of the request → reply, or why there is none.
+
+        Names are as they came: unknown ones, and one twice, are possible. Raises ModelError of the kind "gone" where
+        the provider keeps the results no longer.
+        """
+        ...
+
+    async def cancel(self, batch: str) -> None:
+        """Ask the provider to stop working on it; what is done is kept. Not an error where it has ended."""
+        ...
+
+
+@runtime_checkable
+class BatchModel(Protocol):
+    """A model whose provider has a batch API."""
+
+    def batches(self) -> Batches:
+        """The way to it."""
         ...
 
 

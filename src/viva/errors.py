@@ -38,6 +38,12 @@ class StorageError(VivaError):
     exit_code = EXIT_STORAGE
 
 
+class RefusedError(VivaError):
+    """An endpoint that refuses a key or a model, told to a program: what others answered is kept."""
+
+    exit_code = EXIT_REFUSED
+
+
 class ModelError(Exception):
     """One request failed. Raised by models, decided upon by the engine.
 

@@ -349,6 +349,8 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     """How options are chosen among, if not by reading what the model writes."""
     questions: tuple[str, ...] = ()
     """Ids of the only questions to ask; all of them if empty."""
+    shard: str = ""
+    """Which part of the questions is asked here, as "3/8"; all of them if empty."""
 
     @property
     def label(self) -> str:

@@ -164,6 +164,14 @@ def missing_parts(name: str) -> tuple[str, ...]:
     return tuple(gone)
 
 
+def not_there(language: str) -> str:
+    """What to say where no machine can run a language."""
+    name = canonical(language)
+    if not name:
+        return f"Viva runs no {language}: {', '.join(languages())}"
+    return f"no machine of the cluster has a toolchain for {name}; install with: {install_command((name,))}"
+
+
 def _is_there(package: str) -> bool:
     return package in _BROUGHT_OTHERWISE and Path(_BROUGHT_OTHERWISE[package]).exists()
 

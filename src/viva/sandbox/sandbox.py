@@ -25,17 +25,19 @@ class Sandbox:
     """Runs programs in isolation (see the package's docstring), at most `jobs` at once, one a processor by default.
 
     `unsafe_host_execution` runs them without isolation where it is not to be had: with everything that this user may
-    read, write and reach. Raises NoIsolationError when isolation is missing and that was not asked for.
+    read, write and reach. Raises NoIsolationError when isolation is missing and that was not asked for. Sandboxes of
+    several processes on one machine have different slots: `first_slot` on, `jobs` and one more.
     """
 
-    def __init__(self, *, jobs: int | None = None, unsafe_host_execution: bool = False) -> None:
+    def __init__(self, *, jobs: int | None = None, unsafe_host_execution: bool = False, first_slot: int = 0) -> None:
         self.unsafe = unsafe_host_execution
         if not self.unsafe:
             require_isolation()
             adopt_orphans()
         self.jobs = jobs or len(os.sched_getaffinity(0))
         self._threads = ThreadPoolExecutor(self.jobs, "sandbox")
-        self._slots = list(range(self.jobs))
+        self._slots = list(range(first_slot, first_slot + self.jobs))
+        self._own_slot = first_slot + self.jobs
         self._free: asyncio.Semaphore | None = None
         self._starting = threading.Lock()
         self._zygote: Zygote | None = None
@@ -114,7 +116,7 @@ class Sandbox:
             self._zygote = Zygote(
                 harness,
                 configuration,
-                slot=self.jobs,
+                slot=self._own_slot,
                 interpreter=row.needs[0],
                 environment={
                     name: value.replace("{packages}", PACKAGES_INSIDE) for name, value in row.environment.items()

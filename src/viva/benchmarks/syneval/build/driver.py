@@ -11,8 +11,9 @@ from __future__ import annotations
 import gzip
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
@@ -33,10 +34,11 @@ from viva.benchmarks.syneval.build.manifest import (
     Manifest,
     write_manifest,
 )
-from viva.benchmarks.syneval.build.sampling import Drawn, Place, SamplingSettings
+from viva.benchmarks.syneval.build.sampling import Drawn, Place, SamplingSettings, sampler
 from viva.benchmarks.syneval.build.treebank import Plan, Problem, Reader, survey
-from viva.benchmarks.syneval.build.workers import Crew, Generate, Result, WorkSettings, chunks, cores
+from viva.benchmarks.syneval.build.workers import Generate, Result, Worker, WorkSettings, chunks, where, worker
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
+from viva.crew import Crew, open_crew
 from viva.errors import DataError
 
 
@@ -52,7 +54,9 @@ class BuildSettings(Struct, frozen=True, kw_only=True):
     gzip: bool = False
     """facts.jsonl.gz and questions.jsonl.gz."""
     jobs: int = 0
-    """Processes; 0 is one a core."""
+    """Workers; 0 is one a core."""
+    on: str = "local"
+    """Where they are: see viva.crew."""
     force: bool = False
 
 
@@ -120,6 +124,7 @@ class _Build:
         self._generate = generate
         self._watch = watch
         self._tally = Tally(size=plan.size)
+        self._sampler = sampler(settings.sampling)
         self._starts = array("Q", [0])
         """Where each chunk begins in the file of questions, and where the last one ends."""
         self._first_problem: Problem | None = None
@@ -130,19 +135,20 @@ class _Build:
         """All of it."""
         settings = self._settings
         work = WorkSettings(published=settings.as_published, sampling=settings.sampling, gzip=settings.gzip)
-        with Crew(settings.jobs or cores(), work, self._generate) as crew:
-            self._generate_all(crew)
-            self._refuse_nothing()
-            drawn = crew.sampler().draw()
+        with open_crew(settings.on, settings.jobs) as crew:
+            self._generate_all(crew, partial(worker, work, self._generate))
+        self._refuse_nothing()
+        drawn = self._sampler.draw()
         manifest = self._manifest(drawn, *self._write_set(drawn))
         write_manifest(manifest, self._stage)
         return manifest
 
-    def _generate_all(self, crew: Crew) -> None:
+    def _generate_all(self, crew: Crew, recipe: Callable[[], Worker]) -> None:
         with ExitStack() as files:
             facts, questions = (files.enter_context(path.open("wb")) for path in (self._facts, self._questions))
             problems: BinaryIO | None = None
-            for result in crew.results(chunks(self._reader.trees())):
+            for result in crew.map(recipe, enumerate(chunks(self._reader.trees())), name=where):
+                self._sampler.merge(result.drawable)
                 facts.write(result.facts)
                 questions.write(result.questions)
                 self._starts.append(self._starts[-1] + len(result.questions))

@@ -85,10 +85,10 @@ class Smallest:
 
     __slots__ = ("entries", "limit", "size")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, after: Smallest | None = None) -> None:
         self.size = size
         self.entries: dict[object, tuple[int, Place]] = {}
-        self.limit = _WORD + 1
+        self.limit: int = after.limit if after is not None else _WORD + 1
         """Keys from here on cannot be among them."""
 
     def offer(self, key: int, label: object, place: Place) -> None:
@@ -117,15 +117,15 @@ class Smallest:
         return [(key, label, place) for key, place, label in ordered[: self.size]]
 
 
-def sampler(settings: SamplingSettings) -> Sampler:
-    """The sampler of a scheme."""
-    return PublishedSampler(settings) if settings.scheme == "published" else CleanSampler(settings)
+def sampler(settings: SamplingSettings, after: Sampler | None = None) -> Sampler:
+    """The sampler of a scheme. What `after` knows that it cannot be drawn, it counts and does not keep."""
+    return PublishedSampler(settings, after) if settings.scheme == "published" else CleanSampler(settings, after)
 
 
 class Sampler:
     """Sees every question once, anywhere; samplers of parts of a treebank merge into the sampler of the whole."""
 
-    def __init__(self, settings: SamplingSettings) -> None:
+    def __init__(self, settings: SamplingSettings, after: Sampler | None = None) -> None:
         self.settings = settings
 
     def see(self, item: Item, place: Place) -> None:
@@ -146,10 +146,10 @@ class _Stratum:
 
     __slots__ = ("count", "exemplar_key", "exemplars", "test", "test_key")
 
-    def __init__(self, name: str, settings: SamplingSettings) -> None:
+    def __init__(self, name: str, settings: SamplingSettings, after: _Stratum | None = None) -> None:
         self.count = 0
-        self.test = Smallest(settings.per_stratum)
-        self.exemplars = Smallest(settings.exemplars)
+        self.test: Smallest = Smallest(settings.per_stratum, after.test if after else None)
+        self.exemplars: Smallest = Smallest(settings.exemplars, after.exemplars if after else None)
         # A question's hash times an odd number of the stratum's own: as good as a hash for each stratum, much faster.
         self.test_key = _hash(str(settings.seed), "test", name) | 1
         # Other bits decide about exemplars: what is small for the one draw is anything for the other.
@@ -159,9 +159,10 @@ class _Stratum:
 class PublishedSampler(Sampler):
     """The scheme of the paper."""
 
-    def __init__(self, settings: SamplingSettings) -> None:
+    def __init__(self, settings: SamplingSettings, after: Sampler | None = None) -> None:
         super().__init__(settings)
         self._strata: dict[tuple[str, str, str], _Stratum] = {}
+        self._after = after._strata if isinstance(after, PublishedSampler) else {}
         self._key = str(settings.seed).encode()
         self._known: dict[tuple[str, str, tuple[str, ...]], tuple[_Stratum, ...]] = {}
         """Knowledge point, format and tags, to the strata: most tags are seen together again and again."""
@@ -184,22 +185,24 @@ class PublishedSampler(Sampler):
         names = dict.fromkeys((point, form, tag.replace("(non-restrictive)", "")) for tag in tags)
         for name in names:
             if name not in self._strata:
-                self._strata[name] = _Stratum(" ".join(name), self.settings)
+                self._strata[name] = _Stratum(" ".join(name), self.settings, self._after.get(name))
         found = self._known[point, form, tags] = tuple(self._strata[name] for name in names)
         return found
 
     def merge(self, other: Sampler) -> None:
         """Take note of all that another sampler of the same settings saw."""
         assert isinstance(other, PublishedSampler)
-        self._known.clear()  # what was another sampler's becomes this one's
         for name, theirs in other._strata.items():
             mine = self._strata.get(name)
             if mine is None:
-                self._strata[name] = theirs
-                continue
+                mine = self._strata[name] = _Stratum(" ".join(name), self.settings)
             mine.count += theirs.count
             mine.test.merge(theirs.test)
             mine.exemplars.merge(theirs.exemplars)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what is only there to be quick."""
+        return self.__dict__ | {"_known": {}, "_after": {}}
 
     def draw(self) -> Drawn:
         """The set, stratum by stratum in the order of knowledge points, formats and tags."""
@@ -236,10 +239,10 @@ class _Pool:
 
     __slots__ = ("first", "questions", "sentences")
 
-    def __init__(self) -> None:
-        self.sentences = Smallest(4 * RESERVE)
+    def __init__(self, after: _Pool | None = None) -> None:
+        self.sentences: Smallest = Smallest(4 * RESERVE, after.sentences if after else None)
         """So many that a quarter of them tells how many may be set aside."""
-        self.first = Smallest(RESERVE)
+        self.first: Smallest = Smallest(RESERVE, after.first if after else None)
         """Those that may be."""
         self.questions: dict[object, Smallest] = {}
         """Of the first ones, EACH of every one."""
@@ -267,8 +270,9 @@ class _Pool:
 class CleanSampler(Sampler):
     """The scheme without the published one's repetitions and overlaps."""
 
-    def __init__(self, settings: SamplingSettings) -> None:
+    def __init__(self, settings: SamplingSettings, after: Sampler | None = None) -> None:
         super().__init__(settings)
+        self._after = after if isinstance(after, CleanSampler) else None
         self._cells: dict[tuple[str, str, str, str], Smallest] = {}
         """By knowledge point, format, category and answer letter or truth value."""
         self._counts: Counter[tuple[str, str, str]] = Counter()
@@ -288,11 +292,12 @@ class CleanSampler(Sampler):
         cell = self._cells.get((*stratum, answer))
         if cell is None:
             # However the sentences that are set aside fall, enough are left.
-            cell = self._cells[*stratum, answer] = Smallest(self.settings.per_stratum + RESERVE)
+            before = self._after._cells.get((*stratum, answer)) if self._after else None
+            cell = self._cells[*stratum, answer] = Smallest(self.settings.per_stratum + RESERVE, before)
         cell.offer(number, sentence, place)
         pool = self._pools.get(stratum[:2])
         if pool is None:
-            pool = self._pools[stratum[:2]] = _Pool()
+            pool = self._pools[stratum[:2]] = _Pool(self._after._pools.get(stratum[:2]) if self._after else None)
         pool.offer(sentence, number, answer, item.id, place)
 
     def merge(self, other: Sampler) -> None:
@@ -300,15 +305,17 @@ class CleanSampler(Sampler):
         assert isinstance(other, CleanSampler)
         self._counts.update(other._counts)
         for cell, theirs in other._cells.items():
-            if cell in self._cells:
-                self._cells[cell].merge(theirs)
-            else:
-                self._cells[cell] = theirs
+            if cell not in self._cells:
+                self._cells[cell] = Smallest(theirs.size)
+            self._cells[cell].merge(theirs)
         for name, pool in other._pools.items():
-            if name in self._pools:
-                self._pools[name].merge(pool)
-            else:
-                self._pools[name] = pool
+            if name not in self._pools:
+                self._pools[name] = _Pool()
+            self._pools[name].merge(pool)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what is only there to be quick."""
+        return self.__dict__ | {"_after": None}
 
     def draw(self) -> Drawn:
         """The set, by knowledge point, format and category."""

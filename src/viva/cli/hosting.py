@@ -1,0 +1,57 @@
+"""Whoever runs commands in place of a terminal: it is told what stderr would show, and says when to stop.
+
+A program that uses Viva as a library has a screen, signals and an event loop of its own; nothing here touches them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from viva.visible import visible
+
+_HOST: ContextVar[Host | None] = ContextVar("host", default=None)
+
+
+class Host:
+    """One such program, for as long as a run takes. `interrupt` may come from any thread."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        """What a terminal would have shown, a sentence each."""
+        self.interrupted = False
+        self._stop: Callable[[], object] = lambda: None
+
+    def serve(self) -> None:
+        """From here on, this thread (and what it awaits) works for this host."""
+        _HOST.set(self)
+
+    def interrupt(self) -> None:
+        """As Ctrl-C: once, what is in flight ends; twice, it is dropped."""
+        self.interrupted = True
+        with contextlib.suppress(RuntimeError):  # that loop is closed: its stage is over
+            self._stop()
+
+    def listen(self, interrupt: Callable[[], None]) -> None:
+        """A stage has begun in the running loop; `interrupt` is how to stop it."""
+        loop = asyncio.get_running_loop()
+        self._stop = lambda: loop.call_soon_threadsafe(interrupt)
+        if self.interrupted:
+            loop.call_soon(interrupt)
+
+
+def host() -> Host | None:
+    """Whom this thread works for; None for a terminal."""
+    return _HOST.get()
+
+
+def tell(sentence: str) -> None:
+    """Say something that belongs to no table: on stderr, or to the host."""
+    told = _HOST.get()
+    if told is not None:
+        told.said.append(sentence)
+    else:
+        print(visible(f"viva: {sentence}"), file=sys.stderr, flush=True)
