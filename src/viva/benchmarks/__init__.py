@@ -70,12 +70,16 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
     if spec.choose:
         from viva.benchmarks.choosing import Chosen
 
-        return Chosen(exam)
-    if not spec.rationale:
-        return exam
-    from viva.benchmarks.explained.exam import Explained
+        exam = Chosen(exam)
+    elif spec.rationale:
+        from viva.benchmarks.explained.exam import Explained
 
-    return Explained(exam, cast("Mapping[str, object] | None", (templates or {}).get(EXPLAINED)))
+        exam = Explained(exam, cast("Mapping[str, object] | None", (templates or {}).get(EXPLAINED)))
+    if spec.shard:  # outermost: all that the others find out about an exam, they find out about the whole of it
+        from viva.benchmarks.sharding import Sharded
+
+        exam = Sharded(exam)
+    return exam
 
 
 def question_file(name: str) -> Path | None:

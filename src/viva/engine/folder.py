@@ -5,6 +5,7 @@ responses.jsonl   the examinees' replies
 executions.jsonl  how their programs fared in the sandbox
 similarities.jsonl how near texts come to the gold, where an encoder compares them
 annotations.jsonl the judges' replies
+batches.jsonl     what was handed in to the batch APIs of providers, and what became of it
 errors.jsonl      what judges say of wrong answers, where `viva errors` asked them
 reviews.jsonl     the experts' marks
 scores.jsonl      a row an answer, made anew by every scoring
@@ -17,6 +18,8 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +91,14 @@ class RunRecord(Struct, kw_only=True):
     seed: int = 0
     sampling: Sampling = Sampling()
 
+    @property
+    def shard(self) -> str:
+        """Which part of a run this is ("3/8"); "" for a whole one. Raises StorageError where exams say different."""
+        found = {exam.spec.shard for exam in self.exams}
+        if len(found) > 1:
+            raise StorageError(f"a run's exams are of one shard, and here of {', '.join(map(repr, sorted(found)))}")
+        return found.pop() if found else ""
+
     def model(self, name: str) -> ModelRecord | None:
         """The model that tables call so; None where an earlier Viva did not say what it calls its models."""
         return next((model for model in self.models if name in (model.shown, model.name)), None)
@@ -147,15 +158,36 @@ class RunFolder:
             self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(self._lock, 32, 0).decode("ascii", "replace").strip()
-            raise StorageError(
-                f"another process{f' ({holder})' if holder else ''} is writing to {self.path}; "
-                "wait for it or stop it first"
-            ) from None
+            raise self._held(self._lock) from None
         except OSError as problem:
             raise StorageError(f"cannot write in the run folder {self.path}: {problem.strerror}") from None
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"pid {os.getpid()}".encode(), 0)
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Keep others from writing, in a folder that is only read. Raises StorageError where somebody does."""
+        try:
+            lock = os.open(self.path / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:  # a copy
+            yield
+            return
+        except OSError as problem:
+            raise StorageError(f"cannot read {self.path / '.lock'}: {problem.strerror}") from None
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise self._held(lock) from None
+            yield
+        finally:
+            os.close(lock)
+
+    def _held(self, lock: int) -> StorageError:
+        holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip()
+        return StorageError(
+            f"another process{f' ({holder})' if holder else ''} is writing to {self.path}; wait for it or stop it first"
+        )
 
     def remember(self, record: RunRecord) -> None:
         """Write run.json, as a whole. Only under the lock."""

@@ -1,0 +1,151 @@
+"""The journals and marks of several runs as those of one: streamed, in memory are keys alone.
+
+A line is taken over as it is. Of a request that several runs answered, the first one's answer counts; a failure stays
+only where nobody answered, so that it is asked again on resume.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from viva.engine.journal import Entry
+from viva.engine.lines import whole_lines
+from viva.engine.reviews import Review
+from viva.errors import StorageError
+
+
+class JournalMerge:
+    """One stage's journal in the making. `take` the journals of all runs, in the order in which their answers count."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines = 0
+        """Lines read so far."""
+        self.answered: set[bytes] = set()
+        self.repeated = 0
+        """Answers that another run had given already."""
+        self._decode = msgspec.json.Decoder(Entry).decode
+        self._encode = msgspec.json.Encoder().encode
+        try:
+            self._out = path.open("xb")
+        except OSError as problem:
+            raise StorageError(f"cannot write {path}: {problem.strerror}") from None
+
+    def take(
+        self, source: Path, keys: Mapping[bytes, bytes] | None = None, told: Callable[[], None] = lambda: None
+    ) -> None:
+        """All whole lines of a journal; none where there is no such file. `told` is called now and then.
+
+        `keys`: what a request's key is in the merged run, where it is another. Raises StorageError for a line that is
+        damaged, and where the journal cannot be written.
+        """
+        for line in _lines(source, self._decode):
+            entry, raw = line
+            key = bytes.fromhex(entry.key)
+            if keys and key in keys:
+                key = keys[key]
+                raw = self._encode(msgspec.structs.replace(entry, key=key.hex())) + b"\n"
+            self.lines += 1
+            if self.lines % 4096 == 0:
+                told()
+            if key in self.answered:
+                self.repeated += entry.error is None
+                continue
+            if entry.error is None:
+                self.answered.add(key)
+            self._write(raw)
+
+    def _write(self, raw: bytes) -> None:
+        try:
+            self._out.write(raw)
+        except OSError as problem:
+            raise StorageError(f"cannot write {self.path}: {problem.strerror}; free some space") from None
+
+    def abandon(self) -> None:
+        """Close the file, whatever becomes of it."""
+        with contextlib.suppress(OSError):
+            self._out.close()
+
+    def close(self) -> None:
+        """Write through to the disk. A journal without a line goes: a run without judges has none for them."""
+        try:
+            with self._out as out:
+                out.flush()
+                os.fsync(out.fileno())
+        except OSError as problem:
+            raise StorageError(f"cannot write {self.path}: {problem.strerror}; free some space") from None
+        if not self.path.stat().st_size:
+            self.path.unlink()
+
+
+def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Entry, bytes]]:
+    """Every whole line of a journal, read and as it is. What a crash tore at the end is left out, as on resume."""
+    try:
+        file = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise StorageError(f"cannot open {source}: {problem.strerror}") from None
+    try:
+        for number, line in whole_lines(file):
+            try:
+                entry = decode(line)
+                bytes.fromhex(entry.key)
+            except (msgspec.DecodeError, ValueError) as problem:
+                raise StorageError(
+                    f"{source}, line {number} is damaged ({problem}); remove that line to go on without it"
+                ) from None
+            yield entry, line
+    except OSError as problem:
+        raise StorageError(f"cannot read {source}: {problem.strerror}") from None
+    finally:
+        os.close(file)
+
+
+def merge_reviews(sources: Sequence[Path], path: Path) -> int:
+    """The experts' marks of all runs in one file, in the order in which they were given; each line once.
+
+    Within a run the order of lines stays: the last one of a reviewer about an aspect counts. Returns how many lines
+    were left out since they cannot be read. Raises StorageError for files that cannot be read or written.
+    """
+    decode = msgspec.json.Decoder(Review).decode
+    found: dict[str, tuple[float, bytes]] = {}
+    damaged = 0
+    for source in sources:
+        latest = float("-inf")
+        for line in _raw_lines(source):
+            try:
+                review = decode(line)
+            except (msgspec.DecodeError, ValueError):
+                damaged += 1
+                continue
+            latest = max(latest, review.at)  # a clock that was set back changes nothing of a file's order
+            found.setdefault(review.id, (latest, line))
+    if found:
+        try:
+            with path.open("xb") as out:
+                out.writelines(line for _, line in sorted(found.values(), key=lambda one: one[0]))
+                out.flush()
+                os.fsync(out.fileno())
+        except OSError as problem:
+            raise StorageError(f"cannot write {path}: {problem.strerror}") from None
+    return damaged
+
+
+def _raw_lines(source: Path) -> list[bytes]:
+    """Marks are made by hand: there are few."""
+    try:
+        file = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise StorageError(f"cannot open {source}: {problem.strerror}") from None
+    try:
+        return [line for _, line in whole_lines(file)]
+    finally:
+        os.close(file)

@@ -1,0 +1,289 @@
+"""`--shard` and `viva merge`: the shards of a run make the run, to the byte; what is missing or strange is named."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+import viva as library
+from cli.collected import answers, gold, write_jsonl
+from servers.fixtures import QUIET, Ended, LocalServer, Viva, wait_until
+from viva.cli.merge import merge_command
+from viva.cli.sharding import find_parts, spans
+from viva.engine.folder import RunFolder, RunRecord
+from viva.errors import StorageError, VivaError
+
+
+@pytest.fixture(autouse=True)
+def _bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of this process find no data either."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("VIVA_DATA", raising=False)
+
+
+def asked(viva: Viva, of: int, *arguments: object) -> list[Ended]:
+    """All shards of a run, in runs/1, runs/2, ..."""
+    return [
+        viva("run", *arguments, "--shard", f"{number}/{of}", "--run", f"runs/{number}", *QUIET)
+        for number in range(1, of + 1)
+    ]
+
+
+def asked_here(folder: Path, of: int, *numbers: int, limit: int | None = None) -> None:
+    """The same of baseline/random on CMMLU, without a process for each."""
+    for number in numbers or range(1, of + 1):
+        shard = f"{number}/{of}"
+        library.run("cmmlu", model="baseline/random", limit=limit, shard=shard, run=folder / "runs" / str(number))
+
+
+def left_behind(viva: Viva, *known: str) -> list[str]:
+    """What lies in the folder that nobody put there."""
+    own = (".stdout", ".stderr")
+    return sorted(path.name for path in viva.folder.iterdir() if path.suffix not in own and path.name not in known)
+
+
+def test_shards_are_merged_into_the_run_that_they_are_parts_of(viva: Viva, serve: Callable[..., LocalServer]) -> None:
+    """Two exams, three models (one with a gap), samples and repeats, a judge: scores and tables to the byte."""
+    rows = [
+        {**row, "sample": sample} for row in (*answers("csbench", "en"), *answers("cmmlu", "zh")) for sample in range(4)
+    ]
+    write_jsonl(viva.folder / "gaps.jsonl", (row for place, row in enumerate(rows) if place % 10))
+    judge = serve(texts=["It will do.\nVERDICT: 1"])
+    asking = (
+        *("csbench", "cmmlu", "--limit", 20, "--samples", 2, "--repeats", 2, "--shots", 1),
+        *("--model", "baseline/random", "--model", "replay/gaps.jsonl"),
+        *("--judge", "openai/j", "--judge-base-url", judge.url),
+    )
+    whole = viva("run", *asking, "--run", "whole", *QUIET)
+    assert [ended.code for ended in asked(viva, 3, *asking)] == [whole.code] * 3 == [3] * 3, "gaps are gaps"
+    merged = viva("merge", "runs", "--out", "merged")
+    assert merged.code == 3, merged.err
+    assert (viva.folder / "merged" / "scores.jsonl").read_bytes() == (
+        viva.folder / "whole" / "scores.jsonl"
+    ).read_bytes()
+    assert merged.out == whole.out
+    assert "run folder: merged" in merged.err
+    one, two = (RunFolder.open(viva.folder / name).record for name in ("whole", "merged"))
+    assert msgspec.structs.replace(two, created=one.created, command=one.command) == one
+    assert not left_behind(viva, "gaps.jsonl", "runs", "whole", "merged")
+    before = judge.asked
+    again = viva("resume", "merged", *QUIET)
+    assert (again.code, again.out) == (3, merged.out), "it is a run like any other"
+    assert judge.asked == before
+
+
+def test_the_tables_of_a_shard_say_what_they_are_of(viva: Viva) -> None:
+    ended = viva("run", "cmmlu", "--model", "baseline/first", "--shard", "2/5", *QUIET)
+    assert ended.code == 0
+    for said in ("shard 2/5 alone, 19 of 96 questions", "`viva merge`", "|shard:2/5|", "|n:19|"):
+        assert said in ended.out
+    (folder,) = (viva.folder / "runs").iterdir()
+    assert "shard-2-of-5" in folder.name
+    for form in ("markdown", "csv", "latex", "json"):
+        assert "shard" in viva("score", folder, "--format", form).out
+    resumed = viva("resume", folder, *QUIET)
+    assert resumed.out == ended.out, "a run that is resumed stays the shard that it is"
+    estimate = viva("run", "cmmlu", "--model", "baseline/first", "--shard", "2/5", "--estimate")
+    assert "19 requests" in estimate.out
+
+
+def test_missing_shards_are_named_and_the_merged_run_asks_for_them(viva: Viva) -> None:
+    asked_here(viva.folder, 7, 2, 5, 6, limit=30)
+    merged = viva("merge", *(f"runs/{number}" for number in (6, 5, 2)), "--out", "merged")
+    assert merged.code == 3
+    assert "of 7 shards these are missing: 1, 3-4, 7" in merged.err
+    assert "17 answers are not there; ask for them with: viva resume merged" in merged.err
+    whole = library.run("cmmlu", model="baseline/random", limit=30, run=viva.folder / "whole")
+    assert library.resume(viva.folder / "merged").report.results == whole.report.results
+    asked_here(viva.folder, 7, 1, 3, 4, 7, limit=30)
+    everything = viva("merge", "runs", "--out", "everything")
+    assert (everything.code, everything.out) == (0, f"{whole.table()!r}\n")
+
+
+def test_a_shard_that_was_made_twice_is_merged_once(viva: Viva) -> None:
+    """A task that died, and the one that began anew: what the first answered counts, the rest is the second's."""
+    asked_here(viva.folder, 2)
+    died = viva.folder / "runs" / "died"
+    with pytest.warns(library.UnansweredWarning, match="38 not answered"):
+        library.run("cmmlu", model="baseline/random", shard="1/2", max_requests=10, run=died)
+    merged = viva("merge", "runs", "--out", "merged")
+    assert merged.code == 0
+    assert "10 answers were there twice" in merged.err
+    assert len(viva.answered("merged")) == len(viva.entries("merged")) == 96
+    whole = library.run("cmmlu", model="baseline/random", run=viva.folder / "whole")
+    assert merged.out == f"{whole.table()!r}\n"
+
+
+def test_shards_of_collected_answers_are_merged(viva: Viva) -> None:
+    write_jsonl(viva.folder / "answers.jsonl", answers("cmmlu", "zh", gold))
+    for number in (1, 2):
+        shard = ("--shard", f"{number}/2", "--run", f"runs/{number}")
+        assert viva("grade", "cmmlu", "answers.jsonl", *shard, *QUIET).code == 0
+    whole = viva("grade", "cmmlu", "answers.jsonl", *QUIET)
+    merged = viva("merge", "runs", "--out", "merged")
+    assert (merged.code, merged.out) == (0, whole.out)
+
+
+def test_shards_that_asked_at_addresses_of_their_own(viva: Viva, serve: Callable[..., LocalServer]) -> None:
+    """Every task of an array had a server of its own, for examinee and judge."""
+    judging = ("--judge", "openai/j", "--limit", 30)
+    places = [serve(texts=["Answer: A\nVERDICT: 1"]) for _ in range(2)]
+    for number, server in enumerate(places, 1):
+        reached = ("--model", "openai/m", "--base-url", server.url, *judging)
+        viva("run", "csbench", *reached, "--shard", f"{number}/2", "--run", f"runs/{number}", *QUIET)
+    refused = viva("merge", "runs", "--out", "merged")
+    assert refused.code == 2
+    assert "base_url" in refused.err
+    assert "--any-address" in refused.err
+    assert not (viva.folder / "merged").exists()
+    merged = viva("merge", "runs", "--out", "merged", "--any-address")
+    assert merged.code == 0, merged.err
+    reached = ("--model", "openai/m", "--base-url", places[0].url, *judging)
+    assert merged.out == viva("run", "csbench", *reached, "--run", "whole", *QUIET).out
+    assert (viva.folder / "merged" / "scores.jsonl").read_bytes() == (
+        viva.folder / "whole" / "scores.jsonl"
+    ).read_bytes()
+
+
+def test_interrupted_in_the_middle_nothing_is_left(viva: Viva) -> None:
+    asked_here(viva.folder, 2, limit=10)
+    journal = viva.folder / "runs" / "1" / "responses.jsonl"
+    journal.write_bytes(journal.read_bytes() * 30_000)  # 150,000 lines
+    stage = viva.folder / ".merged.merging"
+    going = viva.start("merge", "runs", "--out", "merged")
+    wait_until((stage / "errors.jsonl").exists, "the first shard")
+    going.signal(signal.SIGINT)
+    ended = going.ended()
+    assert ended.code == 130, ended.err
+    assert not left_behind(viva, "runs")
+    going = viva.start("merge", "runs", "--out", "merged")
+    wait_until((stage / "errors.jsonl").exists, "the first shard")
+    going.kill()
+    assert not (viva.folder / "merged").exists()
+    assert viva("merge", "runs", "--out", "merged").code == 0, "what a killed one left is in nobody's way"
+    assert not left_behind(viva, "runs", "merged")
+
+
+def test_a_shard_that_somebody_writes_to_is_left_alone(viva: Viva) -> None:
+    asked_here(viva.folder, 2, limit=10)
+    folder = RunFolder.open(viva.folder / "runs" / "2")
+    folder.lock()
+    try:
+        ended = viva("merge", "runs", "--out", "merged")
+    finally:
+        folder.unlock()
+    assert ended.code == 5
+    assert f"(pid {os.getpid()}) is writing to runs/2" in ended.err
+    assert not (viva.folder / "merged").exists()
+
+
+# What is refused, from run.json alone
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
+    folder = tmp_path_factory.mktemp("shards")
+    return library.run("cmmlu", model="baseline/random", limit=4, shard="1/2", run=folder / "1").record
+
+
+def two(tmp_path: Path, record: RunRecord, second: RunRecord) -> list[Path]:
+    paths = []
+    for number, one in enumerate((record, second), 1):
+        paths.append(tmp_path / str(number))
+        RunFolder.create(paths[-1], one).unlock()
+    return paths
+
+
+def other(record: RunRecord, exam: dict[str, object] | None = None, **changes: object) -> RunRecord:
+    """The second shard, with changes to its exam and to the run."""
+    spec = msgspec.structs.replace(record.exams[0].spec, **{"shard": "2/2", **(exam or {})})
+    return msgspec.structs.replace(record, exams=[msgspec.structs.replace(record.exams[0], spec=spec)], **changes)
+
+
+def test_the_second_shard_is_one(tmp_path: Path, record: RunRecord) -> None:
+    model = msgspec.structs.replace(record.models[0], key_variable="OTHER_KEY")
+    parts = find_parts(two(tmp_path, record, other(record, command=["x"], models=[model])), any_address=False)
+    assert [str(part.shard) for part in parts.parts] == ["1/2", "2/2"]
+    assert parts.missing == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"exam": {"shots": 5}}, "exam 1 spec shots is 0 in the first, 5 in the second"),
+        ({"exam": {"limit": None}}, "exam 1 spec limit"),
+        ({"exam": {"seed": 7}}, "exam 1 spec seed"),
+        ({"exam": {"shard": "2/3"}}, "one is 1/2, the other 2/3"),
+        ({"viva": "9.9"}, "viva is '0.1.0' in the first, '9.9' in the second"),
+        ({"samples": 10}, "samples is 1"),
+        ({"repeats": 2}, "repeats is 1"),
+        ({"seed": 1}, "seed is 0"),
+        ({"judge_samples": 3}, "judge_samples is 1"),
+        ({"models": []}, "models 1 name is 'baseline/random' in the first, None"),
+    ],
+)
+def test_shards_of_different_runs_are_refused_with_what_differs(
+    tmp_path: Path, record: RunRecord, changes: dict[str, object], said: str
+) -> None:
+    with pytest.raises(VivaError, match="are no shards of one run") as refused:
+        find_parts(two(tmp_path, record, other(record, **changes)), any_address=True)  # type: ignore[arg-type]
+    assert said in str(refused.value)
+
+
+def test_other_data_or_prompts_are_another_run(tmp_path: Path, record: RunRecord) -> None:
+    second = other(record)
+    second.exams[0] = msgspec.structs.replace(
+        second.exams[0], fingerprint="f", version="9", templates={"a": {"b": "c"}}
+    )
+    with pytest.raises(VivaError, match=r"fingerprint.*version.*more"):
+        find_parts(two(tmp_path, record, second), any_address=False)
+
+
+def test_what_is_no_shard_or_no_run_is_refused(tmp_path: Path, record: RunRecord) -> None:
+    whole = msgspec.structs.replace(
+        record,
+        exams=[msgspec.structs.replace(record.exams[0], spec=msgspec.structs.replace(record.exams[0].spec, shard=""))],
+    )
+    paths = two(tmp_path, record, whole)
+    with pytest.raises(VivaError, match="2 is a whole run"):
+        find_parts(paths, any_address=False)
+    assert find_parts([tmp_path], any_address=False).left_out == (paths[1],)
+    with pytest.raises(VivaError, match="holds none"):
+        find_parts([tmp_path / "nowhere"], any_address=False)
+    mixed = msgspec.structs.replace(record, exams=[*record.exams, *whole.exams])
+    with pytest.raises(StorageError, match="one shard"):
+        assert mixed.shard
+
+
+def test_wrong_uses_of_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_here(tmp_path, 2, limit=4)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").touch()
+    (tmp_path / "file").touch()
+    monkeypatch.chdir(tmp_path)
+    for arguments, problem, said in (
+        ((), click.UsageError, "runs"),
+        (("runs",), click.UsageError, "into"),
+        (("runs", "--out", "runs/1"), StorageError, "holds a run already"),
+        (("runs", "--out", "full"), VivaError, "is empty"),
+        (("runs", "--out", "file"), VivaError, "is empty"),
+        (("runs", "--out", "file/below"), StorageError, "cannot write"),
+        (("nowhere", "--out", "merged"), VivaError, "nowhere"),
+        (("runs", "--out", "merged", "--beside", "gtp-4"), VivaError, "gtp-4"),
+    ):
+        with pytest.raises(problem) as refused:
+            merge_command.main(list(arguments), standalone_mode=False)
+        assert said in str(refused.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full", "runs"]
+
+
+def test_numbers_are_told_as_spans() -> None:
+    assert spans([]) == ""
+    assert spans([4]) == "4"
+    assert spans([1, 2, 3, 7, 9, 10]) == "1-3, 7, 9-10"
