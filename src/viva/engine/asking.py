@@ -19,7 +19,7 @@ from viva.engine.budget import Budget, Price, worst_case
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Ceiling, Pace, Policy
 from viva.errors import ModelError, StorageError
-from viva.types import Choose, Failure, Request, Response
+from viva.types import Choose, Failure, Request, Response, Usage
 
 CANARY_PATIENCE = 5.0
 """Seconds that the first request of a lane is alone, so that a bad key is refused once and not a thousand times."""
@@ -67,6 +67,8 @@ class Tally(Struct):
     """What the last question that got no answer ended in; errors on the way to an answer are not among these."""
     failures: set[str] = set()
     """The kinds of failure that questions ended in."""
+    batches: str = ""
+    """How far providers are with the batches that were handed in."""
 
 
 Stop = Literal["", "interrupted", "budget", "disk"]
@@ -187,7 +189,7 @@ class _Lane:
 
     async def _first(self, tasks: Iterator[Task]) -> None:
         task = next(tasks, None)
-        if task is not None:
+        if task is not None and not self._shared.stop and task.model.name not in self._shared.refused:
             await self._ask(task)
 
     async def _work(self) -> None:
@@ -252,7 +254,7 @@ class _Lane:
                 readable = task.accept is None or (response.stop_reason != "length" and task.accept(response.text))
                 if readable or rereads >= policy.rereads or shared.stop:
                     failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
-                    self._write(task, response, failure, time.monotonic() - started, attempt)
+                    write(shared, task, response, failure, time.monotonic() - started, attempt)
                     return
                 rereads += 1
                 left = deadline - time.monotonic()
@@ -262,7 +264,7 @@ class _Lane:
                 shared.budget.settle(reserved, cost)
             if not await self._try_again(task, problem, attempt, deadline):
                 seconds = time.monotonic() - started
-                self._write(task, Response(), Failure(problem.kind, problem.message), seconds, attempt)
+                write(shared, task, Response(), Failure(problem.kind, problem.message), seconds, attempt)
                 return
             left = deadline - time.monotonic()
 
@@ -323,56 +325,69 @@ class _Lane:
             self._shared.unreached.add(name)
 
     def _book(self, task: Task, response: Response) -> float:
-        tally = self._shared.tally
         self._succeeded.add(task.model.name)
         self._lost.pop(task.model.name, None)
         # A reply that does not say what it used is booked as what it may have used at most: a budget must hold.
         usage = response.usage or (worst_case(task.request) if task.price else None)
-        if usage is None:
-            tally.unpriced += 1
-            return 0.0
-        tally.input_tokens += usage.input
-        tally.output_tokens += usage.output
-        if task.price is None:
-            tally.unpriced += 1
-            return 0.0
-        cost = task.price.cost(usage)
-        tally.cost += cost
-        return cost
-
-    def _write(self, task: Task, response: Response, failure: Failure | None, seconds: float, attempts: int) -> None:
-        shared = self._shared
-        if failure is None:
-            shared.tally.answered += 1
-        else:
-            shared.tally.failed += 1
-            shared.tally.failures.add(failure.kind)
-            if shared.stop:
-                return  # interrupted on the way: simply not answered yet
-            shared.tally.last_failure = f"{task.model.name}: {failure.message}"
-        shared.journal.append(
-            Entry(
-                key=task.key.hex(),
-                benchmark=task.benchmark,
-                model=task.model.name,
-                question=task.request.question,
-                sample=task.request.sample,
-                text=response.text,
-                stop_reason=response.stop_reason,
-                usage=response.usage,
-                error=failure,
-                likelihoods=response.likelihoods,
-                seconds=round(seconds, 4),
-                attempts=attempts,
-                at=round(time.time(), 3),
-            )
-        )
-        if shared.journal.full:
-            shared.finish("disk")
+        return book(self._shared, task.price, usage)
 
 
 async def _reply(model: Model, request: Request) -> Response:
     return await (model.choose(request) if isinstance(request, Choose) else model.answer(request))
+
+
+def book(run: Run, price: Price | None, usage: Usage | None) -> float:
+    """Count a reply's tokens and money in the tally; returns US dollars."""
+    tally = run.tally
+    if usage is not None:
+        tally.input_tokens += usage.input
+        tally.output_tokens += usage.output
+    if usage is None or price is None:
+        tally.unpriced += 1
+        return 0.0
+    cost = price.cost(usage)
+    tally.cost += cost
+    return cost
+
+
+def write(
+    run: Run,
+    task: Task,
+    response: Response,
+    failure: Failure | None,
+    seconds: float,
+    attempts: int,
+    batch: str = "",
+) -> None:
+    """Journal a reply, or why there is none; `batch` is the provider's batch that it came in."""
+    if failure is None:
+        run.tally.answered += 1
+    else:
+        run.tally.failed += 1
+        run.tally.failures.add(failure.kind)
+        if run.stop:
+            return  # interrupted on the way: simply not answered yet
+        run.tally.last_failure = f"{task.model.name}: {failure.message}"
+    run.journal.append(
+        Entry(
+            key=task.key.hex(),
+            benchmark=task.benchmark,
+            model=task.model.name,
+            question=task.request.question,
+            sample=task.request.sample,
+            text=response.text,
+            stop_reason=response.stop_reason,
+            usage=response.usage,
+            error=failure,
+            likelihoods=response.likelihoods,
+            seconds=round(seconds, 4),
+            attempts=attempts,
+            at=round(time.time(), 3),
+            batch=batch,
+        )
+    )
+    if run.journal.full:
+        run.finish("disk")
 
 
 def disk_full(run: Run) -> StorageError:

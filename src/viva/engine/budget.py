@@ -24,6 +24,10 @@ class Price(Struct, frozen=True):
         """US dollars."""
         return (usage.input * self.input + usage.output * self.output) / 1e6
 
+    def times(self, share: float) -> Price:
+        """So much of it: what batches cost, for one."""
+        return Price(self.input * share, self.output * share)
+
 
 def list_price(provider: str, model: str) -> Price | None:
     """The vendor's list price from the genai-prices tables that ship with it; None where it knows none."""
@@ -78,6 +82,21 @@ class Budget:
         self._reserved += amount
         self._in_flight += 1
         return amount
+
+    def take(self, amount: float) -> bool:
+        """Take a request that may cost so much out of the budget, or say that it does not fit now. Never waits."""
+        if self.max_requests is not None and self.requests >= self.max_requests:
+            return False
+        if self.max_cost is not None and self.cost + self._reserved + amount > self.max_cost:
+            return False
+        self.requests += 1
+        self.hold(amount)
+        return True
+
+    def hold(self, amount: float) -> None:
+        """Reserve what a request may still cost that was sent before this budget began."""
+        self._reserved += amount
+        self._in_flight += 1
 
     def settle(self, reserved: float, cost: float) -> None:
         """Give the reservation back and book what it came to."""

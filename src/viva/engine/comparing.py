@@ -11,6 +11,7 @@ import hashlib
 import math
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 from msgspec import Struct
@@ -61,14 +62,28 @@ def read_similarity(entry: Entry | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-async def run_comparisons(run: Run, encoder: Encoder, comparisons: Iterator[Comparison]) -> None:
-    """Compare all, a batch at a time. Returns when all are compared, failed, or the run is told to finish.
+async def run_comparisons(run: Run, encoder: Encoder, comparisons: Iterator[Comparison], jobs: int = 1) -> None:
+    """Compare all, `jobs` batches at a time. Returns when all are compared, failed, or the run is told to finish.
 
     What the encoder cannot do is journaled as an error of that pair alone, and tried again on resume; an encoder that
     manages nothing is given up. Raises StorageError when a similarity could not be written. Cancelling it drops the
     batch that is being worked on (the thread ends with it).
     """
-    for batch in _batches(run, max(1, encoder.batch), comparisons):
+    batches = _batches(run, max(1, encoder.batch), comparisons)
+    if jobs == 1:
+        await _work(run, encoder, batches)
+        return
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(jobs + 4, "encoder"))
+    tasks = [asyncio.create_task(_work(run, encoder, batches)) for _ in range(jobs)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _work(run: Run, encoder: Encoder, batches: Iterator[list[Comparison]]) -> None:
+    for batch in batches:
         if run.stop or run.refused:
             return
         await _compare(run, encoder, batch)

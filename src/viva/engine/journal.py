@@ -27,7 +27,8 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     """One line: the reply to one request, or why there is none.
 
     `key` identifies the request by content, `seconds` is the last attempt's latency, `attempts` counts all of them,
-    `at` is seconds since 1970, `reused` names the run that the answer was taken from.
+    `at` is seconds since 1970, `reused` names the run that the answer was taken from, `batch` the provider's batch that
+    it came in (its latency is then not known).
     """
 
     key: str
@@ -44,6 +45,7 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     attempts: int = 1
     at: float = 0.0
     reused: str = ""
+    batch: str = ""
 
     def response(self) -> Response:
         """The reply without its circumstances."""

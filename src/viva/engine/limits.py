@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -86,7 +87,21 @@ class Adaptive:
             self._cooling = self.limit
 
 
-Ceiling = Fixed | Adaptive
+class Ceiling(Protocol):
+    """How many requests may be in flight."""
+
+    @property
+    def limit(self) -> int:
+        """How many now."""
+        ...
+
+    def finished(self, seconds: float) -> None:
+        """A reply came after `seconds`."""
+        ...
+
+    def overloaded(self) -> None:
+        """The server has too much to do."""
+        ...
 
 
 class Pace:

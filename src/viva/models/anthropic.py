@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
+from viva.models.anthropicbatch import AnthropicBatches
 from viva.models.openai import retry_after
 from viva.models.textonly import TextOnly
 from viva.types import Generate, Message, Response, StopReason, Usage
@@ -39,45 +40,60 @@ class AnthropicModel(TextOnly):
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`."""
-        import anthropic
+        params = self._params(request)
+        # The SDK's own arguments for these are gone since its version 1; the API version that takes them is not.
+        drawn = {name: params.pop(name) for name in ("temperature", "top_p") if name in params}
+        if drawn:
+            params["extra_body"] = drawn
+        try:
+            reply = await self._client.messages.create(**params)
+        except Exception as problem:
+            raise self._problem(problem) from None
+        return self._read(reply)
 
+    def batches(self) -> AnthropicBatches:
+        """Message Batches."""
+        return AnthropicBatches(self._client, self._params, self._problem, _STOP_REASONS)
+
+    def _params(self, request: Generate) -> dict[str, Any]:
+        """A request as the API has it."""
         if isinstance(request.prompt, str):
             raise ModelError("rejected", "Anthropic has chat models only: leave out --form base", fatal=True)
         sampling = request.sampling
-        options: dict[str, Any] = {}
-        # The SDK's own arguments for these are gone since its version 1; the API version that takes them is not.
+        params: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": sampling.max_tokens or 4096,
+            "messages": [_turn(turn) for turn in request.prompt if turn.role != "system"],
+        }
         drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
-        if extra := {name: value for name, value in drawn.items() if value is not None}:
-            options["extra_body"] = extra
+        params.update({name: value for name, value in drawn.items() if value is not None})
         if sampling.stop:
-            options["stop_sequences"] = list(sampling.stop)
+            params["stop_sequences"] = list(sampling.stop)
         if system := "\n".join(turn.content for turn in request.prompt if turn.role == "system"):
-            options["system"] = system
-        try:
-            reply = await self._client.messages.create(
-                model=self._model,
-                max_tokens=sampling.max_tokens or 4096,
-                messages=[_turn(turn) for turn in request.prompt if turn.role != "system"],  # type: ignore[misc]
-                **options,
-            )
-        except anthropic.APIStatusError as problem:
+            params["system"] = system
+        return params
+
+    def _problem(self, problem: Exception) -> ModelError:
+        """An error of the SDK's as the engine's. Raises what is none."""
+        import anthropic
+
+        if isinstance(problem, anthropic.APIStatusError):
             status = problem.status_code
-            raise ModelError(
+            return ModelError(
                 "auth" if status in (401, 403) else "status",
                 self._clean(f"HTTP {status} from Anthropic: {problem.message}"),
                 retry=status in (408, 409, 429) or status >= 500,
                 retry_after=retry_after(problem.response.headers),
                 overload=status in (429, 503, 529),
                 fatal=status in (401, 402, 403, 404),
-            ) from None
-        except anthropic.APITimeoutError:
-            raise ModelError("timeout", "no complete reply in the SDK's own time", retry=True) from None
-        except anthropic.APIError as problem:
-            text = self._clean(f"{type(problem).__name__}: {problem.message}")
-            raise ModelError("connection", text, retry=True) from None
-        except (ValueError, TypeError, AttributeError) as problem:
-            raise ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True) from None
-        return self._read(reply)
+            )
+        if isinstance(problem, anthropic.APITimeoutError):
+            return ModelError("timeout", "no complete reply in the SDK's own time", retry=True)
+        if isinstance(problem, anthropic.APIError):
+            return ModelError("connection", self._clean(f"{type(problem).__name__}: {problem.message}"), retry=True)
+        if isinstance(problem, (ValueError, TypeError, AttributeError)):
+            return ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True)
+        raise problem
 
     def _read(self, reply: anthropic.types.Message) -> Response:
         try:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import msgspec
 from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, templates
+from viva.models.openaibatch import OpenAIBatches
 from viva.models.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
 from viva.models.openaiwire import (
@@ -72,13 +74,36 @@ class OpenAIModel:
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`."""
+        return self._read(await self._ask(self._generation(request)))
+
+    def _generation(self, request: Generate) -> Body:
         sampling = request.sampling
         body = self._body(request.prompt, sampling.max_tokens)
         body.temperature = sampling.temperature
         body.top_p = sampling.top_p
         body.seed = None if sampling.seed is None else sampling.seed + request.sample
         body.stop = sampling.stop
-        return self._read(await self._ask(body))
+        return body
+
+    def batches(self) -> OpenAIBatches:
+        """The server's batch API. OpenAI itself has taken max_completion_tokens for every model of its chat since 2024;
+        a batch that tried the older name first would be a day lost.
+        """
+        own = self._url == DEFAULT_URL
+        self._newer_limit = self._newer_limit or own
+
+        def line(request: Generate) -> tuple[str, Body]:
+            body = self._generation(request)
+            return CHAT if body.messages else TEXT, body
+
+        return OpenAIBatches(self._wire, self._model, 0.5 if own else 1.0, line, self._read, self._refuse_one)
+
+    def _refuse_one(self, status: int, content: bytes) -> NoReturn:
+        """What a status other than 200 of one request of a batch stands for."""
+        if status == 400 and b"max_completion_tokens" in content:
+            self._newer_limit = True
+            raise ModelError("parameter", "the server wants max_completion_tokens", retry=True)
+        self._wire.refuse(status, content, {}, self._model)
 
     async def choose(self, request: Choose) -> Response:
         """One attempt; see `Model.choose`. By likelihood, one request a continuation, one after the other.

@@ -9,7 +9,7 @@ import email.utils
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import NoReturn, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
+from viva.models.batchlines import Lines
 from viva.types import Message, Usage
 
 LONGEST_BODY = 64 << 20
@@ -123,19 +124,49 @@ class Wire:
 
         Raises ModelError where no whole reply came.
         """
-        method = "GET" if content is None else "POST"
+        return await self.send("GET" if content is None else "POST", path, content)
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        content: bytes | AsyncIterator[bytes] | None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, bytes, Mapping[str, str]]:
+        """The same by any method; `headers` are over those of every request."""
         try:
             async with self._connection().request(
-                method, f"{self.url}{path}", data=content, allow_redirects=False, proxy=self._proxy
+                method, f"{self.url}{path}", data=content, headers=headers, allow_redirects=False, proxy=self._proxy
             ) as reply:
                 if reply.status == 200:
                     return 200, await self._body(reply.content), reply.headers
                 return reply.status, await reply.content.read(LONGEST_ERROR), reply.headers
-        except aiohttp.ClientPayloadError as problem:
-            raise ModelError("body", self.clean(f"the reply broke off: {problem}"), retry=True) from None
         except (aiohttp.ClientError, OSError, ValueError) as problem:
-            text = self.clean(f"{type(problem).__name__}: {problem}")
-            raise ModelError("connection", text, retry=not isinstance(problem, aiohttp.InvalidURL)) from None
+            raise self._broken(problem) from None
+
+    async def lines(self, path: str, longest: int, model: str) -> AsyncIterator[bytes]:
+        """The lines of a file, one after the other; of one that is longer than `longest` bytes nothing comes.
+
+        Raises ModelError, also where the file breaks off.
+        """
+        try:
+            async with self._connection().get(f"{self.url}{path}", allow_redirects=False, proxy=self._proxy) as reply:
+                if reply.status != 200:
+                    self.refuse(reply.status, await reply.content.read(LONGEST_ERROR), reply.headers, model)
+                splitter = Lines(longest)
+                async for chunk in reply.content.iter_any():
+                    for line in splitter.take(chunk):
+                        yield line
+                for line in splitter.rest():
+                    yield line
+        except (aiohttp.ClientError, OSError, ValueError) as problem:
+            raise self._broken(problem) from None
+
+    def _broken(self, problem: Exception) -> ModelError:
+        if isinstance(problem, aiohttp.ClientPayloadError):
+            return ModelError("body", self.clean(f"the reply broke off: {problem}"), retry=True)
+        text = self.clean(f"{type(problem).__name__}: {problem}")
+        return ModelError("connection", text, retry=not isinstance(problem, aiohttp.InvalidURL))
 
     async def _body(self, stream: aiohttp.StreamReader) -> bytes:
         content = await stream.readany()

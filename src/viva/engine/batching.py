@@ -1,0 +1,411 @@
+"""Carry out requests through a provider's batch API: handed in once, remembered, waited for, read.
+
+    wanted → hand in (batches.jsonl before and after) → wait → read (into the stage's journal) → still wanted → …
+
+Keys and journal are those of `asking`: an answer that came in a batch is an answer like any other. Nothing that is in
+an open batch is asked again, however often the process is killed: see `batchlog`. A batch of which nobody knows whether
+it arrived is searched for with the provider before its requests are asked anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from viva.contracts import Batches, Model
+from viva.engine.asking import Run, Tally, Task
+from viva.engine.batchcalls import TRANSFER, Calls, HurriedError
+from viva.engine.batchlog import PROVIDERS_NAME, Batch, BatchLog, Dropped, Read, Submitted
+from viva.engine.batchresults import Debts
+from viva.errors import ModelError
+from viva.types import Generate
+from viva.visible import one_line
+
+LATE = 60.0
+"""Seconds after which a batch whose sender was killed is with the provider, or never will be."""
+GONE = "gone"
+"""The kind of an error that says that the results are kept no longer."""
+TOO_MUCH = "enqueued"
+"""The kind of a refusal that is about how much waits already: fewer at once, later."""
+_NAME = re.compile(r"([0-9a-f]{16})-([0-9a-f]{32})")
+"""A request's name in a batch: the batch's label, and the request's key."""
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """How long to wait. `poll`: seconds between two looks at a batch. `wait`: whether to wait for its end at all.
+
+    `leave`: hand nothing in; what is with the provider is cancelled, and what was done of it is read.
+    """
+
+    poll: float = 60.0
+    wait: bool = True
+    leave: bool = False
+
+
+class Errand(Struct, frozen=True):
+    """What one model is to be asked through batches. `wanted` renders it anew at every call, without what is known."""
+
+    model: Model
+    batches: Batches
+    wanted: Callable[[Tally], Iterator[Task]]
+
+
+async def carry_out_batches(run: Run, log: BatchLog, stage: str, errands: Sequence[Errand], patience: Patience) -> None:
+    """Ask everything of every errand. Returns when all is answered, failed or stopped, or handed in (without `wait`).
+
+    Raises StorageError when an answer or a batch could not be written down. Cancelling it leaves batches to be found.
+    """
+    board: dict[str, str] = {}
+    await asyncio.gather(*(_Work(run, log, stage, errand, patience, board).run() for errand in errands))
+
+
+class _Chunk(Struct):
+    """A batch in the making."""
+
+    label: str
+    keys: list[bytes] = []
+    lines: list[bytes] = []
+    size: int = 0
+
+
+class _Work:
+    """One model's errand."""
+
+    def __init__(
+        self, run: Run, log: BatchLog, stage: str, errand: Errand, patience: Patience, board: dict[str, str]
+    ) -> None:
+        self._shared = run
+        self._log = log
+        self._stage = stage
+        self._errand = errand
+        self._model = errand.model
+        self._batches = errand.batches
+        self._patience = patience
+        self._board = board
+        self._quiet = min(LATE, 2 * patience.poll)
+        self._most = errand.batches.most[0]
+        self._calls = Calls(run, errand.model.name, wait=patience.wait)
+        self._debts = Debts(run, log, stage, errand.model.identity)
+        self._searched: dict[str, float] = {}
+        """Label of a batch that is searched for → since when (monotonic)."""
+        self._others: set[str] = set()
+        """Batches with the provider that might have been ours, and are not."""
+        self._done: dict[str, tuple[int, int]] = {}
+        """Label → how many of its requests the provider has done, of how many."""
+        self._short = False
+        """Whether the budget has no room for what is still wanted."""
+
+    async def run(self) -> None:
+        try:
+            await self._go_on()
+        except HurriedError:
+            pass
+        except ModelError as problem:
+            self._shared.refused.setdefault(self._model.name, problem.message)
+            if problem.retry:  # nobody answers, or too busy for hours: nothing is wrong with key or model
+                self._shared.unreached.add(self._model.name)
+        finally:
+            self._tell("")
+
+    async def _go_on(self) -> None:
+        tally = self._shared.tally
+        if self._patience.leave:
+            await self._leave()
+            return
+        if self._open():
+            await self._register(tally)
+            tally = Tally()  # what was there already is counted once
+            await self._look()
+            while not self._patience.wait and self._missing():
+                await self._calls.sleep(self._quiet)
+                await self._look()
+        while not self._stopped:
+            some = await self._send(tally)
+            tally = Tally()
+            if not self._open():
+                if self._short:
+                    self._shared.finish("budget")
+                if self._short or not some:
+                    return
+            elif not self._patience.wait:
+                return
+            while self._open() and not self._stopped:
+                self._tell(self._summary())
+                await self._calls.sleep(self._patience.poll)
+                await self._look()
+
+    async def _leave(self) -> None:
+        """Cancel what is open, and read what was done of it."""
+        if self._open():
+            await self._register(Tally())
+        told: set[str] = set()
+        while self._open() and not self._stopped:
+            await self._look()
+            for batch in self._open():
+                if batch.name and batch.name not in told:
+                    await self._calls.patiently(lambda batch=batch: self._batches.cancel(batch.name))  # type: ignore[misc]
+                    told.add(batch.name)
+            if self._open():
+                self._tell(f"cancelling: {self._summary()}")
+                await self._calls.sleep(self._patience.poll)
+
+    @property
+    def _stopped(self) -> bool:
+        """What is paid for is waited for: a budget that is used up does not stop that."""
+        return self._shared.stop in ("interrupted", "disk") or self._model.name in self._shared.refused
+
+    def _open(self) -> list[Batch]:
+        return [batch for batch in self._log.of(self._stage, self._model.identity) if batch.open]
+
+    def _tell(self, words: str) -> None:
+        self._board[self._model.name] = words
+        self._shared.tally.batches = ", ".join(filter(None, self._board.values()))
+
+    def _summary(self) -> str:
+        batches = self._open()
+        done = sum(self._done.get(batch.label, (0, 0))[0] for batch in batches)
+        total = sum(len(batch.intent.keys) for batch in batches)
+        lost = " (one of them not found yet)" if any(not batch.name for batch in batches) else ""
+        return f"{len(batches)} batch{'es' if batches[1:] else ''}{lost}: {done:,}/{total:,} done" if batches else ""
+
+    # Handing in
+
+    async def _register(self, tally: Tally) -> None:
+        """Which of the wanted requests the open batches answer."""
+        pending = {key for batch in self._open() for key in batch.requests()}
+        for number, task in enumerate(self._errand.wanted(tally)):
+            if task.key in pending:
+                self._debts.wait_for(task, sent_before=True)
+            if number % 256 == 0:
+                await asyncio.sleep(0)
+
+    async def _send(self, tally: Tally) -> bool:
+        """Hand in all that is wanted and in no open batch; says whether there was anything."""
+        busy = {key for batch in self._open() for key in batch.requests()} | self._debts.given_up
+        chunks: dict[str, _Chunk] = {}
+        self._short = self._shared.stop == "budget"
+        some = False
+        for number, task in enumerate(self._errand.wanted(tally)):
+            if number % 256 == 0:
+                await asyncio.sleep(0)
+            if self._stopped:
+                break
+            if task.key in busy or self._short or not isinstance(task.request, Generate):
+                continue
+            if not self._debts.wait_for(task):
+                self._short = True  # go on: the rest of what is wanted is to be counted
+                continue
+            busy.add(task.key)
+            some = True
+            await self._add(task.key, task.request, chunks)
+        for kind, chunk in chunks.items():
+            await self._hand_in(kind, chunk)
+        return some
+
+    async def _add(self, key: bytes, request: Generate, chunks: dict[str, _Chunk]) -> None:
+        """Put a request into the batch in the making; a full one is handed in first."""
+        kind, (most, most_bytes) = self._batches.kind(request), self._batches.most
+        chunk = chunks.setdefault(kind, _Chunk(secrets.token_hex(8)))
+        try:
+            line = self._batches.line(f"{chunk.label}-{key.hex()}", request)
+            if len(line) >= most_bytes:
+                raise ModelError(
+                    "too long", f"the request has {len(line):,} bytes, a whole batch {most_bytes:,} at most"
+                )
+        except ModelError as problem:
+            self._debts.fail(key, problem, "")
+            return
+        if chunk.lines and (len(chunk.lines) >= min(most, self._most) or chunk.size + len(line) >= most_bytes):
+            await self._hand_in(kind, chunks.pop(kind))
+            chunk = chunks.setdefault(kind, _Chunk(secrets.token_hex(8)))
+            line = self._batches.line(f"{chunk.label}-{key.hex()}", request)
+        chunk.keys.append(key)
+        chunk.lines.append(line)
+        chunk.size += len(line) + 1
+
+    async def _hand_in(self, kind: str, chunk: _Chunk) -> None:
+        """Hand in a batch. Where it is not certain whether it arrived, it is searched for before it is sent again."""
+        if self._stopped or not chunk.lines:
+            return
+        self._tell(f"handing in {len(chunk.lines):,} requests")
+        policy = self._shared.policy
+        after = await self._calls.patiently(self._batches.newest, patience=policy.question)
+        batch = self._log.intend(
+            chunk.label, self._stage, self._model.name, self._model.identity, kind, after, chunk.keys
+        )
+        deadline, attempt = time.monotonic() + policy.question, 0
+        while True:
+            attempt += 1
+            try:
+                name = await self._calls.once(lambda: self._batches.hand_in(chunk.label, kind, chunk.lines), TRANSFER)
+                self._named(batch, name)
+                return
+            except ModelError as problem:
+                if not problem.retry:
+                    await self._drop(batch, problem.message)
+                    self._release(batch)
+                await self._calls.pause(problem, attempt, deadline)
+            await self._calls.sleep(self._quiet)
+            found = await self._search(batch, policy.question)
+            if found and self._batches.certain:
+                self._named(batch, found[0])
+            if found:
+                return  # without a name, it is looked into later
+
+    def _named(self, batch: Batch, name: str) -> None:
+        if not PROVIDERS_NAME.fullmatch(name):
+            raise ModelError("body", f"the provider calls a batch {one_line(name, 60)!r}: that is no name", fatal=True)
+        self._log.note(Submitted(label=batch.label, batch=name, at=time.time()))
+
+    async def _drop(self, batch: Batch, why: str) -> None:
+        """It is not with the provider: its requests are asked anew."""
+        self._log.note(Dropped(label=batch.label, why=why[:400], at=time.time()))
+        try:
+            await self._calls.once(lambda: self._batches.tidy(batch.label), self._shared.policy.attempt)
+        except ModelError:
+            return  # a file that nobody needs stays with the provider
+
+    # What a killed process left
+
+    async def _search(self, batch: Batch, patience: float = 0.0) -> list[str]:
+        intent = batch.intent
+        known = {other.name for other in self._log.batches.values() if other.name} | self._others
+        count = len(intent.keys)
+        found = await self._calls.patiently(
+            lambda: self._batches.search(intent.label, count, intent.after, known), patience=patience
+        )
+        return [name for name in found if PROVIDERS_NAME.fullmatch(name)]
+
+    def _missing(self) -> bool:
+        """Whether there is a batch of which it will be known soon whether the provider has it."""
+        return any(batch.label in self._searched for batch in self._open() if not batch.name)
+
+    async def _trace(self, batch: Batch) -> None:
+        """One look for a batch that was about to be handed in: give it its name, or drop it, or neither yet.
+
+        Where a batch cannot be told by its label, those that may be it are told by their results, when they have some.
+        """
+        found = await self._search(batch)
+        if found and self._batches.certain:
+            self._named(batch, found[0])
+            return
+        for name in found:
+            mine = await self._is_mine(batch, name)
+            if mine:
+                self._named(batch, name)
+                return
+            if mine is False:
+                self._others.add(name)
+        if set(found) - self._others:
+            self._searched.pop(batch.label, None)
+            return  # one of these may be it
+        since = self._searched.setdefault(batch.label, time.monotonic())
+        if time.monotonic() >= since + self._quiet:
+            await self._drop(batch, "it never reached the provider")
+            self._release(batch)
+
+    async def _is_mine(self, batch: Batch, name: str) -> bool | None:
+        """Whether a batch is the one, by the first of its results; None while it has none."""
+        state = await self._calls.patiently(lambda: self._batches.state(name))
+        if state.status == "working":
+            return None
+
+        async def first() -> bool:
+            async for result, _ in self._batches.replies(name):
+                return result.startswith(f"{batch.label}-")
+            return False
+
+        try:
+            return await self._calls.patiently(first, TRANSFER)
+        except ModelError as problem:
+            if problem.kind != GONE:
+                raise
+            return False
+
+    def _release(self, batch: Batch) -> None:
+        for key in batch.requests():
+            self._debts.release(key)
+
+    # Waiting and reading
+
+    async def _look(self) -> None:
+        """Look at every open batch, and read those that have ended."""
+        for batch in self._open():
+            if not batch.name:
+                await self._trace(batch)
+            if not batch.name or not batch.open:
+                continue
+            state = await self._calls.patiently(lambda batch=batch: self._batches.state(batch.name))  # type: ignore[misc]
+            self._done[batch.label] = (state.done, state.total)
+            if state.status == "ended":
+                await self._read(batch)
+            elif state.status == "failed":
+                problem = state.problem or ModelError("batch", "the provider refused the batch as a whole", retry=True)
+                await self._refused(batch, problem, state.lines)
+            self._tell(self._summary())
+
+    async def _refused(self, batch: Batch, problem: ModelError, lines: Mapping[int, str]) -> None:
+        """A batch that the provider would not work on."""
+        keys = list(batch.requests())
+        self._log.note(Dropped(label=batch.label, why=problem.message[:400], at=time.time()))
+        if problem.fatal:
+            self._release(batch)
+            raise problem
+        for number, words in lines.items():
+            if 0 <= number < len(keys):
+                self._debts.fail(keys[number], ModelError("rejected", words), batch.name)
+        if problem.kind == TOO_MUCH and len(keys) > 1:
+            self._most = max(1, min(self._most, len(keys)) // 2)
+            self._release(batch)
+            await self._calls.sleep(self._patience.poll if self._patience.wait else 0.0)
+            return
+        for key in keys:
+            if lines:
+                self._debts.release(key)
+            else:
+                self._debts.again(key, problem, batch.name)
+
+    async def _read(self, batch: Batch) -> None:
+        """Journal what a batch brought; what it did not is asked again."""
+        keys = set(batch.requests())
+        done: set[bytes] = set()
+        answered = 0
+
+        async def read() -> int:
+            nonlocal answered
+            seen: set[bytes] = set()
+            strangers = 0
+            async for name, reply in self._batches.replies(batch.name):
+                if self._shared.stop in ("interrupted", "disk"):
+                    raise HurriedError
+                match = _NAME.fullmatch(name)
+                key = bytes.fromhex(match[2]) if match and match[1] == batch.label else b""
+                if key not in keys or key in seen:
+                    strangers += 1
+                    continue
+                seen.add(key)
+                if key not in done:
+                    done.add(key)
+                    answered += self._debts.settle(key, reply, batch.name)
+                if len(seen) % 256 == 0:
+                    await asyncio.sleep(0)
+            return strangers
+
+        missing = ModelError("missing result", f"batch {batch.name} has no result for this request", retry=True)
+        strangers = 0
+        try:
+            strangers = await self._calls.patiently(read, TRANSFER)
+        except ModelError as problem:
+            if problem.kind != GONE:
+                raise
+            missing = ModelError(GONE, problem.message, retry=True)
+        for key in keys - done:
+            self._debts.again(key, missing, batch.name)
+        failed = len(keys) - answered
+        self._log.note(Read(label=batch.label, answered=answered, failed=failed, strangers=strangers, at=time.time()))
+        self._debts.refuse_the_hopeless(self._model.name)

@@ -1,0 +1,344 @@
+"""OpenAI's batch API, and that of servers that have the same: a file of requests goes up, files of results come down.
+
+The protocol (platform.openai.com/docs/guides/batch and /docs/api-reference/batch, /docs/api-reference/files):
+
+POST /files            multipart: purpose=batch, file=JSONL, a line {"custom_id", "method": "POST", "url", "body"};
+                       at most 50,000 requests and 200 MB, all to one URL and one model
+POST /batches          {"input_file_id", "endpoint", "completion_window": "24h", "metadata": up to 16 pairs of texts}
+GET  /batches/ID       status: validating, failed (`errors.data`: code, message, line), in_progress, finalizing,
+                       completed, expired, cancelling, cancelled; `request_counts`: total, completed, failed
+GET  /batches          newest first, in pages of `limit` (100 at most) behind `after`
+GET  /files/ID/content results, in any order: `output_file_id` has what succeeded, `error_file_id` what did not, a line
+                       {"custom_id", "response": {"status_code", "body"}, "error": {"code", "message"}}; requests that
+                       were not begun in time or before a cancellation have the codes batch_expired, batch_cancelled
+POST /batches/ID/cancel, DELETE /files/ID
+
+What was done counts and is paid even of a batch that expired or was cancelled. A token costs half.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import NoReturn, TypeVar
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from viva.contracts import BatchState
+from viva.errors import ModelError
+from viva.models.batchlines import LONGEST_LINE, lost
+from viva.models.openaiwire import Body, Wire, decode_leniently
+from viva.types import Generate, Response
+
+MOST_REQUESTS = 50_000
+MOST_BYTES = 200_000_000
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+PAGE = 100
+PAGES = 200
+"""So many pages of batches are looked through at most."""
+MARK = "viva"
+"""The key of a batch's metadata that holds its label."""
+ENDED = {"completed", "expired", "cancelled"}
+"""A status that is none of these, and not "failed", is one on the way."""
+AGAIN = {"batch_expired", "batch_cancelled", "server_error", "rate_limit_exceeded"}
+"""Codes of a request without a response that may get one another time."""
+_TOO_MUCH = "token_limit_exceeded"
+"""More tokens wait in batches already than the organisation may have."""
+_FATAL = {
+    "model_not_found",
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "invalid_api_key",
+}
+
+T = TypeVar("T")
+
+
+class _Named(Struct):
+    id: str = ""
+    filename: str = ""
+
+
+class _Page(Struct):
+    data: list[_Named] = []
+
+
+class _Blame(Struct):
+    code: str | int | None = None
+    message: str | None = None
+    line: int | None = None
+
+
+class _Blames(Struct):
+    data: list[_Blame] | None = None
+
+
+class _Counts(Struct):
+    total: int | None = None
+    completed: int | None = None
+    failed: int | None = None
+
+
+class _Batch(Struct):
+    id: str = ""
+    status: str = ""
+    metadata: dict[str, object] | None = None
+    input_file_id: str | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    request_counts: _Counts | None = None
+    errors: _Blames | None = None
+
+
+class _Batches(Struct):
+    data: list[_Batch] = []
+    has_more: bool = False
+
+
+class _Reply(Struct):
+    status_code: int = 0
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Line(Struct):
+    custom_id: str = ""
+    response: _Reply | None = None
+    error: _Blame | None = None
+
+
+class OpenAIBatches:
+    """See `Batches`. `endpoint` and `body` say how a request is sent, `read` and `refuse` what a reply comes to."""
+
+    certain = True
+
+    def __init__(
+        self,
+        wire: Wire,
+        model: str,
+        share: float,
+        body: Callable[[Generate], tuple[str, Body]],
+        read: Callable[[bytes], Response],
+        refuse: Callable[[int, bytes], NoReturn],
+    ) -> None:
+        self.most = (MOST_REQUESTS, MOST_BYTES)
+        self.share = share
+        self._wire = wire
+        self._model = model
+        self._body = body
+        self._read = read
+        self._refuse = refuse
+        self._uploaded: dict[str, str] = {}
+        self._encode = msgspec.json.Encoder().encode
+
+    def kind(self, request: Generate) -> str:
+        """The URL of a request, which a batch has one of."""
+        return f"/v1{self._body(request)[0]}"
+
+    def line(self, name: str, request: Generate) -> bytes:
+        """A line of the file. It ends in no line feed, and has none."""
+        path, body = self._body(request)
+        return self._encode({"custom_id": name, "method": "POST", "url": f"/v1{path}", "body": body})
+
+    async def newest(self) -> str:
+        """Not needed: a batch is told by its metadata, in whatever order batches are listed."""
+        return ""
+
+    async def hand_in(self, label: str, kind: str, lines: Sequence[bytes]) -> str:
+        """Upload the file, unless that was done before, and make a batch of it."""
+        if label not in self._uploaded:
+            self._uploaded[label] = await self._upload(label, lines)
+        wanted = {
+            "input_file_id": self._uploaded[label],
+            "endpoint": kind,
+            "completion_window": "24h",
+            "metadata": {MARK: label},
+        }
+        made = await self._ask("POST", "/batches", self._encode(wanted), _Batch)
+        return made.id
+
+    async def _upload(self, label: str, lines: Sequence[bytes]) -> str:
+        boundary = f"viva-{label}"
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{_file(label)}"\r\n'
+            "Content-Type: application/jsonl\r\n\r\n"
+        ).encode()
+        tail = f"\r\n--{boundary}--\r\n".encode()
+
+        async def content() -> AsyncIterator[bytes]:
+            yield head
+            for start in range(0, len(lines), 256):
+                yield b"".join(line + b"\n" for line in lines[start : start + 256])
+            yield tail
+
+        size = len(head) + len(tail) + sum(len(line) + 1 for line in lines)
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}", "Content-Length": str(size)}
+        status, said, answered = await self._wire.send("POST", "/files", content(), headers)
+        if status in (404, 405, 501):
+            raise ModelError(
+                "unsupported",
+                f"{self._wire.url} has no batch API (HTTP {status} from /files): leave --batch out",
+                fatal=True,
+            )
+        if status != 200:
+            self._wire.refuse(status, said, answered, self._model)
+        return _known(self._decoded(said, _Named).id)
+
+    async def search(self, label: str, count: int, after: str, known: Collection[str]) -> list[str]:
+        """By the metadata, or by the name of the file, where a server keeps no metadata."""
+        files = {one.id for one in await self._files(label)}
+        behind = ""
+        for _ in range(PAGES):
+            cursor = f"&after={quote(behind, safe='')}" if behind else ""
+            page = await self._listed(f"/batches?limit={PAGE}{cursor}", label)
+            for batch in page.data:
+                if batch.id and ((batch.metadata or {}).get(MARK) == label or batch.input_file_id in files):
+                    return [batch.id]
+            if not page.has_more or not page.data or page.data[-1].id == behind:
+                return []
+            behind = page.data[-1].id
+        raise self._unknown(label, f"it lists more than {PAGES * PAGE:,} batches")
+
+    async def _listed(self, path: str, label: str) -> _Batches:
+        try:
+            return await self._ask("GET", path, None, _Batches)
+        except ModelError as problem:
+            if problem.retry or problem.kind == "auth":
+                raise
+            raise self._unknown(label, problem.message) from None
+
+    def _unknown(self, label: str, why: str) -> ModelError:
+        return ModelError(
+            "unsupported",
+            f"whether the batch {label} reached {self._wire.url} cannot be found out ({why}): look it up there; if "
+            "there is none of this label, remove its line from batches.jsonl and resume",
+            fatal=True,
+        )
+
+    async def _files(self, label: str) -> list[_Named]:
+        try:
+            page = await self._ask("GET", "/files?purpose=batch", None, _Page)
+        except ModelError as problem:
+            if problem.retry or problem.kind == "auth":
+                raise
+            return []  # a server that lists no files
+        return [one for one in page.data if one.id and one.filename == _file(label)]
+
+    async def tidy(self, label: str) -> None:
+        """Remove the file that no batch was made of."""
+        for one in await self._files(label):
+            await self._wire.send("DELETE", f"/files/{_known(one.id)}", None)
+
+    async def state(self, batch: str) -> BatchState:
+        """See `Batches.state`."""
+        found = await self._batch(batch)
+        if found.status == "failed":
+            return self._failed(found)
+        counts = found.request_counts or _Counts()
+        done = (counts.completed or 0) + (counts.failed or 0)
+        return BatchState(
+            status="ended" if found.status in ENDED else "working", done=max(0, done), total=max(0, counts.total or 0)
+        )
+
+    async def _batch(self, batch: str) -> _Batch:
+        try:
+            return await self._ask("GET", f"/batches/{_known(batch)}", None, _Batch)
+        except ModelError as problem:
+            if "HTTP 404" not in problem.message:
+                raise
+            why = f"the batch {batch} is not known to this key at {self._wire.url}: {lost(batch)}"
+            raise ModelError("auth", why, fatal=True) from None
+
+    def _failed(self, found: _Batch) -> BatchState:
+        blames = (found.errors.data if found.errors else None) or []
+        words = [self._wire.words((one.message or str(one.code)).encode("utf-8", "replace")) for one in blames]
+        codes = {str(one.code) for one in blames}
+        said = "; ".join(dict.fromkeys(words[:3]))[:600]
+        message = f"the provider refused a batch as a whole: {said or 'it does not say why'}"
+        if codes & _FATAL:
+            return BatchState(status="failed", problem=ModelError("status", message, fatal=True))
+        if _TOO_MUCH in codes:
+            return BatchState(status="failed", problem=ModelError("enqueued", message, retry=True))
+        lines = {one.line - 1: why for one, why in zip(blames, words, strict=True) if one.line is not None}
+        return BatchState(status="failed", problem=ModelError("batch", message, retry=True), lines=lines)
+
+    async def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
+        """Both files, one after the other."""
+        found = await self._batch(batch)
+        left = 2 * max(MOST_REQUESTS, (found.request_counts or _Counts()).total or 0)  # a file that never ends, does
+        for file in (found.output_file_id, found.error_file_id):
+            if not file:
+                continue
+            try:
+                async for line in self._wire.lines(f"/files/{_known(file)}/content", LONGEST_LINE, self._model):
+                    left -= 1
+                    if left < 0:
+                        return
+                    reply = self._reply(line)
+                    if reply is not None:
+                        yield reply
+            except ModelError as problem:
+                if "HTTP 404" not in problem.message:
+                    raise
+                raise ModelError("gone", f"the results of batch {batch} are not there any more") from None
+
+    def _reply(self, line: bytes) -> tuple[str, Response | ModelError] | None:
+        """One result; None for a line that is none."""
+        found = _decoded(line, _Line)
+        if found is None:
+            return None
+        return found.custom_id, self._outcome(found)
+
+    def _outcome(self, found: _Line) -> Response | ModelError:
+        try:
+            if found.response is None or not found.response.status_code:
+                code = str(found.error.code) if found.error else ""
+                said = (found.error.message if found.error else None) or code or "the result holds no reply"
+                words = self._wire.words(said.encode("utf-8", "replace"))
+                return ModelError(code or "body", words, retry=not found.error or code in AGAIN, fatal=code in _FATAL)
+            body = bytes(found.response.body)
+            if found.response.status_code != 200:
+                self._refuse(found.response.status_code, body)
+            return self._read(body)
+        except ModelError as problem:
+            return problem
+
+    async def cancel(self, batch: str) -> None:
+        """See `Batches.cancel`."""
+        status, said, headers = await self._wire.send("POST", f"/batches/{_known(batch)}/cancel", b"{}")
+        if status not in (200, 400, 409):  # it has ended already
+            self._wire.refuse(status, said, headers, self._model)
+
+    async def _ask(self, method: str, path: str, content: bytes | None, kind: type[T]) -> T:
+        status, said, headers = await self._wire.send(method, path, content)
+        if status != 200:
+            self._wire.refuse(status, said, headers, self._model)
+        return self._decoded(said, kind)
+
+    def _decoded(self, content: bytes, kind: type[T]) -> T:
+        found = _decoded(content, kind)
+        if found is None:
+            shown = self._wire.words(content)[:200]
+            raise ModelError("body", f"the reply is not what a batch API says: {shown!r}", retry=True)
+        return found
+
+
+def _decoded(content: bytes, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return decode_leniently(content, kind)
+
+
+def _file(label: str) -> str:
+    return f"viva-{label}.jsonl"
+
+
+def _known(name: str) -> str:
+    """A provider's name for something, before it becomes a part of an address. Raises ModelError for what is none."""
+    if not NAME.fullmatch(name):
+        raise ModelError("body", f"the provider names something {name[:60]!r}: that is no name", fatal=True)
+    return name

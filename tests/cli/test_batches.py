@@ -1,0 +1,223 @@
+"""--batch as a user meets it: real processes, killed at every moment, against the vendors' documented protocols."""
+
+from __future__ import annotations
+
+import json
+import signal
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.batched import LIMIT, POLL, answered_once, arguments, batches, examine, log, resume
+from servers.fixtures import QUIET, LocalServer, Viva, needs
+
+Serve = Callable[..., LocalServer]
+KEY = "sk-of-the-tests"
+KILL, INTERRUPT = signal.SIGKILL, signal.SIGINT
+
+
+@pytest.fixture
+def vendor(serve: Serve) -> LocalServer:
+    """Both vendors' batch APIs."""
+    return serve("batchapi.py", key=KEY)
+
+
+def happened(server: LocalServer, event: str, times: int = 1) -> Callable[[], bool]:
+    return lambda: len(server.events(event)) >= times
+
+
+def again(*more: object) -> list[object]:
+    return ["resume", "run", "--format", "json", *QUIET, *POLL, *more]
+
+
+def test_killed_at_every_moment_a_batch_is_handed_in_once_and_read_whole(vendor: LocalServer, viva: Viva) -> None:
+    vendor.control(hold={"upload": 5.0}, looks=3)
+    assert viva.struck(KILL, happened(vendor, "uploaded"), *arguments(vendor)).code == -KILL  # the file is there
+    assert [line["event"] for line in log(viva)] == ["intended"]
+    vendor.control(hold={"create": 5.0})
+    assert viva.struck(KILL, happened(vendor, "created"), *again()).code == -KILL  # the batch is there
+    assert [line["event"] for line in log(viva)] == ["intended", "dropped", "intended"]
+    assert len(vendor.events("deleted")) == 1, "the file that no batch was made of stays"
+    vendor.control(hold={"look": 5.0})
+    assert viva.struck(KILL, happened(vendor, "looked"), *again()).code == -KILL  # while it waits
+    assert log(viva)[-1]["event"] == "submitted"
+    vendor.control(hold={}, drip=0.2)
+    journal = viva.folder / "run" / "responses.jsonl"
+    assert viva.struck(KILL, lambda: journal.read_bytes().count(b"\n") >= 3, *again()).code == -KILL  # while it reads
+    assert 3 <= len(viva.entries()) < LIMIT
+    vendor.control(drip=0.0)
+    ended = resume(viva)
+    assert ended.code == 0, ended.err
+    assert len(batches(vendor)) == 1
+    answered_once(viva, vendor)
+    assert [line["event"] for line in log(viva)][-2:] == ["submitted", "read"]
+
+
+def test_anthropics_batch_is_found_again_by_its_results_alone(vendor: LocalServer, viva: Viva) -> None:
+    needs("anthropic", "anthropic")
+    viva.environment |= {"ANTHROPIC_BASE_URL": vendor.root, "ANTHROPIC_API_KEY": KEY}
+    model = ("run", "cmmlu", "--model", "anthropic/claude-3-5-haiku-latest", "--limit", LIMIT, "--batch")
+    vendor.control(hold={"create": 5.0})
+    tail = ("--run", "run", "--format", "json", *QUIET, *POLL)
+    assert viva.struck(KILL, happened(vendor, "created"), *model, *tail).code == -KILL
+    assert [line["event"] for line in log(viva)] == ["intended"]
+    vendor.control(hold={})
+    somebody_else(vendor)
+    ended = resume(viva)
+    assert ended.code == 0, ended.err
+    mine, other = vendor.events("created")
+    assert other["names"][0] == "other-0"
+    assert [line["batch"] for line in log(viva) if line["event"] == "submitted"] == [mine["batch"]]
+    assert len(viva.answered()) == LIMIT
+    assert {entry["batch"] for entry in viva.entries()} == {mine["batch"]}
+
+
+def somebody_else(vendor: LocalServer) -> None:
+    """With the same key, hands in a batch of as many requests."""
+    params = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "What else?"}]}
+    body = {"requests": [{"custom_id": f"other-{number}", "params": params} for number in range(LIMIT)]}
+    headers = {"x-api-key": KEY, "anthropic-version": "2023-06-01", "Content-Type": "application/json"}
+    other = urllib.request.Request(f"{vendor.url}/messages/batches", json.dumps(body).encode(), headers, method="POST")
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(other, timeout=20).close()
+
+
+def test_a_batch_is_found_by_its_file_where_a_server_keeps_no_metadata(vendor: LocalServer, viva: Viva) -> None:
+    vendor.control(hold={"create": 5.0}, metadata=False)
+    assert viva.struck(KILL, happened(vendor, "created"), *arguments(vendor)).code == -KILL
+    vendor.control(hold={})
+    assert resume(viva).code == 0
+    assert len(batches(vendor)) == 1
+
+
+def test_ctrl_c_leaves_the_batch_and_says_how_to_go_on(vendor: LocalServer, viva: Viva) -> None:
+    vendor.control(looks=10_000)
+    live = arguments(vendor, "--progress", "live")
+    ended = viva.struck(INTERRUPT, happened(vendor, "looked", 15), *live)
+    assert ended.code == 130
+    name = vendor.events("created")[0]["batch"]
+    assert f"interrupted, {LIMIT} not answered yet; go on with: viva resume run" in ended.err
+    assert f"1 batch of {LIMIT} requests stays with the provider ({name})" in ended.err
+    assert f"1 batch: 0/{LIMIT} done" in ended.err  # the progress line
+    vendor.control(looks=1)
+    ended = resume(viva)
+    assert ended.code == 0, ended.err
+    assert len(batches(vendor)) == 1
+
+
+def test_without_waiting_every_start_does_what_can_be_done_now(vendor: LocalServer, viva: Viva) -> None:
+    ended = examine(viva, vendor, "--no-wait")
+    assert ended.code == 3
+    assert f"1 batch of {LIMIT} requests stays with the provider" in ended.err
+    assert [resume(viva, "--no-wait").code for _ in range(2)] == [3, 0]
+    assert len(batches(vendor)) == 1
+
+
+def test_a_refused_key_is_exit_4_and_what_shows_runs_shows_these(vendor: LocalServer, viva: Viva) -> None:
+    vendor.control(key="another", looks=1)
+    ended = examine(viva, vendor)
+    assert ended.code == 4
+    assert "HTTP 401" in ended.err
+    vendor.control(key=KEY)
+    assert resume(viva).code == 0
+    for command in (("score", "run"), ("show", "run")):
+        ended = viva(*command)
+        assert ended.code == 0, ended.err
+
+
+def test_answers_of_a_batch_serve_a_normal_run_and_the_other_way_round(vendor: LocalServer, viva: Viva) -> None:
+    vendor.control(looks=1)
+    assert examine(viva, vendor).code == 0
+    made = len(vendor.events("answered"))
+    normal = [part for part in arguments(vendor, "--reuse", "run", run="normal") if part != "--batch"]
+    assert viva(*normal).code == 0
+    assert examine(viva, vendor, "--reuse", "normal", run="third").code == 0
+    assert len(vendor.events("answered")) == made
+    assert viva.scores("normal") == viva.scores("third") == viva.scores()
+
+
+def answers_file(viva: Viva) -> Path:
+    """Answers to open-ended questions of CS-Bench's sample, which a judge must read."""
+    from viva.benchmarks import find_benchmark
+    from viva.types import ExamSpec
+
+    exam = find_benchmark("csbench").open(ExamSpec(benchmark="csbench", language="en"), None, None)
+    rows = [{"question": q.id, "text": f"The answer to {q.id}."} for q in exam.questions() if q.kind == "open"][:4]
+    path = viva.folder / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_judges_are_asked_in_batches_too_and_unreadable_verdicts_again(vendor: LocalServer, viva: Viva) -> None:
+    answers = answers_file(viva)
+    first = json.loads(answers.read_text().splitlines()[0])["text"]
+    vendor.control(looks=1, texts=[[first, ["I would rather not say.", "VERDICT: 7"]], ["", ["VERDICT: 10"]]])
+    grade = ("grade", "csbench", answers, "--judge", "openai/j", "--judge-base-url", vendor.url, "--batch")
+    ended = viva(*grade, "--run", "run", "--format", "json", *POLL)
+    assert [len(batch) for batch in batches(vendor)] == [4, 1], ended.err
+    verdicts = viva.entries(stage="annotations")
+    assert len(verdicts) == 4
+    assert not [entry for entry in verdicts if "error" in entry]
+    assert "is asked the normal way, having no batch API" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("said", "given"),
+    [
+        ("baseline/random has no batch API", ("--model", "baseline/random", "--batch")),
+        ("it goes with --batch", ("--model", "baseline/random", "--no-wait")),
+        (
+            "batches carry texts only",
+            ("--model", "openai/m@http://127.0.0.1:9/v1", "--choose", "next-token", "--batch"),
+        ),
+    ],
+)
+def test_what_batches_cannot_do_is_said_before_anything_is_asked(viva: Viva, said: str, given: tuple[str, ...]) -> None:
+    ended = viva("run", "cmmlu", *given, "--run", "run")
+    assert ended.code == 2
+    assert said in ended.err
+    assert not (viva.folder / "run").exists()
+
+
+def test_list_prices_are_halved_and_given_ones_are_not(viva: Viva) -> None:
+    def most(*more: str) -> float:
+        ended = viva("run", "cmmlu", "--model", "openai/gpt-4o", "--estimate", *more)
+        assert ended.code == 0, ended.err
+        return float(ended.out.rstrip().rpartition("$")[2])
+
+    normal = most()
+    assert most("--batch") == pytest.approx(normal / 2, abs=0.01)
+    assert most("--batch", "--price", "2.5/10") == pytest.approx(normal, abs=0.01)
+
+
+def test_a_run_can_leave_its_batches(vendor: LocalServer, viva: Viva) -> None:
+    assert examine(viva, vendor, "--no-wait").code == 3
+    ended = viva.resume("--no-batch", *POLL)
+    assert ended.code == 0, ended.err
+    assert len(vendor.events("cancelled")) == len(batches(vendor)) == 1
+    entries = viva.entries()
+    assert len(entries) == LIMIT
+    assert not [entry for entry in entries if "batch" in entry]  # all were asked one by one
+    assert log(viva)[-1]["event"] == "left"
+    vendor.control(looks=1)
+    assert viva.resume().code == 0
+    assert len(vendor.events("created")) == 1
+
+
+def test_what_may_still_be_in_a_batch_is_not_asked_while_batches_are_left(
+    vendor: LocalServer, viva: Viva, tmp_path: Path
+) -> None:
+    vendor.control(looks=10_000)
+    assert examine(viva, vendor, "--no-wait").code == 3
+    assert viva.struck(INTERRUPT, happened(vendor, "cancelled"), *again("--no-batch")).code == 130
+    assert not vendor.events("answered")
+    vendor.begin(tmp_path / "new.log", {"key": KEY, "looks": 1})  # a server that has forgotten everything
+    ended = viva.resume("--no-batch", *POLL)
+    assert ended.code == 4
+    assert "remove the line `submitted` of batch_2 from batches.jsonl" in ended.err
+    assert not vendor.events("answered")
+    kept = viva.folder / "run" / "batches.jsonl"
+    kept.write_bytes(b"".join(line for line in kept.read_bytes().splitlines(True) if b'"submitted"' not in line))
+    assert viva.resume("--no-batch", *POLL).code == 0
+    answered_once(viva, vendor)

@@ -1,0 +1,83 @@
+"""What was handed in is remembered: whole lines, in order, whatever tears the file."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.engine.batchlog import FILE, BatchLog, Dropped, Left, Read, Submitted
+from viva.errors import StorageError
+
+LABEL = "0123456789abcdef"
+IDENTITY = {"provider": "openai", "model": "m", "endpoint": "x"}
+
+
+def filled(folder: Path) -> bytes:
+    """A log with a batch that was handed in."""
+    log = BatchLog(folder)
+    log.intend(LABEL, "responses", "openai/m", IDENTITY, "/v1/chat/completions", "", [os.urandom(16) for _ in range(3)])
+    log.note(Submitted(label=LABEL, batch="batch_1", at=time.time()))
+    log.close()
+    return (folder / FILE).read_bytes()
+
+
+def test_what_is_open_is_open_in_the_next_process(tmp_path: Path) -> None:
+    filled(tmp_path)
+    log = BatchLog(tmp_path)
+    (batch,) = log.of("responses", IDENTITY)
+    assert (batch.name, batch.open, len(list(batch.requests()))) == ("batch_1", True, 3)
+    assert not log.of("annotations", IDENTITY)
+    assert not log.of("responses", {**IDENTITY, "model": "n"})
+    log.note(Read(label=LABEL, answered=2, failed=1, at=time.time()))
+    log.close()
+    assert not list(BatchLog(tmp_path).waiting())
+
+
+@given(cut=st.integers(1, 400))
+def test_a_torn_line_is_set_aside_and_the_batch_is_searched_for(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
+    folder = tmp_path_factory.mktemp("log")
+    content = filled(folder)
+    (folder / FILE).write_bytes(content[:-cut])
+    log = BatchLog(folder)
+    batches = list(log.waiting())
+    first = content.index(b"\n") + 1
+    assert [batch.name for batch in batches] == ([""] if len(content) - cut >= first else [])
+    log.note(Dropped(label=LABEL, why="it never arrived", at=0.0))
+    log.close()
+    assert not list(BatchLog(folder).waiting())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{}",
+        b"null",
+        b"[" * 100_000,
+        b'{"event":"unheard of"}',
+        b'{"event":"submitted","label":"0123456789abcdef","batch":"../x","at":1}',
+        b'{"event":"intended","label":"../../x","stage":"s","model":"m","identity":{},"kind":"","after":"","keys":[],"at":1}',
+    ],
+)
+def test_a_damaged_line_is_named_and_nothing_is_asked(tmp_path: Path, line: bytes) -> None:
+    with (tmp_path / FILE).open("wb") as file:
+        file.write(filled(tmp_path) + line + b"\n")
+    with pytest.raises(StorageError, match="line 3 is damaged"):
+        BatchLog(tmp_path)
+
+
+def test_a_run_goes_on_as_it_was_begun_until_it_leaves(tmp_path: Path) -> None:
+    assert not BatchLog.begun(tmp_path, ["viva", "run"])
+    assert BatchLog.begun(tmp_path, ["viva", "run", "--batch"])  # killed before it wrote anything
+    filled(tmp_path)
+    assert BatchLog.begun(tmp_path, ["viva", "run"])
+    log = BatchLog(tmp_path)
+    log.note(Left(at=time.time()))
+    log.close()
+    assert not BatchLog.begun(tmp_path, ["viva", "run", "--batch"])

@@ -1,0 +1,187 @@
+"""Lines of result files are hostile: whatever they hold, reading goes on, within bounds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.asking import request
+from servers.fixtures import needs
+from viva.contracts import BatchModel
+from viva.errors import ModelError
+from viva.models import Endpoint, connect
+from viva.models.anthropicbatch import AnthropicBatches
+from viva.models.batchlines import Lines
+from viva.models.openaibatch import OpenAIBatches
+from viva.types import Response, Usage
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.fixture(scope="module")
+def openai() -> OpenAIBatches:
+    model = connect("openai/m", Endpoint(base_url="http://127.0.0.1:9/v1"))
+    assert isinstance(model, BatchModel)
+    api = model.batches()
+    assert isinstance(api, OpenAIBatches)
+    return api
+
+
+@pytest.fixture(scope="module")
+def anthropic() -> AnthropicBatches:
+    needs("anthropic", "anthropic")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANTHROPIC_API_KEY", "sk-of-the-tests")
+        model = connect("anthropic/m", Endpoint(base_url=None))
+    assert isinstance(model, BatchModel)
+    api = model.batches()
+    assert isinstance(api, AnthropicBatches)
+    return api
+
+
+@given(st.lists(st.binary(max_size=12)), st.integers(1, 7))
+def test_lines_are_the_same_in_whatever_pieces_they_come(lines: list[bytes], size: int) -> None:
+    content = b"\n".join(lines)
+    splitter = Lines(1 << 20)
+    found: list[bytes] = []
+    for start in range(0, len(content), size):
+        found += splitter.take(content[start : start + size])
+    found += splitter.rest()
+    assert found == [line.strip() for line in content.split(b"\n") if line.strip()]
+
+
+def test_a_line_that_never_ends_takes_no_memory_and_the_next_is_read() -> None:
+    splitter = Lines(100)
+    assert [line for _ in range(1000) for line in splitter.take(b"x" * 1000)] == []
+    assert not splitter._parts
+    assert list(splitter.take(b"\nshort\n")) == [b"short"]
+    assert splitter.too_long == 1
+
+
+def line(outcome: Any, kind: str) -> bytes:
+    return json.dumps({"custom_id": "n", kind: outcome}).encode()
+
+
+def checked(found: tuple[str, Response | ModelError] | None) -> None:
+    if found is not None:
+        name, reply = found
+        assert isinstance(name, str)
+        assert isinstance(reply, Response | ModelError)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_left_out(openai: OpenAIBatches, anthropic: AnthropicBatches, content: bytes) -> None:
+    checked(openai._reply(content))
+    checked(anthropic._result(content))
+
+
+@given(JSON, st.sampled_from(["body", "whole", "response"]))
+def test_any_json_is_read_or_left_out(
+    openai: OpenAIBatches, anthropic: AnthropicBatches, value: Any, where: str
+) -> None:
+    response = {"status_code": 200, "body": value} if where == "body" else value
+    result = {"type": "succeeded", "message": value} if where == "body" else value
+    whole = json.dumps(value).encode()
+    checked(openai._reply(whole if where == "whole" else line(response, "response")))
+    checked(anthropic._result(whole if where == "whole" else line(result, "result")))
+
+
+@pytest.mark.parametrize(
+    "deep", [b"[" * 200_000, b'{"a":' * 200_000, b'{"custom_id":"n","response":{"body":' + b"[" * 200_000]
+)
+def test_what_is_nested_without_end_is_left_out(
+    openai: OpenAIBatches, anthropic: AnthropicBatches, deep: bytes
+) -> None:
+    assert openai._reply(deep) is None
+    assert anthropic._result(deep) is None
+
+
+def openai_line(status: int, body: Any, error: Any = None) -> bytes:
+    response = {"status_code": status, "body": body} if status else None
+    return json.dumps({"id": "x", "custom_id": "n", "response": response, "error": error}).encode()
+
+
+GOOD = {
+    "choices": [{"message": {"content": "A"}, "finish_reason": "length"}],
+    "usage": {"prompt_tokens": 3, "completion_tokens": 4},
+}
+TROUBLE = {"error": {"message": "so it is", "code": None}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error", "retry", "fatal"),
+    [
+        (0, None, {"code": "batch_expired", "message": "late"}, True, False),
+        (0, None, {"code": "batch_cancelled", "message": "off"}, True, False),
+        (0, None, {"code": "invalid_request", "message": "bad"}, False, False),
+        (0, None, {"code": "model_not_found", "message": "who"}, False, True),
+        (0, None, None, True, False),
+        (500, TROUBLE, None, True, False),
+        (429, TROUBLE, None, True, False),
+        (400, TROUBLE, None, False, False),
+        (401, TROUBLE, None, False, True),
+        (404, TROUBLE, None, False, True),
+        (400, {"error": {"message": "use max_completion_tokens"}}, None, True, False),
+        (200, {"choices": []}, None, True, False),
+        (200, "text", None, True, False),
+    ],
+)
+def test_what_becomes_of_a_result_of_openais(
+    openai: OpenAIBatches, status: int, body: Any, error: Any, retry: bool, fatal: bool
+) -> None:
+    found = openai._reply(openai_line(status, body, error))
+    assert found is not None
+    problem = found[1]
+    assert isinstance(problem, ModelError)
+    assert (problem.retry, problem.fatal) == (retry, fatal)
+
+
+def test_a_reply_is_read_as_of_one_asked_alone(openai: OpenAIBatches, anthropic: AnthropicBatches) -> None:
+    assert openai._reply(openai_line(200, GOOD)) == ("n", Response(text="A", stop_reason="length", usage=Usage(3, 4)))
+    content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
+    usage = {"input_tokens": 3, "output_tokens": 4}
+    message = {"content": content, "stop_reason": "max_tokens", "usage": usage}
+    result = {"type": "succeeded", "message": message}
+    read = Response(text="AB", stop_reason="length", usage=Usage(3, 4))
+    assert anthropic._result(line(result, "result")) == ("n", read)
+
+
+@pytest.mark.parametrize(
+    ("kind", "retry", "fatal"),
+    [
+        ("api_error", True, False),
+        ("overloaded_error", True, False),
+        ("invalid_request_error", False, False),
+        ("authentication_error", False, True),
+        ("not_found_error", False, True),
+        ("", True, False),
+    ],
+)
+def test_what_becomes_of_an_error_of_anthropics(
+    anthropic: AnthropicBatches, kind: str, retry: bool, fatal: bool
+) -> None:
+    error = {"type": "error", "error": {"type": kind, "message": "the key is sk-of-the-tests"}}
+    found = anthropic._result(line({"type": "errored", "error": error}, "result"))
+    assert found is not None
+    problem = found[1]
+    assert isinstance(problem, ModelError)
+    assert (problem.retry, problem.fatal) == (retry, fatal)
+    assert "sk-of-the-tests" not in problem.message
+
+
+def test_openai_itself_is_sent_the_newer_name_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-tests")
+    model = connect("openai/gpt-4o", Endpoint())
+    assert isinstance(model, BatchModel)
+    api = model.batches()
+    assert api.share == 0.5
+    body = json.loads(api.line("n", request(max_tokens=7)))["body"]
+    assert (body["max_completion_tokens"], "max_tokens" in body) == (7, False)

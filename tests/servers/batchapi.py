@@ -1,0 +1,508 @@
+"""The batch APIs of OpenAI and Anthropic for tests, as far as their public references describe them.
+
+    python batchapi.py --log FILE [--plan JSON] [--lifetime SECONDS]
+
+OpenAI     POST GET /v1/files, DELETE /v1/files/ID, GET /v1/files/ID/content; POST GET /v1/batches, GET /v1/batches/ID,
+           POST /v1/batches/ID/cancel. A batch is validated first, as a whole.
+Anthropic  POST GET /v1/messages/batches, GET DELETE /v1/messages/batches/ID, POST …/cancel, GET …/results
+Chat       POST /v1/chat/completions, POST /v1/messages: one at once, for runs that leave their batches
+
+What the references do not allow is refused as the vendor refuses it. A batch ends when it was looked at `looks` times.
+The log has what happened: uploaded, created, looked, read, cancelled, deleted, listed, answered.
+/begin, /control, /state: as in completions.py; /state has the batches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import itertools
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from completions import end_with, listen
+from faults import FAULTS
+
+CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+CHAT = {"model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop"}
+MESSAGE = {"model", "max_tokens", "messages", "system", "stop_sequences", "temperature", "top_p"}
+VERSION = "2023-06-01"
+CREATED = "2026-11-21T10:00:00Z"
+
+
+@dataclasses.dataclass
+class Plan:
+    """How the vendors behave. Steps are upload, create, look, results, list."""
+
+    key: str = ""  # the only good key; "" for any
+    text: str = "A"
+    texts: list[list[Any]] = dataclasses.field(default_factory=list)
+    """[text in the prompt, [the first reply, the second, ...]]; the last one stays."""
+    looks: int = 2
+    outcomes: list[list[Any]] = dataclasses.field(default_factory=list)
+    """[text in the prompt, [the first outcome, the second, ...]]: expired, cancelled, missing, or a status; then ok."""
+    failed: list[list[dict[str, Any]]] = dataclasses.field(default_factory=list)
+    """What is wrong with the first batch as a whole, with the second, ..."""
+    refuse: dict[str, list[int]] = dataclasses.field(default_factory=dict)
+    """Step → statuses with which it is refused, one a time, before anything is done."""
+    lose: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Step → how often it is done, and the connection breaks before the reply."""
+    hold: dict[str, float] = dataclasses.field(default_factory=dict)
+    """Step → seconds between what is done and the reply."""
+    junk: list[str] = dataclasses.field(default_factory=list)
+    """Lines in front of the results; LABEL stands for the label of the batch's own names."""
+    twice: bool = False  # whether every result comes twice, and then says "twice"
+    cut: int = 0  # so many downloads of results break off in the middle
+    drip: float = 0.0  # seconds between two results
+    usage: bool = True
+    metadata: bool = True  # whether a batch keeps its metadata
+    newer_limit: bool = False  # whether the chat wants max_completion_tokens
+    archived: bool = False  # whether results are kept no longer
+    models: list[str] = dataclasses.field(default_factory=list)
+    name: str = ""  # what every new batch is called
+
+
+@dataclasses.dataclass
+class Job:
+    """A batch."""
+
+    id: str
+    requests: list[dict[str, Any]]  # custom_id, body
+    vendor: str
+    metadata: dict[str, str] | None = None
+    file: str = ""
+    endpoint: str = ""
+    looks: int = 0
+    status: str = "in_progress"
+    errors: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    results: list[tuple[str, str, dict[str, Any]]] = dataclasses.field(default_factory=list)  # id, outcome, body
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ("completed", "expired", "cancelled", "ended")
+
+
+class Vendor:
+    """The plan, the log, and what was handed in."""
+
+    def __init__(self, log: Path, plan: dict[str, Any]) -> None:
+        self.begin(log, plan)
+
+    def begin(self, log: Path, plan: dict[str, Any]) -> None:
+        self.plan = Plan(**plan)
+        self.files: dict[str, tuple[str, bytes]] = {}
+        self.jobs: dict[str, Job] = {}
+        self.asked: dict[str, int] = {}
+        self.done: dict[str, int] = {}
+        self.numbers = itertools.count(1)
+        self._log = log.open("a", buffering=1, encoding="utf-8")
+
+    async def begin_again(self, request: web.Request) -> web.Response:
+        given = await request.json()
+        self.begin(Path(given["log"]), given["plan"])
+        return web.json_response({})
+
+    async def control(self, request: web.Request) -> web.Response:
+        self.plan = dataclasses.replace(self.plan, **await request.json())
+        return web.json_response({})
+
+    async def show_state(self, request: web.Request) -> web.Response:
+        jobs = [{"id": job.id, "status": job.status, "size": len(job.requests)} for job in self.jobs.values()]
+        return web.json_response({"jobs": jobs, "files": list(self.files)})
+
+    def note(self, event: str, **more: Any) -> None:
+        print(json.dumps({"event": event, "at": time.time(), **more}), file=self._log)
+
+    # What goes wrong
+
+    def refused(self, request: web.Request, step: str) -> web.Response | None:
+        key = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
+        statuses = self.plan.refuse.get(step, [])
+        status = 401 if self.plan.key and key != self.plan.key else statuses.pop(0) if statuses else 0
+        return error(status, "so it is") if status else None
+
+    async def replied(self, request: web.Request, step: str, body: Any) -> web.StreamResponse:
+        if self.plan.lose.get(step, 0) > 0:
+            self.plan.lose[step] -= 1
+            await FAULTS["reset"](request, b"", "")
+        await asyncio.sleep(self.plan.hold.get(step, 0.0))
+        return web.json_response(body)
+
+    # What is answered
+
+    def outcome(self, body: dict[str, Any]) -> tuple[str, str]:
+        """How one request fares this time, and what is said."""
+        prompt = body["messages"][-1]["content"]
+        times = self.asked[prompt] = self.asked.get(prompt, 0) + 1
+        found = next((row for text, row in self.plan.outcomes if text in prompt), [])
+        said = next((row for text, row in self.plan.texts if text in prompt), [self.plan.text])
+        outcome = str(found[times - 1]) if times <= len(found) else "ok"
+        if outcome == "ok" and "max_tokens" in body and self.plan.newer_limit:
+            outcome = "newer"
+        if outcome == "ok":
+            count = self.done[prompt] = self.done.get(prompt, 0) + 1
+            text = said[min(count, len(said)) - 1]
+            self.note("answered", prompt=prompt, model=body["model"], text=text)
+            return outcome, text
+        return outcome, ""
+
+    def work(self, job: Job, *, cancelled: bool = False) -> None:
+        """Do the batch's requests, all at once."""
+        for one in job.requests:
+            outcome, text = ("cancelled", "") if cancelled else self.outcome(one["body"])
+            make = openai_result if job.vendor == "openai" else anthropic_result
+            result = make(one["custom_id"], outcome, text, one["body"]["model"], self.plan.usage)
+            if result is not None:
+                job.results.append((one["custom_id"], outcome, result))
+
+    def look(self, job: Job) -> None:
+        self.note("looked", batch=job.id)
+        job.looks += 1
+        if job.ended or job.status == "failed" or job.looks < self.plan.looks:
+            return
+        if job.errors:
+            job.status = "failed"
+            return
+        cancelled = job.status in ("cancelling", "canceling")
+        self.work(job, cancelled=cancelled)
+        expired = any(outcome == "expired" for _, outcome, _ in job.results)
+        job.status = "cancelled" if cancelled else "expired" if expired else "completed"
+
+    async def content(self, request: web.Request, job: Job, rows: list[dict[str, Any]]) -> web.StreamResponse:
+        """A file of results, perhaps with what does not belong there."""
+        lines = [json.dumps(row) for row in rows]
+        if self.plan.twice:
+            lines += [json.dumps(row).replace('"A"', '"twice"') for row in rows]
+        label = job.requests[0]["custom_id"].partition("-")[0]
+        lines = [line.replace("LABEL", label) for line in self.plan.junk] + lines
+        self.note("read", batch=job.id, lines=len(lines))
+        content = "".join(line + "\n" for line in lines).encode("utf-8", "surrogatepass")
+        reply = web.StreamResponse(headers={"Content-Length": str(len(content))})
+        await reply.prepare(request)
+        if self.plan.cut > 0:
+            self.plan.cut -= 1
+            await reply.write(content[: len(content) // 2])
+            assert request.transport is not None
+            request.transport.close()
+            return reply
+        if self.plan.drip:
+            for line in content.splitlines(keepends=True):
+                await reply.write(line)
+                await asyncio.sleep(self.plan.drip)
+        else:
+            await reply.write(content)
+        await reply.write_eof()
+        return reply
+
+    # OpenAI
+
+    async def upload(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self.refused(request, "upload")) is not None:
+            return refusal
+        form = await request.post()
+        file = form.get("file")
+        if form.get("purpose") != "batch" or not isinstance(file, web.FileField):
+            return error(400, "purpose must be batch, with a file")
+        name = f"file-{next(self.numbers)}"
+        self.files[name] = (file.filename, file.file.read())
+        self.note("uploaded", file=name, filename=file.filename)
+        return await self.replied(request, "upload", {"id": name, "object": "file", "filename": file.filename})
+
+    async def list_files(self, request: web.Request) -> web.StreamResponse:
+        assert request.query.get("purpose") == "batch"
+        data = [{"id": name, "object": "file", "filename": file} for name, (file, _) in self.files.items()]
+        return web.json_response({"object": "list", "data": data[::-1], "has_more": False})
+
+    async def delete_file(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        if self.files.pop(name, None) is None:
+            return error(404, "no such file")
+        self.note("deleted", file=name)
+        return web.json_response({"id": name, "object": "file", "deleted": True})
+
+    async def make(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self.refused(request, "create")) is not None:
+            return refusal
+        wanted = await request.json()
+        allowed = {"input_file_id", "endpoint", "completion_window", "metadata"}
+        there = wanted.get("input_file_id") in self.files
+        if set(wanted) - allowed or wanted.get("completion_window") != "24h" or not there:
+            return error(400, f"not allowed: {wanted}")
+        job = Job(self.plan.name or f"batch_{next(self.numbers)}", [], "openai", file=wanted["input_file_id"])
+        job.endpoint = wanted["endpoint"]
+        job.metadata = wanted.get("metadata") if self.plan.metadata else None
+        job.requests, job.errors = validated(self.files[job.file][1], job.endpoint, self.plan.models)
+        if self.plan.failed:
+            job.errors = self.plan.failed.pop(0)
+        self.jobs[job.id] = job
+        self.note("created", batch=job.id, names=[one["custom_id"] for one in job.requests], prompts=prompts(job))
+        return await self.replied(request, "create", openai_batch(job))
+
+    async def list_batches(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self.refused(request, "list")) is not None:
+            return refusal
+        self.note("listed")
+        limit = int(request.query.get("limit", "20"))
+        assert 1 <= limit <= 100
+        jobs = [job for job in self.jobs.values() if job.vendor == "openai"][::-1]
+        names = [job.id for job in jobs]
+        start = names.index(request.query["after"]) + 1 if "after" in request.query else 0
+        data = [openai_batch(job) for job in jobs[start : start + limit]]
+        return web.json_response({"object": "list", "data": data, "has_more": start + limit < len(jobs)})
+
+    async def retrieve(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self.refused(request, "look")) is not None:
+            return refusal
+        job = self.jobs.get(request.match_info["name"])
+        if job is None or job.vendor != "openai":
+            return error(404, "no such batch")
+        self.look(job)
+        return await self.replied(request, "look", openai_batch(job))
+
+    async def file_content(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self.refused(request, "results")) is not None:
+            return refusal
+        which, _, name = request.match_info["name"].partition("-of-")
+        job = self.jobs.get(name)
+        if job is None or self.plan.archived:
+            return error(404, "no such file")
+        rows = [result for _, outcome, result in job.results if (outcome == "ok") == (which == "output")]
+        return await self.content(request, job, rows)
+
+    async def cancel(self, request: web.Request) -> web.StreamResponse:
+        job = self.jobs[request.match_info["name"]]
+        if job.ended:
+            return error(409, "it has ended")
+        self.note("cancelled", batch=job.id)
+        job.status = "cancelling" if job.vendor == "openai" else "canceling"
+        return web.json_response(openai_batch(job) if job.vendor == "openai" else anthropic_batch(job, self.plan))
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        outcome, text = self.outcome(body)
+        result = openai_result("", outcome, text, body["model"], self.plan.usage)
+        reply = (result or {}).get("response") or {"status_code": 500, "body": {}}
+        return web.json_response(reply["body"], status=reply["status_code"])
+
+    # Anthropic
+
+    async def make_messages(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self.refused(request, "create")) is not None:
+            return refusal
+        if request.headers.get("anthropic-version") != VERSION:
+            return error(400, "anthropic-version: header is required")
+        wanted = await request.json()
+        names = [one.get("custom_id", "") for one in wanted.get("requests", [])]
+        wrong = (
+            set(wanted) != {"requests"}
+            or not names
+            or len(set(names)) < len(names)
+            or not all(CUSTOM_ID.fullmatch(name) for name in names)
+            or any(set(one) != {"custom_id", "params"} for one in wanted["requests"])
+            or any(set(one["params"]) - MESSAGE or "max_tokens" not in one["params"] for one in wanted["requests"])
+        )
+        if wrong:
+            return error(400, "not allowed")
+        requests = [{"custom_id": one["custom_id"], "body": one["params"]} for one in wanted["requests"]]
+        job = Job(self.plan.name or f"msgbatch_{next(self.numbers)}", requests, "anthropic")
+        self.jobs[job.id] = job
+        self.note("created", batch=job.id, names=names, prompts=prompts(job))
+        return await self.replied(request, "create", anthropic_batch(job, self.plan))
+
+    async def list_messages(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self.refused(request, "list")) is not None:
+            return refusal
+        self.note("listed")
+        limit = int(request.query.get("limit", "20"))
+        jobs = [job for job in self.jobs.values() if job.vendor == "anthropic"][::-1]
+        names = [job.id for job in jobs]
+        start = names.index(request.query["after_id"]) + 1 if "after_id" in request.query else 0
+        data = [anthropic_batch(job, self.plan) for job in jobs[start : start + limit]]
+        ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {"first_id": None, "last_id": None}
+        return web.json_response({"data": data, "has_more": start + limit < len(jobs), **ends})
+
+    async def retrieve_messages(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self.refused(request, "look")) is not None:
+            return refusal
+        job = self.jobs.get(request.match_info["name"])
+        if job is None:
+            return error(404, "no such batch")
+        self.look(job)
+        return await self.replied(request, "look", anthropic_batch(job, self.plan))
+
+    async def results(self, request: web.Request) -> web.StreamResponse:
+        if (refusal := self.refused(request, "results")) is not None:
+            return refusal
+        job = self.jobs[request.match_info["name"]]
+        assert job.ended
+        return await self.content(request, job, [result for _, _, result in job.results])
+
+
+def validated(content: bytes, endpoint: str, models: list[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The requests of a file, and what is wrong with it."""
+    lines = content.decode().splitlines()
+    rows = [json.loads(line) for line in lines]
+    wrong = [
+        {"code": "invalid_request", "message": f"line {number} is not allowed: {sorted(row)}", "line": number}
+        for number, row in enumerate(rows, 1)
+        if set(row) != {"custom_id", "method", "url", "body"}
+        or row["method"] != "POST"
+        or row["url"] != endpoint
+        or set(row["body"]) - CHAT
+    ]
+    if len({row["custom_id"] for row in rows}) < len(rows):
+        wrong.append({"code": "duplicate_custom_id", "message": "a custom_id is there twice", "line": None})
+    if len({row["body"]["model"] for row in rows}) > 1:
+        wrong.append({"code": "mismatched_model", "message": "more than one model", "line": None})
+    if models and rows[0]["body"]["model"] not in models:
+        wrong.append({"code": "model_not_found", "message": "there is no such model", "line": 1})
+    if len(rows) > 50_000 or len(content) > 200_000_000 or not rows:
+        wrong.append({"code": "too_large", "message": "too many, or none", "line": None})
+    return [{"custom_id": row["custom_id"], "body": row["body"]} for row in rows], wrong
+
+
+def prompts(job: Job) -> list[str]:
+    return [one["body"]["messages"][-1]["content"] for one in job.requests]
+
+
+def openai_batch(job: Job) -> dict[str, Any]:
+    outcomes = [outcome for _, outcome, _ in job.results]
+    good = outcomes.count("ok")
+    return {
+        "id": job.id,
+        "object": "batch",
+        "endpoint": job.endpoint,
+        "errors": {"object": "list", "data": job.errors} if job.status == "failed" else None,
+        "input_file_id": job.file,
+        "completion_window": "24h",
+        "status": "validating" if job.status == "in_progress" and job.looks == 0 else job.status,
+        "output_file_id": f"output-of-{job.id}" if job.ended and good else None,
+        "error_file_id": f"error-of-{job.id}" if job.ended and good < len(outcomes) else None,
+        "created_at": int(time.time()),
+        "request_counts": {"total": len(job.requests), "completed": good, "failed": len(outcomes) - good},
+        "metadata": job.metadata,
+    }
+
+
+def openai_result(name: str, outcome: str, text: str, model: str, usage: bool) -> dict[str, Any] | None:
+    if outcome == "missing":
+        return None
+    row: dict[str, Any] = {"id": f"batch_req_{name}", "custom_id": name, "response": None, "error": None}
+    if outcome in ("expired", "cancelled"):
+        row["error"] = {"code": f"batch_{outcome}", "message": "This request was not executed."}
+        return row
+    if outcome == "ok":
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        body: dict[str, Any] = {"id": "x", "object": "chat.completion", "model": model, "choices": [choice]}
+        if usage:
+            body["usage"] = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
+        row["response"] = {"status_code": 200, "request_id": "r", "body": body}
+        return row
+    newer = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    trouble = {"message": newer if outcome == "newer" else f"it was {outcome}", "type": "error", "code": None}
+    status = 400 if outcome == "newer" else int(outcome)
+    row["response"] = {"status_code": status, "request_id": "r", "body": {"error": trouble}}
+    return row
+
+
+def anthropic_batch(job: Job, plan: Plan) -> dict[str, Any]:
+    outcomes = [outcome for _, outcome, _ in job.results]
+    good, late, off = outcomes.count("ok"), outcomes.count("expired"), outcomes.count("cancelled")
+    counts = {"processing": 0, "succeeded": good, "expired": late, "canceled": off}
+    counts["errored"] = len(job.requests) - good - late - off if job.ended else 0
+    if not job.ended:
+        counts["processing"] = len(job.requests)
+    return {
+        "id": job.id,
+        "type": "message_batch",
+        "processing_status": "ended" if job.ended else job.status,
+        "request_counts": counts,
+        "created_at": CREATED,
+        "expires_at": CREATED,
+        "ended_at": CREATED if job.ended else None,
+        "archived_at": CREATED if plan.archived else None,
+        "cancel_initiated_at": None,
+        "results_url": f"https://elsewhere.invalid/v1/messages/batches/{job.id}/results" if job.ended else None,
+    }
+
+
+ERRORS = {
+    "400": "invalid_request_error", "401": "authentication_error", "404": "not_found_error", "429": "rate_limit_error",
+    "500": "api_error", "529": "overloaded_error",
+}  # fmt: skip
+
+
+def anthropic_result(name: str, outcome: str, text: str, model: str, usage: bool) -> dict[str, Any] | None:
+    if outcome == "missing":
+        return None
+    result: dict[str, Any]
+    if outcome in ("expired", "cancelled"):
+        result = {"type": "expired" if outcome == "expired" else "canceled"}
+    elif outcome == "ok":
+        message: dict[str, Any] = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": [{"type": "text", "text": text}],
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+        }
+        if usage:
+            message["usage"] = {"input_tokens": 1000, "output_tokens": 10}
+        result = {"type": "succeeded", "message": message}
+    else:
+        trouble = {"type": ERRORS[outcome], "message": f"it was {outcome}"}
+        result = {"type": "errored", "error": {"type": "error", "error": trouble, "request_id": "r"}}
+    return {"custom_id": name, "result": result}
+
+
+def error(status: int, message: str) -> web.Response:
+    """As both vendors would understand it."""
+    body = {"type": "error", "error": {"type": ERRORS.get(str(status), "api_error"), "message": message, "code": None}}
+    return web.json_response(body, status=status)
+
+
+async def serve(vendor: Vendor) -> None:
+    """Until the process ends."""
+    application = web.Application(client_max_size=1 << 28)
+    router = application.router
+    router.add_post("/begin", vendor.begin_again)
+    router.add_post("/control", vendor.control)
+    router.add_get("/state", vendor.show_state)
+    router.add_post("/v1/files", vendor.upload)
+    router.add_get("/v1/files", vendor.list_files)
+    router.add_delete("/v1/files/{name}", vendor.delete_file)
+    router.add_get("/v1/files/{name}/content", vendor.file_content)
+    router.add_post("/v1/batches", vendor.make)
+    router.add_get("/v1/batches", vendor.list_batches)
+    router.add_get("/v1/batches/{name}", vendor.retrieve)
+    router.add_post("/v1/batches/{name}/cancel", vendor.cancel)
+    router.add_post("/v1/chat/completions", vendor.chat)
+    router.add_post("/v1/messages/batches", vendor.make_messages)
+    router.add_get("/v1/messages/batches", vendor.list_messages)
+    router.add_get("/v1/messages/batches/{name}", vendor.retrieve_messages)
+    router.add_post("/v1/messages/batches/{name}/cancel", vendor.cancel)
+    router.add_get("/v1/messages/batches/{name}/results", vendor.results)
+    await listen(application)
+
+
+def main() -> None:
+    """Read the arguments and serve."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--log", type=Path, required=True)
+    parser.add_argument("--plan", type=json.loads, default={})
+    parser.add_argument("--lifetime", type=float, default=1800.0)
+    given = parser.parse_args()
+    end_with(sys.stdin.buffer, given.lifetime)
+    asyncio.run(serve(Vendor(given.log, given.plan)))
+
+
+if __name__ == "__main__":
+    main()
