@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from benchmarks.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, write_sheet
 from servers.fixtures import LocalServer, idle_servers, serve, wait_until
-from viva.benchmarks.clrbench.build.approval import Event, State, fold
+from viva.benchmarks.approving import Event, State
+from viva.benchmarks.clrbench.build.approval import fold
 from viva.benchmarks.clrbench.build.checks import Checked
 from viva.benchmarks.clrbench.build.drafting import Rejected, bundled_instructions, draft_of, read_instructions, request
 from viva.benchmarks.clrbench.build.export import export
@@ -73,7 +74,7 @@ def state(*events: Event, start: str = "D") -> State:
         ([event("a", "approve"), event("a", "reject")], "rejected", "D"),
         ([event("a", "approve"), event("a", "none")], "waiting", "D"),
         ([event("a", "reject"), event("b", "approve"), event("a", "none")], "approved", "D"),
-        ([event("a", "approve", text="")], "no draft", ""),
+        ([event("a", "approve", text="")], "no text", ""),
         ([event("a", "approve", of="other draft")], "waiting", "D"),
         # An edit that is taken back leaves the text as it was; the earlier approval stands again.
         (

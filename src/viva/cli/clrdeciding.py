@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from viva.cli.clrtelling import SHOWN, all_option, content_of, counted, project_argument, tell_more
-from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, DataError, VivaError
+from viva.cli.draftingoptions import (
+    asking_given,
+    asking_options,
+    ending,
+    model_given,
+    model_options,
+    sampling_given,
+    tell_refused,
+)
+from viva.errors import EXIT_OK, DataError, VivaError
 from viva.visible import one_line, visible
 
 if TYPE_CHECKING:
@@ -19,7 +28,6 @@ if TYPE_CHECKING:
     from viva.benchmarks.clrbench.build.cells import Table
     from viva.cli.clrproject import Project
     from viva.engine.asking import Run
-    from viva.engine.budget import Price
     from viva.engine.reviews import Review
 
 _PATH = click.Path(path_type=Path)
@@ -33,25 +41,9 @@ _DECISIONS = ("approve", "reject", "edit")
 
 @click.command(name="draft", short_help="Let a model draft the rationales that are missing.")
 @project_argument
-@click.option(
-    "--model", required=True, metavar="PROVIDER/NAME[@URL]", help="openai/..., anthropic/..., google/..., replay/FILE."
-)
-@click.option("--base-url", metavar="URL", help="OpenAI-compatible server of an openai/ model, ending in /v1.")
-@click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]")
+@model_options
 @click.option("--rejected", is_flag=True, help="Also draft anew what experts rejected, with their remarks.")
-@click.option("--temperature", type=click.FloatRange(0, 10), help="[default: left to the server]")
-@click.option("--max-tokens", type=click.IntRange(1), default=4096, show_default=True, help="Longest reply.")
-@click.option(
-    "--concurrency", type=click.IntRange(1), help="Requests in flight.  [default: as many as the server bears]"
-)
-@click.option(
-    "--timeout", type=click.FloatRange(0.1), default=300.0, show_default=True, help="Seconds for one attempt."
-)
-@click.option("--attempts", type=click.IntRange(1), default=8, show_default=True, help="Tries for each question.")
-@click.option("--max-requests", type=click.IntRange(1), help="Stop after so many requests, retries included.")
-@click.option("--max-cost", type=click.FloatRange(0, min_open=True), help="Never spend more US dollars than this.")
-@click.option("--price", metavar="IN/OUT", help="US dollars per million tokens, where the list price is unknown.")
-@click.option("--progress", type=click.Choice(["auto", "live", "plain", "quiet"]), default="auto", show_default=True)
+@asking_options(max_tokens=4096, temperature=None)
 def draft_command(project: Path, **given: Any) -> int:
     """Draft a rationale for every usable question of the sheet that has none, by PROJECT's instructions.toml.
 
@@ -59,10 +51,8 @@ def draft_command(project: Path, **given: Any) -> int:
     twice. A draft is a proposal: it enters no set before an expert approves it.
     """
     from viva.benchmarks.clrbench.build.drafting import bundled_instructions, read_instructions
-    from viva.cli.clrdrafting import Asking, draft, wanted
+    from viva.cli.clrdrafting import draft, wanted
     from viva.cli.clrproject import INSTRUCTIONS, locked, replace_file
-    from viva.models import Endpoint, connect
-    from viva.types import Sampling
 
     opened = opened_project(project)
     content = opened.read(INSTRUCTIONS)
@@ -70,41 +60,17 @@ def draft_command(project: Path, **given: Any) -> int:
         content = bundled_instructions()
         replace_file(project / INSTRUCTIONS, content)
     instructions = read_instructions(content, str(project / INSTRUCTIONS))
-    model = connect(given["model"], Endpoint(base_url=given["base_url"], key_variable=given["api_key_env"]))
-    asking = Asking(
-        price=_price(given["price"]),
-        **{
-            name: given[name] for name in ("concurrency", "timeout", "attempts", "max_requests", "max_cost", "progress")
-        },
-    )
-    sampling = Sampling(temperature=given["temperature"], max_tokens=given["max_tokens"])
+    model, sampling, asking = model_given(given), sampling_given(given), asking_given(given)
     with locked(project):
         requests = wanted(opened, opened.folded().proposals, instructions, sampling, rejected=given["rejected"])
         run, asked = draft(opened, model, requests, asking)
     return _ending(opened_project(project), run, asked)
 
 
-def _price(text: str | None) -> Price | None:
-    from viva.engine.budget import Price
-
-    if text is None:
-        return None
-    try:
-        paid, earned = (float(part) for part in text.split("/"))
-    except ValueError:
-        raise VivaError(f"--price {text!r}: write IN/OUT, in US dollars per million tokens") from None
-    return Price(paid, earned)
-
-
 def _ending(project: Project, run: Run, asked: int) -> int:
     """What to tell after drafting, and the exit code."""
-    from viva.engine.asking import disk_full
-
+    tell_refused(run)
     tally = run.tally
-    if run.stop == "disk":
-        raise disk_full(run)
-    for model, why in run.refused.items():
-        click.echo(visible(f"viva: {model} was given up: {one_line(why, 400)}"), err=True)
     questions = {question.asked: question for question in project.checked.questions}
     replied = {questions[asked]: draft for asked, draft in project.drafts.items() if asked in questions}
     doubts = [(question, draft.doubt) for question, draft in replied.items() if draft.doubt]
@@ -117,14 +83,7 @@ def _ending(project: Project, run: Run, asked: int) -> int:
         f"{sum(bool(draft.text) for draft in replied.values()):,} questions have a draft, "
         f"{len(doubts):,} are doubted, {silent:,} replies hold none"
     )
-    missing = asked - tally.answered
-    if not missing:
-        return EXIT_OK
-    last = f" (last error: {one_line(tally.last_error, 300)})" if tally.last_error else ""
-    click.echo(visible(f"viva: {missing:,} not drafted yet{last}; the same command goes on"), err=True)
-    if run.stop == "interrupted":
-        return EXIT_INTERRUPTED
-    return EXIT_REFUSED if run.refused.keys() - run.unreached else EXIT_INCOMPLETE
+    return ending(run, asked)
 
 
 @click.command(name="review", short_help="Decide about rationales in the browser.")

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from viva.benchmarks.clrbench.build.approval import Decision, Event, Folded, Proposal, fold
+from viva.benchmarks.approving import Decision, Event
+from viva.benchmarks.clrbench.build.approval import Folded, Proposal, fold
 from viva.benchmarks.clrbench.build.cells import clean
 from viva.benchmarks.clrbench.build.checks import Checked, check_sheet
 from viva.benchmarks.clrbench.build.drafting import doubt_of, draft_of
@@ -157,7 +158,6 @@ def as_event(review: Review) -> Event:
         question=review.about.get("question", ""),
         reviewer=review.reviewer,
         decision=decision,
-        at=review.at,
         seen=None if review.text_before is None else clean(review.text_before),
         text=None if review.text_after is None else clean(review.text_after),
         comment=review.comment,

@@ -23,6 +23,7 @@ class Item(Struct, frozen=True, kw_only=True):
     `key` is `viva.engine.reviews.item_key`. `about` says which answer it is, for people (exam, model, question,
     sample), and its tags (type, discipline, ...). `disagreement` is how far apart the judges are (`spread`).
     `editable`: the draft's text may be edited too, as where a set is built; the scale is then (0, 1): reject, approve.
+    `code`: what is edited is code, where columns count.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Item(Struct, frozen=True, kw_only=True):
     drafts: tuple[Draft, ...]
     disagreement: float = 0.0
     editable: bool = False
+    code: bool = False
 
     def values(self, tag: str) -> tuple[str, ...]:
         """The item's values of a tag; its aspects can have been decided by several."""

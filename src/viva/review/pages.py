@@ -22,7 +22,7 @@ from viva.errors import StorageError
 from viva.review.filters import PAGE, Filter
 from viva.review.forms import COMMENT_LIMIT, Form, FormError, Marking, form_id, read_form
 from viva.review.items import TELLING, Item
-from viva.review.room import Room
+from viva.review.room import Refused, Room
 from viva.review.text import name_problem
 from viva.review.views import aspects, figure, labels, marked
 from viva.visible import harmless
@@ -231,7 +231,10 @@ class Pages:
             if problem.status != 422:
                 raise
             return self._item_page(request, item, 422, form, problem.sentence)
-        written = await run_in_threadpool(room.log.append, lines)
+        try:
+            written = await run_in_threadpool(room.write, lines)
+        except Refused as refused:
+            return self._item_page(request, item, 422, form, f"{refused} Nothing was saved.")
         if lines and not written:
             return RedirectResponse(f"/item/{item.key}?{chosen.query()}&said=stale", 303)
         if form.get("action") == "stay":
@@ -245,8 +248,8 @@ class Pages:
         """Take back what this reviewer's last form said, and show what it was about."""
         form = await self._form(request)
         reviewer = await self._marker(request, form)
-        chosen, log = self._filter(request), self._room.log
-        written = await run_in_threadpool(log.undo, reviewer, form_id(form), time.time())
+        chosen = self._filter(request)
+        written = await run_in_threadpool(self._room.undo, reviewer, form_id(form), time.time())
         if not written:
             return RedirectResponse(f"/items?{chosen.query()}&said=nothing", 303)
         return RedirectResponse(f"/item/{written[0].item}?{chosen.query()}&said=undone", 303)
@@ -282,7 +285,7 @@ class Pages:
         return Response(self._static[name], media_type=_ASSETS[name])
 
     async def _refresh(self) -> None:
-        await run_in_threadpool(self._room.log.refresh)
+        await run_in_threadpool(self._room.refresh)
 
     async def refused(self, request: Request, problem: Exception) -> Response:
         """A page that says what was wrong."""

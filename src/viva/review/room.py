@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
@@ -20,6 +21,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     `marks_per_item` is how many reviewers each item should get. `reviewer` is who marks where nobody has said.
     `agreement` makes the agreement page: trusted HTML or SVG that our own code built, without style attributes; the
     content of a <style> in it must be `style`, exactly.
+
+    Where a set is built, whoever opens the room can have a say: `refuse` looks at lines before they are written and
+    returns what is wrong, as a sentence for who posted them, or ""; `saved` is told what was written; `renewed` gives
+    the items anew after somebody wrote (an edited text is another item, for the others to decide about).
     """
 
     title: str = ""
@@ -28,6 +33,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     reviewer: str = ""
     agreement: Callable[[], str] | None = None
     style: str = ""
+    refuse: Callable[[Sequence[Review]], str] | None = None
+    saved: Callable[[Sequence[Review]], None] | None = None
+    renewed: Callable[[], Sequence[Item]] | None = None
+
+
+class Refused(Exception):  # noqa: N818 - the sentence is for who posted the form, not for the terminal
+    """Lines that whoever opened the room does not take."""
 
 
 class Progress(Struct, frozen=True):
@@ -43,14 +55,50 @@ class Room:
     """What the pages ask for. Everything about marks comes from the log, read anew where it has grown."""
 
     def __init__(self, items: Sequence[Item], log: ReviewLog, settings: Settings) -> None:
-        self.items = tuple(items)
         self.log = log
         self.settings = settings
+        self._by_key: dict[str, Item] = {}
+        self._seen: set[tuple[str, str]] = set()
+        self._writing = threading.Lock()
+        self._read = len(log.reviews)
+        self._take(items)
+
+    def _take(self, items: Sequence[Item]) -> None:
+        """These are the items from now on; those before can still be looked at."""
+        self.items = tuple(items)
         self.tags = tags(self.items)
         self.names = (*self.tags, "question", *(("sample",) if self._several("sample") else ()))
-        self._by_key = {item.key: item for item in self.items}
+        self._by_key |= {item.key: item for item in self.items}
         self._selections: OrderedDict[str, tuple[Item, ...]] = OrderedDict()
-        self._seen: set[tuple[str, str]] = set()
+
+    def refresh(self) -> None:
+        """Take in what others wrote, and the items anew where that changes them."""
+        self.log.refresh()
+        if self.settings.renewed is None:
+            return
+        with self._writing:
+            if (read := len(self.log.reviews)) != self._read:
+                self._take(self.settings.renewed())
+                self._read = read
+
+    def write(self, lines: Sequence[Review]) -> list[Review]:
+        """Append lines; returns those written. Raises Refused for what the room's owner does not take."""
+        with self._writing:
+            if lines and self.settings.refuse is not None and (problem := self.settings.refuse(lines)):
+                self._read = -1  # what it was about may have changed beside the log
+                raise Refused(problem)
+            written = self.log.append(lines)
+            if written and self.settings.saved is not None:
+                self.settings.saved(written)
+            return written
+
+    def undo(self, reviewer: str, form: str, at: float) -> list[Review]:
+        """Take back what a reviewer's last form said; returns the lines written."""
+        with self._writing:
+            written = self.log.undo(reviewer, form, at)
+            if written and self.settings.saved is not None:
+                self.settings.saved(written)
+            return written
 
     def _several(self, name: str) -> bool:
         return len({item.about.get(name) for item in self.items}) > 1
@@ -62,11 +110,12 @@ class Room:
     def select(self, chosen: Filter) -> tuple[Item, ...]:
         """The items of a filter, whoever marked them."""
         name = chosen.query(page=1, todo="all", blind=False)
-        found = self._selections.get(name)
+        selections = self._selections  # before the items: another thread may take new ones meanwhile
+        found = selections.get(name)
         if found is None:
-            found = self._selections[name] = chosen.select(self.items)
-            if len(self._selections) > _KEPT_SELECTIONS:
-                self._selections.popitem(last=False)
+            found = selections[name] = chosen.select(self.items)
+            if len(selections) > _KEPT_SELECTIONS:
+                selections.popitem(last=False)
         return found
 
     def reviewers(self, item: Item) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from viva.benchmarks.infibench.built import find_built, read_built
 from viva.benchmarks.infibench.cases import Case, areas
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.benchmarks.infibench.loading import read_cases
@@ -79,6 +80,29 @@ def _sample(texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
     return [msgspec.structs.replace(item, system=asked[bool(item.rubric.similarity)]) for item in items], [], contents
 
 
+def _built(folder: Path, texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
+    """A set of one's own (viva build infibench export)."""
+    questions, urls, contents = read_built(folder)
+    asked = {False: texts.text("system.plain"), True: texts.text("system.brief")}
+    items = [
+        msgspec.structs.replace(
+            item,
+            system=asked[bool(item.rubric.similarity)],
+            question=msgspec.structs.replace(item.question, explanation=urls.get(item.question.id, "")),
+        )
+        for item in own_items(questions, "")
+    ]
+    return items, [], contents
+
+
+def _items(spec: ExamSpec, data: Path | None, texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
+    """The bundled sample, a set of one's own, or the published one."""
+    if data is None:
+        return _sample(texts)
+    built = find_built(data)
+    return _published(spec, data, texts) if built is None else _built(built, texts)
+
+
 def layouts(questions: Sequence[Question]) -> tuple[Layout, ...]:
     """The tables of the paper's leaderboard: difficulty levels, question types, metrics, areas, languages."""
     columns = (Line("best of each ten", attempts="best"), Line("mean", attempts="mean"))
@@ -130,7 +154,7 @@ class InfiBench:
             raise DataError(f"InfiBench has no language {spec.language!r}; its questions are English")
         bundled = {**read_templates(HERE / "prompts.toml"), "judge": _judge()}
         texts = Templates(bundled, templates)
-        items, defects, contents = _sample(texts) if data is None else _published(spec, data, texts)
+        items, defects, contents = _items(spec, data, texts)
         chosen = [items[index] for index in spread(len(items), spec.limit)]
         return RubricExam(
             spec,

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.clrbench.build.approval import Folded, Proposal, Status
+from viva.benchmarks.approving import Status
+from viva.benchmarks.clrbench.build.approval import Folded, Proposal
 from viva.benchmarks.clrbench.build.checks import Checked
 from viva.benchmarks.clrbench.build.questions import TYPES, as_item, slug
 from viva.benchmarks.clrbench.loading import Record, Type, problems
@@ -26,7 +27,7 @@ _HELD: dict[Status, str] = {
     "edited": "edited, not approved since",
     "rejected": "rejected",
     "disputed": "experts disagree",
-    "no draft": "no rationale yet",
+    "no text": "no rationale yet",
 }
 LAPSED = "changed since its approval"
 DEFECTIVE = "errors in the sheet"

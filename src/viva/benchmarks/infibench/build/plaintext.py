@@ -1,0 +1,136 @@
+"""A post of Stack Overflow (HTML, as in the dump) → text that can do nothing: no markup, no invisible characters.
+
+Code stands indented by four spaces, whatever fences it holds itself; links and pictures are spelled out.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+from viva.visible import visible
+
+LONGEST = 200_000
+"""Characters of a post that are read. Stack Overflow allows 30,000 of Markdown."""
+_BLOCKS = {"p", "div", "ul", "ol", "table", "tr", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "pre", "li"}
+_UNSEEN = {"script", "style", "head", "template"}
+_MARKUP = re.compile(r"</(?:p|pre|ul|ol|blockquote|h[1-6]|table)>|<(?:br|hr) ?/?>", re.IGNORECASE)
+"""What a post in HTML has: without any of it, it is Markdown, as in some conversions of the dump."""
+_NO_TAG = re.compile(r"""<(?!/?[A-Za-z][A-Za-z0-9]*(?:\s+[A-Za-z-]+(?:=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]*))?)*\s*/?>)""")
+"""A `<` that begins no whole tag: Python's parser takes very long over many of them, and raises for some."""
+_LINES = re.compile(r"\n{3,}")
+_SPACES = re.compile(r"[ \t\r\n\f]+")
+INDENT = "    "
+
+
+class _Reader(HTMLParser):
+    """Takes the text out. Tags that do not fit together are no error: a dump has them."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._code: list[str] | None = None
+        self._unseen = 0
+        self._link = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in _UNSEEN:
+            self._unseen += 1
+        elif tag == "pre":
+            self._end_code()
+            self._code = []
+        elif tag == "li":
+            self.pieces.append("\n- ")
+        elif tag == "br":
+            self._add("\n")
+        elif tag == "code" and self._code is None:
+            self.pieces.append("`")
+        elif tag == "a":
+            self._link = (given.get("href") or "").strip()
+        elif tag == "img":
+            self._add(f"[picture: {' '.join((given.get('alt') or 'without a description').split())}]")
+        elif tag in _BLOCKS:
+            self.pieces.append("\n\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _UNSEEN:
+            self._unseen = max(0, self._unseen - 1)
+        elif tag == "pre":
+            self._end_code()
+        elif tag == "code" and self._code is None:
+            self.pieces.append("`")
+        elif tag == "a":
+            if self._link.startswith(("http://", "https://")) and self._code is None:
+                self.pieces.append(f" ({self._link})")
+            self._link = ""
+        elif tag in _BLOCKS and tag != "li":
+            self.pieces.append("\n\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self._add(data)
+
+    def _add(self, text: str) -> None:
+        if self._code is not None:
+            self._code.append(text)
+        else:
+            self.pieces.append(text if text == "\n" else _SPACES.sub(" ", text))
+
+    def _end_code(self) -> None:
+        if self._code is not None:
+            text = "".join(self._code).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+            lines = [f"{INDENT}{line.rstrip()}" if line.strip() else "" for line in text.split("\n")]
+            self.pieces.append("\n\n" + "\n".join(lines) + "\n\n")
+            self._code = None
+
+    def close(self) -> None:
+        super().close()
+        self._end_code()
+
+
+def _without_comments(html: str) -> str:
+    kept: list[str] = []
+    at = 0
+    while (start := html.find("<!--", at)) >= 0 and (end := html.find("-->", start + 4)) >= 0:
+        kept.append(html[at:start])
+        at = end + 3
+    return "".join(kept) + html[at:]
+
+
+def plain(html: str) -> str:
+    """The text of a post: paragraphs in one line each, code indented by four spaces; Markdown stays as it is.
+
+    What is not seen of it (scripts, comments) is left out, control characters are spelled out. Never raises.
+    """
+    more = f"\n\n[... {len(html) - LONGEST:,} more characters]" if len(html) > LONGEST else ""
+    if not _MARKUP.search(html):
+        text = html[:LONGEST].replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
+        return visible(text.strip("\n")) + more
+    reader = _Reader()
+    reader.feed(_NO_TAG.sub("&lt;", _without_comments(html[:LONGEST])))
+    reader.close()
+    lines = [line if line.startswith(INDENT) else line.strip() for line in "".join(reader.pieces).split("\n")]
+    text = _LINES.sub("\n\n", "\n".join(lines)).strip("\n")
+    return visible(text) + more
+
+
+def one_title(title: str) -> str:
+    """A title in one line. It is no HTML, but some dumps escape it as that."""
+    return visible(" ".join(unescape(title[:LONGEST]).split()))
+
+
+def prose(markdown: str) -> str:
+    """What of a text is not code: without fenced blocks, indented lines and pieces in backticks."""
+    kept: list[str] = []
+    fenced = ""
+    for line in markdown.split("\n"):
+        mark = line.strip()[:3]
+        if fenced:
+            fenced = "" if mark == fenced else fenced
+        elif mark in ("```", "~~~"):
+            fenced = mark
+        elif not line.startswith((INDENT, "\t")):
+            kept.append(re.sub(r"`[^`\n]{1,200}`", " ", line))
+    return "\n".join(kept)

@@ -1,0 +1,154 @@
+"""The pool: the questions of a dump that experts choose from, as `viva build infibench pool` draws them.
+
+    folder = Path("pool")
+    questions = read_pool(folder)
+    build = read_build(folder)
+
+A folder with a build.json is whole. `pool.jsonl` has a line a question, by area and language and there by rank: first
+what fills the language's quota, then as many again in reserve, for those that experts turn down.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import DataError, MissingDataError
+
+FORMAT = 1
+"""The folder's layout."""
+POOL, BUILD, BROKEN = "pool.jsonl", "build.json", "broken.jsonl"
+FILES = (BUILD, POOL, BROKEN)
+"""All that a pool may consist of."""
+MAX_POOL = 1_000_000_000
+"""Bytes of pool.jsonl that are read; the paper's would have 5 million."""
+
+
+class PoolAnswer(Struct, frozen=True, kw_only=True):
+    """An answer of a question: a positively voted one, or the accepted one whatever its votes."""
+
+    id: int
+    score: int
+    """Votes for it less votes against it."""
+    body: str
+    """As in the dump: HTML in Posts.xml, Markdown in some Parquet conversions. Hostile text."""
+    created: str
+    """The day, ISO 8601."""
+
+
+class PoolQuestion(Struct, frozen=True, kw_only=True):
+    """A line of pool.jsonl. Title, bodies and tags are hostile text: strangers wrote them."""
+
+    id: int
+    """Of Stack Overflow: https://stackoverflow.com/questions/ID."""
+    title: str
+    body: str
+    """As in the dump: HTML in Posts.xml, Markdown in some Parquet conversions."""
+    tags: tuple[str, ...]
+    language: str
+    """Of the tag tree."""
+    area: str
+    """Of the language, in the tag tree."""
+    created: str
+    """The day, ISO 8601."""
+    views: int
+    score: int
+    """Votes for it less votes against it."""
+    accepted: int
+    """The id of the accepted answer."""
+    answers: tuple[PoolAnswer, ...]
+    """Best first: by score, of equals the older one; the accepted one is among them where the dump has it."""
+    rank: int
+    """Its place in the sample of its language, from 1."""
+    reserve: bool
+    """Whether it is beyond its language's quota."""
+
+
+class LanguageCount(Struct, frozen=True, kw_only=True):
+    """What became of one language's questions, step by step; each figure counts what the one before it left."""
+
+    language: str
+    area: str
+    """Empty for what the tag tree excludes, and for questions without a language."""
+    questions: int
+    accepted: int
+    """With an accepted answer."""
+    answered: int
+    """... and enough positively voted ones."""
+    seen: int
+    """... and above the line of views and age."""
+    seed: int
+    """... and created in the days asked for: the initial seed set of the paper's Table 2. 0 for excluded ones."""
+    quota: int
+    drawn: int
+    """In the pool, reserve included."""
+
+
+class BrokenRows(Struct, frozen=True, kw_only=True):
+    """Rows that could not be read."""
+
+    kind: str
+    count: int
+
+
+class Build(Struct, frozen=True, kw_only=True):
+    """All of build.json: how a pool was made. It says nothing of when, where and with how many processes."""
+
+    format: int = FORMAT
+    viva: str
+    settings: dict[str, Any]
+    """Every setting that the pool depends on: build.settings.PoolSettings, with the tag tree's fingerprint."""
+    date: str
+    """The day at which questions' ages are counted, ISO 8601."""
+    rows: int
+    """Rows read well: questions, answers and what is neither."""
+    questions: int
+    answers: int
+    languages: tuple[LanguageCount, ...]
+    """In the order of the tag tree, then what it excludes, then "none"."""
+    broken: tuple[BrokenRows, ...]
+    source: str
+    """Twelve hexadecimal digits over what was read of the dump's rows: the same for XML and Parquet in one order."""
+    fingerprint: str
+    """Twelve hexadecimal digits over pool.jsonl."""
+
+
+def read_pool(folder: Path) -> list[PoolQuestion]:
+    """The questions of a pool, in order. Raises MissingDataError where there is none, DataError for a damaged one."""
+    path = folder / POOL
+    if not (folder / BUILD).is_file():
+        raise MissingDataError(f"{folder} is no pool that `viva build infibench pool` made whole: it has no {BUILD}")
+    try:
+        if path.stat().st_size > MAX_POOL:
+            raise DataError(f"{path} has {path.stat().st_size:,} bytes; a pool has at most {MAX_POOL:,}")
+        lines = path.read_bytes().split(b"\n")
+    except OSError as problem:
+        raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
+    decode = msgspec.json.Decoder(PoolQuestion).decode
+    found: list[PoolQuestion] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            found.append(decode(line))
+        except (msgspec.DecodeError, RecursionError) as problem:
+            raise DataError(f"{path}, line {number}: no question of a pool: {problem}") from None
+    return found
+
+
+def read_build(folder: Path) -> Build:
+    """A pool's build.json. Raises MissingDataError where there is none, DataError for a damaged one."""
+    path = folder / BUILD
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Build)
+    except FileNotFoundError:
+        raise MissingDataError(
+            f"{folder} is no pool that `viva build infibench pool` made whole: it has no {BUILD}"
+        ) from None
+    except OSError as problem:
+        raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise DataError(f"{path} is damaged: {problem}") from None

@@ -1,0 +1,159 @@
+"""`viva build infibench`: cross-checks by a second expert, on the page or without it."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from viva.cli.clrtelling import counted, project_argument
+from viva.errors import EXIT_OK, VivaError
+from viva.visible import visible
+
+if TYPE_CHECKING:
+    from viva.cli.infiproject import Project
+    from viva.engine.reviews import Review
+
+
+@click.command(name="review", short_help="Cross-check questions in the browser.")
+@project_argument
+@click.option("--reviewer", default="", metavar="NAME", help="Who decides, where the page is not told another name.")
+@click.option("--everything", is_flag=True, help="Also what is approved or rejected already.")
+@click.option("--kits", is_flag=True, help="Also what is not written yet: to be written on the page, or turned down.")
+@click.option("--marks", type=click.IntRange(1, 100), default=1, show_default=True, help="Experts wanted for each.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="For another one a token is needed.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0: a free one.")
+@click.option("--token", default="", help="Of the address.  [default: made where one is needed]")
+def review_command(
+    project: Path, *, reviewer: str, everything: bool, kits: bool, marks: int, host: str, port: int, token: str
+) -> int:
+    """Show questions beside their originals on a local page, to be edited, approved or rejected. Ends with Ctrl-C.
+
+    Nobody approves what they wrote: the author tag counts, and every edit on the page. An edit is written into
+    question.yaml, and comes up for the others at once. Filters: language, area, metric, type, status, author.
+
+    \b
+    viva build infibench review so2024 --reviewer "G. Hopper"
+    """
+    from viva.cli.infiproject import Project, items_for_review
+    from viva.review.room import Settings
+    from viva.review.server import serve
+    from viva.review.text import name_problem
+
+    if reviewer and (problem := name_problem(reviewer)):
+        raise VivaError(f"--reviewer {visible(reviewer, limit=80)!r}: {problem}")
+    opened = Project(project)
+    items = items_for_review(opened, everything=everything, kits=kits)
+    if not items:
+        click.echo("nothing is left to decide; --everything shows what is decided, --kits what is not written yet")
+        return EXIT_OK
+    settings = Settings(
+        title=project.resolve().name,
+        reviewer=reviewer,
+        marks_per_item=marks,
+        refuse=lambda lines: refusal(opened, lines),
+        saved=lambda lines: take_over(opened, lines),
+        renewed=lambda: items_for_review(opened, everything=everything, kits=kits),
+    )
+    serve(items, opened.log, settings, host=host, port=port, token=token, announce=click.echo)
+    return EXIT_OK
+
+
+def refusal(project: Project, lines: Sequence[Review]) -> str:
+    """What is wrong with decisions that somebody is about to make, as a sentence for them; "" if nothing."""
+    from viva.benchmarks.infibench.build.kit import names, same_lines
+
+    for line in lines:
+        about = project.find(line.about.get("question", ""))
+        now = project.text(about)
+        seen, made = line.text_before or "", line.text_after if line.text_after is not None else line.text_before or ""
+        if now is not None and same_lines(now) != same_lines(seen):
+            return f"so-{about.id} was changed since this page was opened: go to the list, and decide about it anew."
+        edited = same_lines(made) != same_lines(seen)
+        approving = line.after is not None and line.after >= 1
+        if not edited and not approving:
+            continue
+        checked = project.checked(about, made if edited or now is None else now)
+        if checked.errors:
+            first = checked.errors[0]
+            what = "Your edit cannot be used" if edited else "It cannot be approved"
+            where = f"{first.where}: " if first.where else ""
+            return f"{what}: line {first.line}, {where}{first.text}."
+        state = project.state(about, project.events().get(f"so-{about.id}", ()))
+        if approving and not edited and names([line.reviewer]) & names(state.authors):
+            return "You wrote this, or edited it: somebody else has to approve it."
+    return ""
+
+
+def take_over(project: Project, lines: Sequence[Review]) -> None:
+    """Write edits of the page into the question files, where these are as the expert saw them. Raises StorageError."""
+    from viva.benchmarks.infibench.build.kit import same_lines
+    from viva.cli.clrproject import replace_file
+
+    for line in lines:
+        about = project.find(line.about.get("question", ""))
+        now = project.text(about)
+        if line.text_after is None or line.text_before is None or now is None:
+            continue
+        if same_lines(line.text_after) != same_lines(now) and same_lines(line.text_before) == same_lines(now):
+            replace_file(project.file(about), same_lines(line.text_after).encode("utf-8", "replace"))
+
+
+@click.command(name="approve", short_help="Approve or reject questions without a browser.")
+@project_argument
+@click.argument("questions", nargs=-1, required=True, metavar="QUESTION...")
+@click.option("--reviewer", required=True, metavar="NAME", help="Who decides; nobody approves what they wrote.")
+@click.option("--reject", is_flag=True, help="Reject them: their places go to the reserve.")
+@click.option("--comment", default="", help="Why; kept in the audit trail.")
+def approve_command(project: Path, questions: tuple[str, ...], *, reviewer: str, reject: bool, comment: str) -> int:
+    """Decide about each QUESTION as its file now stands: all of them, or none. What is not written yet can be rejected,
+    where a question is unfit. Every decision is a line of reviews.jsonl, as from the review page.
+
+    \b
+    viva build infibench approve so2024 so-11227809 so-231767 --reviewer "G. Hopper"
+    viva build infibench approve so2024 so-4 --reviewer "G. Hopper" --reject --comment "no answer is right for good"
+    """
+    from viva.benchmarks.infibench.build.kit import template, written
+    from viva.cli.infiproject import ASPECT, Project, key_of
+    from viva.engine.reviews import Review
+    from viva.review.forms import COMMENT_LIMIT
+    from viva.review.text import name_problem
+
+    if problem := name_problem(reviewer):
+        raise VivaError(f"--reviewer {visible(reviewer, limit=80)!r}: {problem}")
+    if len(comment) > COMMENT_LIMIT:
+        raise VivaError(f"--comment has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept")
+    opened = Project(project)
+    events, at = opened.events(), round(time.time(), 3)
+    lines: list[Review] = []
+    for identity in dict.fromkeys(questions):
+        about = opened.find(identity)
+        state = opened.state(about, events.get(f"so-{about.id}", ()))
+        if state.status == "unwritten" and not reject:
+            raise VivaError(f"{state.id} is not written yet: there is nothing to approve")
+        text = written(state.text if state.text is not None else template(about))
+        line = Review(
+            id=secrets.token_hex(16),
+            at=at,
+            reviewer=" ".join(reviewer.split()),
+            item=key_of(state),
+            about={"question": state.id},
+            aspect=ASPECT,
+            after=0.0 if reject else 1.0,
+            comment=comment,
+            text_before=text,
+            text_after=text,
+        )
+        if said := refusal(opened, [line]):
+            raise VivaError(f"{state.id}: {visible(said)} Nothing was taken over")
+        lines.append(line)
+    opened.log.append(lines)
+    counts = Counter(state.status for state in opened.states())
+    now = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+    click.echo(f"{counted(len(lines), 'decision')} taken over; now {now}")
+    return EXIT_OK

@@ -1,0 +1,222 @@
+"""Quotas, the draw, the line and the tag tree of InfiBench's curation."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viva.benchmarks.infibench.build.line import Line
+from viva.benchmarks.infibench.build.quotas import PAPER_DIFFERS, largest_remainders, quotas
+from viva.benchmarks.infibench.build.sampling import draw
+from viva.benchmarks.infibench.build.tagtree import NONE, SEVERAL, read_tree
+from viva.errors import DataError
+
+TREE = read_tree(None)
+TABLE_2 = {
+    "javascript": (4912, 44),
+    "css": (87, 10),
+    "html": (600, 10),
+    "java": (930, 18),
+    "csharp": (629, 12),
+    "php": (462, 10),
+    "go": (117, 10),
+    "ruby": (71, 10),
+    "rust": (96, 10),
+    "cpp": (287, 10),
+    "python": (2779, 47),
+    "r": (184, 10),
+    "dart": (1562, 19),
+    "kotlin": (383, 10),
+    "swift": (551, 10),
+    "vba": (16, 9),
+    "bash": (188, 21),
+}
+"""The paper's: language → initial seed set, tentative quota."""
+
+
+def test_the_table_is_the_papers() -> None:
+    assert len(TABLE_2) == 17
+    assert sum(count for count, _ in TABLE_2.values()) == 13_854
+    assert sum(quota for _, quota in TABLE_2.values()) == 270
+    assert list(TABLE_2) == [one.name for one in TREE.languages]
+
+
+def ours(size: int = 200, floor: int = 10) -> dict[str, int]:
+    return quotas({name: count for name, (count, _) in TABLE_2.items()}, TREE, size=size, floor=floor)
+
+
+@pytest.mark.parametrize("name", TABLE_2)
+def test_the_papers_quotas_come_out_of_its_own_counts(name: str) -> None:
+    assert ours()[name] + PAPER_DIFFERS.get(name, 0) == TABLE_2[name][1]
+
+
+def test_two_cells_differ_and_the_total_does_not() -> None:
+    assert {
+        name: quota - ours()[name] for name, (_, quota) in TABLE_2.items() if quota != ours()[name]
+    } == PAPER_DIFFERS
+    assert sum(ours().values()) == 270
+
+
+def test_without_a_floor_the_budget_is_spent_to_the_last_question() -> None:
+    assert sum(ours(floor=0).values()) == 200
+
+
+def test_nobody_gets_more_than_there_is() -> None:
+    found = quotas({"python": 3, "r": 0, "bash": 500}, TREE, size=200, floor=10)
+    assert {name: quota for name, quota in found.items() if quota} == {"python": 3, "bash": 20}
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(0, 10**6), max_size=8), st.integers(0, 1000))
+def test_largest_remainders_spend_all_and_keep_within_one(weights: dict[str, int], budget: int) -> None:
+    found = largest_remainders(weights, budget)
+    total = sum(weights.values())
+    assert sum(found.values()) == (budget if total else 0)
+    assert all(abs(found[name] - budget * weight / total) < 1 + 1e-9 for name, weight in weights.items() if total)
+
+
+def test_the_draw_is_a_matter_of_seed_and_id() -> None:
+    drawn = draw(range(1, 1001), place=3, quota=10, times=2, seed=42)
+    assert drawn == draw(reversed(range(1, 1001)), place=3, quota=10, times=2, seed=42)
+    assert [one.rank for one in drawn] == list(range(1, 21))
+    assert [one.reserve for one in drawn] == [False] * 10 + [True] * 10
+    assert {one.id for one in drawn} != {one.id for one in draw(range(1, 1001), place=3, quota=10, times=2, seed=43)}
+    assert [one.id for one in drawn[:10]] == [
+        one.id for one in draw(range(1, 1001), place=3, quota=10, times=1, seed=42)
+    ]
+    assert len(draw(range(15), place=0, quota=10, times=2, seed=1)) == 15
+    assert draw([], place=0, quota=0, times=2, seed=1) == []
+
+
+def test_the_draw_is_uniform() -> None:
+    counts = np.zeros(50)
+    for seed in range(500):
+        for one in draw(range(50), place=0, quota=5, times=1, seed=seed):
+            counts[one.id] += 1
+    assert abs(counts - 50).max() < 5 * np.sqrt(50 * 0.9)
+
+
+@pytest.mark.parametrize(
+    ("views", "age", "above"),
+    [
+        (148, 0, False),
+        (149, 0, True),
+        (4914, 1000, False),
+        (4915, 1000, True),
+        (5_389_698, 3000, False),
+        (5_389_699, 3000, True),
+        (10_000_000, 3200, False),
+        (11_000_000, 3200, True),
+        (0, 0, False),
+    ],
+)
+def test_the_line_is_the_papers_with_the_natural_logarithm(views: int, age: int, above: bool) -> None:
+    assert Line().above(views, age) == above
+    assert Line().above_all(np.array([views], np.uint32), np.array([age])).tolist() == [above]
+
+
+def test_other_logarithms_can_be_meant() -> None:
+    assert Line(logarithm="2").above(46_341, 3000)
+    assert not Line(logarithm="2").above(46_340, 3000)
+    assert not Line(logarithm="10").above(2_000_000_000, 3000)
+
+
+NEW_YEARS = (41_420_000, 48_050_000, 53_990_000, 59_550_000, 65_530_000, 70_550_000, 74_970_000)
+"""About the first number of a question of 2017, 2018, ... 2023."""
+
+
+def test_the_chosen_questions_are_as_young_as_the_natural_logarithm_leaves_them(published: Path) -> None:
+    with (published / "infibench" / "case_urls.csv").open(encoding="utf-8", newline="") as file:
+        numbers = np.array([int(row["url"].rpartition("/")[2]) for row in csv.DictReader(file)])
+    assert len(numbers) == 270
+    assert np.histogram(numbers, (0, *NEW_YEARS))[0].tolist() == [0, 4, 34, 56, 59, 70, 47]
+
+
+@pytest.mark.parametrize(
+    ("tags", "name"),
+    [
+        (("javascript", "html", "css"), "javascript"),
+        (("html", "javascript"), "html"),
+        (("typescript", "angular"), "javascript"),
+        (("pandas", "dataframe"), "python"),
+        (("sql", "pandas"), "python"),
+        (("json", "python"), "python"),
+        (("jquery", "php"), "php"),
+        (("android", "json"), "json"),
+        (("mysql",), "sql"),
+        (("android", "kotlin"), "kotlin"),
+        (("flutter",), "dart"),
+        (("c",), "cpp"),
+        (("haskell",), NONE),
+        (("Python",), NONE),
+        ((), NONE),
+    ],
+)
+def test_tags_give_a_language(tags: tuple[str, ...], name: str) -> None:
+    assert TREE.names[TREE.place(tags)] == name
+
+
+def test_questions_of_several_languages_can_be_left_out() -> None:
+    tree = read_tree(None, "drop")
+    names = [
+        tree.names[tree.place(tags)]
+        for tags in (("html", "css"), ("html", "html5"), ("json", "csv"), ("python", "jquery"))
+    ]
+    assert names == [SEVERAL, "html", "json", "python"]
+
+
+def test_the_tree_covers_the_papers_areas() -> None:
+    assert {area.name: area.share for area in TREE.areas} == {
+        "front-end": 25,
+        "back-end": 25,
+        "DS & ML": 25,
+        "mobile & desktop": 15,
+        "IT operations": 10,
+    }
+    assert {"json", "regex", "markdown", "yaml", "csv", "sql"} <= {one.name for one in TREE.excluded}
+
+
+AREA = 'areas = [{ name = "a", share = 100 }]\n'
+PYTHON = '[[languages]]\nname = "python"\narea = "a"\ntags = ["python"]\n'
+
+
+def own(name: str, **more: str) -> str:
+    return f'[[languages]]\nname = "{name}"\narea = "{more.get("area", "a")}"\ntags = ["{more.get("tag", name)}"]\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "areas"),
+        ("areas = [", "no TOML"),
+        ("\x00", "no TOML"),
+        (AREA, "languages"),
+        (AREA + "languages = []", "0 languages"),
+        (AREA + own("x", area="b"), "of the area 'b'"),
+        (AREA + own("x") + own("x", tag="y"), "stands twice"),
+        (AREA + own("x") + own("y", tag="x"), "belongs to x and to y"),
+        (AREA + own("none"), "stands twice"),
+        (AREA + own(" "), "stands twice, is empty"),
+        (AREA.replace("100", "90") + PYTHON, "make 90"),
+        (AREA.replace("100", "nan") + PYTHON, "make nan"),
+        (AREA + PYTHON + 'colour = "red"', "colour"),
+        (AREA + PYTHON.replace('["python"]', "7"), "tags"),
+    ],
+)
+def test_what_is_wrong_in_a_tree_is_named(tmp_path: Path, content: str, says: str) -> None:
+    (tmp_path / "tree.toml").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=says):
+        read_tree(tmp_path / "tree.toml")
+    with pytest.raises(DataError, match="cannot read the tag tree"):
+        read_tree(tmp_path / "absent.toml")
+
+
+def test_a_tree_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "tree.toml").write_text(AREA + PYTHON, encoding="utf-8")
+    tree = read_tree(tmp_path / "tree.toml")
+    assert tree.names == ("python", SEVERAL, NONE)
+    assert tree.fingerprint != TREE.fingerprint

@@ -1,0 +1,262 @@
+"""Rows of Posts.xml: what expat says of a line is what we say of it, and what a line must not get away with."""
+
+from __future__ import annotations
+
+import io
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from benchmarks.dumps import answer, posts, question, row
+from viva.benchmarks.infibench.build.dump import CHUNK, batches
+from viva.benchmarks.infibench.build.rows import (
+    FIELDS,
+    MAX_ROW,
+    BrokenRowError,
+    RowReader,
+    attributes,
+    plain,
+    sound,
+)
+from viva.benchmarks.infibench.build.scan import Block, Scanner, split_tags
+from viva.benchmarks.infibench.build.tagtree import read_tree
+from viva.errors import DataError
+
+TREE = read_tree(None)
+GOOD = question(4, tags=("c#", ".net"), accepted=7)
+
+
+def scan(*lines: bytes) -> Block:
+    scanner = Scanner(TREE)
+    scanner.feed(list(lines))
+    return scanner.block()
+
+
+def quick(line: bytes) -> list[str] | None:
+    """What the reader says of a line, decoded; None for broken."""
+    try:
+        found = RowReader().read(line)
+    except BrokenRowError:
+        return None
+    return ["" if value is None else plain(value) for value in found]
+
+
+def slow(line: bytes) -> list[str] | None:
+    try:
+        found = attributes(line)
+    except BrokenRowError:
+        return None
+    return [found.get(name, "") for name in FIELDS]
+
+
+PIECES = (
+    *(b"<row ", b" />", b"/>", b">", b"</row>", b"<row/>", b"  ", b"\t", b"\r\n", b"\n", b"=", b'"', b"'", b"<", b"&"),
+    *(
+        b"Id=",
+        b' Id="4"',
+        b' Id="5"',
+        b' PostTypeId="1"',
+        b' Tags="&lt;c&gt;"',
+        b' Body="a&#xA;b"',
+        b" Body='x'",
+        b' x:y="1"',
+    ),
+    *(
+        b"&lt;",
+        b"&quot;",
+        b"&nbsp;",
+        b"&#x0;",
+        b"&#65;",
+        b"&#xA;",
+        b"&quo",
+        b"\x00",
+        b"\x1b",
+        b"\xff",
+        b"\xc3\xa9",
+        b"\xef\xbf\xbf",
+    ),
+    *(b"\xed\xa0\x80", b"<!-- -->", b"<![CDATA[x]]>", b"<?x?>", b'<!DOCTYPE row [<!ENTITY a "b">]>', b"&a;", b"x"),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map(b"".join), st.integers(0, len(GOOD)))
+@example(b"", 0)
+@example(b' Id="5"', len(GOOD) - 4)
+def test_a_row_is_read_as_expat_reads_it_wherever_it_is_tampered_with(piece: bytes, place: int) -> None:
+    line = GOOD[:place] + piece + GOOD[place:]
+    said, meant = quick(line), slow(line)
+    if said is not None:
+        assert meant is not None, "we accept what is no XML"
+    if meant is not None and line.lstrip(b" \t").startswith((b"<row ", b"<row\t")):
+        # expat makes blanks of line breaks in a value; no value that decides has any
+        assert said is not None
+        assert [" ".join(text.split()) for text in said] == [" ".join(text.split()) for text in meant]
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_row_or_broken(content: bytes) -> None:
+    quick(b'<row Id="' + content + b'"/>')
+    quick(content)
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_what_is_written_is_read_back(title: str, tag: str) -> None:
+    if any(ord(one) < 32 or ord(one) in (0xFFFE, 0xFFFF) or 0xD800 <= ord(one) < 0xE000 for one in title + tag):
+        return
+    line = row(Id=1, PostTypeId=1, Title=title, Tags=f"<{tag}>")
+    assert attributes(line)["Title"] == title
+    assert plain(RowReader().read(line).tags or b"") == f"<{tag}>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["&lt;", "&gt;", "&amp;", "&quot;", "&#xA;", "&#xD;", "&#x9;", "é", "数", "&lt;&lt;&quot;", "a & b", "&", "&am"],
+)
+def test_sound_knows_the_references(text: str) -> None:
+    line = f'  <row Body="{text}" />\n'.encode()
+    try:
+        attributes(line)
+        well = True
+    except BrokenRowError:
+        well = False
+    assert sound([line]) == well
+    assert sound([line, line]) == well
+    assert not sound([line + line])
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (row(PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+        (row(Id=0, PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+        (row(Id="-4", PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+        (row(Id="٤", PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+        (row(Id=4_000_000_000, PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+        (row(Id=4, CreationDate="2022-01-01T00:00:00"), "no PostTypeId"),
+        (row(Id=4, PostTypeId="x", CreationDate="2022-01-01T00:00:00"), "no PostTypeId"),
+        (row(Id=4, PostTypeId=1), "no date"),
+        (row(Id=4, PostTypeId=1, CreationDate="2022-02-30T00:00:00"), "no date"),
+        (row(Id=4, PostTypeId=1, CreationDate="1066-10-14T00:00:00"), "no date"),
+        (row(Id=4, PostTypeId=1, CreationDate="9999-10-14T00:00:00"), "no date"),
+        (question(4, views="many"), "no ViewCount"),
+        (question(4, views=-1), "no ViewCount"),
+        (row(Id=4, PostTypeId=2, CreationDate="2022-01-01T00:00:00", Score=1), "an answer without ParentId"),
+        (row(Id=4, PostTypeId=2, CreationDate="2022-01-01T00:00:00", ParentId=3), "no Score"),
+        (row(Id=4, PostTypeId=2, CreationDate="2022-01-01T00:00:00", ParentId=3, Score="NaN"), "no Score"),
+        (GOOD[:60], "not well-formed XML"),
+        (GOOD.replace(b"&amp;", b"&nbsp;"), "not well-formed XML"),
+        (GOOD.replace(b"Body of", b"Body \x00 of"), "not well-formed XML"),
+        (GOOD.replace(b"Body of", b"Body \xff of"), "not well-formed XML"),
+        (GOOD.replace(b"&lt;p", b"<p"), "not well-formed XML"),
+        (GOOD.replace(b' Score="7"', b' Id="7"'), "not well-formed XML"),
+        (GOOD.strip() + GOOD, "not well-formed XML"),
+        (b'<row Id="4"><row Id="5"/></row>\n', "more than a row in a line"),
+        (b"some text\n", "no row"),
+        (b"<rows>\n", "no row"),
+    ],
+)
+def test_broken_rows_are_told_by_kind_and_the_others_are_read(line: bytes, kind: str) -> None:
+    found = scan(answer(5, 1), line, answer(6, 1))
+    assert found.broken == {kind: 1}
+    assert [(one.place, one.kind) for one in found.told] == [(1, kind)]
+    assert found.ids.tolist() == [5, 6]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        GOOD.replace(b'"', b"'"),
+        GOOD.replace(b'Id="4"', b'Id="&#52;"', 1),
+        GOOD.replace(b" />\r\n", b"></row>\n"),
+        GOOD.strip(),
+        b"\t" + GOOD.strip(),
+        row(Tags="|c#|.net|", ViewCount=10_000_000, CreationDate="2022-06-14", AcceptedAnswerId=7, PostTypeId=1, Id=4),
+    ],
+)
+def test_the_same_row_may_be_written_otherwise(line: bytes) -> None:
+    found, meant = scan(line), scan(GOOD)
+    assert found.broken == {}
+    for name in ("ids", "kinds", "days", "views", "accepted", "places"):
+        assert getattr(found, name).tolist() == getattr(meant, name).tolist(), name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"<!DOCTYPE posts [\n",
+        b'<!doctype posts SYSTEM "http://127.0.0.1/x">\n',
+        b"<!-- begins\n",
+        b"<![CDATA[\n",
+        b'<!ENTITY a "b">\n',
+    ],
+)
+def test_a_dtd_and_what_hides_lines_are_refused(line: bytes) -> None:
+    with pytest.raises(DataError, match="refused"):
+        scan(line)
+
+
+def test_an_encoding_that_is_not_utf_8_is_refused() -> None:
+    with pytest.raises(DataError, match=r"UTF-16.*iconv"):
+        scan(b'<?xml version="1.0" encoding="UTF-16"?>\n')
+    assert scan(
+        b'\xef\xbb\xbf<?xml version="1.0" encoding="utf-8"?>\r\n', b"<posts>\n", b"<!-- a -->\n", b"</posts>"
+    ).closed
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("<c#><.net>", ("c#", ".net")),
+        ("|c#|.net|", ("c#", ".net")),
+        ("c#|.net", ("c#", ".net")),
+        ("", ()),
+        ("<>", ()),
+        ("<c++>", ("c++",)),
+        ("<a>" * 99, ("a",) * 32),
+    ],
+)
+def test_tags_are_read_in_every_form(text: str, tags: tuple[str, ...]) -> None:
+    assert split_tags(text) == tags
+
+
+def joined(content: bytes, start: int, end: int | None) -> tuple[bytes, list[int]]:
+    found = list(batches(io.BytesIO(content), start, end))
+    return b"".join(b"".join(one) for one in found if not isinstance(one, int)), [
+        one for one in found if isinstance(one, int)
+    ]
+
+
+@given(st.lists(st.binary(max_size=12), max_size=12).map(b"\n".join), st.integers(1, 20))
+def test_ranges_share_out_the_lines(content: bytes, piece: int) -> None:
+    parts = [joined(content, start, start + piece)[0] for start in range(0, len(content), piece)]
+    assert b"".join(parts) == content
+    lines = content.splitlines(keepends=True) if b"\r" not in content else []
+    starts = [sum(map(len, lines[:number])) for number in range(len(lines))]
+    if lines and not set(content) & {0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x85}:
+        for number, part in enumerate(parts):
+            own = [
+                line
+                for start, line in zip(starts, lines, strict=True)
+                if number * piece <= start < (number + 1) * piece
+            ]
+            assert part == b"".join(own)
+
+
+def test_a_line_that_is_too_long_is_skipped_wherever_a_range_ends() -> None:
+    long = b"x" * (MAX_ROW + CHUNK) + b"\n"
+    content = b"first\n" + long + b"last\n"
+    assert joined(content, 0, None) == (b"first\nlast\n", [len(long)])
+    for cut in (3, 6, 7, 1000, MAX_ROW, len(content) - 5, len(content) - 4):
+        (before, skipped), (after, also) = joined(content, 0, cut), joined(content, cut, len(content))
+        assert (before + after, skipped + also) == (b"first\nlast\n", [len(long)]), cut
+    scanner = Scanner(TREE)
+    scanner.feed(len(long))
+    assert scanner.block().broken == {"longer than 1 MiB": 1}
+
+
+def test_escape_is_what_the_dumps_have() -> None:
+    assert escape("<p>") == "&lt;p&gt;"
+    assert b"&lt;p&gt;Body of 4 &amp; more&lt;/p&gt;&#xA;" in GOOD
+    assert posts([GOOD]).startswith(b"\xef\xbb\xbf<?xml")

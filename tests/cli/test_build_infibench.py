@@ -1,0 +1,172 @@
+"""`viva build infibench pool`: what it says, what it leaves, and the code it ends with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.dumps import asked, made_up, posts, write_dump
+from cli.collected import dangerous
+from servers.fixtures import Ended, Viva, wait_until
+
+POOL = {"pool.jsonl", "build.json"}
+
+
+def draw(viva: Viva, *arguments: object, out: str = "pool") -> Ended:
+    return viva("build", "infibench", "pool", *arguments, "--out", out, "--jobs", 1)
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.fixture
+def dump(viva: Viva) -> Path:
+    return write_dump(viva.folder / "Posts.xml", made_up(200))
+
+
+def test_a_dump_becomes_a_pool_with_counts_by_language_and_step(viva: Viva, dump: Path) -> None:
+    ended = draw(viva, dump)
+    assert ended.code == 0, ended.err
+    assert names(viva.folder / "pool") == POOL
+    build = json.loads((viva.folder / "pool/build.json").read_text())
+    lines = (viva.folder / "pool/pool.jsonl").read_text().splitlines()
+    assert len(lines) == sum(one["drawn"] for one in build["languages"])
+    assert build["fingerprint"] in ended.out
+    for one in build["languages"]:
+        steps = ("questions", "accepted", "answered", "seen", "seed", "quota", "drawn")
+        assert re.search(rf"{one['language']} .*" + ".*".join(str(one[step]) for step in steps), ended.out), one
+    assert re.search(r"all .* 200 ", ended.out)
+    assert "1,000 rows: 200 questions, 800 answers" in ended.out
+    assert "fewer than --floor 10 questions to draw from: " in ended.err
+    assert build["settings"]["line"] == {
+        **{"from_days": 0.0, "from_log": 5.0, "to_days": 3000.0, "to_log": 15.5},
+        "logarithm": "e",
+    }
+
+
+def test_settings_reach_the_draw_and_are_written_down(viva: Viva, dump: Path) -> None:
+    given = (
+        "--seed",
+        7,
+        "--times",
+        1,
+        "--floor",
+        2,
+        "--size",
+        20,
+        "--min-answers",
+        2,
+        "--log",
+        "2",
+        "--several",
+        "drop",
+    )
+    ended = draw(viva, dump, *given, "--line", 0, 1, 100, 2, "--after", "2017-01-01", "--before", "2023-01-01")
+    assert ended.code == 0, ended.err
+    settings = json.loads((viva.folder / "pool/build.json").read_text())["settings"]
+    assert (settings["seed"], settings["times"], settings["floor"], settings["size"]) == (7, 1.0, 2, 20)
+    assert (settings["after"], settings["before"], settings["several"]) == ("2017-01-01", "2023-01-01", "drop")
+    assert settings["line"]["logarithm"] == "2"
+    pool = [json.loads(line) for line in (viva.folder / "pool/pool.jsonl").read_text().splitlines()]
+    assert pool
+    assert not any(one["reserve"] for one in pool)
+    assert all("2017-01-01" <= one["created"] < "2023-01-01" for one in pool)
+    assert " several " in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["absent.xml"], "cannot read the dump absent.xml"),
+        (["empty"], "holds neither Posts.xml nor *.parquet"),
+        (["Posts.xml", "--date", "yesterday"], "'yesterday' is no date like 2023-06-14"),
+        (["Posts.xml", "--date", "0001-01-01"], "of 1971 to 2148"),
+        (["Posts.xml", "--after", "2023-01-02", "--before", "2023-01-02"], "leaves no day"),
+        (["Posts.xml", "--line", "0", "5", "0", "6"], "does not rise"),
+        (["Posts.xml", "--line", "0", "nan", "1", "6"], "does not rise"),
+        (["Posts.xml", "--line", "0", "5"], "Invalid value for '--line'"),
+        (["Posts.xml", "--log", "3"], "'3' is not one of"),
+        (["Posts.xml", "--times", "nan"], "--times"),
+        (["Posts.xml", "--tree", "absent.toml"], "cannot read the tag tree absent.toml"),
+        (["Posts.xml", "--on", "mars"], "'mars'"),
+        (["Posts.xml", "--after", "2100-01-01"], "no question is left: 200 questions"),
+    ],
+)
+def test_wrong_use_is_told_in_a_sentence(viva: Viva, dump: Path, arguments: list[str], says: str) -> None:
+    (viva.folder / "empty").mkdir()
+    ended = draw(viva, *arguments)
+    assert ended.code == 2, ended.err
+    assert says in " ".join(ended.err.split())
+    assert "Traceback" not in ended.err
+    assert not (viva.folder / "pool").exists()
+
+
+def test_broken_rows_are_told_with_their_line_and_nothing_of_them_reaches_the_terminal(viva: Viva) -> None:
+    bad = [b"  <row Id=\x1b]0;owned\x07\xe2\x80\xae\n"] * 30
+    write_dump(viva.folder / "Posts.xml", [*asked(100), *bad])
+    ended = draw(viva, "Posts.xml")
+    assert ended.code == 3
+    assert "line 7: not well-formed XML: <row Id=<U+001B>]0;owned" in ended.err
+    assert "more rows are broken" in ended.err
+    assert "30 rows are broken (30 not well-formed XML)" in ended.err
+    assert dangerous(ended.err + ended.out) == set()
+    assert names(viva.folder / "pool") == POOL | {"broken.jsonl"}
+
+
+def test_a_pool_is_replaced_only_on_demand(viva: Viva, dump: Path) -> None:
+    assert draw(viva, dump).code == 0
+    before = (viva.folder / "pool/pool.jsonl").read_bytes()
+    ended = draw(viva, dump, "--seed", 1)
+    assert (ended.code, "--force" in ended.err) == (2, True)
+    assert (viva.folder / "pool/pool.jsonl").read_bytes() == before
+    assert draw(viva, dump, "--seed", 1, "--force").code == 0
+    assert (viva.folder / "pool/pool.jsonl").read_bytes() != before
+
+
+def test_a_folder_that_cannot_be_written_is_told(viva: Viva, dump: Path) -> None:
+    (viva.folder / "file").write_text("x")
+    assert draw(viva, dump, out="file").code == 2
+    if os.geteuid() == 0:
+        assert draw(viva, dump, out="/proc/pool").code == 5
+        return
+    (viva.folder / "closed").mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
+    assert draw(viva, dump, out="closed/pool").code == 5
+
+
+def test_a_pipe_is_read_once_and_ctrl_c_leaves_nothing(viva: Viva, dump: Path) -> None:
+    """A real pipe that stops in the middle: the same pool at its end, nothing after Ctrl-C."""
+    assert draw(viva, dump).code == 0
+    content = dump.read_bytes()
+    command = [sys.executable, "-m", "viva", "build", "infibench", "pool", "-", "--out", "piped"]
+    for interrupted in (True, False):
+        with subprocess.Popen(command, cwd=viva.folder, env=viva.environment, stdin=subprocess.PIPE) as going:
+            assert going.stdin is not None
+            going.stdin.write(content[: len(content) // 2])
+            going.stdin.flush()
+            wait_until((viva.folder / "piped/.partial").exists, "the pool is being made")
+            if interrupted:
+                going.send_signal(signal.SIGINT)
+                assert going.wait(60) == 130
+                assert not (viva.folder / "piped").exists()
+                continue
+            going.stdin.write(content[len(content) // 2 :])
+            going.stdin.close()
+            assert going.wait(60) == 0
+    assert (viva.folder / "pool/pool.jsonl").read_bytes() == (viva.folder / "piped/pool.jsonl").read_bytes()
+    assert names(viva.folder / "piped") == POOL
+
+
+def test_an_empty_dump_is_told(viva: Viva) -> None:
+    (viva.folder / "Posts.xml").write_bytes(b"")
+    assert "is empty" in draw(viva, "Posts.xml").err
+    (viva.folder / "Posts.xml").write_bytes(posts([]))
+    assert "no row could be read" in draw(viva, "Posts.xml").err

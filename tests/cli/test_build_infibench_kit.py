@@ -1,0 +1,425 @@
+"""`viva build infibench`, from the pool to a set that is examined: as its users go through it."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from benchmarks.infibench_pool import (
+    FLATTEN,
+    HIDDEN,
+    QUICK,
+    SORTED,
+    Told,
+    asked,
+    build,
+    make_project,
+    write,
+    write_pool,
+)
+from cli.collected import dangerous
+from viva.benchmarks import find_benchmark
+from viva.cli.infideciding import refusal, take_over
+from viva.cli.infiproject import Project, items_for_review
+from viva.cli.main import main
+from viva.engine.reviews import Review
+from viva.errors import DataError, VivaError
+from viva.review.filters import Filter
+from viva.review.room import Settings
+from viva.review.server import application
+from viva.types import ExamSpec
+from viva.web.guard import Access
+
+MODELS = {
+    "good": ("def flatten(xs): return [y for x in xs for y in x]", "sorted(d, key=f)", "`ls -A`"),
+    "middling": ("def flatten(xs): return xs", "sorted(d, key=f)", "`ls -A`"),
+    "poor": ("list", "no\x1b[31m", "`ls -A`"),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "so")
+
+
+def approve(project: Path, *questions: str, who: str = "Grace") -> Told:
+    return build("approve", project, *questions, "--reviewer", who)
+
+
+def statuses(project: Path) -> dict[int, str]:
+    return {state.about.id: state.status for state in Project(project).states()}
+
+
+# --- kits ---
+
+
+def test_kits_are_made_for_those_with_a_place_and_never_written_over(tmp_path: Path) -> None:
+    pool = write_pool(tmp_path / "pool")
+    project = tmp_path / "so"
+    told = build("kit", project, "--pool", pool)
+    assert "3 new kits, 3 in all" in told.out
+    assert sorted(path.name for path in (project / "questions").iterdir()) == ["101", "102", "104"]
+    read = (project / "questions/102/original.md").read_text(encoding="utf-8")
+    assert "https://stackoverflow.com/questions/102" in read
+    assert "https://stackoverflow.com/a/1020" in read
+    assert set(statuses(project).values()) == {"unwritten"}
+    write(project, 101, "mine\n")
+    (project / "questions/102/original.md").unlink()
+    assert "0 new kits" in build("kit", project).out
+    assert (project / "questions/101/question.yaml").read_text() == "mine\n"
+    assert (project / "questions/102/original.md").exists()
+    assert "1 new kit, 4 in all" in build("kit", project, "--all").out
+    with pytest.raises(VivaError, match=r"another pool\.jsonl"):
+        build("kit", project, "--pool", write_pool(tmp_path / "other", [asked(9)]))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "holds no question"),
+        (b"{}\n", "line 1"),
+        (b"\xff\n", "line 1"),
+        (b"[" * 100_000, "line 1"),
+    ],
+)
+def test_a_pool_that_is_none_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+    project = write_pool(tmp_path / "so")
+    (project / "pool.jsonl").write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        build("kit", project)
+
+
+def test_without_a_pool_it_is_said_where_one_comes_from(tmp_path: Path) -> None:
+    for command in (["kit"], ["check"], ["coverage"], ["export", "--out", "x"], ["review"]):
+        with pytest.raises(DataError, match="viva build infibench pool"):
+            build(command[0], tmp_path, *command[1:])
+    project = write_pool(tmp_path / "so", [asked(1), asked(1)])
+    with pytest.raises(DataError, match="question 1 stands twice"):
+        build("kit", project)
+    project = write_pool(tmp_path / "dates", [asked(1, created="long ago")])
+    with pytest.raises(DataError, match="is no day"):
+        build("kit", project)
+
+
+# --- check ---
+
+
+def test_check_tells_what_only_running_shows(project: Path) -> None:
+    write(project, 101, FLATTEN)
+    told = build("check", project)
+    assert told.code == 0, told.out
+    assert "4 questions written, 4 without errors, 0 not written yet; 0 errors" in told.out
+    write(project, 101, FLATTEN.replace("== []", "== [1]"))
+    write(project, 102, SORTED.replace("keywords: [sorted,", "keywords: [{not: zebra}, sorted,").replace("1/3", "1/2"))
+    write(project, 104, HIDDEN.replace("[{regex: 'ls\\s+(-A|--almost-all)'}]", "[{not: 'ls -a'}]"))
+    told = build("check", project, "--all")
+    assert told.code == 3
+    assert re.search(r"101/question\.yaml:13:\d+: error: .*should score full, and scores 0\.5", told.out)
+    assert re.search(r"102/question\.yaml:2:\d+: warning: .*an empty answer.* scores 0\.25", told.out)
+    assert re.search(r"104/question\.yaml:2:\d+: error: .*an empty answer scores full", told.out)
+    assert "likeness: so-102:" in told.out
+    assert not dangerous(told.out)
+    assert "0.25" not in build("check", project, "--no-run").out
+    assert build("check", project, "so-103").code == 0
+    with pytest.raises(DataError, match="'so-9' is no question"):
+        build("check", project, "so-9")
+
+
+def test_rejected_questions_are_checked_only_by_name(project: Path) -> None:
+    write(project, 102, "broken")
+    assert build("check", project, "--no-run").code == 3
+    build("approve", project, "102", "--reviewer", "Grace", "--reject", "--comment", "unfit")
+    assert build("check", project, "--no-run").code == 0
+    assert build("check", project, "102", "--no-run").code == 3
+
+
+# --- decisions ---
+
+
+def test_a_question_is_named_by_number_id_or_address(project: Path) -> None:
+    opened = Project(project)
+    address = "https://stackoverflow.com/questions/102"
+    for name in ("102", "so-102", address, f"{address}/", f"{address}/sort-a-dict-by-value", f"{address}/x/7#7"):
+        assert opened.find(name).id == 102
+    for name in ("", "1", "so-", "-102", "102x", f"{address}9"):
+        with pytest.raises(DataError, match="is no question of"):
+            opened.find(name)
+
+
+def test_a_file_that_is_no_utf_8_is_told_and_mended_on_the_page(project: Path) -> None:
+    path = project / "questions/102/question.yaml"
+    sound = path.read_bytes()
+    path.write_bytes(sound.replace(b"Ada", b"Ad\xe4"))
+    assert statuses(project)[102] == "faulty"
+    assert "UTF-8" in build("check", project, "102").out
+    with pytest.raises(VivaError, match="cannot be approved"):
+        approve(project, "102")
+    opened = Project(project)
+    (item,) = (one for one in items_for_review(opened) if one.about["question"] == "so-102")
+    seen = item.drafts[0].text
+    assert "Ad\\" in seen
+    line = Review(id="1", at=1.0, reviewer="Grace", item=item.key, about=dict(item.about), aspect="question",
+                  after=1.0, text_before=seen, text_after=sound.decode())  # fmt: skip
+    assert refusal(opened, [line]) == ""
+    assert build("approve", project, "102", "--reviewer", "Grace", "--reject").code == 0
+    assert statuses(project)[102] == "rejected"
+    take_over(opened, [line])
+    assert path.read_bytes().split() == sound.split()
+
+
+def test_a_second_expert_decides_and_the_reserve_moves_up(project: Path) -> None:
+    with pytest.raises(VivaError, match="You wrote this"):
+        approve(project, "101", "104", who="ada")
+    assert not (project / "reviews.jsonl").exists()
+    assert "2 approved" in approve(project, "so-101", "https://stackoverflow.com/questions/104").out
+    build("approve", project, "102", "--reviewer", "Grace", "--reject", "--comment", "not one answer")
+    assert statuses(project) == {101: "approved", 102: "rejected", 103: "waiting", 104: "approved"}
+    told = build("coverage", project)
+    assert told.code == 3
+    assert "moved up: so-103, python" in told.out
+    assert "2 of 3 questions approved, 1 missing" in told.out
+    approve(project, "103")
+    assert build("coverage", project).code == 0
+    write(project, 103, (project / "questions/103/question.yaml").read_text().replace("In one word", "In a word"))
+    assert statuses(project)[103] == "waiting"
+
+
+@pytest.mark.parametrize(("who", "said"), [("", "give your name"), ("a\x1b", "control"), ("x" * 61, "shorter")])
+def test_who_decides_must_have_a_name(project: Path, who: str, said: str) -> None:
+    with pytest.raises(VivaError, match=said):
+        approve(project, "101", who=who)
+
+
+def test_what_is_not_written_can_only_be_rejected(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "so", {})
+    with pytest.raises(VivaError, match="not written yet"):
+        approve(project, "101")
+    build("approve", project, "101", "--reviewer", "Grace", "--reject")
+    assert statuses(project)[101] == "rejected"
+    write(project, 101, FLATTEN)
+    assert statuses(project)[101] == "waiting"
+
+
+class Page:
+    """The review page of a project, in this process."""
+
+    def __init__(self, project: Path, who: str) -> None:
+        self.project = Project(project)
+        settings = Settings(
+            refuse=lambda lines: refusal(self.project, lines),
+            saved=lambda lines: take_over(self.project, lines),
+            renewed=lambda: items_for_review(self.project),
+            start=Filter(),
+        )
+        items = items_for_review(self.project)
+        app = application(items, self.project.log, settings, Access())
+        self.client = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
+        self.client.post("/start", data={"csrf": self.fields("/start")["csrf"], "name": who})
+
+    def fields(self, address: str) -> dict[str, str]:
+        return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', self.client.get(address).text))
+
+    def key(self, question: str) -> str:
+        page = self.client.get("/items").text
+        found = re.findall(r'href="/item/([0-9a-f]{32})\?[^"]*".*?<p class="quiet">(.*?)</p>', page, re.DOTALL)
+        return next(key for key, labels in found if question in labels)
+
+    def decide(self, key: str, **fields: str) -> Any:
+        given = self.fields(f"/item/{key}") | {"action": "stay"} | {f"{name}.0": text for name, text in fields.items()}
+        return self.client.post(f"/item/{key}", data=given)
+
+
+def test_on_the_page_an_edit_makes_an_author_and_comes_up_for_the_others(project: Path) -> None:
+    ada, grace, alan = Page(project, "Ada"), Page(project, "Grace"), Page(project, "Alan")
+    shown = ada.client.get(f"/item/{ada.key('so-104')}").text
+    assert 'class="code"' in shown
+    assert "How can I list all the hidden files" in shown
+    refused = ada.decide(ada.key("so-104"), mark="1")
+    assert refused.status_code == 422
+    assert "somebody else has to approve it" in refused.text
+    old = grace.key("so-104")
+    broken = grace.decide(old, mark="1", text=HIDDEN.replace("[{regex", "[{regexp"))
+    assert broken.status_code == 422
+    assert "Your edit cannot be used: line 6" in broken.text
+    better = HIDDEN.replace("Which command", "Which Bash command")
+    assert grace.decide(old, mark="1", text=better).status_code == 303
+    assert (project / "questions/104/question.yaml").read_text() == better
+    assert statuses(project)[104] == "waiting"
+    new = alan.key("so-104")
+    assert new != old
+    assert alan.decide(old, mark="1").status_code == 422  # what it was about is not there any more
+    assert "Grace" in alan.client.get(f"/item/{new}").text
+    assert grace.decide(grace.key("so-104"), mark="1").status_code == 422
+    assert alan.decide(new, mark="1").status_code == 303
+    assert statuses(project)[104] == "approved"
+    assert "so-104" not in alan.client.get("/items").text
+    key = grace.key("so-101")
+    write(project, 101, QUICK.replace("Write a", "Please write a"))  # in an editor, while the page is open
+    assert "was changed since this page was opened" in grace.decide(key, mark="0").text
+    assert grace.decide(grace.key("so-101"), mark="0").status_code == 303  # the refusal brought the new one
+    assert statuses(project)[101] == "rejected"
+
+
+def test_undo_takes_an_edit_out_of_the_file_again(project: Path) -> None:
+    grace = Page(project, "Grace")
+    key = grace.key("so-104")
+    grace.decide(key, mark="1", text=HIDDEN.replace("Which command", "What command"))
+    fields = grace.fields(f"/item/{key}")
+    assert grace.client.post("/undo", data=fields).status_code == 303
+    assert (project / "questions/104/question.yaml").read_text() == HIDDEN
+    assert grace.decide(grace.key("so-104"), mark="1").status_code == 303
+    assert statuses(project)[104] == "approved"
+
+
+# --- the set ---
+
+
+def exported(project: Path, out: Path, *options: object) -> dict[str, Any]:
+    assert build("export", project, "--out", out, *options).code == 0
+    made: dict[str, Any] = json.loads((out / "build.json").read_text(encoding="utf-8"))
+    return made
+
+
+def test_the_set_holds_what_is_approved_and_is_examined_with_the_papers_tables(project: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nothing to export"):
+        build("export", project, "--out", tmp_path / "set")
+    approve(project, "101", "102", "103", "104")
+    cutoffs = tmp_path / "cutoffs.toml"
+    cutoffs.write_text('"openai/old" = "2020-01"\n', encoding="utf-8")
+    out = tmp_path / "set"
+    made = exported(project, out, "--cutoffs", cutoffs)
+    assert made["questions"] == 3  # so-103 is approved, and beyond the quota
+    assert made["held_back"] == {"beyond the quota": 1}
+    assert made["exposure"] == {"openai/old": {"cutoff": "2020-01-31", "before": 1, "after": 2}}
+    assert made["reviewers"] == ["Grace"]
+    assert made["authors"] == ["Ada", "Alan"]
+    credited = list(csv.DictReader(io.StringIO((out / "attribution.csv").read_text(encoding="utf-8"))))
+    assert {row["address"] for row in credited} >= {"https://stackoverflow.com/questions/102"}
+    assert {row["licence"] for row in credited if row["post"] == "102"} == {"CC BY-SA 3.0"}
+    assert (out / "audit.jsonl").read_bytes() == (project / "reviews.jsonl").read_bytes()
+    exam = find_benchmark("infibench").open(ExamSpec(benchmark="infibench"), out, None)
+    assert exam.fingerprint == made["fingerprint"]
+    questions = {question.id: question for question in exam.questions()}
+    assert questions["so-101"].tags["metric"] == "keywords"
+    assert questions["so-101"].explanation == "https://stackoverflow.com/questions/101"
+    assert "author" not in questions["so-101"].tags
+    assert {"areas", "languages", "metrics", "types"} <= {layout.name for layout in exam.layouts()}
+    again = exported(project, tmp_path / "again")
+    assert again["fingerprint"] == made["fingerprint"]
+    newer = exported(project, out, "--after", "2024-01", "--force")
+    assert newer["held_back"] == {"asked before 2024-01-31": 1}
+    assert newer["questions"] == 3  # the reserve has the place
+    with pytest.raises(VivaError, match="holds a set already"):
+        build("export", project, "--out", out)
+    with pytest.raises(VivaError, match="holds a pool"):
+        build("export", project, "--out", project, "--force")
+
+
+def test_an_approved_question_that_fails_its_examples_is_held_back(project: Path, tmp_path: Path) -> None:
+    write(project, 101, FLATTEN.replace("== []", "== [1]"))
+    approve(project, "101", "104")
+    told = build("export", project, "--out", tmp_path / "set")
+    assert told.code == 3
+    assert "held back: so-101: it fails its own examples" in told.err
+    assert json.loads((tmp_path / "set/build.json").read_text())["metrics"] == {"keywords": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("build.json", b"{", "damaged"),
+        ("build.json", b'{"kind": "infibench set", "format": 9}', "has the format 9"),
+        ("build.json", b'{"kind": "infibench set", "format": 1, "files": ["../x.yaml"]}', "plain name"),
+        ("build.json", b'{"kind": "infibench set", "format": 1}', "names no question file"),
+        ("build.json", b'{"kind": "else"}', "holds no infibench data"),
+        ("it-operations.yaml", b"[", "cannot be used"),
+    ],
+)
+def test_a_damaged_set_is_told(project: Path, tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    approve(project, "104")
+    exported(project, tmp_path / "set")
+    (tmp_path / "set" / name).write_bytes(content)
+    with pytest.raises(VivaError, match=said):
+        find_benchmark("infibench").open(ExamSpec(benchmark="infibench"), tmp_path / "set", None)
+
+
+# --- calibration ---
+
+
+def ran(pilot: Path, folder: Path, answers: Mapping[str, str], name: str) -> Path:
+    """A run of two answers a question."""
+    rows = [{"question": one, "sample": n, "text": text} for one, text in answers.items() for n in range(2)]
+    (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    arguments = ["run", "infibench", "--data", pilot, "--model", f"replay/{folder / name}.jsonl", "--samples", 2]
+    with contextlib.suppress(SystemExit):
+        main([str(one) for one in (*arguments, "--run", folder / name, "--progress", "quiet")])
+    return folder / name
+
+
+def test_pilot_runs_tell_which_questions_are_no_good(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pilot = tmp_path / "pilot"
+    assert exported(project, pilot, "--pilot")["questions"] == 4
+    runs = [
+        ran(pilot, tmp_path, {"so-101": a, "so-102": b, "so-103": "x", "so-104": c}, name)
+        for name, (a, b, c) in MODELS.items()
+    ]
+    capsys.readouterr()
+    write(project, 104, HIDDEN.replace("Which", "What"))
+    told = build("calibrate", project, *runs)
+    assert told.code == 3
+    assert "=== so-103: no answer passes" in told.out
+    assert "=== so-104 (changed since it was run): every answer passes" in told.out
+    assert "--- replay/good.jsonl (good) scores 1" in told.out
+    assert "=== so-101" not in told.out
+    assert "4 questions tried by 3 models; 2 with a finding, 2 without" in told.out
+    assert not dangerous(told.out)
+    few = build("calibrate", project, runs[2], "--answers", "0")
+    assert "takes three" in few.err
+    assert "---" not in few.out
+    other = make_project(tmp_path / "else", {})
+    (other / "pool.jsonl").write_bytes((write_pool(tmp_path / "p", [asked(9)]) / "pool.jsonl").read_bytes())
+    with pytest.raises(DataError, match="asked none of the questions"):
+        build("calibrate", other, runs[0])
+
+
+# --- drafts ---
+
+
+def test_drafts_are_put_where_nobody_wrote_and_asked_for_once(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "so", {101: FLATTEN})
+    replies = tmp_path / "drafts.jsonl"
+    rows = [
+        {"question": "so-102", "text": "<think>hm</think>Order a mapping\nby what it maps to: how?\x1b"},
+        {"question": "so-104", "text": "UNFIT: opinion\x1b[31m"},
+    ]
+    replies.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    told = build("draft", project, "--model", f"replay/{replies}", "--progress", "quiet")
+    assert told.code == 0, told.err
+    assert "2 replies of 2 asked; 1 questions have a draft, 1 are unfit" in told.out
+    assert "so-104: the model finds it unfit: opinion" in told.out
+    assert not dangerous(told.out)
+    assert "Order a mapping\n      by what it maps to" in (project / "questions/102/question.yaml").read_text()
+    assert (project / "questions/102/draft.md").exists()
+    assert (project / "questions/101/question.yaml").read_text() == FLATTEN
+    assert statuses(project)[102] == "unwritten"
+    assert "0 replies of 0 asked" in build("draft", project, "--model", f"replay/{replies}", "--progress", "quiet").out
+    write(project, 102, SORTED)
+    approve(project, "102")
+    assert exported(project, tmp_path / "set")["drafted_by"] == {"replay/drafts.jsonl": 1}
+
+
+def test_instructions_that_are_none_are_told(project: Path) -> None:
+    (project / "instructions.toml").write_text("x = 1", encoding="utf-8")
+    with pytest.raises(DataError, match="should hold a text"):
+        build("draft", project, "--model", "baseline/random")
