@@ -300,8 +300,8 @@ BOMBS = {
     "lists in lists, by lines": "- " * 200_000,
     "mappings in mappings": "{a: " * 100_000,
     "more and more indentation": "".join(" " * n + "a:\n" for n in range(1_500)),
-    "very many values": "a: [" + "x," * 1_500_000 + "]",
-    "very many lines": "- a\n" * 1_500_000,
+    "very many values": "a: [" + "x," * 400_000 + "]",
+    "very many lines": "- a\n" * 400_000,
     "one very long key": "k" * 2_000_000 + ": a\n",
 }
 
@@ -316,7 +316,7 @@ def test_a_bomb_is_a_problem_and_nothing_more(name: str, tmp_path: Path) -> None
 
 def test_a_file_with_a_thousand_errors_is_not_read_on(tmp_path: Path) -> None:
     names = "".join(
-        f"{left}{right}eight: 1\n" for left in "abcdefghijklmnopqrstuvwxyz" for right in map(str, range(5000))
+        f"{left}{right}eight: 1\n" for left in "abcdefghijklmnopqrstuvwxyz" for right in map(str, range(500))
     )
     found = read(names, tmp_path)
     assert len(found.errors) == 1_001
@@ -335,10 +335,10 @@ def test_a_thousand_warnings_are_enough_but_do_not_stop_anything(tmp_path: Path)
 
 SLOW = {
     "many options": "choice: {answer: A, options: [" + ", ".join(f"o{n}" for n in range(100_000)) + "]}",
-    "many keywords": "keywords: [" + ", ".join(f"k{n}" for n in range(200_000)) + "]",
+    "many keywords": "keywords: [" + ", ".join(f"k{n}" for n in range(60_000)) + "]",
     "many weights": "keywords: [" + ", ".join(f"{{text: k{n}, weight: {n + 1}}}" for n in range(20_000)) + "]",
     "many answers of a blank": "blanks:\n        template: a [blank] b\n        answers: [{any: ["
-    + ", ".join(f"{{regex: '(x+x+)+y{n}'}}" for n in range(5_000))
+    + ", ".join(f"{{regex: '(x+x+)+y{n}'}}" for n in range(2_000))
     + ", x]}]",
     "many tests": "tests: {language: python, cases: [" + ", ".join(f'"def f{n}(): 0"' for n in range(50_000)) + "]}",
     "a long template": 'blanks: {answers: [x], template: "' + "ab" * 5_000 + '[blank]c"}',
@@ -360,7 +360,7 @@ def test_much_of_anything_takes_seconds_at_most(name: str, tmp_path: Path, monke
     began = time.process_time()
     found = read(text, tmp_path)
     assert found.problems
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 10
 
 
 def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:

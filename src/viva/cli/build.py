@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from viva.cli.buildclr import clrbench_command
+from viva.cli.buildinfibench import infibench_command
+from viva.cli.buildsplit import split_command
+from viva.cli.buildstats import stats_command
+from viva.cli.buildtranslate import translate_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.visible import one_line, visible
 
@@ -30,6 +34,10 @@ def build_command() -> None:
 
 
 build_command.add_command(clrbench_command)
+build_command.add_command(infibench_command)
+build_command.add_command(split_command)
+build_command.add_command(stats_command)
+build_command.add_command(translate_command)
 
 
 @build_command.command(name="syneval", short_help="Questions about the syntax of a treebank's sentences.")
@@ -77,7 +85,14 @@ build_command.add_command(clrbench_command)
     help="Leave out what is no tree and tell it (exit code 3), or stop at the first.",
 )
 @click.option("--gzip", is_flag=True, help="Compress facts.jsonl and questions.jsonl.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes.  [default: one a core]")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Workers.  [default: one a core]")
+@click.option(
+    "--on",
+    default="local",
+    show_default=True,
+    metavar="local|ray[://HOST:PORT]",
+    help="Where they are: processes of this machine, or a Ray cluster.",
+)
 @click.option("--name", default="syneval", show_default=True, help="What build.json calls the set.")
 @click.option(
     "--progress",
@@ -113,6 +128,7 @@ def syneval_command(treebanks: tuple[Path, ...], out: Path, **given: Any) -> int
         malformed=given["malformed"],
         gzip=given["gzip"],
         jobs=given["jobs"] or 0,
+        on=given["on"],
         force=given["force"],
     )
     try:

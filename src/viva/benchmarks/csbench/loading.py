@@ -133,7 +133,7 @@ def _question(record: Record, identity: str, language: Language, defects: list[D
 def _gold(record: Record, kind: Kind, identity: str, options: tuple[str, ...], defects: list[Defect]) -> str | None:
     answer = _plain(record.Answer).strip()
     if kind == "truth":
-        value = _TRUTH.get(answer.lower())
+        value = truth_value(answer)
         if value is not None and not isinstance(record.Answer, bool):
             defects.append(Defect(identity, "translated truth value", f"{answer} read as {value}", "repaired"))
         return value
@@ -196,6 +196,11 @@ def _note_repetitions(questions: Sequence[Question], defects: list[Defect]) -> N
             gold = question.answer in tuple(_LETTERS) and folded.count(folded[_LETTERS.index(str(question.answer))]) > 1
             detail = "two options read alike" + (", and one of them is the gold" if gold else "")
             defects.append(Defect(question.id, "equal options", detail, "noted"))
+
+
+def truth_value(answer: str) -> str | None:
+    """ "true" or "false", in whichever of the four files' languages it is said; None for anything else."""
+    return _TRUTH.get(answer.strip().lower())
 
 
 def _plain(value: _Scalar) -> str:

@@ -19,6 +19,8 @@ Shares = tuple[float, float, frozenset[float] | None]
 
 EXACT = 1e-9
 """How far two scores may be apart and count as equal."""
+UNTRIED = "not checked"
+"""How a problem begins that says that an example could not be graded here."""
 _WORDS: tuple[Wanted, ...] = ("full", "none", "below 1", "above 0")
 _FRACTION = re.compile(r"([0-9]{1,9}) ?/ ?([0-9]{1,9})")
 _MAX_SCORES = 500
@@ -138,7 +140,7 @@ def check_examples(question: OwnQuestion, grade: Grade) -> tuple[Problem, ...]:
             if graded.unsound:
                 found.append(Problem(example.line, 1, where, f"cannot be graded: {graded.unsound}"))
             else:
-                found.append(Problem(example.line, 1, where, f"not checked: {graded.pending}", "warning"))
+                found.append(Problem(example.line, 1, where, f"{UNTRIED}: {graded.pending}", "warning"))
         elif not as_wanted(graded.share, example.wanted):
             wanted = example.wanted if isinstance(example.wanted, str) else f"{example.wanted:.10g}"
             points = f"{graded.points:.6g} of {graded.total:.6g} points"

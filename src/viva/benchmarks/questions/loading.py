@@ -45,7 +45,11 @@ def read_questions(path: Path, *, languages: Collection[str] | None = None) -> Q
         raise DataError(f"{path} is not a file")
     if path.is_file() and path.stat().st_size > MAX_BYTES:
         raise DataError(f"the question file {path} has {path.stat().st_size:,} bytes; at most {MAX_BYTES:,} are read")
-    content = read_bytes(path)
+    return read_content(read_bytes(path), path, languages=languages)
+
+
+def read_content(content: bytes, path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
+    """The same of content that may not be written yet: `path` says what kind it is, and where it lies."""
     tested = frozenset(tables()["testable"] if languages is None else languages)
     notes, folder = Notes(), Folder(path.parent)
     try:

@@ -27,6 +27,8 @@ from viva.scorers.rubric.model import Blanks, ChoicePart, Keyword, Rubric, Rule,
 
 MOST_COMPARED = 20_000_000
 """Items times characters of a question's text: beyond it is not tried whether the text itself matches."""
+FOREVER = "takes forever on some texts"
+"""What is said of an expression that no bound holds; a set for others treats it as an error."""
 Placed = tuple[Node, str]
 """A node, and where it is in words."""
 
@@ -89,7 +91,7 @@ def check_patterns(notes: Notes, patience: Patience) -> None:
         if patience.exhausted and pattern not in patience.verdicts:
             untried += 1
         elif is_slow(pattern, patience):
-            text = f"{shown(pattern)} takes forever on some texts (repetition inside repetition, as in '(a+)+')"
+            text = f"{shown(pattern)} {FOREVER} (repetition inside repetition, as in '(a+)+')"
             notes.warn(node, where, f"{text}: an answer like that cannot be graded")
     if untried:
         node, where, _ = notes.patterns[-1]

@@ -1,0 +1,156 @@
+"""A share of a set drawn by strata: how many of each stratum, in exact arithmetic, and which.
+
+A stratum is a cell: one value of every dimension. Each cell gets its exact share rounded down, or up; which are rounded
+up is decided together (controlled rounding, Cox 1987): the total is exact, every value of every dimension gets its
+share to less than one question wherever that is possible, and among all such roundings the one with the largest
+remainders is taken, so without dimensions that pull against each other it is the method of largest remainders.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from math import ceil, floor
+
+from msgspec import Struct
+
+Cell = tuple[str, ...]
+_APART = 1_000.0
+"""What it costs to be one question off in a dimension: more than all remainders together can gain back."""
+
+
+def largest_remainders(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[Cell, int]:
+    """How many of each cell: shares rounded so that they add up; equal remainders are ranked by the seed."""
+    wanted = _rounded(share * sum(counts.values()))
+    found = {cell: floor(share * count) for cell, count in counts.items()}
+    by_remainder = sorted(counts, key=lambda cell: (found[cell] - share * counts[cell], _rank(seed, *cell)))
+    for cell in by_remainder[: wanted - sum(found.values())]:
+        found[cell] += 1
+    return found
+
+
+def _rounded(number: Fraction) -> int:
+    """The nearest whole number, a half upwards."""
+    return floor(number + Fraction(1, 2))
+
+
+def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[Cell, int]:
+    """How many of each cell are drawn, every dimension by itself in proportion too (see above)."""
+    import numpy as np
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    plain = largest_remainders(counts, share, seed)
+    lower = {cell: floor(share * count) for cell, count in counts.items()}
+    open_cells = [cell for cell, count in counts.items() if share * count != lower[cell]]
+    depth = len(next(iter(counts), ()))
+    if depth < 2 or not open_cells:
+        return plain
+    ups = sum(plain.values()) - sum(lower.values())
+    totals: Counter[tuple[int, str]] = Counter()
+    floors: Counter[tuple[int, str]] = Counter()
+    for cell, count in counts.items():
+        for place in enumerate(cell):
+            totals[place] += count
+            floors[place] += lower[cell]
+    places = sorted(totals)
+    columns, slack = len(open_cells), len(places)
+    # Two slacks a value of a dimension: how far it is below its share rounded down, and above it rounded up.
+    order = sorted(range(columns), key=lambda at: _rank(seed, *open_cells[at]))
+    remainders = [float(share * counts[cell] - lower[cell]) for cell in open_cells]
+    gains = np.array(remainders) + 1e-6 * (1 - np.argsort(np.array(order)) / columns)
+    costs = np.concatenate((-gains, np.full(2 * slack, _APART)))
+    at = {place: row for row, place in enumerate(places)}
+    entries = [(at[place], column) for column, cell in enumerate(open_cells) for place in enumerate(cell)]
+    rows = [row for row, _ in entries] + [*range(slack), *range(slack)] + [slack] * columns
+    cols = [col for _, col in entries] + [*range(columns, columns + 2 * slack)] + [*range(columns)]
+    data = [1.0] * len(entries) + [1.0] * slack + [-1.0] * slack + [1.0] * columns
+    matrix = csr_array((data, (rows, cols)), shape=(slack + 1, columns + 2 * slack))
+    low = [floor(share * totals[place]) - floors[place] for place in places] + [ups]
+    high = [ceil(share * totals[place]) - floors[place] for place in places] + [ups]
+    solved = milp(
+        costs,
+        constraints=LinearConstraint(matrix, low, high),
+        integrality=np.concatenate((np.ones(columns), np.zeros(2 * slack))),
+        bounds=Bounds(0, np.concatenate((np.ones(columns), np.full(2 * slack, np.inf)))),
+        options={"mip_rel_gap": 0.0, "time_limit": 60.0},
+    )
+    if solved.x is None:
+        return plain
+    chosen = {cell for cell, value in zip(open_cells, solved.x[:columns], strict=True) if value > 0.5}
+    return {cell: lower[cell] + (cell in chosen) for cell in counts}
+
+
+class Drawn(Struct, frozen=True):
+    """Which were drawn (positions), the quotas, and the cells that could not be filled: what of them was left out."""
+
+    chosen: frozenset[int]
+    quotas: dict[Cell, int]
+    short: dict[Cell, int]
+
+
+def draw(
+    cells: Sequence[Cell],
+    share: Fraction,
+    *,
+    seed: int = 0,
+    names: Sequence[str] | None = None,
+    groups: Collection[Collection[int]] = (),
+) -> Drawn:
+    """A random share of the items by cell. `names` (unique) rank them by the seed, so their order does not matter.
+
+    Items of one of the `groups` are drawn together or not at all: a group is drawn with the probability of the share
+    as long as every quota has room for it, and more of them only where single items are too few for the total.
+    """
+    called = names if names is not None else [str(number) for number in range(len(cells))]
+    wanted = quotas(Counter(cells), share, seed)
+    left = dict(wanted)
+    ranks = [_rank(seed, "item", name) for name in called]
+    ordered = sorted((sorted(group) for group in groups), key=lambda group: min(ranks[at] for at in group))
+    chosen: set[int] = set()
+
+    def take(members: Collection[int]) -> None:
+        chosen.update(members)
+        for at in members:
+            left[cells[at]] -= 1
+
+    for group in ordered:
+        dice = int.from_bytes(_rank(seed, "group", *sorted(called[at] for at in group))[:8], "big") / 2**64
+        need = Counter(cells[at] for at in group)
+        if dice < share and all(left[cell] >= count for cell, count in need.items()):
+            take(group)
+    bound = {member for group in ordered for member in group}
+    for at in sorted(range(len(cells)), key=lambda at: ranks[at]):
+        if at not in bound and left[cells[at]] > 0:
+            take([at])
+    # Where groups are all there is, some are drawn although a cell gets more than its share: the total counts more.
+    for group in ordered:
+        if len(group) <= sum(left.values()) and not chosen & set(group):
+            take(group)
+    return Drawn(frozenset(chosen), wanted, {cell: count for cell, count in left.items() if count > 0})
+
+
+def connected(count: int, pairs: Collection[tuple[int, int]]) -> list[list[int]]:
+    """The groups of what pairs connect, each sorted; what is in no pair is in no group."""
+    parent = list(range(count))
+
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
+
+    for one, other in pairs:
+        parent[max(root(one), root(other))] = min(root(one), root(other))
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for at in sorted({at for pair in pairs for at in pair}):
+        found[root(at)].append(at)
+    return [found[at] for at in sorted(found)]
+
+
+def _rank(seed: int, *parts: str) -> bytes:
+    """By what items are ordered: the same on every machine."""
+    content = "\x1f".join((str(seed), *parts)).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content, digest_size=16).digest()

@@ -1,0 +1,305 @@
+"""Texts of any size, a piece at a time: what `viva overlap` compares a set with.
+
+    corpus.jsonl, .jsonl.gz     an object a line: the column that --text names
+    table.csv, table.parquet    a row a text, the same
+    notes.txt, book.md          a text a line, a paragraph, or a file (--unit)
+    folder/                     every such file in it and below, in the order of their paths
+
+A file is read as a stream: a piece is about half a megabyte, a text longer than a million characters is cut where a
+blank is, each cut overlapping the one before. Compressed files (.gz, .bz2, .xz) are unpacked as they are read, so one
+that unpacks to terabytes costs time and no memory.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.leakage import Document, Found, Manner, Search
+from viva.errors import DataError
+from viva.visible import one_line
+
+Unit = Literal["line", "paragraph", "file"]
+TEXT_COLUMNS = ("text", "content", "question", "Question", "body", "prompt", "instruction", "document")
+"""Columns that hold the text where none is named: the first that a row has."""
+OPTION_COLUMNS = ("A", "B", "C", "D", "E", "F")
+PIECE = 1 << 19
+"""Characters (or bytes) of a piece."""
+LONGEST_LINE = 256 << 20
+"""Bytes of a line; a longer one is no text a line."""
+CUT = 1_000_000
+"""Characters of a text that is taken as one."""
+OVERLAP = 4_000
+_KINDS = (".jsonl", ".ndjson", ".csv", ".parquet", ".txt", ".md", ".json")
+_PACKED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
+    ".gz": lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file)),
+    ".bz2": lambda file: cast("IO[bytes]", bz2.BZ2File(file)),
+    ".xz": lambda file: cast("IO[bytes]", lzma.LZMAFile(file)),  # noqa: SIM115 - whoever reads it closes it
+}
+
+
+class Piece(Struct, frozen=True):
+    """Some texts, or lines of JSON that hold them. `source` is which corpus; `done` the bytes read before its end."""
+
+    source: int
+    documents: tuple[tuple[str, str, int], ...] = ()
+    lines: tuple[bytes, ...] = ()
+    place: str = ""
+    first: int = 0
+    """The number of the first line."""
+    column: str = ""
+    done: int = 0
+
+
+def corpus_files(path: Path) -> list[Path]:
+    """A file, or all of a folder that can be read, in the order of their paths. Raises DataError for none."""
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if _kind(file) in _KINDS and file.is_file())
+        if not files:
+            raise DataError(f"{path} holds no texts: there are {', '.join(_KINDS)} (the first ones also as .gz)")
+        return files
+    if not path.exists():
+        raise DataError(f"there is no file or folder {str(path)!r}; name a benchmark, a question file, a run or texts")
+    if _kind(path) not in _KINDS:
+        raise DataError(f"{path}: texts are read from {', '.join(_KINDS)}, folders of them, and packed ones (.gz)")
+    return [path]
+
+
+def _kind(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in _PACKED else suffixes[-1] if suffixes else ""
+
+
+def pieces_of(files: Sequence[Path], source: int, column: str, unit: Unit) -> Iterator[Piece]:
+    """The texts of files. Raises DataError for a file that cannot be read."""
+    done = 0
+    for file in files:
+        kind = _kind(file)
+        try:
+            if kind == ".parquet":
+                for piece in _of_documents(_parquet(file, column), source):
+                    yield msgspec.structs.replace(piece, done=done)
+            else:
+                with file.open("rb") as raw:
+                    packed = _PACKED.get(file.suffix.lower())
+                    opened = packed(raw) if packed else raw
+                    for piece in _streamed(opened, file, kind, source, column, unit):
+                        yield msgspec.structs.replace(piece, done=done + raw.tell())
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as problem:
+            raise DataError(f"cannot read {file}: {one_line(str(problem), 200)}") from None
+        done += file.stat().st_size
+
+
+def _streamed(opened: IO[bytes], file: Path, kind: str, source: int, column: str, unit: Unit) -> Iterator[Piece]:
+    if kind in (".jsonl", ".ndjson"):
+        yield from _line_pieces(opened, file, source, column)
+    elif kind == ".csv":
+        yield from _of_documents(_csv(opened, file, column), source)
+    elif kind == ".json":
+        yield from _of_documents(_json(opened, file, column), source)
+    else:
+        yield from _of_documents(_plain(opened, file, unit), source)
+
+
+def _lines(opened: IO[bytes], file: Path) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    while line := opened.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise DataError(f"{file}, line {number} is longer than {LONGEST_LINE >> 20} MB: is it a text a line?")
+        yield number, line
+
+
+def _line_pieces(opened: IO[bytes], file: Path, source: int, column: str) -> Iterator[Piece]:
+    held: list[bytes] = []
+    size, first = 0, 1
+    for number, line in _lines(opened, file):
+        held.append(line)
+        size += len(line)
+        if size >= PIECE:
+            yield Piece(source, lines=tuple(held), place=str(file), first=first, column=column)
+            held, size, first = [], 0, number + 1
+    if held:
+        yield Piece(source, lines=tuple(held), place=str(file), first=first, column=column)
+
+
+def _of_documents(documents: Iterator[tuple[str, str]], source: int) -> Iterator[Piece]:
+    held: list[tuple[str, str, int]] = []
+    size = 0
+    for place, text in documents:
+        for at, part in cuts(text):
+            held.append((f"{place}, from character {at + 1:,}" if at else place, part, -1))
+            size += len(part)
+            if size >= PIECE:
+                yield Piece(source, documents=tuple(held))
+                held, size = [], 0
+    if held:
+        yield Piece(source, documents=tuple(held))
+
+
+def cuts(text: str) -> Iterator[tuple[int, str]]:
+    """A long text in parts, each with where it begins; a part ends at a blank if there is one near."""
+    at = 0
+    while len(text) - at > CUT:
+        end = text.rfind(" ", at + CUT - OVERLAP, at + CUT)
+        end = end if end > 0 else at + CUT
+        yield at, text[at:end]
+        at = end - OVERLAP
+    yield at, text[at:] if at else text
+
+
+def _csv(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str]]:
+    usual = csv.field_size_limit(sys.maxsize)
+    text = io.TextIOWrapper(cast("Any", opened), encoding="utf-8-sig", errors="replace", newline="")
+    try:
+        reader = csv.DictReader(text)
+        for row in reader:
+            found = text_of(
+                {str(name): value for name, value in row.items()}, column, f"{file}, line {reader.line_num}"
+            )
+            yield f"{file}:{reader.line_num}", found
+    except csv.Error as problem:
+        raise DataError(f"{file} is no CSV: {problem}") from None
+    finally:
+        text.detach()  # whoever opened the file closes it
+        csv.field_size_limit(usual)
+
+
+def _json(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str]]:
+    content = opened.read(LONGEST_LINE + 1)
+    if len(content) > LONGEST_LINE:
+        raise DataError(f"{file} has more than {LONGEST_LINE >> 20} MB: write it as .jsonl, an object a line")
+    rows = _loaded(content)
+    if not isinstance(rows, list):
+        raise DataError(f"{file} holds no list of objects: write `[{{...}}, ...]`, or a .jsonl file")
+    for number, row in enumerate(rows, 1):
+        where = f"{file}, item {number}"
+        if not isinstance(row, dict):
+            raise DataError(f"{where} is no object, but {one_line(repr(row)[:200], 60)}")
+        identity = row.get("ID", row.get("id"))
+        called = str(identity) if isinstance(identity, (int, str)) else str(number)
+        yield f"{file}:{one_line(called, 80)}", text_of(row, column, where)
+
+
+def _loaded(content: bytes) -> object:
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:  # other people's files hold halves of surrogate pairs, which msgspec refuses
+        return json.loads(content.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _plain(opened: IO[bytes], file: Path, unit: Unit) -> Iterator[tuple[str, str]]:
+    if unit == "line":
+        for number, line in _lines(opened, file):
+            if text := line.decode("utf-8", "replace").strip("\r\n\ufeff "):
+                yield f"{file}:{number}", text
+        return
+    held: list[str] = []
+    size, first = 0, 1
+    for number, line in _lines(opened, file):
+        text = line.decode("utf-8", "replace")
+        ends = unit == "paragraph" and not text.strip()
+        if held and (ends or size > CUT):
+            yield f"{file}:{first}", "".join(held)
+            # A text that is far too long goes on with its own last lines.
+            held = held[-3:] if not ends and len("".join(held[-3:])) < OVERLAP else []
+            first = number - len(held)
+            size = sum(map(len, held))
+        if text.strip() or held:
+            if not held:
+                first = number
+            held.append(text)
+            size += len(text)
+    if held:
+        yield f"{file}:{first}", "".join(held)
+
+
+def _parquet(file: Path, column: str) -> Iterator[tuple[str, str]]:
+    import polars
+
+    try:
+        frame = polars.scan_parquet(file)
+        names = frame.collect_schema().names()
+        total = int(frame.select(polars.len()).collect().item())
+        chosen = [column] if column else [name for name in TEXT_COLUMNS if name in names][:1]
+        if not chosen or chosen[0] not in names:
+            lacking = repr(column) if column else "of texts"
+            raise DataError(f"{file} has no column {lacking}; it has: {_listed(names)}; --text names one")
+        for start in range(0, total, 2_000):
+            values = frame.select(chosen[0]).slice(start, 2_000).collect().to_series().to_list()
+            for number, value in enumerate(values, start + 1):
+                yield f"{file}:{number}", _plain_text(value, f"{file}, row {number}")
+    except polars.exceptions.PolarsError as problem:
+        raise DataError(f"cannot read {file}: {one_line(str(problem), 200)}") from None
+
+
+def text_of(row: dict[str, Any], column: str, where: str) -> str:
+    """The text of a row; of a question with options, those too. Raises DataError where there is no such column."""
+    if column:
+        if column not in row:
+            raise DataError(f"{where}: no column {column!r}; it has: {_listed(row)}; --text names the column")
+        return _plain_text(row[column], where)
+    name = next((name for name in TEXT_COLUMNS if name in row), None)
+    if name is None:
+        raise DataError(f"{where}: which column holds the text? it has: {_listed(row)}; --text names it")
+    options = row.get("options", [row[letter] for letter in OPTION_COLUMNS if letter in row])
+    parts = [_plain_text(row[name], where)]
+    if isinstance(options, list):
+        parts += [str(option) for option in options if isinstance(option, (str, int, float))]
+    return "\n".join(parts)
+
+
+def _plain_text(value: object, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "\n".join(value)
+    raise DataError(f"{where}: no text, but {one_line(repr(value)[:200], 60)}; --text names the column")
+
+
+def _listed(names: Any) -> str:
+    found = [one_line(str(name), 40) for name in names]
+    return ", ".join(found[:20]) + (" …" if len(found) > 20 else "")
+
+
+def searcher(questions: tuple[str, ...], manner: Manner) -> Callable[[Piece], tuple[int, Found, int]]:
+    """The recipe of a crew: a worker that knows the set, and looks for it in pieces."""
+    return partial(_searched, Search(questions, manner))
+
+
+def _searched(search: Search, piece: Piece) -> tuple[int, Found, int]:
+    documents = [Document(*one) for one in piece.documents]
+    unread: list[str] = []
+    for number, line in enumerate(piece.lines, piece.first):
+        if not line.strip():
+            continue
+        place = f"{piece.place}:{number}"
+        row = _loaded(line)
+        if not isinstance(row, dict):
+            unread.append(place)
+            continue
+        for at, part in cuts(text_of(row, piece.column, f"{piece.place}, line {number}")):
+            documents.append(Document(f"{place}, from character {at + 1:,}" if at else place, part))
+    found = search.batch(documents)
+    return piece.source, msgspec.structs.replace(found, unread=tuple(unread)), piece.done

@@ -1,0 +1,547 @@
+"""`viva build split`, `translate` and `stats`: sets made, translated, decided about, counted."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.published import figures
+from cli.collected import dangerous
+from review.conftest import Visitor
+from servers.fixtures import LocalServer, wait_until
+from viva.benchmarks.approving import Event
+from viva.benchmarks.csbench.build.approving import fold, headed, item_key, unheaded
+from viva.benchmarks.csbench.build.files import Raw, read_raw
+from viva.benchmarks.csbench.build.translating import has_words, read_fields, read_templates, read_text, to_translate
+from viva.benchmarks.questions.loading import sound_questions
+from viva.cli.build import build_command
+from viva.cli.buildstats import _opened as opened_for_statistics
+from viva.cli.options import Choice
+from viva.cli.translateproject import Project, items_for_approval, refused
+from viva.errors import DataError, VivaError
+from viva.review.room import Settings
+from viva.review.server import application
+from viva.web.guard import Access
+
+__all__ = ["figures"]
+
+SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" / "sample"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def build(*arguments: object) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = build_command.main(list(map(str, arguments)), standalone_mode=False)
+    assert not dangerous(out.getvalue())
+    return code, out.getvalue(), err.getvalue()
+
+
+def ids(path: Path) -> list[object]:
+    return [record["ID"] for record in read_raw(path)[0]]
+
+
+# --- split
+
+
+def test_a_set_is_split_in_its_own_format() -> None:
+    before, _ = read_raw(SAMPLE / "CSBench-EN" / "test.json")
+    valid, _ = read_raw(SAMPLE / "CSBench-EN" / "valid.json")
+    code, out, _ = build("split", SAMPLE, "--language", "en", "--out", "made", "--seed", 3)
+    assert code == 0
+    made = Path("made", "CSBench-EN")
+    halves = [read_raw(made / name)[0] for name in ("test.json", "valid.json")]
+    everything = {str(record["ID"]): {**record, "Split": ""} for record in [*before, *valid]}
+    assert {str(record["ID"]): {**record, "Split": ""} for half in halves for record in half} == everything
+    assert {record["Split"] for record in halves[1]} == {"Valid"}
+    manifest = json.loads((made / "build.json").read_text())
+    assert manifest["valid"] == len(halves[1]) == round(len(everything) / 10)
+    assert sum(cell["questions"] for cell in manifest["cells"]) == len(everything)
+    assert "in the files" in out
+    again = Path("again")
+    build("split", SAMPLE, "--language", "en", "--out", again, "--seed", 3)
+    for name in ("test.json", "valid.json", "build.json"):
+        assert (again / "CSBench-EN" / name).read_bytes() == (made / name).read_bytes()
+    build("split", SAMPLE, "--language", "en", "--out", again, "--seed", 4, "--force")
+    assert ids(again / "CSBench-EN" / "valid.json") != ids(made / "valid.json")
+
+
+def test_near_duplicates_are_kept_on_one_side() -> None:
+    base, _ = read_raw(SAMPLE / "CSBench-EN" / "test.json")
+    long = [record for record in base if len(str(record["Question"]).split()) > 12][:30]
+    records = [{**record, "ID": f"{at}-{copy}"} for at, record in enumerate(long) for copy in range(3)]
+    Path("set.json").write_text(json.dumps(records), encoding="utf-8")
+    build("split", "set.json", "--language", "en", "--out", "made", "--near-duplicates", "0.8", "--share", "1/5")
+    sides = [{str(name).split("-")[0] for name in ids(Path("made", "CSBench-EN", half))} for half in
+             ("test.json", "valid.json")]  # fmt: skip
+    assert sides[0] & sides[1] == set()
+    assert sides[1]
+    assert len(json.loads(Path("made/CSBench-EN/build.json").read_text())["groups"]) == len(long)
+
+
+QUESTION_FILE = """# lost
+title: Mine
+questions:
+""" + "".join(
+    f"""  - id: q{at}
+    question: "no {at}: yes"
+    tags: {{area: {"a" if at % 2 else "b"}, level: "1.0"}}
+    grading:
+      keywords:
+        - text: |
+            1.0
+            - x
+    examples:
+      - {{answer: "1.0\\n- x\\n", score: full}}
+"""
+    for at in range(20)
+)
+
+
+@pytest.mark.parametrize("suffix", [".yaml", ".json"])
+def test_a_question_file_is_split_into_two(suffix: str) -> None:
+    source = Path(f"mine{suffix}")
+    content = QUESTION_FILE if suffix == ".yaml" else json.dumps(yaml.safe_load(QUESTION_FILE))
+    source.write_text(content, encoding="utf-8")
+    whole = {question.id: question for question in sound_questions(source).questions}
+    build("split", source, "--out", "halves", "--share", "20%")
+    read = {name: sound_questions(Path("halves", name + suffix)) for name in ("test", "valid")}
+    assert [len(half.questions) for half in read.values()] == [16, 4]
+    assert Counter(question.tags["area"] for question in read["valid"].questions) == {"a": 2, "b": 2}
+    for half in read.values():
+        assert half.title == "Mine"
+        for question in half.questions:
+            before = whole[question.id]
+            assert (question.text, question.rubric, question.tags) == (before.text, before.rubric, before.tags)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([SAMPLE, "--out", "o"], "several languages"),
+        ([SAMPLE, "--language", "de", "--out", "o"], "has no CSBench-DE"),
+        ([SAMPLE, "--language", "en", "--out", "o", "--by", "Nope"], "no such field"),
+        ([SAMPLE, "--language", "en", "--out", "o", "--share", "0"], "share between 0 and 1"),
+        ([SAMPLE, "--language", "en", "--out", "o", "--share", "x%"], "share between 0 and 1"),
+        ([SAMPLE, "--language", "en", "--out", "o", "--share", "1/1000"], "nothing on one side"),
+        (["none.json", "--out", "o"], "none.json"),
+        (["empty.json", "--out", "o"], "empty"),
+    ],
+)
+def test_what_cannot_be_split_is_said(arguments: Sequence[object], said: str) -> None:
+    Path("empty.json").write_text("")
+    with pytest.raises(VivaError, match=said):
+        build("split", *arguments)
+    assert not Path("o").exists()
+
+
+def test_the_published_set_is_split_by_every_dimension(published: Path) -> None:
+    """CS-Bench's own halves are 242 − 6 questions, off by up to 3 in a domain; ours are exact."""
+    code, _, _ = build("split", published / "csbench", "--language", "en", "--out", "made")
+    assert code == 0
+    records = read_raw(Path("made/CSBench-EN/valid.json"))[0]
+    everything = [*records, *read_raw(Path("made/CSBench-EN/test.json"))[0]]
+    assert (len(records), len(everything)) == (242, 2419)
+    for key in ("Domain", "Format", "Tag"):
+        drawn, there = Counter(record[key] for record in records), Counter(record[key] for record in everything)
+        assert all(abs(drawn[value] - count / 10) < 1 for value, count in there.items())
+    pairs = Counter((record["Domain"], record["SubDomain"]) for record in everything)
+    drawn_pairs = Counter((record["Domain"], record["SubDomain"]) for record in records)
+    assert all(abs(drawn_pairs[pair] - count / 10) < 1 for pair, count in pairs.items())
+    published_valid = read_raw(published / "csbench" / "CSBench-EN" / "valid.json")[0]
+    assert len(published_valid) == 236
+    assert Counter(record["Domain"] for record in published_valid)["Operating System"] == 51  # of 541
+
+
+# --- translate
+
+
+def record(**over: Any) -> Raw:
+    base: Raw = {"ID": 1, "Split": "Test", "Domain": "Computer Network", "SubDomain": "Network Layer",
+                 "Format": "Multiple-choice", "Tag": "Knowledge", "Language": "English",
+                 "Question": "Which protocol maps 32 bit addresses ()?", "A": "the first one of them", "B": "ICMP",
+                 "C": "10.0.0.1", "D": "none", "Answer": "A"}  # fmt: skip
+    return {**base, **over}
+
+
+RECORDS = [
+    record(),
+    record(ID=2, Format="Assertion", Answer=False, Question="A router has 2 layers."),
+    record(ID=3, Format="Fill-in-the-blank", Question="A ____ has 7 layers.", Answer="the model"),
+    record(ID=4, Format="Open-ended", Question="Why is it so?", Answer="Because of \\(x^2\\)."),
+]
+for _record in RECORDS[1:]:
+    for _letter in "ABCD":
+        _record.pop(_letter, None)
+GERMAN: dict[str, dict[str, str]] = {
+    "1": {"Question": "Welches Protokoll bildet 32-Bit-Adressen ab ()?", "A": "das erste von ihnen", "D": "keines"},
+    "2": {"Question": "Ein Router hat 2 Schichten."},
+    "3": {"Question": "Ein ____ hat 7 Schichten.", "Answer": "das Modell"},
+    "4": {"Question": "请提供需要翻译的文本。", "Answer": "Wegen \\(x^2\\)."},
+}
+
+
+def make(replies: dict[str, dict[str, str]] = GERMAN, rows: list[dict[str, Any]] | None = None) -> tuple[int, str, str]:
+    Path("set.json").write_text(json.dumps(RECORDS), encoding="utf-8")
+    rows = rows or [{"question": name, "sample": 0, "text": f"```json\n{json.dumps(fields)}\n```"} for name, fields in
+            replies.items()]  # fmt: skip
+    Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return build("translate", "set.json", "--to", "de", "--project", "p", "--model", "replay/r.jsonl", "--progress",
+                 "quiet")  # fmt: skip
+
+
+def decide(decisions: dict[str, str], reviewer: str = "Ada", **texts: str) -> str:
+    Path("sheet.csv").unlink(missing_ok=True)
+    build("translate", "approve", "p", "--write", "sheet.csv", "--everything")
+    rows = list(csv.DictReader(Path("sheet.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)))
+    for row in rows:
+        row["decision"] = decisions.get(row["question"], "")
+        row["translation"] = texts.get(f"t{row['question']}", row["translation"])
+    with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0].keys())
+        table.writeheader()
+        table.writerows(rows)
+    return build("translate", "approve", "p", "--reviewer", reviewer, "--file", "filled.csv")[1]
+
+
+def test_a_set_is_translated_decided_about_and_examined() -> None:
+    code, out, _ = make()
+    assert code == 0
+    assert "4 replies of 4 asked" in out
+    assert "errors in 1" in out
+    assert "4 Question: translator speaks" in out
+    assert "0 replies of 0 asked" in make()[1]
+    assert "now 3 approved, 1 waiting" in decide({"1": "approve", "2": "approve", "3": "approve"})
+    code, out, err = build("translate", "export", "p", "--out", "de")
+    assert "held back: 4: not decided yet" in err
+    records = read_raw(Path("de/CSBench-DE/test.json"))[0]
+    assert [one["ID"] for one in records] == [1, 2, 3]
+    assert records[0] == {**RECORDS[0], **GERMAN["1"], "Language": "German"}
+    assert records[1]["Answer"] is False
+    assert records[2]["Question"] == "Ein ____ hat 7 Schichten."
+    manifest = json.loads(Path("de/CSBench-DE/build.json").read_text())
+    assert manifest["held_back"] == {"not decided yet": 1}
+    assert manifest["reviewers"] == ["Ada"]
+    from viva.cli.run import run_command
+
+    arguments = ["csbench", "--data", "de", "--language", "de", "--model", "baseline/random", "--only", "comprehension",
+                 "--run", "run", "--progress", "quiet"]  # fmt: skip
+    assert run_command.main(arguments, standalone_mode=False) == 0
+    assert len(Path("run/scores.jsonl").read_text().splitlines()) == 2
+
+
+def test_golds_and_what_has_no_words_are_never_sent() -> None:
+    assert to_translate(RECORDS[0]).keys() == {"Question", "A", "D"}
+    assert to_translate(RECORDS[1]).keys() == {"Question"}
+    make()
+    from viva.cli.translateasking import wanted
+    from viva.types import Sampling
+
+    for request in wanted(Project(Path("p")), Sampling(), None, rejected=False):
+        user = request.prompt[1].content  # type: ignore[union-attr]
+        assert "10.0.0.1" not in user
+        assert '"Answer": "A"' not in user
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("1100 1010", False), ("O(n^2)", False), ("TCP, UDP", False), ("10 MB/s", False), ("q->next = p", False),
+     ("I、IV", False), ("\\(\\text{a word}\\)", False), ("true story", True), ("栈", True), ("Überlauf", True),
+     ("n log n", True), ("", False), ("x_1 = y_2", False)],
+)  # fmt: skip
+def test_what_has_words(text: str, wanted: bool) -> None:
+    assert has_words(text) == wanted
+
+
+def test_a_text_that_was_edited_must_be_approved_anew() -> None:
+    make()
+    decide({"1": "approve"})
+    better = headed({**GERMAN["1"], "D": "keins davon"})
+    assert "1 edited" in decide({"1": "edit"}, "Bob", t1=better)
+    assert "1 approved" in decide({"1": "approve"}, "Ada")
+    build("translate", "export", "p", "--out", "de")
+    assert read_raw(Path("de/CSBench-DE/test.json"))[0][0]["D"] == "keins davon"
+    with pytest.raises(DataError, match="keep its headings"):
+        decide({"1": "edit"}, "Bob", t1="[Question]\nonly this")
+
+
+def test_what_was_rejected_is_asked_again_with_the_remarks() -> None:
+    rows = [{"question": name, "sample": 0, "text": json.dumps(fields)} for name, fields in GERMAN.items()]
+    for sample in (1, 2):
+        text = json.dumps({**GERMAN["1"], "D": f"nichts {sample}"})
+        rows.append({"question": "1", "sample": sample, "text": text})
+    make(rows=rows)
+    decide({"1": "reject"})
+    command = ("translate", "set.json", "--to", "de", "--project", "p", "--model", "replay/r.jsonl")
+    assert "0 replies of 0 asked" in build(*command)[1]
+    for sample in (1, 2):
+        assert "1 reply of 1 asked" in build(*command, "--rejected")[1]
+        first = Project(Path("p")).questions()[0]
+        assert (first.state.status, f"nichts {sample}" in first.state.text) == ("waiting", True)
+        decide({"1": "reject"})
+
+
+def test_a_reply_without_a_field_is_no_translation() -> None:
+    make({**GERMAN, "1": {"Question": "Nur das?"}, "2": {}})
+    states = {question.name: question.state.status for question in Project(Path("p")).questions()}
+    assert states == {"1": "no text", "2": "no text", "3": "waiting", "4": "waiting"}
+
+
+def test_the_unreviewed_are_exported_only_on_request_and_without_errors() -> None:
+    make()
+    with pytest.raises(DataError, match="no question of the test half is approved"):
+        build("translate", "export", "p", "--out", "de")
+    assert not Path("de").exists()
+    build("translate", "export", "p", "--out", "de", "--unreviewed")
+    assert ids(Path("de/CSBench-DE/test.json")) == [1, 2, 3]
+    assert json.loads(Path("de/CSBench-DE/build.json").read_text())["unreviewed"] == 3
+
+
+def test_each_field_can_be_asked_by_itself() -> None:
+    replies = [
+        {"question": f"{name}/{field}", "sample": 0, "text": text}
+        for name, fields in GERMAN.items()
+        for field, text in fields.items()
+    ]
+    Path("set.json").write_text(json.dumps(RECORDS), encoding="utf-8")
+    Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in replies), encoding="utf-8")
+    command = ("translate", "set.json", "--to", "de", "--project", "p", "--model", "replay/r.jsonl", "--each", "field")
+    assert "8 requests left of 8" in build(*command, "--estimate")[1]
+    assert "8 replies of 8 asked" in build(*command)[1]
+    states = [question.state.text for question in Project(Path("p")).questions()]
+    assert states == [headed(fields) for fields in GERMAN.values()]
+    with pytest.raises(VivaError, match="holds another translation"):
+        make()
+
+
+def test_the_review_page_shows_findings_and_keeps_headings() -> None:
+    make()
+    project = Project(Path("p"))
+    items = items_for_approval(project)
+    assert [item.about["checks"] for item in items] == ["error", "nothing found", "nothing found", "nothing found"]
+    settings = Settings(reviewer="Ada", refuse=lambda lines: refused(project, lines))
+    client = Visitor(application(items, project.log, settings, Access()), base_url="http://127.0.0.1",
+                     follow_redirects=False).enter()  # fmt: skip
+    address = f"/item/{items[1].key}"
+    assert "Welches Protokoll" in client.get(address).text
+    assert "translator speaks" in client.get(f"/item/{items[0].key}").text
+    good = headed(GERMAN["1"]).replace("keines", "nichts")
+    for text, status in (("[Question]\nlost", 422), (good, 303)):
+        posted = {**client.fields(address), "mark.0": "1", "text.0": text, "action": "save"}
+        assert client.post(address, data=posted).status_code == status
+    found = next(question for question in Project(Path("p")).questions() if question.name == "1")
+    assert (found.state.status, "nichts" in found.state.text) == ("approved", True)
+
+
+def test_a_killed_translation_goes_on(serve: Callable[..., LocalServer]) -> None:
+    server = serve(latency=0.05)
+    records = [record(ID=number, Question=f"Which is the number {number} of them?") for number in range(20)]
+    Path("set.json").write_text(json.dumps(records), encoding="utf-8")
+    code = "import sys; from viva.cli.build import build_command as c; c.main(sys.argv[1:], standalone_mode=False)"
+    command = [sys.executable, "-c", code, "translate", "set.json", "--to", "fr", "--project", "p", "--model",
+               "openai/m", "--base-url", server.url, "--concurrency", "2", "--progress", "quiet"]  # fmt: skip
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    going = start()
+    wait_until(lambda: server.asked >= 4, "requests")
+    going.send_signal(signal.SIGKILL)
+    going.wait(30)
+    assert start().wait(60) == 0
+    keys = [json.loads(line)["key"] for line in Path("p/drafts.jsonl").read_text().splitlines()]
+    assert len(keys) == len(set(keys)) == 20
+    assert server.asked <= 22
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ('{"A": "x", "B": "y", "C": "no"}', {"A": "x", "B": "y"}),
+        ('Sure!\n```json\n{"A": "x"}\n```\nDone {ok}', {}),
+        ('<think>{"A": "no"}</think>{"A": "x\\u0000\\ud800"}', {"A": "x?"}),
+        ('{"A": ["x"], "B": null}', {}),
+        ("[" * 50_000, {}),
+        ("{" * 50_000 + "}" * 50_000, {}),
+        ("", {}),
+    ],
+)
+def test_what_is_read_in_a_reply(reply: str, wanted: dict[str, str]) -> None:
+    assert read_fields(reply, {"A": "", "B": ""}) == wanted
+
+
+def test_a_fence_around_a_single_text_is_dropped() -> None:
+    assert read_text("```\nTitel\n```", "title") == "Titel"
+    assert read_text("```c\nint a;\n```", "```c\nint a;\n```") == "```c\nint a;\n```"
+
+
+@given(st.text())
+def test_reading_a_reply_is_total(reply: str) -> None:
+    assert set(read_fields(reply, {"A": ""})) <= {"A"}
+    read_text(reply, "x").encode()
+
+
+NAMES = ("Question", "A", "B", "C", "D", "Answer", "Explanation")
+VALUES = st.one_of(
+    st.text(alphabet="a[]ABQ\nuestion ", max_size=30), st.sampled_from(["[A]", "x\n[Question]\ny", "[[A]]"])
+)
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1))
+def test_headed_fields_are_read_back(fields: dict[str, str]) -> None:
+    stripped = {name: value.strip() for name, value in fields.items()}
+    assert unheaded(headed(stripped), list(stripped)) == stripped
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Text", "[Question]\nx", "[A]\nx\n\n[Question]\ny", "[Question]\nx\n\n[A]\ny\n\n[A]\nz", "[[Question]\nx"],
+)
+def test_damaged_headings_are_noticed(text: str) -> None:
+    assert unheaded(text, ["Question", "A"]) is None
+
+
+def event(reviewer: str, decision: Any, text: str | None = None, *, seen: str = "T", undoes: bool = False) -> Event:
+    return Event(item=item_key("q", "s", "T"), question="q", reviewer=reviewer, decision=decision, seen=seen, text=text,
+                 undoes=undoes)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("events", "status", "text"),
+    [
+        ([], "waiting", "T"),
+        ([event("a", "approve")], "approved", "T"),
+        ([event("a", "approve", "U")], "approved", "U"),
+        ([event("a", "approve"), event("b", "none", "U")], "edited", "U"),
+        ([event("a", "approve", "U"), event("b", "approve")], "approved", "U"),
+        ([event("a", "reject")], "rejected", "T"),
+        ([event("a", "reject"), event("b", "approve")], "disputed", "T"),
+        ([event("a", "reject"), event("a", "approve")], "approved", "T"),
+        ([event("a", "approve"), event("a", "none")], "waiting", "T"),
+        ([event("a", "approve", "U"), event("a", "none", "T", seen="U", undoes=True)], "waiting", "T"),
+        ([event("a", "none", "U"), event("b", "approve", "V"), event("a", "none", "T", seen="U", undoes=True)],
+         "approved", "V"),
+    ],
+)  # fmt: skip
+def test_decisions_are_folded(events: list[Event], status: str, text: str) -> None:
+    state = fold([("q", "s", "T")], events)["q"]
+    assert (state.status, state.text) == (status, text)
+
+
+def test_templates_are_replaced_by_name() -> None:
+    assert read_templates(b'[translate]\nnotes = "x"', "t").translate["notes"] == "x"
+    wrong = {
+        b"[translate]\nnope = ''": "translate.nope",
+        b"[other]": "'other'",
+        b"x": "not valid TOML",
+        b"[names]\nde = 1": "should be a text",
+        b"names = 1": "should be a table",
+    }
+    for content, said in wrong.items():
+        with pytest.raises(DataError, match=said):
+            read_templates(content, "t")
+
+
+def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
+    code, out, _ = build("translate", "--check", SAMPLE, "--language", "en")
+    assert (code, "errors in 0" in out) == (0, True)
+    bad = [{**RECORDS[0], **GERMAN["1"], "Answer": '"A"', "A": "das erste von 7", "Language": "German"}, *RECORDS[1:]]
+    Path("source.json").write_text(json.dumps(RECORDS), encoding="utf-8")
+    Path("bad.json").write_text(json.dumps(bad), encoding="utf-8")
+    arguments = (
+        "translate",
+        "check",
+        "bad.json",
+        "--language",
+        "de",
+        "--beside",
+        "source.json",
+        "--beside-language",
+        "en",
+    )
+    code, out, _ = build(*arguments, "--sheet", "findings.csv")
+    assert code == 3
+    assert "4 of 4 questions were paired by their ids" in out
+    rows = list(csv.DictReader(Path("findings.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)))
+    assert {row["kind"] for row in rows if row["question"] == "1"} >= {"gold is no letter", "gold changed"}
+    with pytest.raises(VivaError, match="there already"):
+        build(*arguments, "--sheet", "findings.csv")
+
+
+# --- stats
+
+
+def test_the_statistics_of_the_published_sets(published: Path, figures: Path) -> None:
+    """The paper's chapters count both of its languages; the counts by half and format are the specification's."""
+    _, out, _ = build("stats", "csbench", "--data", published, "--language", "en,zh", "--format", "json")
+    english, chinese = json.loads(out)
+    for one in (english, chinese):
+        counts = {table["dimension"]: dict(table["values"]) for table in one["counts"]}
+        assert counts["half"] == {"test": 2183, "valid": 236}
+        formats = next(cross for cross in one["crosses"] if cross["first"] == "half")
+        test = dict(zip(formats["columns"], dict(formats["rows"])["test"], strict=True))
+        assert test == {"Assertion": 442, "Fill-in-the-blank": 235, "Multiple-choice": 1336, "Open-ended": 170}
+        assert len(counts["subfield"]) == 26
+    assert (english["measure"], chinese["measure"]) == ("words", "characters")
+    chapters = list(csv.DictReader((figures / "csbench_chapters.csv").read_text(encoding="utf-8").splitlines()))
+    both = Counter[str]()
+    for one in (english, chinese):
+        both.update(dict(next(table for table in one["counts"] if table["dimension"] == "subfield")["values"]))
+
+    def plain(name: str) -> str:
+        return "".join(character for character in name.casefold() if character.isalnum())
+
+    said = {plain(f"{row['domain']}: {row['subfield' if 'subfield' in row else 'subdomain']}"): int(row["questions"])
+            for row in chapters}  # fmt: skip
+    ours = {plain(name): count for name, count in both.items()}
+    assert sum(said.values()) == sum(ours.values()) == 2 * 2419
+    assert sum(said.get(name) == count for name, count in ours.items()) >= 25
+
+
+def test_statistics_of_a_question_file_and_a_chart() -> None:
+    Path("mine.yaml").write_text(QUESTION_FILE, encoding="utf-8")
+    for form in ("terminal", "markdown", "latex", "csv"):
+        code, out, _ = build("stats", "mine.yaml", "--group", "area", "--format", form)
+        assert (code, "area" in out) == (0, True)
+    build("stats", SAMPLE, "--language", "zh", "--field", "asked", "--chart", "lengths.json", "--out", "s.txt")
+    assert "in characters" in Path("s.txt").read_text(encoding="utf-8")
+    assert "length of the asked, characters" in Path("lengths.json").read_text(encoding="utf-8")
+
+
+def test_sets_beside_the_bundled_one_have_folders_of_their_own() -> None:
+    """`stats csbench --model M --beside cmmlu`: cmmlu is not looked for among CS-Bench's files."""
+    assert [one.data for one in opened_for_statistics("csbench", Choice(language=("en", "zh")))] == [None, None]
+    assert [one.data for one in opened_for_statistics(str(SAMPLE), Choice(language=("en",)))] == [SAMPLE]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none"], "there is no set"),
+        ([SAMPLE, "--by", "nope"], "no dimension 'nope'"),
+        ([SAMPLE, "--cross", "domain"], "write two dimensions"),
+        ([SAMPLE, "--beside", "cmmlu"], "goes with --model"),
+        ([SAMPLE, "--model", "hf/x", "--format", "json"], "leave out --format json"),
+    ],
+)
+def test_what_cannot_be_counted_is_said(arguments: Sequence[object], said: str) -> None:
+    with pytest.raises(VivaError, match=said):
+        build("stats", *arguments)

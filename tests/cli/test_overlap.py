@@ -1,0 +1,252 @@
+"""`viva overlap`: sets beside corpora of every kind, whatever the jobs."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import csv
+import gzip
+import io
+import itertools
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from cli.collected import dangerous
+from viva.cli.corpora import CUT, cuts, pieces_of
+from viva.cli.overlap import overlap_command
+from viva.errors import DataError, VivaError
+
+QUESTIONS = [
+    "Which protocol maps the address of the network layer to the address of the link layer in a local network",
+    "What does a semaphore with the value minus three say about the processes that wait for it at this time",
+    "数据结构的三个基本要素包括逻辑结构和存储结构以及数据的运算方法对吗",
+    "Short one",
+]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"q{at}", "prompt": text} for at, text in enumerate(QUESTIONS)]
+    Path("set.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def ran(*arguments: object) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = overlap_command.main([*map(str, arguments), "--progress", "quiet"], standalone_mode=False)
+    assert not dangerous(out.getvalue())
+    return code, out.getvalue(), err.getvalue()
+
+
+def found(*arguments: object) -> dict[str, Any]:
+    code, out, _ = ran("set.jsonl", "--field", "prompt", *arguments, "--format", "json")
+    assert code == 0
+    return json.loads(out)
+
+
+LEAK = f"Some page says: {QUESTIONS[0]}? Then it goes on, and on."
+NEAR = QUESTIONS[1].replace("three", "four")
+TEXTS = ["nothing here", LEAK, NEAR, f"前面{QUESTIONS[2][:20]}后面"]
+
+
+def write_jsonl(path: Path, pack: Callable[[bytes], bytes] = bytes) -> None:
+    content = "".join(json.dumps({"text": text, "n": 1}) + "\n" for text in TEXTS).encode()
+    path.write_bytes(pack(content))
+
+
+def write_table(path: Path) -> None:
+    if path.suffix == ".parquet":
+        import polars
+
+        polars.DataFrame({"n": range(len(TEXTS)), "text": TEXTS}).write_parquet(path)
+    elif path.suffix == ".csv":
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([["n", "text"], *([at, text] for at, text in enumerate(TEXTS))])
+    elif path.suffix == ".json":
+        path.write_text(json.dumps([{"content": text} for text in TEXTS]), encoding="utf-8")
+    else:
+        path.write_text("\n".join(TEXTS), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["c.jsonl", "c.jsonl.gz", "c.jsonl.bz2", "c.jsonl.xz", "c.csv", "c.parquet", "c.json", "c.txt", "c.md", "folder"],
+)
+def test_every_kind_of_corpus(name: str) -> None:
+    path = Path(name)
+    packs: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+    if name == "folder":
+        (path / "deep").mkdir(parents=True)
+        write_jsonl(path / "deep" / "a.jsonl")
+    elif name.startswith("c.jsonl"):
+        write_jsonl(path, packs.get(path.suffix, bytes))
+    else:
+        write_table(path)
+    rows = {row["question"]: row for row in found("--with", path)["rows"]}
+    assert rows.keys() == {"q0", "q1", "q2"}
+    assert rows["q0"]["leak"]["share"] == 1.0
+    assert rows["q0"]["leak"]["longest"]["text"] == QUESTIONS[0]
+    assert rows["q0"]["leak"]["longest"]["offset"] == LEAK.index(QUESTIONS[0])
+    assert rows["q1"]["leak"]["near"][0]["text"] == NEAR
+    assert rows["q1"]["leaked"]
+    assert rows["q2"]["leak"]["longest"]["tokens"] == 20
+    assert [row["beside"] for row in rows.values()] == [path.name] * 3
+
+
+def test_a_set_beside_itself_has_each_pair_once() -> None:
+    again = [*QUESTIONS, NEAR, QUESTIONS[0].upper()]
+    Path("set.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in again), encoding="utf-8")
+    code, out, _ = ran("set.jsonl", "--format", "csv")
+    assert code == 0
+    near = [row for row in csv.DictReader(io.StringIO(out)) if row["kind"] == "near-duplicate"]
+    assert [(row["question"], row["place"]) for row in near] == [("1", "6"), ("2", "5")]
+    assert near[0]["jaccard"] == "1.0"
+
+
+def test_the_exit_code_says_whether_too_much_has_leaked() -> None:
+    write_jsonl(Path("c.jsonl"))
+    arguments = ("set.jsonl", "--field", "prompt", "--with", "c.jsonl", "--fail-above")
+    code, _, err = ran(*arguments, "0.4")
+    assert code == 3
+    assert "2 of 4 questions (50.00 %) have leaked" in err  # of the third, 8 of 21 runs
+    assert ran(*arguments, "0.5")[0] == 0
+    assert ran(*arguments, "0.5", "--share", "0.3")[0] == 3
+    Path("clean.txt").write_text("nothing at all\n", encoding="utf-8")
+    assert ran("set.jsonl", "--field", "prompt", "--with", "clean.txt", "--fail-above", "0")[0] == 0
+
+
+def test_results_are_the_same_whatever_the_jobs() -> None:
+    with Path("c.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(2_000):
+            text = " ".join(f"word{(number * at) % 97}" for at in range(60))
+            file.write(json.dumps({"text": text if number % 500 else LEAK}) + "\n")
+    one = ran("set.jsonl", "--field", "prompt", "--with", "c.jsonl", "--format", "json", "--jobs", 1)
+    two = ran("set.jsonl", "--field", "prompt", "--with", "c.jsonl", "--format", "json", "--jobs", 2)
+    assert one == two
+    assert json.loads(one[1])["beside"][0]["texts"] == 2_000
+
+
+def test_lines_that_are_no_objects_are_counted() -> None:
+    write_jsonl(Path("c.jsonl"))
+    with Path("c.jsonl").open("ab") as file:
+        file.write(b'{"text": "torn\n[1]\n\n\xff\xfe\n{"text": "half \\ud800 a pair"}\n')
+    (beside,) = found("--with", "c.jsonl")["beside"]
+    assert (beside["texts"], beside["unread"], beside["unread_first"]) == (5, 3, "c.jsonl:5")
+
+
+def test_tables_show_both_texts_and_no_control_characters() -> None:
+    Path("c.txt").write_text(f"\x1b[31m{QUESTIONS[1]}\x1b]0;title\x07 <script>\n", encoding="utf-8")
+    for form in ("terminal", "markdown", "latex", "csv"):
+        code, out, _ = ran("set.jsonl", "--field", "prompt", "--with", "x=c.txt", "--format", form)
+        assert code == 0
+        assert "semaphore" in out
+        assert "\x1b" not in out
+
+
+def test_paragraphs_and_files_are_texts_too() -> None:
+    words = QUESTIONS[0].split()
+    Path("c.txt").write_text(f"first\n\n{' '.join(words[:7])}\n{' '.join(words[7:])}\n\nlast\n", encoding="utf-8")
+    assert found("--with", "c.txt")["rows"][0]["leak"]["share"] < 0.5  # the second line alone
+    for unit, texts in (("paragraph", 3), ("file", 1)):
+        report = found("--with", "c.txt", "--unit", unit)
+        assert report["beside"][0]["texts"] == texts
+        assert report["rows"][0]["leak"]["share"] == 1.0
+
+
+def test_long_texts_are_cut_with_an_overlap() -> None:
+    text = " ".join(f"w{number}" for number in range(400_000))
+    parts = list(cuts(text))
+    assert len(parts) > 2
+    assert all(len(part) <= CUT for _, part in parts)
+    assert all(text[at : at + len(part)] == part for at, part in parts)
+    assert all(next_at < at + len(part) for (at, part), (next_at, _) in itertools.pairwise(parts))
+    assert parts[-1][1].endswith(text[-50:])
+    assert [part for _, part in cuts("")] == [""]
+    at = CUT - 40  # a question across the cut
+    Path("c.txt").write_text(f"{text[:at]} {QUESTIONS[0]} {text[at:]}", encoding="utf-8")
+    assert found("--with", "c.txt")["rows"][0]["leak"]["share"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.jsonl"], "no file or folder"),
+        (["set.jsonl", "--field", "nope"], "no column 'nope'"),
+        (["other.jsonl"], "which column holds the text"),
+        (["set.jsonl", "--field", "prompt", "--with", "none"], "no file or folder"),
+        (["set.jsonl", "--field", "prompt", "--with", "bad.gz"], "texts are read from"),
+        (["set.jsonl", "--field", "prompt", "--with", "bad.txt.gz"], "cannot read bad.txt.gz"),
+        (["set.jsonl", "--field", "prompt", "--with", "bad.parquet"], "cannot read bad.parquet"),
+        (["set.jsonl", "--field", "prompt", "--with", "empty.txt"], "holds no text"),
+        (["set.jsonl", "--field", "prompt", "--with", "junk.jsonl"], r"no text .* \(1 lines are no JSON objects: junk"),
+        (["set.jsonl", "--field", "prompt", "--with", "numbers.parquet"], "no column of texts; it has: a, b"),
+        (["set.jsonl", "--field", "prompt", "--with", "set.jsonl", "--text", "x"], "no column 'x'"),
+        (["set.jsonl", "--field", "prompt", "--with", "a=empty.txt", "--with", "a=empty.txt"], "both called 'a'"),
+        (["set.jsonl", "--field", "prompt", "--shingle", "words"], "words:K or chars:K"),
+        (["set.jsonl", "--field", "prompt", "--shingle", "words:0"], "words:K or chars:K"),
+        (["set.jsonl", "--field", "prompt", "--least", "20"], "more than --n"),
+        (["empty.txt"], "no question has a text"),
+        (["set.jsonl", "--field", "prompt", "--on", "moon"], "no place to work"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments: list[str], said: str) -> None:
+    Path("bad.gz").write_bytes(b"x")
+    Path("bad.txt.gz").write_bytes(b"no gzip")
+    Path("bad.parquet").write_bytes(b"no parquet")
+    Path("junk.jsonl").write_bytes(b"\x00\xff junk")
+    if "numbers.parquet" in arguments:
+        import polars
+
+        polars.DataFrame({"a": [1], "b": [0.5]}).write_parquet("numbers.parquet")
+    Path("empty.txt").write_bytes(b"")
+    Path("other.jsonl").write_text('{"x": "y"}', encoding="utf-8")
+    with pytest.raises((VivaError, click.ClickException), match=said):
+        ran(*arguments)
+
+
+def test_halves_of_surrogate_pairs_are_texts_of_a_set() -> None:
+    Path("half.json").write_text(json.dumps([{"id": "1", "text": "a question \ud83d of some words"}]), encoding="utf-8")
+    code, out, _ = ran("half.json", "--field", "text", "--format", "json")
+    assert (code, json.loads(out)["questions"]) == (0, 1)
+
+
+def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viva.cli.corpora.LONGEST_LINE", 1_000)
+    Path("c.jsonl").write_bytes(b'{"text": "' + b"x" * 5_000)
+    with pytest.raises(DataError, match=r"c\.jsonl, line 1 is longer"):
+        list(pieces_of([Path("c.jsonl")], 0, "", "line"))
+
+
+def test_a_bomb_is_unpacked_as_it_is_read() -> None:
+    """20 MB of zeros in 20 KB: read line by line, none of them a text."""
+    Path("c.txt.gz").write_bytes(gzip.compress((b"0" * 999 + b"\n") * 20_000))
+    pieces = pieces_of([Path("c.txt.gz")], 0, "", "line")
+    assert sum(len(piece.documents) for piece in pieces) == 20_000
+
+
+def test_repeated_questions_of_the_published_sets_are_found(published: Path) -> None:
+    """CS-Bench holds no question twice, but two that share all but their last sentence."""
+    code, out, _ = ran("csbench", "--data", published, "--language", "en", "--threshold", "0.9", "--format", "json")
+    near = {(row["question"], one["place"]) for row in json.loads(out)["rows"] for one in row["leak"]["near"]}
+    assert (code, near) == (0, {("2142", "2143")})
+
+
+def test_the_same_questions_stand_in_several_subjects(published: Path) -> None:
+    """CMMLU, two of its subjects: what elementary pupils are asked, high schools ask again."""
+    for subject in ("elementary_mathematics", "high_school_mathematics"):
+        source = published / "cmmlu" / "test" / f"{subject}.csv"
+        Path(f"{subject}.csv").write_bytes(source.read_bytes())
+    code, out, _ = ran(
+        "elementary_mathematics.csv", "--with", "high_school_mathematics.csv", "--threshold", "0.9", "--format", "json"
+    )
+    rows = json.loads(out)["rows"]
+    near = {(row["question"], one["place"]) for row in rows for one in row["leak"]["near"]}
+    assert code == 0
+    assert len(near) == 3
