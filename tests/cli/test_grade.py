@@ -72,6 +72,7 @@ def test_the_ids_tell_the_language_of_cs_bench(viva: Viva) -> None:
 def test_csv_and_gzip_and_other_names_for_the_columns_are_read(viva: Viva) -> None:
     rows = answers("cmmlu", "zh")
     renamed = [{"id": row["question"], "response": row["text"], "note": 'a, "b"\nc'} for row in rows]
+    renamed[0]["note"] = "x" * 200_000  # beyond what Python's csv takes by itself
     write_csv(viva.folder / "a.csv", renamed, ("note", "id", "response"))
     (viva.folder / "b.csv.gz").write_bytes(gzip.compress((viva.folder / "a.csv").read_bytes()))
     content = write_jsonl(viva.folder / "c.jsonl", renamed).read_bytes()

@@ -136,6 +136,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "nothing": ("a.jsonl", b"\n\n", r"no answers"),
     "a table of nothing": ("a.csv", b"question,text\n", r"no answers"),
     "no gzip": ("a.jsonl.gz", GOOD, r"a\.jsonl\.gz"),
+    "a bomb": ("a.jsonl.gz", gzip.compress(b" " * (40 << 20)), r"unpacks to more than 200 times"),
     "half a gzip": ("a.jsonl.gz", gzip.compress(GOOD * 50)[:30], r"a\.jsonl\.gz"),
     "a gzip with a hole": ("a.jsonl.gz", ZIPPED[:12] + b"\xff\xff" + ZIPPED[14:], r"a\.jsonl\.gz"),
 }  # fmt: skip

@@ -1,7 +1,8 @@
 """Answers collected elsewhere, played back as if a model had just given them.
 
 JSONL or CSV (also gzipped) with the columns `question` (or `id`, `case`), `text` (or `reply`, `response`, `answer`) and
-optionally `sample` (0 by default), `stop_reason`; anything else in a row is left alone. Or a folder of text files, one
+optionally `sample` (0 by default), `stop_reason`, `usage` (`input`, `output`: tokens) and, where there is no text,
+`error` (why); anything else in a row is left alone. Or a folder of text files, one
 an answer: QUESTION/SAMPLE.txt or QUESTION_SAMPLE.txt (or QUESTION.txt where there is only one).
 """
 
@@ -21,31 +22,44 @@ import msgspec
 from viva.errors import DataError, ModelError
 from viva.models import Endpoint
 from viva.models.textonly import TextOnly
-from viva.types import Generate, Response, StopReason
+from viva.types import Generate, Response, StopReason, Usage
 
+KEPT = "{run}/"
+"""What the path of a file begins with that lies in the run's own folder, wherever that is moved to."""
+
+_LONGEST = 64 << 20
+"""Characters of a field of CSV: a reply may be longer than the 128 KiB that Python takes."""
 _QUESTION = ("question", "question_id", "id", "ID", "case")
 _TEXT = ("text", "reply", "response", "answer", "output", "completion")
 
+RATIO = 200
+"""How many times smaller than its content a gzipped file may be; answers reach about 50."""
+SMALL = 16 << 20
+"""Bytes that are no danger whatever they were packed into."""
+
 
 class Replay(TextOnly):
-    """A file of answers."""
+    """A file of answers, or what will be its content."""
 
-    def __init__(self, path: Path) -> None:
-        self.name = f"replay/{path.name}"  # not the path: names go into tables and signatures
+    def __init__(self, path: Path, *, shown: str = "", content: bytes | None = None) -> None:
+        self.name = shown or f"replay/{path.name}"  # not the path: names go into tables and signatures
         self.lane = "replay"
-        if path.is_dir():
+        self.errors: dict[tuple[str, int], str] = {}
+        """Why there is no answer, where a row says so."""
+        if content is None and path.is_dir():
             self.answers, content = _folder(path)
             self.question_column = "question"
         else:
-            content = _read(path)
+            content = _read(path) if content is None else content
             rows = list(_answers(path, content))
             self.question_column = rows[0][0] if rows else "question"
-            self.answers = {key: answer for _, key, answer in rows if answer is not None}
+            self.answers = {key: answer for _, key, answer in rows if isinstance(answer, Response)}
+            self.errors = {key: answer for _, key, answer in rows if isinstance(answer, str) and answer}
         if not self.answers and path.is_dir():
             raise DataError(
                 f"the folder {path} holds no answers: expected files such as QUESTION/0.txt or QUESTION_0.txt"
             )
-        if not self.answers:
+        if not self.answers and not self.errors:
             raise DataError(f"the answer file {path} holds no answers")
         self.identity: Mapping[str, str] = {
             "provider": "replay",
@@ -57,12 +71,14 @@ class Replay(TextOnly):
     @property
     def samples(self) -> int:
         """How many answers a question has at most."""
-        return 1 + max(sample for _, sample in self.answers)
+        return 1 + max(sample for _, sample in (*self.answers, *self.errors))
 
     async def answer(self, request: Generate) -> Response:
         """The recorded answer."""
         found = self.answers.get((request.question, request.sample))
         if found is None:
+            if why := self.errors.get((request.question, request.sample)):
+                raise ModelError("missing", why)
             what = f"question {request.question}, sample {request.sample}"
             raise ModelError("missing", f"{self._path.name} has no answer to {what}")
         return found
@@ -73,8 +89,13 @@ class Replay(TextOnly):
 
 def _read(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if path.suffix == ".gz" else content
+        if path.suffix != ".gz":
+            return path.read_bytes()
+        with gzip.open(path) as packed:
+            content = packed.read(path.stat().st_size * RATIO + SMALL + 1)
+        if len(content) > path.stat().st_size * RATIO + SMALL:
+            raise DataError(f"{path} unpacks to more than {RATIO} times its size: no answers do; unpack it first")
+        return content
     except FileNotFoundError:
         raise DataError(f"there is no answer file {path}") from None
     except (OSError, EOFError, zlib.error) as problem:
@@ -110,7 +131,8 @@ def _named(path: Path) -> tuple[str, int]:
     return (stem, int(number)) if stem and number.isdecimal() else (path.stem, 0)
 
 
-def _answers(path: Path, content: bytes) -> Iterator[tuple[str, tuple[str, int], Response | None]]:
+def _answers(path: Path, content: bytes) -> Iterator[tuple[str, tuple[str, int], Response | str]]:
+    """The column of the question, whose answer it is, and the answer; where there is none, why ("" where unsaid)."""
     table = path.name.removesuffix(".gz").endswith(".csv")
     seen: set[tuple[str, int]] = set()
     for line, row in _csv_rows(path, content) if table else _json_rows(path, content):
@@ -132,7 +154,21 @@ def _answers(path: Path, content: bytes) -> Iterator[tuple[str, tuple[str, int],
         reason = cast("StopReason", stop if stop in get_args(StopReason) else "other")
         column = next(name for name in _QUESTION if name in row)
         # null is how some tools write down a request that failed: no answer, not an empty one
-        yield column, key, None if text is None else Response(text=str(text), stop_reason=reason)
+        if text is None:
+            error = row.get("error")
+            yield column, key, error[:500] if isinstance(error, str) else ""
+            continue
+        yield column, key, Response(text=str(text), stop_reason=reason, usage=_usage(row.get("usage")))
+
+
+def _usage(given: object) -> Usage | None:
+    """Tokens, where a row says them as Viva does."""
+    if not isinstance(given, dict):
+        return None
+    counts = given.get("input"), given.get("output")
+    if not all(isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**53 for count in counts):
+        return None
+    return Usage(*cast("tuple[int, int]", counts))
 
 
 def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
@@ -147,6 +183,7 @@ def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, obje
 
 
 def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
+    usual = csv.field_size_limit(_LONGEST)
     try:
         reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         for row in reader:
@@ -155,6 +192,8 @@ def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, objec
             yield reader.line_num, cast("dict[str, object]", dict(row))
     except (csv.Error, UnicodeDecodeError) as problem:
         raise DataError(f"{path} is no CSV in UTF-8: {problem}") from None
+    finally:
+        csv.field_size_limit(usual)
 
 
 def _column(row: Mapping[str, object], names: tuple[str, ...], where: str) -> object:
@@ -166,4 +205,10 @@ def _column(row: Mapping[str, object], names: tuple[str, ...], where: str) -> ob
 
 def connect(name: str, endpoint: Endpoint) -> Replay:
     """`name` is the path of the file."""
-    return Replay(Path(name))
+    return Replay(Path(name), shown=endpoint.shown)
+
+
+def located(name: str, folder: Path) -> str:
+    """A model's name with the path of a file that its run keeps, the run being at `folder`."""
+    start = f"replay/{KEPT}"
+    return f"replay/{folder / name.removeprefix(start)}" if name.startswith(start) else name

@@ -1,0 +1,115 @@
+"""Where an export goes: beside its place first, there when it is whole; and what may be replaced."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from viva import __version__
+from viva.errors import StorageError, VivaError
+
+MARKER = ".viva-export.json"
+"""Says that a folder is an export of ours, which --force may replace."""
+
+_HEAD = 1 << 20
+"""Bytes of a log by which it is known."""
+
+
+def check_place(out: Path, form: str, *, force: bool) -> None:
+    """Refuse an --out that cannot or must not be written. Writes nothing. Raises VivaError."""
+    if not out.absolute().parent.is_dir():
+        raise VivaError(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
+    if out.is_symlink():
+        raise VivaError(f"--out {out} is a link: name the place itself")
+    if not out.exists():
+        return
+    if out.is_dir() and not any(out.iterdir()):
+        return
+    if not force:
+        raise VivaError(f"--out {out} exists: choose another, or replace an earlier export there with --force")
+    if not out.is_dir() and not _is_ours(out):
+        raise VivaError(f"--out {out} is no log that Viva wrote, and --force replaces nothing else: name a new file")
+    if out.is_dir() and not (out / MARKER).is_file():
+        raise VivaError(
+            f"--out {out} holds other things than an export of Viva's (it has no {MARKER}), and --force replaces "
+            f"nothing else: name a new folder for the {form} export"
+        )
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether a file begins as a log of Inspect that Viva wrote: `viva` is among its first settings."""
+    try:
+        if zipfile.is_zipfile(file):
+            with zipfile.ZipFile(file) as packed, packed.open("_journal/start.json") as start:
+                head = start.read(_HEAD)
+        else:
+            with file.open("rb") as content:
+                head = content.read(_HEAD)
+    except (OSError, KeyError, EOFError, RuntimeError, NotImplementedError, ValueError, zipfile.BadZipFile, zlib.error):
+        return False
+    return re.match(rb'\s*\{\s*"version"\s*:\s*2\b', head) is not None and re.search(rb'"viva"\s*:', head) is not None
+
+
+@contextmanager
+def placed_folder(out: Path, form: str, *, force: bool) -> Iterator[Path]:
+    """An empty folder to write an export into; it becomes `out` when the block ends well, and is dropped otherwise.
+
+    Raises VivaError for a place that must not be written, StorageError for one that cannot be.
+    """
+    check_place(out, form, force=force)
+    if out.exists() and not out.is_dir():
+        raise VivaError(f"--out {out} is a file: name a folder for the {form} export")
+    stage = _beside(out)
+    try:
+        stage.mkdir()
+        mark = {"viva": __version__, "format": form}
+        (stage / MARKER).write_bytes(msgspec.json.encode(mark) + b"\n")
+        yield stage
+        _moved(stage, out)
+    except OSError as problem:
+        raise StorageError(f"cannot write {problem.filename or out}: {problem.strerror or problem}") from None
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _moved(stage: Path, out: Path) -> None:
+    if not out.exists():
+        stage.replace(out)
+        return
+    old = _beside(out, "old")
+    out.replace(old)  # empty, or an export of ours: see check_place
+    try:
+        stage.replace(out)
+    except OSError:
+        old.replace(out)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def placed_file(out: Path, form: str, *, force: bool) -> Iterator[Path]:
+    """A path to write one file to; it becomes `out` when the block ends well, and is dropped otherwise."""
+    check_place(out, form, force=force)
+    if out.is_dir():
+        raise VivaError(f"--out {out} is a folder: name a file, or a folder without a suffix")
+    stage = _beside(out)
+    try:
+        yield stage
+        stage.replace(out)
+    except OSError as problem:
+        raise StorageError(f"cannot write {problem.filename or out}: {problem.strerror or problem}") from None
+    finally:
+        stage.unlink(missing_ok=True)
+
+
+def _beside(out: Path, word: str = "partial") -> Path:
+    whole = out.absolute()
+    return whole.with_name(f".{whole.name}.{word}-{os.getpid()}")

@@ -1,0 +1,231 @@
+"""An exam as another harness asks it: Viva's prompts and data on one side, Viva's scoring on the other.
+
+The harness asks the model and keeps the log; programs run in Viva's sandbox, judges are asked by whoever asks here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import datetime
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec import Struct
+
+from viva import __version__
+from viva.analysis.breakdown import Breakdown, Cell, frame
+from viva.benchmarks import find_benchmark, open_exam
+from viva.benchmarks.sources import fetched_folder
+from viva.contracts import Exam
+from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
+from viva.engine.signing import settings
+from viva.errors import VivaError
+from viva.sandbox import Sandbox
+from viva.types import (
+    SCORED,
+    UNANSWERED,
+    About,
+    Draws,
+    Evidence,
+    ExamSpec,
+    Execution,
+    Generate,
+    Line,
+    Message,
+    Opinion,
+    Outcome,
+    Question,
+    Response,
+    Score,
+    ScoreRow,
+)
+
+REREADS = 3
+"""How often a judge is asked for a verdict that can be read, at most."""
+Ask = Callable[[Generate], Awaitable[str]]
+
+
+class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How an exam is opened: what `viva run` calls the same."""
+
+    data: str | None = None
+    language: str | None = None
+    shots: int | None = None
+    limit: int | None = None
+    cot: bool = False
+    form: str = "chat"
+    only: str = ""
+    as_published: bool = False
+    rationale: bool = False
+    seed: int = 0
+
+
+class Asked(Struct):
+    """An exam opened for another harness."""
+
+    exam: Exam
+    about: About
+    data: Path | None
+
+    @property
+    def draws(self) -> Draws:
+        """How the paper draws answers, with so many exemplars."""
+        return self.about.few_shot if self.about.few_shot and self.exam.spec.shots else self.about.draws
+
+    def prompt(self, question: Question, seed: int = 0) -> tuple[Message, ...] | str:
+        """What Viva asks."""
+        return self.exam.request(question, 0, self.draws.sampling).prompt
+
+    def settings(self, model: str = "", judges: Sequence[str] = (), judge_samples: int = 1) -> dict[str, str | int]:
+        """The parts of Viva's signature by name. The encoder is not used here, and said to be missing."""
+        spec = self.exam.spec
+        record = ExamRecord(
+            spec=spec,
+            data=str(self.data) if self.data else None,
+            fingerprint=self.exam.fingerprint,
+            questions=len(self.exam),
+            version=self.about.version,
+            templates=dict(self.exam.templates),
+        )
+        run = RunRecord(
+            viva=__version__,
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            command=[],
+            exams=[record],
+            models=[],
+            judges=[ModelRecord(name=judge) for judge in judges],
+            judge_samples=judge_samples,
+            samples=self.draws.samples,
+            seed=spec.seed,
+            sampling=self.draws.sampling,
+        )
+        return settings(run, record, model or "asked elsewhere")
+
+
+def open_asked(benchmark: str, how: Settings) -> Asked:
+    """A benchmark as `viva run` opens it: --data, else VIVA_DATA, else what `viva fetch` got, else the bundled sample.
+
+    Raises VivaError for settings and files that cannot be used.
+    """
+    about = find_benchmark(benchmark).about
+    language = how.language or about.languages[0]
+    if language not in about.languages:
+        raise VivaError(f"{benchmark} has no language {language!r}; it has: {', '.join(about.languages)}")
+    if how.form not in ("chat", "base") or how.only not in ("", "comprehension"):
+        raise VivaError(f"form {how.form!r} is chat or base, and only {how.only!r} is empty or comprehension")
+    given = how.data or os.environ.get("VIVA_DATA")
+    data = Path(given) if given else fetched_folder(benchmark)
+    spec = ExamSpec(
+        benchmark=benchmark,
+        language=language,
+        shots=about.default_shots if how.shots is None else how.shots,
+        chain_of_thought=how.cot,
+        form=cast("Any", how.form),
+        only=cast("Any", how.only),
+        limit=how.limit,
+        seed=how.seed,
+        as_published=how.as_published,
+        rationale=how.rationale,
+    )
+    return Asked(open_exam(spec, data), about, data.resolve() if data else None)
+
+
+class Programs:
+    """Viva's sandbox, opened for the first program and closed at the end of the process; one is enough for all."""
+
+    def __init__(self) -> None:
+        self._sandbox: Sandbox | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._why = ""
+
+    async def run(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
+        """How an answer's programs fared, in order; None where nothing can run them."""
+        wanted = exam.executions(question, response)
+        if not wanted:
+            return []
+        loop = asyncio.get_running_loop()
+        if self._sandbox is not None and self._loop is not loop:  # an earlier evaluation's, which is over
+            sandbox, self._sandbox = self._sandbox, None
+            await sandbox.close()
+        if self._sandbox is None and not self._why:
+            try:
+                self._sandbox, self._loop = Sandbox(), loop
+            except VivaError as problem:  # scored without them: ungraded, and never a zero
+                self._why = str(problem)
+        if self._sandbox is None:
+            return [Execution("toolchain", self._why) for _ in wanted]
+        return list(await asyncio.gather(*(self._sandbox.run(request) for request in wanted)))
+
+    def close(self) -> None:
+        """End what is kept running."""
+        if self._sandbox is not None:
+            sandbox, self._sandbox = self._sandbox, None
+            asyncio.run(sandbox.close())
+
+
+PROGRAMS = Programs()
+atexit.register(PROGRAMS.close)
+
+
+async def score(
+    exam: Exam,
+    question: Question,
+    response: Response,
+    judges: Mapping[str, Ask],
+    judge_samples: int = 1,
+) -> Score:
+    """The score of one answer: its programs are run and its judges asked before; the encoder is not used."""
+    executions = await PROGRAMS.run(exam, question, response)
+    opinions: list[Opinion] = []
+    for name, ask in judges.items():
+        for request in exam.judgements(question, response, judge_samples, {}):
+            for _ in range(REREADS):
+                verdict = await ask(request)
+                if exam.readable(question, request.aspect, verdict):
+                    opinions.append(Opinion(name, request.aspect, verdict))
+                    break
+    return exam.score(question, response, Evidence(executions=executions, opinions=opinions))
+
+
+def counted(value: float | None, outcome: Outcome) -> float | None:
+    """What an answer counts for in a mean: nothing for a reply that cannot be read, None for what is not its doing."""
+    if outcome in UNANSWERED:
+        return None
+    return 0.0 if value is None else value
+
+
+class Marked(Struct, frozen=True):
+    """What a harness kept of an answer's score."""
+
+    question: str
+    sample: int
+    value: float | None
+    """None: unscored."""
+    outcome: Outcome
+    tags: dict[str, str] = {}
+    weight: int = 1
+
+
+def overall(marked: Sequence[Marked], line: Line, group: int = 1) -> Cell:
+    """The exam's one number over answers, as Viva's tables have it; `group` answers to a question are a repeat."""
+    rows = (
+        ScoreRow(
+            benchmark="",
+            exam="",
+            model="",
+            question=one.question,
+            sample=one.sample,
+            repeat=one.sample // max(1, group),
+            value=one.value if one.outcome in SCORED else None,
+            outcome=one.outcome,
+            answer="",
+            explanation="",
+            tags=one.tags,
+            weight=one.weight,
+        )
+        for one in marked
+    )
+    return Breakdown(frame(rows), line.attempts).cell(line)

@@ -1,0 +1,144 @@
+"""Files of strangers, read within bounds: lines, JSON documents and zip files that are larger than they should be."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+import msgspec
+
+from viva.errors import DataError
+
+LONGEST_LINE = 64 << 20
+"""Bytes of one line of JSONL."""
+LARGEST_DOCUMENT = 1 << 30
+"""Bytes of one JSON document, unpacked."""
+LARGEST_PACKED = 16 << 30
+"""Bytes of all that a zip file holds, unpacked."""
+_RATIO = 200
+"""How many times smaller than its content a member of a zip file may be; logs of text reach about 50."""
+_SMALL = 16 << 20
+"""Bytes that are no danger whatever they were packed into."""
+_CHUNK = 1 << 20
+
+
+def is_gzip(path: Path) -> bool:
+    """By its content."""
+    return head(path, 2) == b"\x1f\x8b"
+
+
+def head(path: Path, size: int) -> bytes:
+    """The first bytes of a file. Raises DataError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError as problem:
+        raise DataError(f"cannot read the answer file {path}: {problem.strerror}") from None
+
+
+def unpacked_head(path: Path, size: int) -> bytes:
+    """The first bytes of what a file holds, be it packed with gzip or not."""
+    with _opened(path) as file:
+        return _guarded(path, lambda: file.read(size))
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return cast("IO[bytes]", gzip.open(path)) if is_gzip(path) else path.open("rb")
+    except OSError as problem:
+        raise DataError(f"cannot read the answer file {path}: {problem.strerror}") from None
+
+
+def _guarded(path: Path, read: Any) -> bytes:
+    try:
+        return cast("bytes", read())
+    except (OSError, EOFError, zlib.error) as problem:
+        raise DataError(f"cannot read the answer file {path}: {problem}") from None
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that are not blank, with their numbers. Raises DataError for one that is too long."""
+    with _opened(path) as file:
+        number = 0
+        while line := _guarded(path, lambda: file.readline(LONGEST_LINE + 1)):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                raise DataError(f"{path}, line {number} is longer than {LONGEST_LINE >> 20} MiB: is it such a file?")
+            if line.strip():
+                yield number, line
+
+
+def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSONL file with the numbers of their lines. Raises DataError for what is none."""
+    for number, line in lines(path):
+        found = decoded(line, f"{path}, line {number}")
+        if not isinstance(found, dict):
+            raise DataError(f"{path}, line {number} is no JSON object")
+        yield number, found
+
+
+def content(path: Path) -> bytes:
+    """A whole file, unpacked. Raises DataError for one that is too large."""
+    with _opened(path) as file:
+        found = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
+    if len(found) > LARGEST_DOCUMENT:
+        raise DataError(f"{path} is larger than {LARGEST_DOCUMENT >> 30} GiB: give it in parts")
+    return found
+
+
+def document(path: Path) -> object:
+    """A whole JSON file. Raises DataError for one that is too large or none."""
+    return decoded(content(path), str(path))
+
+
+def decoded(given: bytes, where: str) -> object:
+    """JSON as Python writes it, NaN included (Python's own tools write it). Raises DataError naming `where`."""
+    try:
+        return msgspec.json.decode(given)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(given)
+    except RecursionError:
+        raise DataError(f"{where}: JSON that is nested too deep") from None
+    except ValueError as problem:  # JSONDecodeError, UnicodeDecodeError, numbers of too many digits
+        raise DataError(f"{where} is no JSON: {str(problem)[:200]}") from None
+
+
+def refuse_bomb(path: Path) -> None:
+    """Refuse a zip file that would unpack to more than anybody meant, whatever its directory says of its sizes.
+
+    Members are unpacked once, and thrown away as they come. Names in it are never used as paths. Raises DataError.
+    """
+    try:
+        with zipfile.ZipFile(path) as packed:
+            total = 0
+            for member in packed.infolist():
+                limit = max(_SMALL, _RATIO * member.compress_size)
+                size = 0
+                with packed.open(member) as inside:
+                    while chunk := inside.read(_CHUNK):
+                        size += len(chunk)
+                        total += len(chunk)
+                        if size > limit or total > LARGEST_PACKED:
+                            raise DataError(
+                                f"{path} unpacks to far more than it should ({member.filename[:80]!r} is packed more "
+                                f"than {_RATIO} times); it was not read"
+                            )
+                if size != member.file_size:
+                    raise DataError(f"{path} is damaged: {member.filename[:80]!r} has not the size that it says")
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+    ) as problem:
+        raise DataError(f"{path} is no zip file that can be read: {problem}") from None

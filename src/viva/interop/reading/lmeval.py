@@ -1,0 +1,183 @@
+"""lm-evaluation-harness: `samples_TASK_DATE.jsonl`, as `--log_samples` writes them (0.4.x), and the folder around.
+
+A line is a document and a filter: `doc` (the row of the task's data set), `target`, `arguments` (`gen_args_0` →
+`arg_0` the prompt, `arg_1` the continuation or the settings), `resps` (per request, the replies or [logprob, greedy]).
+Replies are taken as they came, before the filters; `--repeats` are samples; of several continuations the most probable
+counts, as `acc` counts it. Lines of Viva's own exports say which sample each reply was. The model's name stands in the
+`results_DATE.json` beside.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from viva.errors import DataError
+from viva.interop.reading import bounded, fields
+from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, stop_of, text_of, texts_in
+
+_SAMPLES = 1_000_000_000
+"""Sample numbers are below it."""
+_NAME = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d{2}-\d{2}T[\d\-.:]+)?\.jsonl(?:\.gz)?")
+
+
+def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
+    """A log a model: files of one folder, or of one results file, are of one model."""
+    logs: dict[str, Log] = {}
+    for file in _files(paths):
+        model = _model(file)
+        log = logs.setdefault(model or str(file.parent), Log(form="lm-eval", model=model, items=[]))
+        log.items += _items(file)
+    return list(logs.values())
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        inside = [*path.rglob("samples_*.jsonl"), *path.rglob("samples_*.jsonl.gz")] if path.is_dir() else [path]
+        found += sorted(one for one in inside if one.is_file())
+    return list(dict.fromkeys(found))
+
+
+def _model(file: Path) -> str:
+    """What the results beside the samples call the model."""
+    for results in sorted(file.parent.glob("results_*.json"), reverse=True):
+        try:
+            found = bounded.document(results)
+        except DataError:
+            continue
+        if isinstance(found, dict):
+            name = text_of(found.get("model_name"))
+            source = text_of(found.get("model_source"))
+            return f"{source}/{name}" if name and source and "/" not in name else name or source
+    return ""
+
+
+def _items(file: Path) -> list[Item]:
+    named = _NAME.fullmatch(file.name)
+    group = named["task"] if named else file.name
+    items: dict[str, Item] = {}
+    meter = Meter(file)
+    for number, row in bounded.rows(file):
+        where = f"{file}, line {number}"
+        if "resps" not in row or "doc_id" not in row:
+            raise DataError(f"{where}: no `doc_id` and `resps`: it is no line of lm-evaluation-harness's samples")
+        key = text_of(row["doc_id"])
+        if not key:
+            raise DataError(f"{where}: `doc_id` is no number: nobody could tell which document it is")
+        if key in items:  # the same replies through another filter
+            continue
+        items[key] = meter.add(_item(row, str(file), where, group))
+    return list(items.values())
+
+
+def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
+    doc = row.get("doc")
+    known = fields.of(doc) if isinstance(doc, dict) else fields.Fields()
+    prompts, continuations = _arguments(row.get("arguments"))
+    resps = row["resps"] if isinstance(row["resps"], list) else []
+    chosen = len(resps) > 1 or any(_is_logprob(one) for one in resps)
+    return Item(
+        where=where,
+        file=file,
+        group=group,
+        ids=known.ids,
+        texts=tuple(dict.fromkeys((*known.texts, *prompts))),
+        options=known.options,
+        offered=continuations if chosen else (),
+        gold=known.gold or text_of(row.get("target")),
+        given=_chosen(resps, continuations) if chosen else _known(row.get("viva"), _replies(resps)),
+    )
+
+
+def _arguments(given: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Prompts (each once) and continuations (one a request, in order); requests without a prompt weigh others."""
+    prompts: list[str] = []
+    continuations: list[str] = []
+    for request in _values(given):
+        first, second, *_ = (*_values(request), "", "")
+        asked = _prompt(first)
+        if not any(asked) and prompts:
+            break
+        prompts += asked
+        continuations.append(text_of(second))
+    return texts_in(prompts), tuple(continuations)
+
+
+def _values(given: object) -> list[object]:
+    """What a list holds, or a table (as newer versions write lists)."""
+    if isinstance(given, dict):
+        return list(given.values())
+    return given if isinstance(given, list) else []
+
+
+def _prompt(argument: object) -> list[str]:
+    """A prompt; of a chat that was written as JSON, its last turn too."""
+    if isinstance(argument, list) and len(argument) == 1:  # how a chat is written as JSON
+        argument = argument[0]
+    text = text_of(argument)
+    if text.startswith("[{"):
+        try:
+            turns = bounded.decoded(text.encode("utf-8", "replace"), "prompt")
+        except DataError:
+            return [text]
+        if isinstance(turns, list) and turns:
+            return [said_in(turns[-1])]
+    return [text]
+
+
+def _is_logprob(one: object) -> bool:
+    """Whether a request's replies are [logprob, greedy] pairs."""
+    return isinstance(one, list) and bool(one) and isinstance(one[0], list) and len(one[0]) == 2
+
+
+def _replies(resps: Sequence[object]) -> list[Given]:
+    replies = resps[0] if resps and isinstance(resps[0], list) else resps
+    return [
+        Given(text=text_of(reply), sample=sample)
+        if isinstance(reply, str)
+        else Given(text=None, sample=sample, error="no reply was written down")
+        for sample, reply in enumerate(replies if isinstance(replies, list) else [])
+    ]
+
+
+def _known(kept: object, replies: list[Given]) -> list[Given]:
+    """The same with what Viva's own lines say of every answer: its number, where it was cut off, why it never came."""
+    told = [one for one in kept if isinstance(one, dict)] if isinstance(kept, list) else []
+    numbers = {one["sample"] for one in told if type(one.get("sample")) is int and 0 <= one["sample"] < _SAMPLES}
+    if len(numbers) < len(told) or len(replies) != sum(one.get("error") is None for one in told):
+        return replies
+    came = iter(replies)
+    found: list[Given] = []
+    for one in told:
+        if one.get("error") is not None:
+            found.append(Given(text=None, sample=one["sample"], error=text_of(one["error"])))
+            continue
+        given = next(came)
+        given.sample = one["sample"]
+        given.stop_reason = stop_of(one.get("stop_reason"))
+        found.append(given)
+    return found
+
+
+def _chosen(resps: Sequence[object], continuations: Sequence[str]) -> list[Given]:
+    """The most probable continuation, of those that had a prompt."""
+    found = [_logprob(one) for one in resps[: len(continuations) or None]]
+    usable = [value for value in found if value is not None]
+    if len(usable) < len(found) or not usable:
+        return [Given(text=None, error="not every option has a log-probability that is a number")]
+    best = max(range(len(usable)), key=usable.__getitem__)
+    return [Given(text=continuations[best].strip() if best < len(continuations) else "", picked=best)]
+
+
+def _logprob(one: object) -> float | None:
+    while isinstance(one, list) and one:
+        one = one[0]
+    try:
+        value = float(one) if isinstance(one, str | int | float) else math.nan
+    except (ValueError, OverflowError):
+        return None
+    return None if math.isnan(value) else value

@@ -1,0 +1,350 @@
+"""Which of our questions an item of somebody's file was.
+
+By its id where that is one of ours, and the texts beside it do not say otherwise; else by the question's text, which
+must stand in the item word for word (blanks, case and width of letters aside), with its options where it has any. What
+is merely alike is refused, and named. Questions of one text are told apart by options, gold answer and the file's name;
+those that are alike in all of it are handed out in turn, since nobody could tell them apart. By order only when asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from viva.errors import DataError
+from viva.interop.reading.alike import Likenesses, bare
+from viva.interop.reading.rows import Item
+from viva.types import Question
+from viva.visible import one_line
+
+ID, TEXT, ORDER = "by id", "by text", "by order"
+LEAST = 12
+"""Characters that a question needs to be recognised inside a longer prompt, a Chinese one counting as two; a shorter
+one needs its options there."""
+_AT_ONCE = 4000
+"""Items whose prompts are searched at once: what is looked for is prepared anew for each."""
+_PLACES = 20
+"""How often a text is looked for in a prompt, from its end: an option may repeat the question."""
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Match(Struct, frozen=True):
+    """An item and the question that it was."""
+
+    item: Item
+    question: Question
+    how: str
+
+
+class Missed(Struct, frozen=True):
+    """An item that is none of our questions, or could be several, and why."""
+
+    item: Item
+    why: str
+
+
+class Matching(Struct):
+    """What became of all the items."""
+
+    found: list[Match]
+    missed: list[Missed]
+
+    def counted(self) -> dict[str, int]:
+        """How many were matched how."""
+        return dict(Counter(match.how for match in self.found))
+
+
+class _Span(Struct, frozen=True):
+    """Where a question stands: in which text, from where, until where its own text and its last option go."""
+
+    where: int
+    start: int
+    over: int
+    end: int
+
+    def within(self, other: _Span) -> bool:
+        """Whether it is a part of another question: of its text, or of its options."""
+        if self.where != other.where or not other.start <= self.start:
+            return False
+        if self.over <= other.over:
+            return self.over - self.start < other.over - other.start
+        return self.start >= other.over and self.end <= other.end
+
+
+class Known:
+    """The questions of an exam, ready to be recognised."""
+
+    def __init__(self, questions: Iterable[Question]) -> None:
+        self.questions = list(questions)
+        self._by_id = {question.id: question for question in self.questions}
+        self._by_text: dict[str, list[Question]] = {}
+        self._lines: dict[str, tuple[str, ...]] = {}
+        self._anchors: dict[str, list[str]] = {}
+        """A text's longest line → the texts that have it: what is looked for in prompts, all at once."""
+        for question in self.questions:
+            text = bare(question.text)
+            self._by_text.setdefault(text, []).append(question)
+        for text, (first, *_) in self._by_text.items():
+            lines = tuple(line for line in map(bare, first.text.splitlines()) if line)
+            if lines:
+                self._lines[text] = lines
+                self._anchors.setdefault(max(lines, key=len), []).append(text)
+        self._alike: Likenesses | None = None
+        self._turns: Counter[tuple[object, ...]] = Counter()
+
+    def match(
+        self, items: Sequence[Item], *, by_order: bool = False, told: Callable[[int], None] = lambda done: None
+    ) -> Matching:
+        """Every item with its question; `told` is called with how many are done.
+
+        Raises DataError where the order contradicts ids or texts, or the lengths.
+        """
+        self._turns.clear()
+        anchored = self._anchored(items)
+        found: list[Match] = []
+        missed: list[Missed] = []
+        for done, (item, anchors) in enumerate(zip(items, anchored, strict=True)):
+            told(done)
+            question, said = self._one(item, anchors)
+            if question is None:
+                missed.append(Missed(item, said))
+            else:
+                found.append(Match(item, question, said))
+        if by_order and missed:
+            return self._ordered(items, found)
+        return Matching(found, missed)
+
+    def _ordered(self, items: Sequence[Item], found: Sequence[Match]) -> Matching:
+        if len(items) != len(self.questions):
+            raise DataError(
+                f"--by-order: {len(items):,} items were read, and the set has {len(self.questions):,} questions; "
+                "they must be as many"
+            )
+        known = {id(match.item): match for match in found}
+        placed: list[Match] = []
+        for number, (item, question) in enumerate(zip(items, self.questions, strict=True), 1):
+            match = known.get(id(item))
+            if match and match.question.id != question.id and bare(match.question.text) != bare(question.text):
+                raise DataError(
+                    f"--by-order: item {number} ({item.where}) is question {match.question.id!r} {match.how}, and "
+                    f"{question.id!r} by its place: the order is another one"
+                )
+            placed.append(Match(item, question, match.how if match else ORDER))
+        return Matching(placed, [])
+
+    def _anchored(self, items: Sequence[Item]) -> list[tuple[str, ...]]:
+        """For every item that no text of its own identifies, the anchors that stand in its prompts (Aho-Corasick)."""
+        import polars as pl
+
+        searched = ["" if self._plain(item) else "\0".join(map(bare, item.texts)) for item in items]
+        if not any(searched) or not self._anchors:
+            return [()] * len(items)
+        found: list[tuple[str, ...]] = []
+        patterns = list(self._anchors)
+        for start in range(0, len(searched), _AT_ONCE):
+            texts = pl.Series(searched[start : start + _AT_ONCE], dtype=pl.String)
+            hits = texts.str.extract_many(patterns, overlapping=True).to_list()
+            found += [tuple(dict.fromkeys(hit or ())) for hit in hits]
+        return found
+
+    def _plain(self, item: Item) -> bool:
+        """Whether the item names its question, or repeats its text and nothing else."""
+        return self._named(item) is not None or any(bare(text) in self._by_text for text in item.texts)
+
+    def _named(self, item: Item) -> Question | None:
+        """The question of the item's id, where its text stands in the item, or the item has no text."""
+        for question in (self._by_id[identity] for identity in item.ids if identity in self._by_id):
+            text = bare(question.text)
+            if not _tells(item) or (
+                text in self._lines and any(self._span(text, bare(said)) for said in item.texts if said)
+            ):
+                return question
+        return None
+
+    def _one(self, item: Item, anchors: tuple[str, ...]) -> tuple[Question | None, str]:
+        """The question and how it was found; or None and why."""
+        named = self._named(item)
+        if named is not None:
+            return self._checked(named, item)
+        whole = next((text for text in map(bare, item.texts) if text in self._by_text), None)
+        candidates = self._by_text[whole] if whole is not None else self._inside(item, anchors)
+        named = next((self._by_id[identity] for identity in item.ids if identity in self._by_id), None)
+        if named is not None:
+            if any(named.id == one.id for one in candidates):
+                return self._checked(named, item)
+            if not candidates and self._likenesses().share(named, item.texts) >= 0.5:
+                return self._checked(named, item)
+            if not candidates:
+                return None, f"its id is {named.id!r}, but its text is of another question"
+        if not candidates:
+            return None, self._nearest(item)
+        return self._resolved(candidates, item)
+
+    def _checked(self, question: Question, item: Item) -> tuple[Question | None, str]:
+        if _other_options(question, item):
+            return None, f"its id is {question.id!r}, but its options are of another question"
+        return question, ID
+
+    def _inside(self, item: Item, anchors: tuple[str, ...]) -> list[Question]:
+        """The question that a prompt asks: the last one in it whose options are there too."""
+        if not anchors:
+            return []
+        texts = [bare(text) for text in item.texts]
+        spans: dict[str, _Span] = {}
+        for text in (text for anchor in anchors for text in self._anchors[anchor]):
+            for where, prompt in enumerate(texts):
+                span = self._span(text, prompt, where)
+                if span:
+                    spans[text] = span
+                    break
+        # What stands within another question, or among its options, is a part of that one.
+        kept = [
+            text
+            for text, span in spans.items()
+            if not any(other != text and span.within(wider) for other, wider in spans.items())
+        ]
+        if not kept:
+            return []
+        last = max(kept, key=lambda text: (-spans[text].where, spans[text].end))
+        found = spans[last]
+        rest = texts[found.where][found.over :]
+        there = [one for one in self._by_text[last] if _options_end(one, rest, 0) is not None]
+        return [one for one in there if _in_order(one, rest)] or there
+
+    def _span(self, text: str, prompt: str, where: int = 0) -> _Span | None:
+        """Where a question stands in a prompt: the last place that its options follow, of the last few."""
+        lines = self._lines[text]
+        longest = max(range(len(lines)), key=lambda index: len(lines[index]))
+        at = len(prompt)
+        for _ in range(_PLACES):
+            at = prompt.rfind(lines[longest], 0, at + len(lines[longest]) - 1)
+            if at < 0:
+                return None
+            span = self._span_at(text, prompt, longest, at)
+            if span is not None:
+                return _Span(where, *span)
+        return None
+
+    def _span_at(self, text: str, prompt: str, longest: int, at: int) -> tuple[int, int, int] | None:
+        """The same where its longest line begins at a place: where it begins, and where text and options end."""
+        lines = self._lines[text]
+        start, end = at, at + len(lines[longest])
+        for line in reversed(lines[:longest]):
+            start = prompt.rfind(line, 0, start)
+            if start < 0:
+                return None
+        for line in lines[longest + 1 :]:
+            end = prompt.find(line, end)
+            if end < 0:
+                return None
+            end += len(line)
+        ends = [_options_end(question, prompt, end) for question in self._by_text[text]]
+        known = [stop for stop in ends if stop is not None]
+        if not known or (sum(map(_weight, lines)) < LEAST and max(known) == end):
+            return None
+        return start, end, max(known)
+
+    def _resolved(self, candidates: Sequence[Question], item: Item) -> tuple[Question | None, str]:
+        """One of several questions of one text."""
+        left = [question for question in candidates if not _other_options(question, item)]
+        if not left:
+            return None, f"it reads as question {candidates[0].id!r}, but its options are others"
+        for narrow in (_same_gold, _same_order, _same_group):
+            if len(left) > 1:
+                left = narrow(left, item) or left
+        if len(left) == 1:
+            return left[0], TEXT
+        if len({(tuple(sorted(map(bare, one.options))), _gold_text(one)) for one in left}) > 1:
+            which = ", ".join(repr(one.id) for one in left[:4])
+            return None, f"it could be any of {which}: they read alike, and its options and gold do not tell"
+        twins = tuple(one.id for one in left)
+        turn = self._turns[item.file, *twins]
+        self._turns[item.file, *twins] += 1
+        if turn >= len(left):
+            return None, f"there are {len(left)} questions that read so, and this is one more"
+        return left[turn], TEXT
+
+    def _nearest(self, item: Item) -> str:
+        if not _tells(item):
+            return f"its id {item.ids[0]!r} is none of this set's" if item.ids else "it has neither an id nor a text"
+        near = self._likenesses().nearest(item.texts)
+        if near is None:
+            return "no question of this set stands in it"
+        return f"no question of this set stands in it word for word; {near.id!r} is alike, which is not enough"
+
+    def _likenesses(self) -> Likenesses:
+        if self._alike is None:
+            self._alike = Likenesses(self.questions)
+        return self._alike
+
+
+def _tells(item: Item) -> bool:
+    """Whether the item says what was asked: a text that is more than its id again."""
+    return any(text not in item.ids for text in item.texts)
+
+
+def _weight(line: str) -> int:
+    return len(line) + sum(not character.isascii() for character in line)
+
+
+def _options_end(question: Question, prompt: str, start: int) -> int | None:
+    """Where the last of a question's options ends, in whatever order they stand; None where one is not there."""
+    end = start
+    for option in map(bare, question.options):
+        at = prompt.find(option, start)
+        if at < 0:
+            return None
+        end = max(end, at + len(option))
+    return end
+
+
+def _in_order(question: Question, prompt: str) -> bool:
+    """Whether a question's options stand in a prompt in their own order."""
+    at = 0
+    for option in map(bare, question.options):
+        at = prompt.find(option, at)
+        if at < 0:
+            return False
+        at += len(option)
+    return True
+
+
+def _other_options(question: Question, item: Item) -> bool:
+    """Whether the item's options are known, and are not the question's."""
+    if not item.options or not question.options:
+        return False
+    return sorted(map(bare, item.options)) != sorted(map(bare, question.options))
+
+
+def _gold_text(question: Question) -> str:
+    answer = question.answer or ""
+    if question.options and len(answer) == 1 and answer in _LETTERS[: len(question.options)]:
+        return bare(question.options[_LETTERS.index(answer)])
+    return bare(answer)
+
+
+def _same_gold(candidates: Sequence[Question], item: Item) -> list[Question]:
+    said = item.gold.strip()
+    if item.options and len(said) == 1 and said.upper() in _LETTERS[: len(item.options)]:
+        said = item.options[_LETTERS.index(said.upper())]
+    return [one for one in candidates if said and bare(said) in (_gold_text(one), bare(one.answer or ""))]
+
+
+def _same_order(candidates: Sequence[Question], item: Item) -> list[Question]:
+    shown = list(map(bare, item.options))
+    return [one for one in candidates if shown and list(map(bare, one.options)) == shown]
+
+
+def _same_group(candidates: Sequence[Question], item: Item) -> list[Question]:
+    """Those whose id begins with what the file is named after (`agronomy/0`, samples_cmmlu_agronomy)."""
+    group = bare(item.group)
+    begun = {one.id: re.escape(bare(one.id.rpartition("/")[0])) for one in candidates if "/" in one.id}
+    return [one for one in candidates if one.id in begun and re.search(rf"(?<![^\W_]){begun[one.id]}(?![^\W_])", group)]
+
+
+def told(missed: Missed) -> str:
+    """A line about an item that was not matched, harmless in a terminal."""
+    return one_line(f"{missed.item.where}: {missed.why}", 400)

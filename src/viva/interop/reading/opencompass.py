@@ -1,0 +1,89 @@
+"""OpenCompass: `predictions/MODEL/DATASET.json`, also in shards (`DATASET_0.json`, `DATASET_1.json`, …).
+
+A JSON object of "0", "1", … → `origin_prompt` (a text, or turns of `role` and `prompt`), `prediction` (a text; a list
+where several were drawn), `gold`. What was chosen by perplexity has `label: A`, `label: B` in place of the prompt, and
+the chosen label as prediction. The folder's name is the model's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from viva.errors import DataError
+from viva.interop.reading import bounded, fields
+from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, text_of, texts_in
+
+_SHARD = re.compile(r"(?P<name>.+)_(?P<number>\d+)")
+_DIGITS = re.compile(r"(\d+)")
+_HEAD = re.compile(rb'\s*\{\s*"\d+"\s*:\s*\{')
+
+
+def looks_like(content: bytes) -> bool:
+    """Whether a file begins as predictions do."""
+    return _HEAD.match(content) is not None
+
+
+def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
+    """A log a model (a folder of predictions)."""
+    logs: dict[str, Log] = {}
+    for file in _files(paths):
+        model = file.parent.name if file.parent.parent.name == "predictions" else ""
+        log = logs.setdefault(model or str(file.parent), Log(form="opencompass", model=model, items=[]))
+        log.items += _items(file)
+    return list(logs.values())
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = [one for one in path.rglob("*.json") if one.is_file() and looks_like(bounded.head(one, 4096))]
+        found += sorted(inside, key=lambda one: (str(one.parent), _natural(one.stem)))
+    return list(dict.fromkeys(found))
+
+
+def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
+    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in _DIGITS.split(name) if part)
+
+
+def _items(file: Path) -> list[Item]:
+    found = bounded.document(file)
+    if not isinstance(found, dict) or not found or not all(str(key).isdecimal() for key in found):
+        raise DataError(f'{file} is no prediction of OpenCompass: it should be {{"0": {{"prediction": ...}}, ...}}')
+    shard = _SHARD.fullmatch(file.stem)
+    meter = Meter(file)
+    items: list[Item] = []
+    for key, row in sorted(found.items(), key=lambda entry: (len(entry[0]), entry[0])):
+        if not isinstance(row, dict) or "prediction" not in row:
+            raise DataError(f"{file}, entry {key} has no `prediction`")
+        where = f"{file}, entry {key}"
+        items.append(meter.add(_item(row, str(file), where, shard["name"] if shard else file.stem)))
+    return items
+
+
+def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
+    labels = [value for key, value in row.items() if key.startswith("label: ") and isinstance(value, dict)]
+    prompts = [said for label in labels for said in (label.get("testing input"), label.get("prompt"))]
+    known = fields.of({key: value for key, value in row.items() if key not in ("prediction", "gold")})
+    prediction = row["prediction"]
+    replies = prediction if isinstance(prediction, list) else [prediction]
+    return Item(
+        where=where,
+        file=file,
+        group=group,
+        ids=known.ids,
+        texts=tuple(dict.fromkeys((*known.texts, *texts_in(said_in(one) for one in prompts)))),
+        options=known.options,
+        gold=text_of(row.get("gold")),
+        given=[
+            Given(text=text_of(reply), sample=sample)
+            if isinstance(reply, str)
+            else Given(text=None, sample=sample, error="no prediction was written down")
+            for sample, reply in enumerate(replies)
+        ],
+    )

@@ -1,0 +1,236 @@
+"""The card of a data set: README.md with the YAML head that the Hugging Face Hub and `datasets` read."""
+
+from __future__ import annotations
+
+import html
+import tomllib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct, convert
+
+from viva import __version__
+from viva.interop.writing.answers import Sat
+from viva.interop.writing.tables import Column
+from viva.interop.writing.text import clean
+from viva.types import About, Language
+from viva.visible import one_line
+
+_SIZES = (
+    *((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")),
+    (10_000_000, "1M<n<10M"),
+)
+
+
+class Licence(Struct, frozen=True):
+    """Under which terms questions may be passed on."""
+
+    id: str
+    name: str
+    url: str
+    asks: str = ""
+    """What it asks of whoever passes them on."""
+
+
+class Set(Struct, frozen=True, kw_only=True):
+    """A question set that is in the data, or that its answers are about."""
+
+    label: str
+    about: About
+    language: Language
+    questions: int
+    fingerprint: str
+    bundled: bool
+    licence: Licence
+
+
+class Subset(Struct, frozen=True, kw_only=True):
+    """A configuration: a table in shards of its own, `NAME/test-*.parquet`."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: int
+    size: int
+    """Bytes on the disk."""
+
+
+class Card(Struct, frozen=True, kw_only=True):
+    """What a card is made of."""
+
+    sat: list[Sat]
+    sets: list[Set]
+    subsets: list[Subset]
+    gold: bool
+
+    @property
+    def title(self) -> str:
+        """What the data set is called."""
+        exams = ", ".join(dict.fromkeys(one_line(one.label, 60) for one in self.sets))
+        whole = f"Answers and scores: {exams}" if self.sat else f"Questions: {exams}"
+        return whole if len(whole) <= 200 else f"{whole[:199]}…"
+
+    @property
+    def licences(self) -> list[Licence]:
+        """Those of the sets, each once."""
+        return list(dict.fromkeys(one.licence for one in self.sets))
+
+    @property
+    def rows(self) -> int:
+        """Of all tables."""
+        return sum(subset.rows for subset in self.subsets)
+
+    def warnings(self) -> Iterator[str]:
+        """What somebody must know before anything of this is published."""
+        for licence in self.licences:
+            whose = ", ".join(dict.fromkeys(one_line(one.label, 60) for one in self.sets if one.licence == licence))
+            if licence.asks:
+                yield f"before you publish: the questions of {whose} are under {licence.name}: {licence.asks}."
+        if self.gold:
+            yield (
+                "before you publish: gold answers are in it, and what is published gets into training data; --no-gold "
+                "leaves them out."
+            )
+        elif self.sat:
+            yield "before you publish: gold answers are left out, but an answer marked right still tells one."
+
+
+@cache
+def _licences() -> dict[str, Licence]:
+    text = (Path(__file__).parent / "licences.toml").read_text(encoding="utf-8")
+    return convert(tomllib.loads(text), dict[str, Licence])
+
+
+def licence_of(benchmark: str, *, bundled: bool) -> Licence:
+    """The licence of a benchmark's questions, or of Viva's own sample."""
+    return _licences()["bundled" if bundled else benchmark]
+
+
+def card_text(card: Card) -> str:
+    """The whole README.md. Strangers' names stand in it as code, what cannot be seen is spelled out."""
+    lines = ["---", _head(card), "---", "", f"# {_plain(card.title)}", ""]
+    what = (
+        "Answers of language models to questions, and what each earned" if card.sat else "Questions of an examination"
+    )
+    lines += [f"{what}; written by [Viva](https://pypi.org/project/viva/) {__version__}.", ""]
+    lines += ["## Before you publish this", ""]
+    said = list(card.warnings())
+    lines += [f"- {_plain(_capital(warning.removeprefix('before you publish: ')))}" for warning in said]
+    if not said:
+        lines.append("- The questions are Viva's own, under Apache-2.0.")
+    lines += ["", *_questions(card), *_results(card.sat), *_tables(card)]
+    return clean("\n".join(lines)) + "\n"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _head(card: Card) -> str:
+    import yaml
+
+    licences = card.licences
+    head: dict[str, object] = {
+        "pretty_name": card.title,
+        "language": list(dict.fromkeys(s.language for s in card.sets)),
+    }
+    if len(licences) == 1:
+        head["license"] = licences[0].id
+    else:
+        head["license"] = "other"
+    if head["license"] == "other":
+        head["license_name"] = "see-below" if len(licences) > 1 else licences[0].name.replace(" ", "-").replace("'", "")
+        head["license_link"] = "README.md" if len(licences) > 1 else licences[0].url
+    head |= {
+        "size_categories": [next((name for most, name in _SIZES if card.rows < most), "n>10M")],
+        "task_categories": ["question-answering"],
+        "tags": ["viva", "evaluation", "croissant"],
+        "configs": [
+            {
+                "config_name": subset.name,
+                "data_files": [{"split": "test", "path": f"{subset.name}/test-*.parquet"}],
+                **({"default": True} if number == 0 else {}),
+            }
+            for number, subset in enumerate(card.subsets)
+        ],
+    }
+    return str(yaml.safe_dump(head, sort_keys=False, allow_unicode=False, width=1000)).rstrip()
+
+
+def _questions(card: Card) -> Iterator[str]:
+    yield "## The questions"
+    yield ""
+    yield from _grid(
+        ("exam", "set", "questions", "licence", "paper", "fingerprint"),
+        [
+            (
+                _code(one.label),
+                _plain(one.about.title) + (", Viva's bundled sample" if one.bundled else ""),
+                f"{one.questions:,}",
+                f"[{_plain(one.licence.name)}]({one.licence.url})",
+                _plain(one.about.paper),
+                _code(one.fingerprint),
+            )
+            for one in card.sets
+        ],
+    )
+    yield ""
+
+
+def _results(sat: Sequence[Sat]) -> Iterator[str]:
+    if not sat:
+        return
+    yield "## The results"
+    yield ""
+    yield "Shares of 1 with 95 % intervals. What was not answered or not graded is left out of a mean."
+    yield ""
+    rows = []
+    for one in sat:
+        cell = one.overall
+        mean = "–" if cell.mean is None else f"{cell.mean:.4f}"
+        interval = "" if cell.low is None or cell.high is None else f"[{cell.low:.4f}, {cell.high:.4f}]"
+        rows.append(
+            (_code(one.run), _code(one.label), _code(one.model), mean, interval, f"{one.scored:,} of {cell.n:,}")
+        )
+    yield from _grid(("run", "exam", "model", "score", "interval", "answers in it"), rows)
+    yield ""
+    yield "What produced each number:"
+    yield ""
+    for one in sat:
+        yield f"- {_code(one.signature, '|')}"
+    yield ""
+
+
+def _tables(card: Card) -> Iterator[str]:
+    yield "## The tables"
+    for subset in card.subsets:
+        yield ""
+        yield f"`{subset.name}`: {subset.rows:,} rows, {subset.size:,} bytes."
+        yield ""
+        yield from _grid(
+            ("column", "type", "what it is"),
+            [(_code(column.name), column.kind, _plain(column.about)) for column in subset.columns],
+        )
+    yield ""
+    yield "```python"
+    yield "import datasets"
+    yield f'datasets.load_dataset(".", "{card.subsets[0].name}", split="test")  # this folder'
+    yield "```"
+
+
+def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for row in (header, ["---"] * len(header), *rows):
+        yield f"| {' | '.join(row)} |"
+
+
+def _code(text: str, bar: str = "¦") -> str:
+    """A stranger's text as a piece of code: no markup, no link, no end of a table's cell."""
+    plain = one_line(clean(text), 1000).replace("`", "'").replace("|", bar)
+    return f"`{plain or ' '}`"
+
+
+def _plain(text: str) -> str:
+    """Text in which Markdown and HTML see no markup."""
+    return "".join(
+        f"\\{one}" if one in "\\`*_[]|#" else one for one in html.escape(one_line(clean(text), 1000), quote=False)
+    )

@@ -1,0 +1,231 @@
+"""Records of the Every Eval Ever schema (0.3.0): data/EXAM/DEVELOPER/MODEL/UUID.json, and UUID_samples.jsonl beside it.
+
+One record a model and exam. The schema wants a number for every sample, so an answer without a score has no line (it is
+counted in the record), and a result without a mean has no record. https://github.com/evaleval/every_eval_ever
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from viva.engine.folder import ModelRecord
+from viva.interop.writing.answers import Answer, Sat, Totals, created, moment
+from viva.interop.writing.text import encoded, file_part, pretty, sha256
+from viva.prompting import prompt_text
+
+SCHEMA = "0.3.0"
+_VENDORS = {"openai": "api.openai.com", "anthropic": "", "google": ""}
+"""Providers that serve models of their own, and where, if others can be reached by the same protocol."""
+_CLOSED = {"openai", "anthropic"}
+_PANEL = {"mean": "average", "median": "median", "majority": "majority_vote"}
+_LONGEST_TEMPLATE = 20_000
+
+
+def write_every_eval_ever(sat: Sat, folder: Path) -> Path | None:
+    """Write the record of one model on one exam and give its file; None where there is no mean to write."""
+    if sat.overall.mean is None:
+        return None
+    opened = sat.record.model(sat.model)
+    model = model_info(sat.model, opened)
+    developer, _, name = str(model["id"]).partition("/")
+    place = Path("data", file_part(sat.label), file_part(developer), file_part(name.replace("/", "_")))
+    (folder / place).mkdir(parents=True, exist_ok=True)
+    identity = str(uuid.UUID(bytes=bytes.fromhex(sat.digest("record")[:32]), version=4))
+    at = created(sat.record).timestamp()
+    key = {"evaluation_id": f"{file_part(sat.label)}/{model['id']}/{at}", "model_id": str(model["id"])}
+    totals, rows, hashed = Totals(), 0, hashlib.sha256()
+    samples = place / f"{identity}_samples.jsonl"
+    with (folder / samples).open("wb") as out:
+        for answer in sat.answers():
+            totals.count(answer)
+            if answer.points is None:
+                continue
+            line = encoded({"schema_version": SCHEMA, **key, **_instance(sat, answer, answer.points)}) + b"\n"
+            hashed.update(line)
+            out.write(line)
+            rows += 1
+    content = {
+        "schema_version": SCHEMA,
+        "evaluation_id": key["evaluation_id"],
+        "evaluation_timestamp": moment(totals.first) or created(sat.record).isoformat(),
+        "retrieved_timestamp": str(at),
+        "source_metadata": {
+            "source_name": f"Viva run {sat.run}",
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {
+            "name": "viva",
+            "version": sat.record.viva,
+            "additional_details": {"signature": sat.signature},
+        },
+        "model_info": model,
+        "evaluation_results": [_result(sat, totals)],
+    }
+    if rows:
+        content["detailed_evaluation_results"] = {
+            "format": "jsonl",
+            "file_path": samples.as_posix(),
+            "hash_algorithm": "sha256",
+            "checksum": hashed.hexdigest(),
+            "total_rows": rows,
+            "additional_details": {"answers_without_a_score": str(totals.unscored)},
+        }
+    else:
+        (folder / samples).unlink()
+    path = folder / place / f"{identity}.json"
+    path.write_bytes(pretty(content))
+    return path
+
+
+def model_info(name: str, opened: ModelRecord | None) -> dict[str, Any]:
+    """A model as the schema has it: DEVELOPER/MODEL, who served it, and whether its weights can be had."""
+    provider, _, rest = name.partition("/")
+    rest = rest or provider
+    address = (opened.base_url or "") if opened else ""
+    vendor = provider in _VENDORS and (not address or (_VENDORS[provider] and _VENDORS[provider] in address))
+    hub = provider == "hf" and rest.count("/") == 1 and not rest.startswith((".", "/", "~"))
+    found: dict[str, Any] = {"name": name}
+    if vendor:
+        found |= {"id": f"{provider}/{rest}", "developer": provider, "inference_platform": provider}
+    elif "/" in rest and not rest.startswith(("/", ".")):
+        found |= {"id": rest, "developer": rest.partition("/")[0]}
+    elif provider == "baseline":
+        found |= {"id": f"viva/baseline-{rest}", "developer": "viva"}
+    else:
+        found |= {"id": f"local/{file_part(rest)}", "developer": "local"}
+    if provider == "hf":
+        found["inference_engine"] = {"name": "transformers", "version": "unknown"}
+    found["additional_details"] = {
+        "deployment_type": "externally_managed" if vendor else "self_deployed" if provider == "hf" else "unknown",
+        "model_availability": "closed_weights"
+        if vendor and provider in _CLOSED
+        else "open_weights"
+        if hub
+        else "unknown",
+    }
+    if opened and opened.weights:
+        found["additional_details"] |= {"weights": opened.weights.fingerprint, "dtype": opened.weights.dtype}
+    return found
+
+
+def _result(sat: Sat, totals: Totals) -> dict[str, Any]:
+    cell, spec = sat.overall, sat.exam.spec
+    drawn = sat.exam.sampling or sat.record.sampling
+    uncertainty: dict[str, Any] = {"num_samples": sat.scored}
+    if sat.stderr is not None:
+        uncertainty |= {
+            "standard_error": {"value": sat.stderr, "method": "half of the 95 % interval over 1.96"},
+            "confidence_interval": {
+                "lower": cell.low,
+                "upper": cell.high,
+                "confidence_level": 0.95,
+                "method": "Wilson, or t over questions",
+            },
+        }
+    metric: dict[str, Any] = {
+        "evaluation_description": f"{sat.about.title} ({sat.about.paper}); graded by Viva",
+        "metric_name": f"score ({sat.metric} of a question's answers)" if sat.draws > 1 else "score",
+        "metric_kind": "score",
+        "metric_unit": "proportion",
+        "lower_is_better": False,
+        "score_type": "continuous",
+        "min_score": 0.0 if (cell.mean or 0.0) >= 0 else "-Infinity",
+        "max_score": 1.0,
+    }
+    if sat.record.judges:
+        metric["llm_scoring"] = {
+            "judges": [{"model_info": model_info(judge.shown or judge.name, judge)} for judge in sat.record.judges],
+            "input_prompt": _judge_template(sat),
+            "aggregation_method": _PANEL[spec.panel],
+        }
+    details = {name: text for name, text in _strings(sat.details()) if name != "mean"}
+    return {
+        "evaluation_result_id": _result_id(sat),
+        "evaluation_name": sat.label,
+        "source_data": _source(sat),
+        "metric_config": metric,
+        "score_details": {"score": cell.mean, "details": details, "uncertainty": uncertainty},
+        "generation_config": {
+            "generation_args": {
+                "temperature": drawn.temperature,
+                "top_p": drawn.top_p,
+                **({"max_tokens": drawn.max_tokens} if drawn.max_tokens else {}),
+                "reasoning": spec.chain_of_thought or spec.rationale,
+            },
+            "additional_details": dict(_strings(sat.settings)),
+        },
+    }
+
+
+def _result_id(sat: Sat) -> str:
+    return f"{file_part(sat.label)}/score"
+
+
+def _strings(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The schema's free fields hold strings only."""
+    for name, value in values.items():
+        if value is not None:
+            yield name, value if isinstance(value, str) else encoded(value).decode()
+
+
+def _source(sat: Sat) -> dict[str, Any]:
+    said = {"licence": sat.about.licence, "fingerprint": sat.exam.fingerprint, "source": sat.about.source}
+    name = sat.about.title + (", Viva's bundled sample" if sat.exam.data is None else "")
+    return {"dataset_name": name, "source_type": "other", "additional_details": said}
+
+
+def _judge_template(sat: Sat) -> str:
+    templates = {name: value for name, value in sat.exam.templates.items() if name in ("judge", "rationale")}
+    text = encoded(templates or sat.exam.templates).decode()
+    return text if len(text) <= _LONGEST_TEMPLATE else f"{text[:_LONGEST_TEMPLATE]} … (sha256 {sha256(text)})"
+
+
+def _instance(sat: Sat, answer: Answer, points: float) -> dict[str, Any]:
+    row, question = answer.row, answer.question
+    asked, usage = (question.text if question else ""), answer.response.usage
+    return {
+        "evaluation_name": sat.label,
+        "evaluation_result_id": _result_id(sat),
+        "sample_id": row.question,
+        "sample_hash": sha256(asked + "".join(answer.target)),
+        "interaction_type": "single_turn",
+        "input": {
+            "raw": asked,
+            "formatted": prompt_text(answer.prompt) or None,
+            "reference": answer.target,
+            "choices": list(question.options) if question and question.options else None,
+        },
+        "output": {"raw": [answer.reply]},
+        "answer_attribution": [
+            {
+                "turn_idx": 0,
+                "source": "output.raw",
+                "extracted_value": row.answer,
+                "extraction_method": row.explanation or "viva",
+                "is_terminal": True,
+            }
+        ],
+        "evaluation": {"score": points, "is_correct": row.outcome == "right"},
+        "token_usage": {
+            "input_tokens": usage.input,
+            "output_tokens": usage.output,
+            "total_tokens": usage.input + usage.output,
+        }
+        if usage
+        else None,
+        "performance": {"latency_ms": answer.seconds * 1000} if answer.seconds else None,
+        "metadata": {
+            "outcome": row.outcome,
+            "sample": str(row.sample),
+            "weight": str(row.weight),
+            **{f"tag_{name}": value for name, value in row.tags.items()},
+            **{f"decided_{aspect}": who for aspect, who in row.decided.items()},
+            **{f"verdicts_{aspect}": encoded(given).decode() for aspect, given in row.verdicts.items() if given},
+        },
+    }

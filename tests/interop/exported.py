@@ -1,0 +1,89 @@
+"""Graded runs for the tests of exports: a plain one with everything that can become of an answer, and a hostile one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cli.told import told
+from viva.cli.export import export_command
+from viva.cli.reportrun import read_run
+from viva.cli.run import run_command
+from viva.cli.score import score_command
+from viva.errors import EXIT_INCOMPLETE
+from viva.reports.result import Result
+from web.hostile import make_run
+
+QUESTIONS = {
+    "title": "Ours",
+    "questions": [
+        {
+            "id": "tcp",
+            "question": "Which protocol repeats what was lost?",
+            "grading": {"choice": {"options": ["UDP", "TCP"], "answer": "B"}},
+        },
+        {"id": "even.odd", "question": "Is 4 odd?", "grading": {"truth": {"answer": False}}},
+        {"id": "why", "question": "Why?", "grading": {"judge": {"reference": "Because."}}},
+        {
+            "id": "sort",
+            "question": "Sort how?",
+            "grading": {"keywords": ["heap", "merge"]},
+            "tags": {"area": "sorting, or not"},
+        },
+        {"id": "lost", "question": "Is a tree a graph?", "grading": {"truth": {"answer": True}}},
+    ],
+}
+REPLIES = {
+    "tcp": ["B", "A", "I will not say."],
+    "even.odd": ["False", "False", ""],
+    "why": ["Because.", "Because.", "Because."],
+    "sort": ["heap sort", "merge the heap", "bubbles"],
+}
+"""`lost` was not answered: an outage. `why` has no judge. Three answers to each."""
+
+
+def plain_run(folder: Path) -> Path:
+    """Answers that are right, partly, wrong, empty, ungraded and missing."""
+    (folder / "ours.json").write_text(json.dumps(QUESTIONS), encoding="utf-8")
+    lines = [
+        json.dumps({"question": question, "sample": sample, "text": text})
+        for question, texts in REPLIES.items()
+        for sample, text in enumerate(texts)
+    ]
+    (folder / "replies.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    model = ("--model", f"replay/{folder / 'replies.jsonl'}", "--model", "baseline/first")
+    command = [
+        str(folder / "ours.json"),
+        *model,
+        "--samples",
+        "3",
+        "--run",
+        str(folder / "plain"),
+        "--progress",
+        "quiet",
+    ]
+    assert run_command.main(command, standalone_mode=False) == EXIT_INCOMPLETE
+    return folder / "plain"
+
+
+def hostile_run(folder: Path) -> Path:
+    """Every text and every name is an attack."""
+    run = make_run(folder)
+    score_command.main([str(run), "--format", "json", "--out", str(folder / "out.json")], standalone_mode=False)
+    return run
+
+
+def exported(run: Path, form: str, out: Path, *more: object) -> Path:
+    """`viva export RUN --to FORMAT --out OUT`, in this process."""
+    assert told(export_command, run, "--to", form, "--out", out, *more) == ""
+    return out
+
+
+def results(run: Path) -> dict[tuple[str, str], Result]:
+    """(exam, model) → our own result."""
+    return {(result.exam, result.model): result for result in read_run(run, "none").results}
+
+
+def scores(run: Path) -> list[dict[str, object]]:
+    """The rows of scores.jsonl."""
+    return [json.loads(line) for line in (run / "scores.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,300 @@
+"""Files of OpenCompass and of `datasets`, tables with columns of any name; and hostile files of any kind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.handmade import opened
+from cli.collected import dangerous, write_csv, write_jsonl
+from interop.command import command, grade
+from interop.replies import reply_to
+from peers import needed
+from viva.errors import DataError
+from viva.interop.reading import FORMS, read_logs
+from viva.interop.reading.detecting import form_of
+from viva.interop.reading.rows import Columns
+from viva.types import Question
+
+
+def cmmlu() -> list[Question]:
+    return list(opened("cmmlu").questions())
+
+
+def asked(question: Question) -> str:
+    options = "\n".join(f"{letter}. {text}" for letter, text in zip("ABCD", question.options, strict=True))
+    return f"以下是单项选择题，请直接给出正确答案的选项。\n题目：{question.text}\n{options}\n答案是: "
+
+
+def prediction(question: Question, sample: int = 0) -> dict[str, Any]:
+    """An entry as OpenCompass's GenInferencer writes it."""
+    prompt = [{"role": "HUMAN", "prompt": asked(question)}]
+    return {"origin_prompt": prompt, "prediction": reply_to(question, sample), "gold": question.answer}
+
+
+def write_predictions(path: Path, entries: list[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {str(number): entry for number, entry in enumerate(entries)}
+    path.write_text(json.dumps(content, indent=4, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The same answers graded from a plain file."""
+    folder = tmp_path_factory.mktemp("plain")
+    write_jsonl(folder / "plain.jsonl", [{"question": q.id, "text": reply_to(q)} for q in cmmlu()])
+    return grade(folder, "cmmlu", "plain.jsonl").overall
+
+
+def test_predictions_of_opencompass_also_in_shards_of_a_folder(tmp_path: Path, plain: dict[str, Any]) -> None:
+    folder = tmp_path / "20261121_120000" / "predictions" / "a-model"
+    questions = cmmlu()
+    for number, start in enumerate(range(0, len(questions), 9)):
+        write_predictions(
+            folder / f"cmmlu_{number}.json", [prediction(question) for question in questions[start : start + 9]]
+        )
+    (tmp_path / "20261121_120000" / "summary.json").write_text('{"accuracy": 1}')
+    ended = grade(tmp_path, "cmmlu", "20261121_120000")
+    assert (ended.code, ended.overall) == (0, plain), ended.err
+    assert "96 by text" in ended.err
+    assert ended.report["results"][0]["model"] == "a-model"
+
+
+def test_the_order_is_that_of_shards_and_entries(tmp_path: Path, plain: dict[str, Any]) -> None:
+    entries = [{"prediction": reply_to(question), "gold": question.answer} for question in cmmlu()]
+    write_predictions(tmp_path / "p" / "x_0.json", entries[:12])
+    for number in range(1, 12):
+        write_predictions(tmp_path / "p" / f"x_{number}.json", entries[12 * number : 12 * number + 12])
+    refused = grade(tmp_path, "cmmlu", "p")
+    assert refused.code == 2
+    assert "neither an id nor a text" in refused.err
+    ended = grade(tmp_path, "cmmlu", "p", "--by-order")
+    assert ended.overall == plain
+    assert "96 by order" in ended.err
+    (tmp_path / "p" / "x_7.json").unlink()
+    short = grade(tmp_path, "cmmlu", "p", "--by-order")
+    assert short.code == 2
+    assert "must be as many" in short.err
+
+
+def test_an_option_chosen_by_perplexity(tmp_path: Path) -> None:
+    entries = []
+    for question in cmmlu():
+        said = asked(question)
+        labels = {
+            f"label: {letter}": {"testing input": said, "prompt": f"...{said}{letter}", "PPL": 2.0} for letter in "ABCD"
+        }
+        entries.append({"in-context examples": "", **labels, "prediction": question.answer, "gold": question.answer})
+    ended = grade(tmp_path, "cmmlu", write_predictions(tmp_path / "ppl.json", entries))
+    assert ended.overall["mean"] == 1.0
+
+
+def test_several_predictions_are_samples_and_none_is_no_zero(tmp_path: Path) -> None:
+    entries = [prediction(question) for question in cmmlu()]
+    for entry, question in zip(entries, cmmlu(), strict=True):
+        entry["prediction"] = [str(question.answer), None]
+    ended = grade(tmp_path, "cmmlu", write_predictions(tmp_path / "two.json", entries))
+    assert ended.overall["outcomes"] == {"right": 96, "error": 96}
+    assert ended.overall["mean"] == 1.0
+
+
+def test_what_is_not_matched_is_listed_and_ends_with_3(tmp_path: Path) -> None:
+    entries = [prediction(question) for question in cmmlu()]
+    for entry in entries[:30]:
+        entry["origin_prompt"] = "An \x1b[31munknown\x1b[0m question, \u202ewhatever it is"
+    ended = grade(tmp_path, "cmmlu", write_predictions(tmp_path / "some.json", entries), "--run", "run")
+    assert ended.code == 3
+    assert "66 by text, 0 by order; 30 not matched" in ended.err
+    assert ended.err.count("viva: not matched:") == 20
+    assert "10 more: unmatched.jsonl" in ended.err
+    assert not dangerous(ended.err)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "unmatched.jsonl").read_text().splitlines()]
+    assert len(rows) == 30
+    none = write_predictions(tmp_path / "none.json", entries[:30])
+    assert grade(tmp_path, "cmmlu", none, "--run", "other").code == 2
+    assert not (tmp_path / "other").exists()
+
+
+# Data sets and tables
+
+
+def test_data_sets_of_parquet_and_as_saved_to_disk(tmp_path: Path, plain: dict[str, Any]) -> None:
+    needed("datasets", "")
+    from datasets import Dataset, DatasetDict
+
+    rows = [{"asked": asked(q), "said": reply_to(q), "note": number} for number, q in enumerate(cmmlu())]
+    (tmp_path / "parquet" / "data").mkdir(parents=True)
+    for part in range(2):
+        pl.DataFrame(rows[part::2]).write_parquet(tmp_path / "parquet" / "data" / f"train-0000{part}.parquet")
+    DatasetDict({"test": Dataset.from_list(rows)}).save_to_disk(str(tmp_path / "saved"))
+    columns = ("--question-column", "asked", "--text-column", "said")
+    for name in ("parquet", "saved"):
+        ended = grade(tmp_path, "cmmlu", name, *columns)
+        assert (ended.code, ended.overall) == (0, plain), ended.err
+    wrong = grade(tmp_path, "cmmlu", "saved", "--question-column", "asked", "--text-column", "nothing")
+    assert wrong.code == 2
+    assert "no column 'nothing'; it has: 'asked', 'said', 'note'" in wrong.err
+
+
+def test_a_conversation_in_a_column_is_its_last_turn(tmp_path: Path, plain: dict[str, Any]) -> None:
+    rows = [
+        {"id": q.id, "messages": [{"role": "user", "content": asked(q)}, {"role": "assistant", "content": reply_to(q)}]}
+        for q in cmmlu()
+    ]
+    pl.DataFrame(rows).write_parquet(tmp_path / "chats.parquet")
+    ended = grade(tmp_path, "cmmlu", "chats.parquet", "--text-column", "messages", "--question-column", "id")
+    assert ended.overall == plain
+
+
+def test_tables_with_columns_of_any_name(tmp_path: Path, plain: dict[str, Any]) -> None:
+    rows = [{"prompt": asked(q), "out": reply_to(q)} for q in cmmlu()]
+    write_csv(tmp_path / "t.csv", rows, ("prompt", "out"))
+    packed = write_jsonl(tmp_path / "t.jsonl", rows).read_bytes()
+    (tmp_path / "t.jsonl.gz").write_bytes(gzip.compress(packed))
+    for name in ("t.csv", "t.jsonl.gz"):
+        ended = grade(tmp_path, "cmmlu", name, "--question-column", "prompt", "--text-column", "out")
+        assert (ended.code, ended.overall) == (0, plain), ended.err
+
+
+# What cannot be graded
+
+
+def sample(**more: Any) -> dict[str, Any]:
+    """A line as lm-eval writes it."""
+    question = cmmlu()[0]
+    return {
+        "doc_id": 0,
+        "doc": {"Question": question.text},
+        "target": "0",
+        "arguments": {"gen_args_0": {"arg_0": asked(question), "arg_1": {"until": ["\n"]}}},
+        "resps": [["B"]],
+        "filtered_resps": ["B"],
+        **more,
+    }
+
+
+DEEP = '{"doc_id": 0, "doc": ' + '{"a": ' * 100_000 + "1" + "}" * 100_000 + ', "resps": [["B"]]}'
+HOSTILE: list[tuple[str, str, str]] = [  # lm-eval's are named samples_*, OpenCompass's *.json
+    ("samples_deep.jsonl", DEEP, "nested too deep"),
+    ("samples_cut.jsonl", json.dumps(sample())[:200], "is no JSON"),
+    ("samples_list.jsonl", '["doc_id", "resps"]\n', "is no JSON object"),
+    ("samples_none.jsonl", json.dumps(sample(doc_id=None)), "nobody could tell which document it is"),
+    ("samples_else.jsonl", '{"doc_id": 1}\n', "no `doc_id` and `resps`"),
+    ("empty.json", '{"0": {}}', "has no `prediction`"),
+    ("text.json", '{"0": {"prediction": "B"}, "../x": {"prediction": "B"}}', "no prediction of OpenCompass"),
+    ("broken.parquet", "PAR1 and nothing of a table", "is no table"),
+    ("broken.arrow", "no table", "is no table"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "said"), HOSTILE, ids=[row[0] for row in HOSTILE])
+def test_a_hostile_file_is_refused_with_a_sentence(tmp_path: Path, name: str, content: str, said: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    form = "lm-eval" if name.startswith("samples_") else "opencompass" if name.endswith(".json") else None
+    ended = command(tmp_path, "grade", "cmmlu", name, *(("--from", form) if form else ()))
+    assert ended.code == 2, ended.err
+    assert said in ended.err
+    assert name in ended.err
+    assert "Traceback" not in ended.err
+    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing was written"
+
+
+def test_numbers_that_are_none_are_no_choice(tmp_path: Path) -> None:
+    choices = {f"gen_args_{n}": {"arg_0": asked(cmmlu()[0]), "arg_1": f" {letter}"} for n, letter in enumerate("ABCD")}
+    for pair, outcome in ((["NaN", "False"], "error"), (["-inf", "False"], "wrong")):
+        line = sample(arguments=choices, resps=[[pair], [["-2.5", "False"]], [["-2.0", "False"]], [["-9", "False"]]])
+        (tmp_path / "samples_x.jsonl").write_text(json.dumps(line | {"acc": float("nan")}))
+        ended = grade(tmp_path, "cmmlu", "samples_x.jsonl", "--limit", 1)
+        assert ended.overall["outcomes"] == {outcome: 1}, ended.err
+
+
+def test_a_line_of_any_length_is_not_read_into_memory(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "samples_packed.jsonl.gz", "wb", compresslevel=1) as packed:
+        packed.write(b'{"doc_id": 0, "resps": "')
+        for _ in range(66):
+            packed.write(b"0" * (1 << 20))
+    with pytest.raises(DataError, match="line 1 is longer than 64 MiB"):
+        read_logs("lm-eval", [tmp_path / "samples_packed.jsonl.gz"], Columns())
+
+
+def test_a_zip_bomb_is_refused_before_anybody_reads_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("header.json", b"{}")
+        packed.writestr("samples/1_epoch_1.json", b"0" * (64 << 20))
+    ended = command(tmp_path, "grade", "cmmlu", "bomb.eval")
+    assert ended.code == 2
+    assert "unpacks to far more than it should" in ended.err
+
+
+def test_a_wrong_flag_says_what_there_is(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", [sample()])
+    ended = command(tmp_path, "grade", "cmmlu", "a.jsonl", "--from", "helm")
+    assert (ended.code, "lm-eval, inspect, opencompass, dataset, plain" in ended.err) == (2, True)
+    ended = command(tmp_path, "grade", "cmmlu", "a.jsonl", "--text-column", "x")
+    assert (ended.code, "are for tables" in ended.err) == (2, True)
+    ended = command(tmp_path, "grade", "cmmlu", "a.jsonl", "nothing.jsonl")
+    assert ended.code == 2
+    ended = command(tmp_path, "grade", "syneval", "a.jsonl")
+    assert (ended.code, "is a question of this set" in ended.err) == (2, True)
+
+
+def test_files_are_told_by_their_content(tmp_path: Path) -> None:
+    contents = {
+        "lm-eval": json.dumps(sample()),
+        "inspect": '{\n  "version": 2,\n  "status": "success",\n "eval": {}}',
+        "opencompass": '{\n    "0": {\n        "origin_prompt": "x"}}',
+        "plain": '{"question": "1", "text": "A", "doc_id": 3}',
+    }
+    for form, content in contents.items():
+        path = tmp_path / f"{form}.whatever"
+        path.write_text(content)
+        assert form_of([path]) == form
+    with pytest.raises(DataError, match="of several kinds"):
+        form_of([tmp_path / "lm-eval.whatever", tmp_path / "inspect.whatever"])
+
+
+# Whatever a file holds
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(["doc_id", "doc", "target", "arguments", "resps", "prediction", "gold", "origin_prompt", "text",
+                        "question", "choices", "id", "sample", "A", "B", "label: A"])  # fmt: skip
+
+
+@given(st.dictionaries(KEYS, JSON, max_size=6), st.sampled_from(["lm-eval", "opencompass", "plain"]))
+def test_a_reader_reads_or_refuses(tmp_path_factory: pytest.TempPathFactory, row: dict[str, Any], form: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.jsonl"
+    path.write_text(json.dumps({"0": row} if form == "opencompass" else row), encoding="utf-8")
+    try:
+        logs = read_logs(form, [path], Columns())
+    except DataError:
+        return
+    for log in logs:
+        for item in log.items:
+            assert all(isinstance(text, str) for text in (*item.texts, *item.ids, *item.options, item.gold))
+            for one in item.given:
+                assert one.text is None or one.text.encode("utf-8") is not None
+
+
+@given(st.binary(max_size=200), st.sampled_from(sorted(set(FORMS) - {"inspect"})))
+def test_bytes_of_any_kind_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, form: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.bin"
+    path.write_bytes(content)
+    form_of([path])
+    with_columns = Columns(question="q", text="t")
+    with pytest.raises(DataError):
+        read_logs(form, [path], with_columns)
