@@ -1,3 +1,44 @@
-"""Viva examines language models by asking them questions, and says how far each number can be trusted."""
+"""Viva examines language models by asking them questions, and says how far each number can be trusted.
+
+import viva
+
+run = viva.run("cmmlu", model="openai/NAME", base_url="http://127.0.0.1:8000/v1")
+run.mean, run.table(), run.scores()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
+    from viva.library.asking import UnansweredWarning, grade, resume, run
+    from viva.library.opened import Comparisons, Run, Tables, open_run
+    from viva.models.called import Prompt
 
 __version__ = "0.1.0"
+__all__ = [
+    "Comparisons", "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables",
+    "UnansweredWarning", "VivaError", "grade", "open_run", "resume", "run",
+]  # fmt: skip
+
+_PLACES = {
+    "viva.errors": ("DataError", "MissingDataError", "RefusedError", "StorageError", "VivaError"),
+    "viva.library.asking": ("UnansweredWarning", "grade", "resume", "run"),
+    "viva.library.opened": ("Comparisons", "Run", "Tables", "open_run"),
+    "viva.models.called": ("Prompt",),
+}
+"""Where the names are: loaded when they are used, so that `import viva` is quick."""
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    for module, names in _PLACES.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module 'viva' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -74,6 +74,8 @@ CHANGES = {
     "a template": opened(template="qwen"),
     "a template of an endpoint": signed(opened=ModelRecord(name="openai/m", template="qwen")),
     "rationale": with_spec(rationale=True),
+    "a shard": with_spec(shard="1/3"),
+    "another shard": with_spec(shard="2/3"),
     "rubric": signed(exam=changed(EXAM, templates={**EXAM.templates, "rubric": RUBRIC})),
     "rubric's version": signed(exam=changed(EXAM, templates={**EXAM.templates, "rubric": {**RUBRIC, "version": "2"}})),
     "encoder": signed(changed(RUN, encoder=ENCODER), COMPARED),
@@ -111,6 +113,7 @@ def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None
     assert set(ExamSpec.__struct_fields__) == {
         *("benchmark", "name", "language", "shots", "chain_of_thought", "form", "only"),
         *("limit", "seed", "as_published", "context", "rationale", "encoder", "panel", "choose", "questions"),
+        "shard",
     }
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}
 

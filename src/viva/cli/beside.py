@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import DataError
@@ -29,7 +31,12 @@ def refuse_unknown(asked: str, specs: Iterable[ExamSpec]) -> None:
 
 
 def rows_beside(asked: str, exam: ExamRecord, run: RunRecord, score: float | None, model: str) -> tuple[Neighbour, ...]:
-    """The published rows in one model's tables of an exam. A name that this exam lacks is another exam's."""
+    """The published rows in one model's tables of an exam. A name that this exam lacks is another exam's.
+
+    Beside a set of one's own there is none unless it is asked for: nobody published a figure of those questions.
+    """
+    if not _names(asked) and _of_ones_own(exam):
+        return ()
     everything = neighbours(
         exam.spec,
         sample=exam.data is None,
@@ -40,6 +47,17 @@ def rows_beside(asked: str, exam: ExamRecord, run: RunRecord, score: float | Non
         return beside(everything, asked, score, model)
     found = {one.model: one for name in _names(asked) for one in _known(everything, name)}
     return tuple(found.values())
+
+
+def _of_ones_own(exam: ExamRecord) -> bool:
+    """Whether the questions are those of a set that `viva build infibench export` wrote."""
+    if exam.spec.benchmark != "infibench" or exam.data is None:
+        return False
+    from viva.benchmarks.infibench.built import find_built
+
+    with contextlib.suppress(DataError):
+        return find_built(Path(exam.data)) is not None
+    return False
 
 
 def unknown_notes(asked: str, exams: Iterable[tuple[str, ExamSpec]]) -> list[str]:

@@ -13,7 +13,8 @@ import msgspec
 from viva.benchmarks import find_benchmark, question_file
 from viva.cli.checkexplained import explained_problems, said
 from viva.cli.exams import label, open_exams
-from viva.cli.options import Choice, data_folder, exam_options, pick
+from viva.cli.options import Choice, exam_options, pick
+from viva.cli.settings import data_folder
 from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.prompting import prompt_text

@@ -58,7 +58,7 @@ def example_problems(
         for example in own.examples:
             for request in exam.executions(asked[own.id], Response(text=example.answer)):
                 wanted[program_key(request)] = request
-    fared = _run(wanted, notes, unsafe=unsafe)
+    fared = run_programs(wanted, notes, unsafe=unsafe)
 
     def grade(own: OwnQuestion, answer: str) -> Graded:
         question = asked[own.id]
@@ -69,7 +69,8 @@ def example_problems(
     return [problem for own in questions for problem in check_examples(own, grade)]
 
 
-def _run(wanted: dict[bytes, Execute], notes: list[str], *, unsafe: bool) -> dict[bytes, Execution]:
+def run_programs(wanted: dict[bytes, Execute], notes: list[str], *, unsafe: bool) -> dict[bytes, Execution]:
+    """Run each program once. Where there is no sandbox, none is run, and `notes` gets a sentence."""
     if not wanted:
         return {}
     from viva.sandbox import Sandbox

@@ -129,7 +129,7 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
         from viva.cli.comparepublished import compare_published
 
         return compare_published(sources[0], wanted)
-    found = _compared(existing(sources, PUBLISHED), wanted)
+    found = compared_sources(existing(sources, PUBLISHED), wanted)
     if wanted.chart is not None:
         from viva.reports import charts
         from viva.reports.charts.comparing import comparing_chart
@@ -139,7 +139,8 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
     return 0
 
 
-def _compared(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
+def compared_sources(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
+    """Comparisons of what the sources hold. Raises VivaError where nothing there can be compared."""
     from viva.analysis.multiplicity import adjusted
     from viva.cli.contestants import chosen_pairs, contestants, grouped
     from viva.cli.scored import scored

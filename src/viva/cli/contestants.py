@@ -38,7 +38,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "seeds": ("seed",),
 }
 """What --between may name, and the parts of a signature that it stands for."""
-_MINOR = ("prompt", "max_tokens", "context", "only", "limit", "questions", "data", "benchmark")
+_MINOR = ("prompt", "max_tokens", "context", "only", "limit", "questions", "shard", "data", "benchmark")
 """What contestants are called by only where nothing above tells them apart."""
 _SHAPES_PROMPT = ("lang", "shots", "cot", "form", "choose", "rationale")
 _TEXT: dict[str, Callable[[str], str]] = {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+from viva.cli.hosting import tell
 from viva.engine.asking import Run, disk_full
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
-from viva.visible import visible
 
 FOR_GOOD = {"context", "tokens"}
 """Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
@@ -18,7 +17,7 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
     tally = run.tally
     resume = resume or f"viva resume {path}"
     for model, why in run.refused.items():
-        print(visible(f"viva: {model} was given up: {why}"), file=sys.stderr)
+        tell(f"{model} was given up: {why}")
     if run.stop == "disk":
         raise disk_full(run)
     missing = total - tally.answered - tally.kept
@@ -34,7 +33,7 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
         return EXIT_OK
     else:
         said = _missing(run, missing, resume)
-    print(visible(f"viva: {said}"), file=sys.stderr)
+    tell(said)
     return code
 
 
@@ -56,15 +55,12 @@ def ending_of_running(run: Run, path: Path, total: int) -> int:
         raise disk_full(run)
     missing = total - tally.answered - tally.kept
     if run.stop == "interrupted":
-        print(f"viva: interrupted, {missing:,} programs not run yet; go on with: viva resume {path}", file=sys.stderr)
+        tell(f"interrupted, {missing:,} programs not run yet; go on with: viva resume {path}")
         return EXIT_INTERRUPTED
     if missing > 0:
-        print(
-            visible(
-                f"viva: {missing:,} programs could not be run, their answers are not graded ({tally.last_error}); "
-                f"`viva toolchains` says what is missing; then: viva resume {path}"
-            ),
-            file=sys.stderr,
+        tell(
+            f"{missing:,} programs could not be run, their answers are not graded ({tally.last_error}); "
+            f"`viva toolchains` says what is missing; then: viva resume {path}"
         )
         return EXIT_INCOMPLETE
     return EXIT_OK
@@ -77,13 +73,9 @@ def ending_of_comparing(run: Run, path: Path, total: int) -> int:
         raise disk_full(run)
     missing = total - tally.answered - tally.kept
     if run.stop == "interrupted":
-        print(f"viva: interrupted, {missing:,} texts not compared yet; go on with: viva resume {path}", file=sys.stderr)
+        tell(f"interrupted, {missing:,} texts not compared yet; go on with: viva resume {path}")
         return EXIT_INTERRUPTED
     if missing > 0:
-        why = visible(tally.last_error)
-        print(
-            f"viva: {missing:,} texts could not be compared ({why}); try those again with: viva resume {path}",
-            file=sys.stderr,
-        )
+        tell(f"{missing:,} texts could not be compared ({tally.last_error}); try those again with: viva resume {path}")
         return EXIT_INCOMPLETE
     return EXIT_OK

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import functools
 import io
-import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,14 +16,15 @@ from msgspec import Struct
 from viva.benchmarks.csbench.errors import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.benchmarks.csbench.loading import KINDS
 from viva.cli.analysisoptions import chart_option
-from viva.cli.endings import ending_of_asking
+from viva.cli.batches import Post, Queue, open_post, refuse_unbatched
 from viva.cli.examination import Examination, gather, open_bench, prepare
-from viva.cli.examine import Stage, Tasks, ask_all, work_through
+from viva.cli.examine import Stage, ask_all, ending_of, work_through
 from viva.cli.options import Limits, engine_options, pick, tables_options
 from viva.cli.rejudging import Anew
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.run import judges_anew
-from viva.engine.asking import Run, Tally, Task
+from viva.engine.asking import Tally, Task
+from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Budget
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from viva.reports.errors import Told
 
 NO_TAG = "none"
+BATCHES = f"{STAGE}.batches.jsonl"
+"""The batches in which judges are asked for labels; those of the run itself are in a file of their own."""
 LABEL_SUFFIXES = (".csv", ".json", ".jsonl")
 
 
@@ -142,6 +143,8 @@ def _labelled(folder: RunFolder, wanted: Wanted, limits: Limits) -> tuple[int, T
         )
     _check(sittings, wanted)
     anew = Anew(judge=wanted.judge, judge_base_url=wanted.judge_base_url, judge_key_env=wanted.judge_key_env)
+    if limits.batch is None and BatchLog.begun(folder.path, (), BATCHES):
+        limits.batch = True
     bench = open_bench(judges_anew(folder.record, anew), wanted.judge_samples, folder.record.seed, limits)
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)
@@ -154,7 +157,8 @@ def _labelled(folder: RunFolder, wanted: Wanted, limits: Limits) -> tuple[int, T
             Labelling(sitting=sitting, labeller=types, bench=bench, answers=answers, gathered=gathered)
             for sitting in sittings
         ]
-        code = _ask(examination, bench, works, journal)
+        refuse_unbatched(examination, [judge.model for judge in bench.judges])
+        code = _ask(examination, bench, works, journal, open_post(examination, stack, BATCHES))
         rows = [row for work in works for row in labelled(work, journal)]
     return code, _told(examination, bench, rows, wanted), rows
 
@@ -170,25 +174,30 @@ def _fits(spec: ExamSpec) -> bool:
     return spec.benchmark == "csbench" and not spec.rationale and not spec.choose
 
 
-def _ask(examination: Examination, bench: Bench, works: Sequence[Labelling], journal: Journal) -> int:
+def _ask(
+    examination: Examination, bench: Bench, works: Sequence[Labelling], journal: Journal, post: Post | None
+) -> int:
     total = len(set().union(*(keys_wanted(work) for work in works)))
-    ending = functools.partial(ending_of_asking, resume="the same command again")
+    ending = ending_of(post, STAGE, "the same command again")
     stage = Stage(
         "labelling", journal, Budget(examination.limits.max_requests, examination.limits.max_cost), total, ending
     )
 
-    asked: set[bytes] = set()
+    def of(judge: Judge) -> Queue:
+        def wanted(tally: Tally) -> Iterator[Task]:
+            asked: set[bytes] = set()
+            for work in works:
+                yield from labels_wanted(work, judge, journal, tally, asked)
 
-    def of(judge: Judge, tally: Tally) -> Iterator[Task]:
-        return itertools.chain.from_iterable(labels_wanted(work, judge, journal, tally, asked) for work in works)
+        return Queue(judge.model, wanted)
 
-    async def work_on(run: Run) -> None:
-        lanes: Tasks = {}
-        for judge in bench.judges:
-            lanes.setdefault(judge.model.lane, []).append(of(judge, run.tally))
-        await ask_all(run, lanes, examination.limits)
-
-    return work_through(examination, stage, work_on, [judge.model for judge in bench.judges])
+    queues = [of(judge) for judge in bench.judges]
+    return work_through(
+        examination,
+        stage,
+        lambda run: ask_all(run, STAGE, queues, examination.limits, post),
+        [judge.model for judge in bench.judges],
+    )
 
 
 def _told(examination: Examination, bench: Bench, rows: Sequence[Labelled], wanted: Wanted) -> Told:

@@ -57,6 +57,8 @@ def estimate(examination: Examination) -> None:
         "An estimate from the prompts' lengths (no tokenizer); replies are assumed typical, the most is --max-tokens "
         f"for models, and {TRIES} tries for every verdict of a judge."
     )
+    if examination.limits.batch:
+        click.echo("Batches: list prices are halved where the vendor does so; those of --price count as they are.")
     total = most = 0.0
     known = True
     bench = examination.bench

@@ -7,20 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from viva.cli.exams import data_notes, label, reopen
 from viva.cli.options import Limits, per_provider
-from viva.contracts import Encoder, Exam, Model
+from viva.cli.placing import open_encoder, placed
+from viva.contracts import BatchModel, Encoder, Exam, Model
+from viva.crew import refuse_no_place
+from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, find_run
 from viva.engine.reviews import ReviewLog
 from viva.engine.stages import Bench, Gathered, Judge, Likenesses, Sitting
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
+from viva.models.replay import located
 from viva.weights import Weights
 
-UNPAID = ("baseline", "replay", "hf")
+UNPAID = ("baseline", "replay", "hf", "python")
 """Providers that send nobody a bill."""
 REVIEWS = "reviews.jsonl"
 """The experts' marks, in a run folder."""
@@ -36,6 +41,8 @@ class Examination(Struct, kw_only=True):
     limits: Limits
     encoder: Encoder | None = None
     """Open only where something may have to be compared."""
+    kept: dict[str, bytes] = {}
+    """Files that a new run keeps in its folder: answers that another tool wrote."""
 
     @property
     def examinees(self) -> list[Model]:
@@ -77,12 +84,19 @@ class Examination(Struct, kw_only=True):
         ]
 
 
-def prepare(folder: RunFolder, limits: Limits, exams: list[Exam] | None = None) -> Examination:
-    """Open what run.json describes: exams (unless given), models, judge, prices."""
+def prepare(
+    folder: RunFolder, limits: Limits, exams: list[Exam] | None = None, own: Mapping[str, Model] | None = None
+) -> Examination:
+    """Open what run.json describes: exams (unless given), models (unless `own` has one so named), judge, prices."""
     record = folder.record
+    if limits.batch is None and BatchLog.begun(folder.path, record.command):  # it goes on as it was begun
+        limits = msgspec.structs.replace(limits, batch=True)
     opened = exams or [reopen(exam) for exam in record.exams]
     prices = _prices(limits.price)
-    models = [reach(model, record.seed) for model in record.models]
+    there = own or {}
+    models = [
+        there.get(model.name) or placed(reach(_located(model, folder), record.seed), limits) for model in record.models
+    ]
     twice = [name for name, times in Counter(model.name for model in models).items() if times > 1]
     if twice:
         raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
@@ -94,31 +108,36 @@ def prepare(folder: RunFolder, limits: Limits, exams: list[Exam] | None = None) 
             remembered.sampling or record.sampling,
             remembered.samples or record.samples,
             record.repeats,
-            _price(model, prices),
+            _price(model, prices, limits),
         )
         for model in models
         for exam, remembered in zip(opened, record.exams, strict=True)
     ]
-    judges = [reach(judge, record.seed) for judge in record.judges]
-    bench = Bench(tuple(Judge(model, _price(model, prices)) for model in judges), record.judge_samples)
+    judges = [placed(reach(judge, record.seed), limits) for judge in record.judges]
+    bench = Bench(tuple(Judge(model, _price(model, prices, limits)) for model in judges), record.judge_samples)
     _check_limits(limits, (*models, *judges), prices)
     return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
+
+
+def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
+    return msgspec.structs.replace(model, name=located(model.name, folder.path))
 
 
 def open_bench(records: Sequence[ModelRecord], samples: int, seed: int, limits: Limits) -> Bench:
     """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
     prices = _prices(limits.price)
-    models = [reach(record, seed) for record in records]
+    models = [placed(reach(record, seed), limits) for record in records]
     _check_limits(limits, models, prices)
-    return Bench(tuple(Judge(model, _price(model, prices)) for model in models), samples)
+    return Bench(tuple(Judge(model, _price(model, prices, limits)) for model in models), samples)
 
 
 def _check_limits(limits: Limits, asked: Sequence[Model], prices: Mapping[str, Price]) -> None:
     ceilings(limits)
     paces(limits)
+    refuse_no_place(limits.on)
     if limits.max_cost is not None:
         for model in asked:
-            if _price(model, prices) is None:
+            if _price(model, prices, limits) is None:
                 raise VivaError(f"--max-cost needs the price of {model.name}: give --price {model.name}=IN/OUT")
 
 
@@ -132,9 +151,7 @@ def open_encoder_of(examination: Examination, *, new: bool) -> None:
         return
     if len(wanted) > 1:
         raise VivaError(f"one run compares with one encoder; here are {' and '.join(sorted(wanted))}")
-    from viva.models.encoder import open_encoder
-
-    encoder = open_encoder(wanted.pop())
+    encoder = open_encoder(wanted.pop(), examination.limits)
     folder = examination.folder
     found = EncoderRecord(name=encoder.name, identity=dict(encoder.identity))
     known = folder.record.encoder
@@ -190,8 +207,13 @@ def price_of(model: Model, given: Price | None) -> Price | None:
     return list_price(provider, model.identity.get("model", ""))
 
 
-def _price(model: Model, given: Mapping[str, Price]) -> Price | None:
-    return price_of(model, given.get(model.name) or given.get(""))
+def _price(model: Model, given: Mapping[str, Price], limits: Limits) -> Price | None:
+    """What the user says as it is; a list price with what the vendor takes off it in batches."""
+    said = given.get(model.name) or given.get("")
+    found = price_of(model, said)
+    if limits.batch and found and not said and isinstance(model, BatchModel):
+        return found.times(model.batches().share)
+    return found
 
 
 def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:

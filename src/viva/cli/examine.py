@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
-import os
-import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from msgspec import Struct
 
+from viva.cli.batches import Post, Queue, open_post
+from viva.cli.collecting import keep
 from viva.cli.endings import ending_of_asking, ending_of_comparing, ending_of_running
 from viva.cli.examination import Examination, ceilings, paces
+from viva.cli.hosting import tell
 from viva.cli.options import Limits
-from viva.cli.watching import watched
-from viva.contracts import Model, Sandbox
+from viva.cli.placing import batches_at_once, open_sandbox
+from viva.cli.watching import Closing, watched
 from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget
 from viva.engine.comparing import Comparison, run_comparisons
@@ -26,7 +28,9 @@ from viva.engine.limits import Adaptive, Ceiling, Fixed, Pace, Policy
 from viva.engine.programs import program_key, run_programs
 from viva.engine.stages import (
     Bench,
+    Judge,
     Likenesses,
+    Sitting,
     answers_wanted,
     comparisons_wanted,
     programs_wanted,
@@ -43,16 +47,17 @@ def examine(examination: Examination, earlier: list[RunFolder]) -> int:
     """Ask what is missing, then the judge. Returns the exit code; the folder holds everything that came back."""
     folder = examination.folder
     limits = examination.limits
+    keep(folder.path, examination.kept)
     budget = Budget(limits.max_requests, limits.max_cost)
     with ExitStack() as stack:
         answers = folder.journal("responses")
         stack.callback(answers.close)
+        post = open_post(examination, stack)
+        queues = _answer_queues(examination, answers, _earlier(earlier, "responses", stack))
         code = work_through(
             examination,
-            Stage("asking", answers, budget, examination.answers_wanted),
-            lambda run: ask_all(
-                run, _answer_tasks(examination, answers, _earlier(earlier, "responses", stack), run.tally), limits
-            ),
+            Stage("asking", answers, budget, examination.answers_wanted, ending_of(post, "responses")),
+            lambda run: ask_all(run, "responses", queues, limits, post),
             examination.examinees,
         )
         if code in (EXIT_OK, EXIT_INCOMPLETE):
@@ -63,16 +68,13 @@ def examine(examination: Examination, earlier: list[RunFolder]) -> int:
         if bench and code in (EXIT_OK, EXIT_INCOMPLETE):
             verdicts = folder.journal("annotations")
             stack.callback(verdicts.close)
+            old = _earlier(earlier, "annotations", stack)
+            asked = _verdict_queues(examination, bench, answers, verdicts, old, stack)
+            wanted = _judgements_wanted(examination, bench, answers, stack)
             judged = work_through(
                 examination,
-                Stage("judging", verdicts, budget, _judgements_wanted(examination, bench, answers, stack)),
-                lambda run: ask_all(
-                    run,
-                    _verdict_tasks(
-                        examination, bench, answers, verdicts, _earlier(earlier, "annotations", stack), run.tally, stack
-                    ),
-                    limits,
-                ),
+                Stage("judging", verdicts, budget, wanted, ending_of(post, "annotations")),
+                lambda run: ask_all(run, "annotations", asked, limits, post),
                 [judge.model for judge in bench.judges],
             )
             code = judged or code
@@ -84,15 +86,13 @@ def _programs(examination: Examination, answers: Journal, earlier: list[RunFolde
     wanted = _programs_wanted(examination, answers)
     if not wanted:
         return EXIT_OK
-    from viva.sandbox import Sandbox as Bubble
-
     try:
-        sandbox = Bubble(unsafe_host_execution=examination.limits.unsafe_host_execution)
+        sandbox, jobs = open_sandbox(examination.limits)
     except VivaError as problem:  # the answers are kept, and can be graded where there is a sandbox
-        print(f"viva: {wanted:,} programs were not run: {problem}", file=sys.stderr)
+        tell(f"{wanted:,} programs were not run: {problem}")
         return EXIT_INCOMPLETE
     if examination.limits.unsafe_host_execution:
-        print("viva: --unsafe-host-execution: programs that a model wrote run WITHOUT a sandbox", file=sys.stderr)
+        tell("--unsafe-host-execution: programs that a model wrote run WITHOUT a sandbox")
     journal = examination.folder.journal("executions")
     stack.callback(journal.close)
 
@@ -102,7 +102,7 @@ def _programs(examination: Examination, answers: Journal, earlier: list[RunFolde
         programs = itertools.chain.from_iterable(
             programs_wanted(sitting, answers, journal, old, run.tally, asked) for sitting in examination.sittings
         )
-        await run_programs(run, sandbox, programs, os.cpu_count() or 1)
+        await run_programs(run, sandbox, programs, jobs)
 
     return work_through(examination, Stage("running", journal, Budget(), wanted, ending_of_running), work, [sandbox])
 
@@ -139,7 +139,10 @@ def _comparisons(examination: Examination, answers: Journal, earlier: list[RunFo
     total = _distinct_comparisons(examination, answers)
     stage = Stage("comparing", journal, Budget(), total, ending_of_comparing)
     return work_through(
-        examination, stage, lambda run: run_comparisons(run, encoder, wanted(run.tally, old, journal)), []
+        examination,
+        stage,
+        lambda run: run_comparisons(run, encoder, wanted(run.tally, old, journal), batches_at_once(encoder)),
+        [encoder] if isinstance(encoder, Closing) else [],
     )
 
 
@@ -164,46 +167,38 @@ def _earlier(folders: list[RunFolder], stage: str, stack: ExitStack) -> list[tup
     return found
 
 
-Tasks = dict[str, list[Iterator[Task]]]
-
-
-def _answer_tasks(
-    examination: Examination, answers: Journal, earlier: list[tuple[str, Journal]], tally: Tally
-) -> Tasks:
-    lanes: Tasks = {}
-    by_model: dict[int, list[Iterator[Task]]] = {}
+def _answer_queues(examination: Examination, answers: Journal, earlier: list[tuple[str, Journal]]) -> list[Queue]:
+    by_model: dict[int, list[Sitting]] = {}
     for sitting in examination.sittings:
-        wanted = answers_wanted(sitting, answers, earlier, tally)
-        by_model.setdefault(id(sitting.model), []).append(wanted)
-    for model in examination.examinees:
-        lanes.setdefault(model.lane, []).append(_chain(by_model[id(model)]))
-    return lanes
+        by_model.setdefault(id(sitting.model), []).append(sitting)
+
+    def of(sittings: list[Sitting]) -> Callable[[Tally], Iterator[Task]]:
+        return lambda tally: itertools.chain.from_iterable(
+            answers_wanted(sitting, answers, earlier, tally) for sitting in sittings
+        )
+
+    return [Queue(model, of(by_model[id(model)])) for model in examination.examinees]
 
 
-def _chain(iterators: list[Iterator[Task]]) -> Iterator[Task]:
-    for iterator in iterators:
-        yield from iterator
-
-
-def _verdict_tasks(
+def _verdict_queues(
     examination: Examination,
     bench: Bench,
     answers: Journal,
     verdicts: Journal,
     earlier: list[tuple[str, Journal]],
-    tally: Tally,
     stack: ExitStack,
-) -> Tasks:
-    asked: set[bytes] = set()
+) -> list[Queue]:
     likenesses = _likenesses(examination, stack)
-    lanes: Tasks = {}
-    for judge in bench.judges:
-        wanted = [
-            verdicts_wanted(sitting, bench, judge, answers, likenesses, verdicts, earlier, tally, asked)
-            for sitting in examination.sittings
-        ]
-        lanes.setdefault(judge.model.lane, []).append(_chain(wanted))
-    return lanes
+
+    def of(judge: Judge) -> Callable[[Tally], Iterator[Task]]:
+        def wanted(tally: Tally) -> Iterator[Task]:
+            asked: set[bytes] = set()
+            for sitting in examination.sittings:
+                yield from verdicts_wanted(sitting, bench, judge, answers, likenesses, verdicts, earlier, tally, asked)
+
+        return wanted
+
+    return [Queue(judge.model, of(judge)) for judge in bench.judges]
 
 
 def _likenesses(examination: Examination, stack: ExitStack) -> Likenesses | None:
@@ -239,16 +234,33 @@ class Stage(Struct, frozen=True):
     ending: Callable[[Run, Path, int], int] = ending_of_asking
 
 
-async def ask_all(run: Run, tasks: Tasks, limits: Limits) -> None:
-    """Ask the tasks of every lane within the limits."""
-    await carry_out(run, {lane: _plan(lane, found, limits) for lane, found in tasks.items()})
+def ending_of(post: Post | None, stage: str, resume: str = "") -> Callable[[Run, Path, int], int]:
+    """What is said at the end of a stage that asks; `resume` is how to go on, if not by `viva resume`."""
+    return post.ending(stage, resume) if post else functools.partial(ending_of_asking, resume=resume)
+
+
+async def ask_all(run: Run, stage: str, queues: Sequence[Queue], limits: Limits, post: Post | None = None) -> None:
+    """Ask all that is in the queues within the limits: through batches where there is a way, else lane by lane."""
+    lanes: dict[str, list[Iterator[Task]]] = {}
+    by_post = [queue for queue in queues if post and post.takes(queue.model)]
+    if post and post.patience.leave:
+        await post.leave(run, stage, by_post)
+        by_post = []
+    for queue in queues:
+        if queue not in by_post:
+            lanes.setdefault(queue.model.lane, []).append(queue.wanted(run.tally))
+    asking = carry_out(run, {lane: _plan(lane, found, limits) for lane, found in lanes.items()})
+    if post and by_post:
+        await asyncio.gather(asking, post.carry_out(run, stage, by_post))
+    else:
+        await asking
 
 
 def work_through(
     examination: Examination,
     stage: Stage,
     work: Callable[[Run], Coroutine[None, None, None]],
-    used: Sequence[Model | Sandbox],
+    used: Sequence[Closing],
 ) -> int:
     """Do the work of one stage, watched; `used` is closed at its end. Returns the exit code."""
     limits = examination.limits
@@ -264,6 +276,12 @@ def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
     provider = lane.split(maxsplit=1)[0]
     if provider in ("baseline", "replay"):
         return LanePlan(tasks, Fixed(1), Pace(None))  # they answer at once; more workers would only take turns
+    if lane == "hf ray":
+        from viva.crew import replicas
+
+        return LanePlan(
+            tasks, replicas.Window(), Pace(None), policy=PATIENT, in_turn=True, hurry=replicas.give_back_what_waits
+        )
     if provider == "hf":
         from viva.models.local import desk
 
@@ -272,5 +290,7 @@ def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
         )
     most, pace = ceilings(limits), paces(limits)
     wanted = most.get(provider, most.get("", 0))
+    if lane.startswith("python one ") and not wanted:
+        wanted = 1  # a function that blocks may not be made for threads
     ceiling: Ceiling = Fixed(wanted) if wanted else Adaptive()
     return LanePlan(tasks, ceiling, Pace(pace.get(provider, pace.get(""))))

@@ -9,7 +9,9 @@ from typing import Any, cast
 import msgspec
 
 from viva.benchmarks import BENCHMARKS, EXPLAINED, OWN, find_benchmark, open_exam, question_file
-from viva.cli.options import Choice, data_folder, specs
+from viva.benchmarks.sharding import read_shard, unsharded
+from viva.cli.options import Choice
+from viva.cli.settings import data_folder, specs
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
@@ -20,6 +22,8 @@ from viva.types import ExamSpec
 def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, Path | None]]:
     """Every exam that the options ask for, with its data folder (None for the bundled sample)."""
     names = list(dict.fromkeys(benchmarks))
+    if choice.shard is not None:
+        read_shard(choice.shard)  # before any file is read
     templates = _templates(choice.prompts, names)
     rubric = read_rubric(choice.rubric) if choice.rubric else {}
     opened: list[tuple[Exam, Path | None]] = []
@@ -139,6 +143,11 @@ def data_notes(exam: Exam, data: Path | None) -> list[str]:
     name = label(exam)
     if data is None:
         notes.append(f"{name}: Viva's own bundled sample of {len(exam)} questions, not the published set (--data DIR).")
+    if exam.spec.shard:
+        notes.append(
+            f"{name}: shard {exam.spec.shard} alone, {len(exam):,} of {len(unsharded(exam)):,} questions: these tables "
+            "are of that part; `viva merge` makes the whole run of all its shards."
+        )
     if exam.spec.questions:
         notes.append(
             f"{name}: only the {len(exam)} questions listed with --questions; their mean is no estimate of the whole "

@@ -21,6 +21,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "errors": ("viva.cli.errors", "Why wrong answers are wrong: CS-Bench's error types, by a judge."),
     "grade": ("viva.cli.grade", "Grade answers collected elsewhere."),
     "reduce": ("viva.cli.reduce", "Sum up item scores: best of ten, leaderboard rows, difficulty."),
+    "merge": ("viva.cli.merge", "Make one run of the shards of a run."),
+    "export": ("viva.cli.export", "Write runs and sets as other people's tools read them."),
     "compare": ("viva.cli.compare", "Who is better, question by question, and is it chance?"),
     "published": ("viva.cli.published", "The papers' own tables, with sources and contradictions."),
     "breakdown": ("viva.cli.breakdown", "Scores by any tag; the worst and best slices, and chance."),
@@ -35,12 +37,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "view": ("viva.cli.view", "Browse runs in the browser, also while they are running."),
     "prompt": ("viva.cli.prompt", "Show the exact text that a model would be sent."),
     "check": ("viva.cli.check", "Test a data set and its grading with its own gold answers."),
+    "overlap": ("viva.cli.overlap", "Near-duplicates and leakage: a set beside another set or a corpus."),
     "extract": ("viva.cli.extract", "Read letters and truth values out of anybody's replies."),
     "list": ("viva.cli.listing", "List benchmarks: formats, languages, counts, licences."),
     "serve-check": ("viva.cli.servecheck", "Say what an OpenAI-compatible server supports, with samples."),
     "toolchains": ("viva.cli.toolchains", "Say which programming languages the sandbox can run here."),
     "fetch": ("viva.cli.fetch", "Download a benchmark's published files."),
-    "build": ("viva.cli.build", "Make an examination of your own: from a treebank, or a table of contents."),
+    "build": ("viva.cli.build", "Make an examination of your own: of a treebank, a dump, a translation, ..."),
 }
 
 

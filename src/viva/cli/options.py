@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -13,7 +12,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.models import PROVIDERS
-from viva.types import About, Choosing, ExamSpec, Language, Sampling
+from viva.types import Choosing
 from viva.weights import Dtype, Weights
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,6 +39,7 @@ class Choice(Struct, kw_only=True):
     panel: Literal["mean", "median", "majority"] = "mean"
     rubric: Path | None = None
     choose: Choosing | None = None
+    shard: str | None = None
 
 
 class Draw(Struct, kw_only=True):
@@ -65,6 +65,11 @@ class Limits(Struct, kw_only=True):
     price: tuple[str, ...] = ()
     progress: Literal["auto", "live", "plain", "quiet"] = "auto"
     unsafe_host_execution: bool = False
+    on: str = "local"
+    batch: bool | None = None
+    """None: as the run was begun."""
+    no_wait: bool = False
+    poll: float = 60.0
 
 
 class Grading(Struct, kw_only=True):
@@ -193,6 +198,12 @@ exam_options = _stack(
     click.option("--as-published", is_flag=True, help="Grade as the authors' scripts do, defects included."),
 )
 
+shard_option = click.option(
+    "--shard",
+    metavar="I/N",
+    help="Only every N-th question, from the I-th on: one task of an array of N (`viva merge` makes them one run).",
+)
+
 weights_options = _stack(
     click.option(
         "--revision", metavar="NAME[=TOKENS],...", help="hf/: branch, tag or commit; several are asked one by one."
@@ -284,6 +295,28 @@ engine_options = _stack(
         help="Run programs that models wrote WITHOUT a sandbox, with all your rights: they can read, send and delete "
         "whatever you can.",
     ),
+    click.option(
+        "--on",
+        default="local",
+        show_default=True,
+        metavar="local|ray[://HOST:PORT]",
+        help="Where programs, encoders and weights are worked on: this machine, or a Ray cluster.",
+    ),
+    click.option(
+        "--batch/--no-batch",
+        default=None,
+        help="Ask through the provider's batch API (OpenAI, Anthropic): half the price, hours of patience. A run goes "
+        "on as it was begun; --no-batch cancels what is handed in.",
+    ),
+    click.option("--no-wait", is_flag=True, help="--batch: hand in, read what is there, and end; resume goes on."),
+    click.option(
+        "--poll",
+        type=click.FloatRange(0.01),
+        default=60.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="--batch: between two looks at what is handed in.",
+    ),
 )
 
 judge_options = _stack(
@@ -332,73 +365,6 @@ report_options = _stack(
 )
 
 
-def languages(choice: Choice, supported: tuple[Language, ...]) -> list[Language]:
-    """The languages asked for, of those a benchmark has; its first by default. Raises VivaError for an unknown one."""
-    named = [part.strip() for given in choice.language for part in given.split(",") if part.strip()]
-    if not named:
-        return [supported[0]]
-    known = ("en", "zh", "de", "fr")
-    for name in named:
-        if name != "all" and name not in known:
-            raise VivaError(f"--language {name!r} is unknown; there are {', '.join(known)}, all (Chinese is zh)")
-    if "all" in named:
-        return list(supported)
-    return [cast("Language", name) for name in dict.fromkeys(named)]
-
-
-def specs(choice: Choice, about: About) -> list[ExamSpec]:
-    """One exam for each language asked for. A benchmark of one language is asked in that one."""
-    supported = about.languages
-    encoder = about.encoder if choice.encoder is None else choice.encoder
-    wanted = languages(choice, supported) if len(supported) > 1 else list(supported)
-    listed: tuple[str, ...] = ()
-    if choice.questions is not None:
-        from viva.cli.listed import read_listed
-
-        listed = read_listed(choice.questions)
-    return [
-        ExamSpec(
-            benchmark=about.name,
-            language=language,
-            shots=about.default_shots if choice.shots is None else choice.shots,
-            chain_of_thought=choice.cot,
-            form=choice.form,
-            only=choice.only,
-            limit=choice.limit,
-            seed=choice.seed or 0,
-            as_published=choice.as_published,
-            context=choice.context,
-            rationale=choice.rationale,
-            encoder="" if encoder == "none" else encoder,
-            panel=choice.panel,
-            choose=choice.choose or "",
-            questions=listed,
-        )
-        for language in wanted
-    ]
-
-
-def sampling(draw: Draw, seed: int | None, paper: Sampling | None = None) -> Sampling:
-    """The sampling that `draw` describes, and the paper's where it says nothing.
-
-    Raises VivaError for a temperature that is none.
-    """
-    paper = paper or Sampling()
-    temperature = paper.temperature
-    if draw.temperature in ("server", "none"):
-        temperature = None
-    elif draw.temperature is not None:
-        try:
-            temperature = float(draw.temperature)
-        except ValueError:
-            temperature = -1.0
-        if not 0 <= temperature <= 10:
-            raise VivaError(f"--temperature {draw.temperature!r} is neither a number from 0 on nor `server`")
-    # The paper's nucleus belongs to the paper's temperature: with another one it is not sent unless asked for.
-    top_p = draw.top_p if draw.top_p is not None or draw.temperature is not None else paper.top_p
-    return Sampling(temperature=temperature, top_p=top_p, max_tokens=draw.max_tokens or paper.max_tokens, seed=seed)
-
-
 def per_provider(values: tuple[str, ...], option: str) -> dict[str, str]:
     """`64` and `openai=32` → {"": "64", "openai": "32"}."""
     found: dict[str, str] = {}
@@ -417,15 +383,3 @@ def refuse_unjudged(choice: Choice, judging: Grading) -> None:
             f"--rubric {choice.rubric} is for a judge, and there is none: add --judge MODEL, or leave it out and give "
             "it to `viva resume RUN --judge MODEL` later"
         )
-
-
-def data_folder(choice: Choice, benchmark: str) -> Path | None:
-    """Where a benchmark's files are: --data, VIVA_DATA, the fetched copy; None for the bundled sample."""
-    from viva.benchmarks.sources import fetched_folder
-
-    if choice.data is not None:
-        return choice.data
-    given = os.environ.get("VIVA_DATA")
-    if given:
-        return Path(given)
-    return fetched_folder(benchmark)

@@ -20,7 +20,10 @@ def describe(tally: Tally, rate: float) -> str:
     parts = [f"{done:,}/{tally.total:,} {100 * done // max(1, tally.total)} %", f"{rate:.1f}/s"]
     if rate > 0 and tally.total > done:
         parts.append(f"ETA {clock((tally.total - done) / rate)}")
-    parts.append(f"{tally.in_flight} in flight")
+    if tally.in_flight or not tally.batches:
+        parts.append(f"{tally.in_flight} in flight")
+    if tally.batches:
+        parts.append(tally.batches)
     if tally.input_tokens or tally.output_tokens:
         parts.append(f"{count(tally.input_tokens)}+{count(tally.output_tokens)} tokens")
     if tally.cost:
@@ -57,6 +60,7 @@ class Progress:
         self._tally = tally
         self._recent: deque[tuple[float, int]] = deque(maxlen=60)
         self._started = time.monotonic()
+        self._said = ""
 
     async def show(self) -> None:
         """Run beside the asking."""
@@ -69,6 +73,10 @@ class Progress:
                 self._draw(describe(self._tally, self._rate()))
             elif now - last >= 10:
                 last = now
+                if self._tally.batches and (text := describe(self._tally, 0.0)) == self._said:
+                    continue  # a log of hours in which nothing happens says so once
+                elif self._tally.batches:
+                    self._said = text
                 print(f"{self._stage}: {describe(self._tally, self._rate())}", file=sys.stderr, flush=True)
 
     def _rate(self) -> float:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 
+from viva.benchmarks.sharding import unsharded
 from viva.cli.examination import Examination
+from viva.cli.hosting import tell
 from viva.cli.options import Opening
 from viva.contracts import Exam
 from viva.engine.stages import Sitting
 from viva.errors import VivaError
 from viva.types import Kind, Question
-from viva.visible import visible
 
 
 def rehearse(examination: Examination) -> None:
@@ -19,15 +19,15 @@ def rehearse(examination: Examination) -> None:
 
     Where it can answer some, the others stay unanswered, and that is said.
     """
-    firsts = {id(exam): _first_of_each_kind(exam) for exam in examination.exams}
+    firsts = {id(exam): _first_of_each_kind(unsharded(exam)) for exam in examination.exams}
     for sitting in examination.sittings:
         troubles = _troubles(sitting, firsts[id(sitting.exam)])
         if troubles and all(troubles.values()):
             raise VivaError(next(iter(troubles.values())))
         for kind, trouble in troubles.items():
             if trouble:
-                said = f"viva: {sitting.model.name} on {sitting.label}: questions of the kind {kind!r} stay unanswered"
-                print(visible(f"{said}: {trouble}"), file=sys.stderr)
+                said = f"{sitting.model.name} on {sitting.label}: questions of the kind {kind!r} stay unanswered"
+                tell(f"{said}: {trouble}")
 
 
 def refuse_unopened(opening: Opening, form: str, models: Sequence[str]) -> None:

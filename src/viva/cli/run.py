@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import msgspec
 
 from viva import __version__
 from viva.benchmarks import find_benchmark
+from viva.benchmarks.sharding import unsharded
+from viva.cli.batches import refuse_unbatched
 from viva.cli.beside import refuse_unknown
 from viva.cli.checkpoints import read_checkpoints
 from viva.cli.examination import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
@@ -31,14 +34,15 @@ from viva.cli.options import (
     pick,
     refuse_unjudged,
     report_options,
-    sampling,
     sampling_options,
+    shard_option,
     weights_options,
 )
 from viva.cli.places import HF, existing, parted, placed, whole
 from viva.cli.rehearsing import refuse_unopened, rehearse
 from viva.cli.rejudging import Anew, anew_options, judged_anew
 from viva.cli.reporting import check_writable, grade_run, print_report
+from viva.cli.settings import sampling
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import VivaError
@@ -64,6 +68,7 @@ from viva.weights import DTYPES
 @click.option("--base-url", metavar="URL", help="OpenAI-compatible server of the openai/ models, ending in /v1.")
 @click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]")
 @exam_options
+@shard_option
 @sampling_options
 @weights_options
 @judge_options
@@ -95,12 +100,29 @@ def run_command(**given: Any) -> int:
     viva run csbench cmmlu --data DIR --model openai/a --model openai/b --base-url http://127.0.0.1:8000/v1
     viva run csbench --data DIR --language en,zh --shots 5 --cot --model anthropic/NAME --judge openai/NAME
     """
+    examination, earlier = plan_run(given)
+    if given["estimate"]:
+        from viva.cli.estimate import estimate
+
+        estimate(examination)
+        return 0
+    begin(examination)
+    return _finish(examination, earlier, pick(Output, given))
+
+
+def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -> tuple[Examination, list[RunFolder]]:
+    """What `viva run` with these options would do, and the runs to take answers from. Nothing is asked or written yet.
+
+    `own` are models that are there already, by their names in run.json; they are asked beside those that `given` names.
+    Raises VivaError for what cannot be.
+    """
     choice, draw, limits = pick(Choice, given), pick(Draw, given), pick(Limits, given)
     judging, output = pick(Grading, given), pick(Output, given)
     opening = pick(Opening, given)
     benchmarks, typed = told_apart(given["benchmarks"], given["models"])
-    named = _models(typed, opening.revision, given["checkpoints"])
-    models = tuple(one.name for one in named)
+    own = own or {}
+    named = [] if own and not typed else _models(typed, opening.revision, given["checkpoints"])
+    models = (*(one.name for one in named), *own)
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
@@ -113,7 +135,10 @@ def run_command(**given: Any) -> int:
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
         exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in opened],
-        models=[_record(one, given["base_url"], given["api_key_env"], opening) for one in named],
+        models=[
+            *(_record(one, given["base_url"], given["api_key_env"], opening) for one in named),
+            *(ModelRecord(name=name, shown=model.name) for name, model in own.items()),
+        ],
         judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
         judge_samples=judging.judge_samples,
         samples=draw.samples or 1,
@@ -121,25 +146,25 @@ def run_command(**given: Any) -> int:
         seed=choice.seed or 0,
         sampling=sampling(draw, choice.seed),
     )
-    names = dict.fromkeys(Path(name).stem for name in benchmarks)
+    names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
+    names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
-    examination = prepare(RunFolder(path, record), limits, exams)
+    examination = prepare(RunFolder(path, record), limits, exams, own)
     record.models = [
         remembered(model, known) for known, model in zip(record.models, examination.examinees, strict=True)
     ]
     remember_judges(record, examination)
-    if given["estimate"]:
-        from viva.cli.estimate import estimate
+    refuse_unbatched(examination)
+    return examination, earlier_runs(given["reuse"])
 
-        estimate(examination)
-        return 0
-    earlier = earlier_runs(given["reuse"])
-    _self_test(exams)
+
+def begin(examination: Examination) -> None:
+    """The last checks, then the run folder."""
+    self_test(examination.exams)
     rehearse(examination)
     open_encoder_of(examination, new=True)
-    examination.folder = RunFolder.create(path, record)
-    return _finish(examination, earlier, output)
+    examination.folder = RunFolder.create(examination.folder.path, examination.folder.record)
 
 
 @click.command(name="resume", short_help="Go on with a run.")
@@ -172,6 +197,7 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     if anew:
         return _judge_anew(folder, anew, limits, earlier, output)
     examination = prepare(folder, limits)
+    refuse_unbatched(examination)
     open_encoder_of(examination, new=False)
     folder.lock()
     return _finish(examination, earlier, output)
@@ -185,6 +211,7 @@ def _judge_anew(folder: RunFolder, anew: Anew, limits: Limits, earlier: list[Run
         record, exams = judged_anew(record, anew, judges_anew(record, anew))
         folder.record = record  # all that can be refused is refused before run.json changes
         examination = prepare(folder, limits, exams)
+        refuse_unbatched(examination)
         open_encoder_of(examination, new=anew.encoder is not None)
         remember_judges(record, examination)
         folder.remember(record)
@@ -329,12 +356,12 @@ def remember_judges(record: RunRecord, examination: Examination) -> None:
         record.judges = [remembered(judge.model, known) if known.weights else known for known, judge in judges]
 
 
-def _self_test(exams: list[Exam]) -> None:
+def self_test(exams: list[Exam]) -> None:
     """Before money is spent: do gold answers score 1 and wrong ones 0, on a sample of the questions?"""
     from viva.cli.check import failures
 
     for exam in exams:
-        found = failures(exam, at_most=100)
+        found = failures(unsharded(exam), at_most=100)
         if found:
             raise VivaError(
                 f"the self-test of {exam.spec.benchmark} failed, nothing was asked: {found[0]}; "

@@ -6,10 +6,20 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from typing import Protocol, runtime_checkable
 
+from viva.cli.hosting import host
 from viva.cli.progress import Mode, Progress
-from viva.contracts import Model, Sandbox
 from viva.engine.asking import Run
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """What a stage uses and gives back: models, a sandbox."""
+
+    async def close(self) -> None:
+        """Give back what it holds."""
+        ...
 
 
 async def watched(
@@ -17,7 +27,7 @@ async def watched(
     name: str,
     mode: Mode,
     work: Callable[[Run], Coroutine[None, None, None]],
-    used: Sequence[Model | Sandbox],
+    used: Sequence[Closing],
 ) -> None:
     """Do the work of a stage called `name`. Ctrl-C once finishes what is in flight, twice drops it."""
     progress = Progress(mode, name, run.tally)
@@ -37,15 +47,21 @@ async def watched(
 
 def _listen(run: Run, asking: asyncio.Task[None]) -> None:
     """Ctrl-C once: finish what is in flight. Twice: stop at once."""
-    loop = asyncio.get_running_loop()
 
     def interrupt() -> None:
         if run.stop == "interrupted":
             asking.cancel()
             return
         run.finish("interrupted")
+        if serving is not None:
+            return
         waiting = f"{run.tally.in_flight} in flight" if run.tally.in_flight else "nothing in flight"
         print(f"\nviva: finishing ({waiting}); Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
+    serving = host()
+    if serving is not None:
+        serving.listen(interrupt)
+        return
+    loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, interrupt)

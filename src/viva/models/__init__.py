@@ -36,6 +36,7 @@ PROVIDERS: dict[str, str] = {
     "google": "viva.models.google",
     "baseline": "viva.models.baselines",
     "replay": "viva.models.replay",
+    "python": "viva.models.called",
 }
 """Provider → module that holds `connect(name, endpoint)`."""
 
@@ -44,7 +45,7 @@ def connect(name: str, endpoint: Endpoint) -> Model:
     """The model `provider/name`, optionally `provider/name@URL`. Raises VivaError for what cannot be a model."""
     provider, slash, rest = name.partition("/")
     if not slash or not rest or provider not in PROVIDERS:
-        known = ", ".join(f"{known}/..." for known in PROVIDERS)
+        known = ", ".join(f"{known}/..." for known in PROVIDERS if known != "python")  # those are no names
         hint = f" (did you mean openai/{name}?)" if not slash or provider not in PROVIDERS else ""
         raise VivaError(f"no such model: {name!r}{hint}; a model is named {known}")
     if endpoint.key_variable and not endpoint.key_variable.isidentifier():

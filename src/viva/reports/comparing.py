@@ -11,6 +11,7 @@ from msgspec import Struct
 from viva.analysis.comparing import Difference, Flip
 from viva.analysis.multiplicity import NAMES, Correction
 from viva.reports.grids import WORDS, grids_terminal
+from viva.reports.notebook import grids_html
 from viva.reports.printing import formats
 from viva.reports.result import Grid, p_text, percent, signed
 from viva.reports.text import json_text
@@ -222,6 +223,11 @@ def _bounds(found: Difference) -> str:
 def as_terminal(found: Sequence[Comparison], *, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
     return grids_terminal(*_told(found), width=width, colour=colour, words=_WORDS)
+
+
+def as_html(found: Sequence[Comparison]) -> str:
+    """Tables for a notebook's cell."""
+    return grids_html(*_told(found), words=_WORDS)
 
 
 def _told(found: Sequence[Comparison]) -> tuple[list[Grid], list[str]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
+from viva.reports.notebook import grids_html
 from viva.reports.result import (
     Grid,
     Report,
@@ -54,6 +55,11 @@ def _closing(report: Report) -> list[str]:
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
     return grids_terminal(_grids(report, details=details), _closing(report), width=width, colour=colour)
+
+
+def as_html(report: Report, *, details: bool = False) -> str:
+    """Tables for a notebook's cell."""
+    return grids_html(_grids(report, details=details), _closing(report))
 
 
 def as_markdown(report: Report) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
-from typing import cast
+from collections.abc import Sequence
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
-from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
+from viva.engine.signing import settings as settings  # noqa: PLC0414
+from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
-from viva.weights import Weights
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
@@ -55,103 +51,6 @@ class Report(Struct, frozen=True, kw_only=True):
     run: str
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
-
-
-def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None) -> str:
-    """What produced a number, in one line: everything that, changed, could change it (after sacreBLEU)."""
-    return "|".join(f"{name}:{value}" for name, value in settings(record, exam, model, opened).items())
-
-
-def settings(
-    record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None
-) -> dict[str, str | int]:
-    """The parts of a signature by name."""
-    spec = exam.spec
-    sampling = exam.sampling or record.sampling
-    prompts = hashlib.sha256(msgspec.json.encode(exam.templates, order="deterministic")).hexdigest()[:8]
-    return {
-        "benchmark": f"{spec.benchmark}.{exam.version}" + (f".{spec.name}" if spec.name else ""),
-        "lang": spec.language,
-        "shots": spec.shots,
-        "cot": "yes" if spec.chain_of_thought else "no",
-        "form": spec.form,
-        **({"choose": spec.choose} if spec.choose else {}),
-        "only": spec.only or "all",
-        "n": exam.questions,
-        "limit": spec.limit if spec.limit is not None else "none",
-        **({"questions": _listed(spec.questions)} if spec.questions else {}),
-        "prompt": prompts,
-        "extract": "as-published" if spec.as_published else "viva",
-        "data": exam.fingerprint + (".sample" if exam.data is None else ""),
-        "model": model,
-        **(_opened(opened) if opened else {}),
-        "judge": "+".join(f"{_judge(judge)}x{record.judge_samples}" for judge in record.judges) or "none",
-        "panel": spec.panel if len(record.judges) * record.judge_samples > 1 else "none",
-        "rubric": "+".join(_rubrics(exam.templates)) or "none",
-        "rationale": "yes" if spec.rationale else "no",
-        "encoder": _encoder(record) if spec.encoder else "none",
-        "samples": f"{exam.samples or record.samples}x{record.repeats}",
-        "temp": "server" if sampling.temperature is None else f"{sampling.temperature:g}",
-        "top_p": "server" if sampling.top_p is None else f"{sampling.top_p:g}",
-        "max_tokens": sampling.max_tokens or "server",
-        "context": spec.context or "none",
-        "stop": "next question" if spec.form == "base" else "none",
-        "seed": f"{record.seed}" + ("" if sampling.seed is None else ".sent"),
-        "viva": record.viva,
-    }
-
-
-def _listed(questions: Sequence[str]) -> str:
-    """How many questions a list has, and a hash of them whatever their order."""
-    digest = hashlib.sha256(msgspec.json.encode(sorted(questions))).hexdigest()[:8]
-    return f"{len(questions)}.{digest}"
-
-
-def _opened(model: ModelRecord) -> dict[str, str]:
-    """How weights on a disk were opened, and by which template a model was asked."""
-    weights = model.weights
-    if weights is None:
-        return {"template": model.template} if model.template else {}
-    said = {"template": weights.template or "own", "weights": _short(weights), "dtype": weights.dtype}
-    if weights.bits:
-        said["bits"] = str(weights.bits)
-    if weights.adapter:
-        said["adapter"] = PurePath(weights.adapter).name
-    return said
-
-
-def _short(weights: Weights) -> str:
-    """Of every part of a fingerprint (weights, and an adapter's) the beginning: a folder's hash, a Hub's revision."""
-    return "+".join(part.rpartition("@")[2][:12] for part in weights.fingerprint.split("+"))
-
-
-def _judge(judge: ModelRecord) -> str:
-    if judge.weights is None:
-        return judge.name
-    return f"{judge.shown or judge.name}.{_short(judge.weights)}.{judge.weights.dtype}"
-
-
-def _rubrics(templates: Mapping[str, object]) -> Iterator[str]:
-    """Name and version of every rubric among an exam's templates."""
-    for key, value in templates.items():
-        if not isinstance(value, dict):
-            continue
-        table = cast("dict[str, object]", value)
-        if key == "rubric" and isinstance(table.get("name"), str):
-            yield f"{table['name']}.{table.get('version', '?')}"
-        else:
-            yield from _rubrics(table)
-
-
-def _encoder(record: RunRecord) -> str:
-    """The encoder with the layer and the weights that it was used with; of a folder its own name, not where it lies."""
-    if record.encoder is None:
-        return "missing"
-    name, said = record.encoder.name, record.encoder.identity
-    _, at, weights = said.get("weights", "").rpartition("@")  # NAME@REVISION from the Hub, a folder's hash
-    if weights and not at:
-        name = PurePath(name).name or "folder"
-    return ".".join(filter(None, (name, said.get("layer", ""), weights[:12])))
 
 
 def percent(share: float | None, digits: int = 2) -> str:

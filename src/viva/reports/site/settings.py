@@ -28,6 +28,7 @@ _NAMES = {
     "n": "number of questions",
     "limit": "limited to",
     "questions": "listed questions",
+    "shard": "part of the questions",
     "prompt": "prompts",
     "extract": "answers read",
     "data": "data fingerprint",

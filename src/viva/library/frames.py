@@ -1,0 +1,63 @@
+"""Scores and answers as Polars frames, in chunks: a run can hold a million of each."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+import polars as pl
+
+from viva.reports.answered import Answered
+from viva.types import ScoreRow
+
+T = TypeVar("T")
+_CHUNK = 4096
+_NAMES = {"exam": pl.String, "model": pl.String, "question": pl.String, "sample": pl.Int32, "repeat": pl.Int32}
+SCORES: Mapping[str, type[pl.DataType]] = {
+    **_NAMES, "score": pl.Float64, "outcome": pl.String, "read": pl.String, "explanation": pl.String,
+    "weight": pl.Int32,
+}  # fmt: skip
+ANSWERS: Mapping[str, type[pl.DataType]] = {
+    **_NAMES, "asked": pl.String, "prompt": pl.String, "reply": pl.String, "gold": pl.String, "read": pl.String,
+    "score": pl.Float64, "outcome": pl.String, "explanation": pl.String, "failure": pl.String,
+}  # fmt: skip
+_FIELDS = {"score": "value", "read": "answer"}
+"""Columns whose names are not the field's."""
+
+
+def scores_frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
+    """A column a tag or part, null where a row has none."""
+
+    def more(taken: list[ScoreRow]) -> dict[str, list[object]]:
+        tags = dict.fromkeys(tag for row in taken for tag in row.tags)
+        parts = dict.fromkeys(part for row in taken for part in row.parts)
+        return {
+            **{f"tag:{tag}": [row.tags.get(tag) for row in taken] for tag in tags},
+            **{f"part:{part}": [row.parts.get(part) for row in taken] for part in parts},
+        }
+
+    return _framed(rows, SCORES, more)
+
+
+def answers_frame(rows: Iterable[Answered]) -> pl.DataFrame:
+    """With the tags, null where a row has none."""
+
+    def more(taken: list[Answered]) -> dict[str, list[object]]:
+        tags = dict.fromkeys(tag for row in taken for tag in row.tags)
+        return {f"tag:{tag}": [row.tags.get(tag) for row in taken] for tag in tags}
+
+    return _framed(rows, ANSWERS, more)
+
+
+def _framed(
+    rows: Iterable[T], schema: Mapping[str, type[pl.DataType]], more: Callable[[list[T]], dict[str, list[object]]]
+) -> pl.DataFrame:
+    source = iter(rows)
+    chunks = [pl.DataFrame(schema=schema)]
+    while taken := list(itertools.islice(source, _CHUNK)):
+        columns = {name: [getattr(row, _FIELDS.get(name, name)) for row in taken] for name in schema}
+        extra = more(taken)
+        types = {name: pl.Float64 if name.startswith("part:") else pl.String for name in extra}
+        chunks.append(pl.DataFrame({**columns, **extra}, schema={**schema, **types}))
+    return pl.concat(chunks, how="diagonal")

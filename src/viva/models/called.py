@@ -1,0 +1,130 @@
+"""A function of Python's in place of a model: prompt in, text out (`viva.run("cmmlu", model=function)`).
+
+It exists as long as the program that gave it. A run remembers its name alone: what was answered can be graded, shown
+and compared from anywhere, and whoever goes on with the run gives the function again (`viva.resume`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import cast
+
+from viva.errors import ModelError, VivaError
+from viva.models import Endpoint
+from viva.models.textonly import TextOnly
+from viva.prompting import prompt_text
+from viva.types import Generate, Request, Response, Sampling
+
+PROVIDER = "python/"
+_LONGEST = 300
+"""Characters of an exception that are kept: it may repeat the prompt."""
+
+
+class Prompt(str):
+    """What the function is given: the text, and what a chat, a sampler or a log needs beside it."""
+
+    messages: tuple[dict[str, str], ...]
+    """The turns of the chat: role and content each. A base model's text is one turn of the user's."""
+    sampling: Sampling
+    question: str
+    """The question's id."""
+    sample: int
+
+    @classmethod
+    def of(cls, request: Generate) -> Prompt:
+        """A request as a function takes it."""
+        made = cls(prompt_text(request.prompt))
+        turns = (
+            [("user", request.prompt)]
+            if isinstance(request.prompt, str)
+            else [(message.role, message.content) for message in request.prompt]
+        )
+        made.messages = tuple({"role": role, "content": content} for role, content in turns)
+        made.sampling, made.question, made.sample = request.sampling, request.question, request.sample
+        return made
+
+
+Function = Callable[[Prompt], str | Awaitable[str]]
+
+
+class Called(TextOnly):
+    """A function, or the name of one that is not here any more."""
+
+    def __init__(self, name: str, function: Function | None = None) -> None:
+        self.name = f"{PROVIDER}{name}"
+        self.awaits = _awaits(function)
+        # Functions that wait by themselves may be asked many at a time; others, one after the other (cli/examine.py).
+        self.lane = f"python {'many' if self.awaits else 'one'} {name}"
+        self.identity: Mapping[str, str] = {"provider": "python", "model": name}
+        self.function = function
+        self._idle: list[ThreadPoolExecutor] = []
+
+    def rehearse(self, request: Request) -> None:
+        """Raises VivaError for a choice by probability, and where the function is not here."""
+        super().rehearse(request)
+        if self.function is None:
+            raise VivaError(self._gone())
+
+    def _gone(self) -> str:
+        return (
+            f"{self.name} is a function of the Python program that began this run: go on there, with "
+            "viva.resume(run, model=function)"
+        )
+
+    async def answer(self, request: Generate) -> Response:
+        """One call. What it raises is why there is no answer; a lost connection or a timeout is tried again."""
+        if self.function is None:
+            raise ModelError("function", self._gone(), fatal=True)
+        try:
+            text = await self._call(Prompt.of(request))
+        except ModelError:
+            raise
+        except Exception as problem:
+            said = f"{type(problem).__name__}: {problem}"[:_LONGEST]
+            raise ModelError("function", said, retry=isinstance(problem, ConnectionError | TimeoutError)) from problem
+        if not isinstance(text, str):
+            raise ModelError("function", f"it returned {type(text).__name__} in place of a text")
+        return Response(text=text.encode("utf-8", "replace").decode())  # half a surrogate pair is no text of a file's
+
+    async def _call(self, prompt: Prompt) -> object:
+        function = cast("Callable[[Prompt], object]", self.function)
+        found = function(prompt) if self.awaits else await self._in_a_thread(function, prompt)
+        return await found if inspect.isawaitable(found) else found
+
+    async def _in_a_thread(self, function: Callable[[Prompt], object], prompt: Prompt) -> object:
+        """One call beside the loop, in the thread that was idle last.
+
+        Functions that are called one by one are therefore called in one thread, which some insist on (SQLite's
+        connections, a card's contexts). A common pool does not promise that: it hires another thread where the last
+        has not yet said that it is free.
+        """
+        thread = self._idle.pop() if self._idle else ThreadPoolExecutor(1, thread_name_prefix="viva-model")
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(thread, function, prompt)
+        except asyncio.CancelledError:
+            thread.shutdown(wait=False, cancel_futures=True)  # it may be busy for ever: nobody waits for it
+            raise
+        except BaseException:
+            self._idle.append(thread)
+            raise
+        self._idle.append(thread)
+        return found
+
+    async def close(self) -> None:
+        """Let the threads go."""
+        while self._idle:
+            self._idle.pop().shutdown(wait=False)
+
+
+def _awaits(function: Function | None) -> bool:
+    """Whether calling it gives something to await: a coroutine function, or an object with such a `__call__`."""
+    calls = getattr(type(function), "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(calls)
+
+
+def connect(name: str, endpoint: Endpoint) -> Called:
+    """A function of a run that is only read: nobody can call it from here."""
+    return Called(name)
