@@ -8,7 +8,7 @@ STAMP = $(VENV)/.installed
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
-.PHONY: demo sample toolchains browser encoder weights test real-server check clean
+.PHONY: demo sample toolchains browser encoder weights peers test real-server check clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -50,6 +50,10 @@ weights: $(STAMP)  ## what models from their weights are tested with: adapters, 
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    'transformers>=5.0' accelerate peft lm-eval==0.4.13
+
+peers: $(STAMP)  ## other people's tools that read what we write, and whose files we read; and Ray
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    'ray[client]==2.60.0' inspect-ai==0.3.285 datasets==5.2.0 mlcroissant==1.1.1
 
 test: $(STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n auto
