@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from threads import use_one_thread
+
+use_one_thread()
+
 # A busy machine is no defect: how long reading takes is tested where it matters, with bounds of its own.
 # The suite is to be quick; VIVA_THOROUGH=1 looks at many more examples of every property.
 settings.register_profile("viva", deadline=None, max_examples=50)

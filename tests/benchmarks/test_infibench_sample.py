@@ -16,9 +16,10 @@ from typing import NoReturn
 import pytest
 
 import viva
+from thorough import THOROUGH
 from viva.benchmarks.questions.examples import as_wanted
 from viva.benchmarks.questions.loading import read_questions
-from viva.benchmarks.questions.model import OwnQuestion, QuestionFile
+from viva.benchmarks.questions.model import Example, OwnQuestion, QuestionFile
 from viva.sandbox import NoIsolationError, Sandbox
 from viva.scorers.rubric.code import assemble, default_seconds
 from viva.scorers.rubric.grade import grade
@@ -29,6 +30,7 @@ SAMPLE = Path(viva.__file__).parent / "benchmarks" / "infibench" / "sample"
 AREAS = {"back-end", "DS & ML", "front-end", "IT operations", "mobile & desktop"}
 TYPES = {"code completion", "code debugging", "knowledge question-answering", "non-code debugging"}
 TESTED = {"python", "javascript", "typescript", "java", "cpp", "go", "r", "csharp", "ruby"}
+SLOW = {"cpp", "java", "csharp", "go", "typescript"}
 LANGUAGES = TESTED | {"css", "html", "php", "rust", "dart", "kotlin", "swift", "bash"}
 
 
@@ -83,24 +85,46 @@ def programs(question: OwnQuestion, text: str) -> list[Execute]:
     return made
 
 
-async def executed(requests: Sequence[Execute]) -> list[Execution]:
-    """Equal programs are run once."""
-    try:
-        sandbox = Sandbox()
-    except NoIsolationError as problem:
-        cannot_be_run(f"programs cannot be isolated here: {problem}")
-    try:
-        different = dict.fromkeys(requests)
-        ended = await asyncio.gather(*(sandbox.run(request) for request in different))
-        by_program = dict(zip(different, ended, strict=True))
-        return [by_program[request] for request in requests]
-    finally:
-        await sandbox.close()
+class Workshop:
+    """One sandbox for all tests of this file, and what became of every program: equal ones are run once."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self._sandbox: Sandbox | None = None
+        self._ended: dict[Execute, Execution] = {}
+
+    def executed(self, requests: Sequence[Execute]) -> list[Execution]:
+        new = [request for request in dict.fromkeys(requests) if request not in self._ended]
+        self._ended.update(zip(new, self._runner.run(self._run(new)), strict=True))
+        return [self._ended[request] for request in requests]
+
+    async def _run(self, requests: Sequence[Execute]) -> list[Execution]:
+        if self._sandbox is None:
+            try:
+                self._sandbox = Sandbox()
+            except NoIsolationError as problem:
+                cannot_be_run(f"programs cannot be isolated here: {problem}")
+        return await asyncio.gather(*map(self._sandbox.run, requests))
+
+    def close(self) -> None:
+        if self._sandbox is not None:
+            self._runner.run(self._sandbox.close())
+        self._runner.close()
+
+
+WORKSHOPS: list[Workshop] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def workshop() -> Iterator[None]:
+    WORKSHOPS.append(Workshop())
+    yield
+    WORKSHOPS.pop().close()
 
 
 def graded(question: OwnQuestion, texts: Sequence[str]) -> list[Graded]:
     requests = [programs(question, text) for text in texts]
-    ended = iter(asyncio.run(executed([request for one in requests for request in one])) if any(requests) else ())
+    ended = iter(WORKSHOPS[-1].executed([request for one in requests for request in one]) if any(requests) else ())
     results = [
         grade(question.rubric, text, executions=[next(ended) for _ in one])
         for text, one in zip(texts, requests, strict=True)
@@ -193,18 +217,34 @@ def test_the_readme_counts_right() -> None:
 # --- what it is worth ---
 
 
+def tried(question: OwnQuestion) -> list[Example]:
+    """All examples; where compiling takes seconds, one of full marks and one of none."""
+    tests = question.rubric.tests
+    if THOROUGH or tests is None or tests.language not in SLOW:
+        return list(question.examples)
+    kinds = {example.wanted: example for example in question.examples}
+    return [kinds["full"], kinds["none"]]
+
+
 @pytest.mark.parametrize("name", questions())
 def test_every_example_scores_what_it_says(name: str) -> None:
     question = questions()[name]
     assert {example.wanted for example in question.examples} >= {"full", "none"}
-    results = graded(question, [example.answer for example in question.examples])
-    for example, result in zip(question.examples, results, strict=True):
+    examples = tried(question)
+    results = graded(question, [example.answer for example in examples])
+    for example, result in zip(examples, results, strict=True):
         assert result.share is not None, result.pending
         said = [line for part in result.parts.values() for line in part.details]
         assert as_wanted(result.share, example.wanted), (example.line, example.wanted, result.share, said)
 
 
-@pytest.mark.parametrize("name", questions())
+def cheap() -> list[str]:
+    """The questions that need no compiler: what a compiler says of prose, the examples of no marks have shown."""
+    tests = {name: question.rubric.tests for name, question in questions().items()}
+    return [name for name, one in tests.items() if THOROUGH or one is None or one.language not in SLOW]
+
+
+@pytest.mark.parametrize("name", cheap())
 def test_a_question_repeated_as_its_answer_earns_nothing(name: str) -> None:
     question = questions()[name]
     assert shares(question, [question.text]) == [0.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from judging.serving import JudgeServer
 from review import story
-from servers.fixtures import QUIET, Viva
+from servers.fixtures import QUIET, Viva, Warm
 from viva.cli.examination import prepare
 from viva.cli.options import Limits
 from viva.cli.ratings import Rated, filter_of, rated
@@ -29,16 +30,26 @@ def judges() -> Iterator[JudgeServer]:
         yield server
 
 
-@pytest.fixture
-def worth(viva: Viva, judges: JudgeServer) -> dict[str, tuple[float, float]]:
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> tuple[Path, dict[str, tuple[float, float]]]:
     """A run of 40 questions before two judges, one of whom praises everything; what its answers are worth."""
+    viva = Viva(tmp_path_factory.mktemp("judged"), warm)
     worth = story.write(viva.folder / "answers.jsonl")
-    ended = viva(
-        *("run", "clrbench", "--model", f"replay/{viva.folder / 'answers.jsonl'}", "--limit", 40, "--encoder", "none"),
-        *("--judge", "openai/quoting", "--judge", "openai/mark-1", "--judge-base-url", judges.url, "--run", "run"),
-        *("--format", "json", *QUIET),
-    )
+    with JudgeServer() as judges:
+        ended = viva(
+            *("run", "clrbench", "--model", f"replay/{viva.folder / 'answers.jsonl'}", "--limit", 40),
+            *("--encoder", "none", "--judge", "openai/quoting", "--judge", "openai/mark-1"),
+            *("--judge-base-url", judges.url, "--run", "run", "--format", "json", *QUIET),
+        )
     assert ended.code == 0, ended.err
+    return viva.folder / "run", worth
+
+
+@pytest.fixture
+def worth(viva: Viva, judged: tuple[Path, dict[str, tuple[float, float]]]) -> dict[str, tuple[float, float]]:
+    """That run, a copy for every test; what its answers are worth."""
+    run, worth = judged
+    shutil.copytree(run, viva.folder / "run")
     return worth
 
 

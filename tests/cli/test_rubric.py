@@ -209,7 +209,9 @@ def test_a_file_that_is_none_gets_one_sentence(viva: Viva, name: str, content: s
     refused(examine(viva, file, "baseline/silent"), said)
 
 
-def test_the_bundled_answers_are_graded_in_groups_of_ten(viva: Viva, sandbox: None) -> None:
+def test_the_bundled_answers_are_graded_in_groups_of_ten_and_reduce_sums_up_what_was_written(
+    viva: Viva, sandbox: None
+) -> None:
     ended = viva("grade", "infibench", ANSWERS, "--out", "scores.csv", "--run", "run", "--format", "json", *QUIET)
     assert ended.code == 3  # ten of the questions are answered
     rows = read_csv(viva.folder / "scores.csv")
@@ -218,10 +220,6 @@ def test_the_bundled_answers_are_graded_in_groups_of_ten(viva: Viva, sandbox: No
     assert len({row["case"] for row in graded}) == 10
     record = json.loads((viva.folder / "run" / "run.json").read_text())
     assert (record["samples"], record["repeats"]) == (10, 3)
-
-
-def test_reduce_sums_up_what_grade_wrote(viva: Viva, sandbox: None) -> None:
-    viva("grade", "infibench", ANSWERS, "--out", "scores.csv", "--run", "run", *QUIET)
     score = viva("score", "run", "--format", "json").report["results"][0]["overall"]
     reduced = viva("reduce", "infibench", "scores.csv", "--format", "json")
     assert reduced.code == 0, reduced.err

@@ -121,7 +121,6 @@ def test_a_run_that_knows_its_tokens_draws_its_curves(here: Path, swept: dict[st
 
 
 def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swept: dict[str, Any], viva: Viva) -> None:
-    viva.environment["OMP_NUM_THREADS"] = "1"
     shutil.copytree(here / "ckpts", viva.folder / "ckpts")
     shutil.copy(here / "tokens.csv", viva.folder)
     journal = viva.folder / "run" / "responses.jsonl"

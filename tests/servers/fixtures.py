@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from threads import ONE_THREAD
+
 HERE = Path(__file__).parent
 SAMPLE = 96
 """Questions in the bundled sample of CMMLU."""
@@ -161,8 +163,18 @@ class Warm:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._turn = 0
 
-    def run(self, arguments: list[str], folder: Path, environment: dict[str, str], timeout: float) -> Ended:
-        """Run a command to its end. As with Going, one that does not end in time is killed, and that is a failure."""
+    def run(
+        self,
+        arguments: list[str],
+        folder: Path,
+        environment: dict[str, str],
+        timeout: float,
+        strike: Callable[[int], None] | None = None,
+    ) -> Ended:
+        """Run a command to its end. As with Going, one that does not end in time is killed, and that is a failure.
+
+        `strike` is called with the process's number while it runs, to do something to it.
+        """
         number = len(list(folder.glob("*.stdout")))
         out, err = folder / f"{number}.stdout", folder / f"{number}.stderr"
         out.touch()
@@ -173,6 +185,8 @@ class Warm:
         process.stdin.write(json.dumps(request | {"out": str(out), "err": str(err)}).encode() + b"\n")
         child = self._said(process, 60)
         assert child is not None, "no process was forked"
+        if strike is not None:
+            strike(child)
         code = self._said(process, timeout)
         if code is None:
             os.kill(child, signal.SIGKILL)
@@ -188,7 +202,7 @@ class Warm:
             self._processes.append(
                 subprocess.Popen(
                     [sys.executable, str(HERE / "warm.py")],
-                    env=environment | {"LANG": "C.UTF-8"},
+                    env=environment | ONE_THREAD | {"LANG": "C.UTF-8"},
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     bufsize=0,  # or `select` would not see a line that was read ahead
@@ -221,6 +235,7 @@ class Viva:
             "HOME": str(folder),
             "LANG": "C.UTF-8",
             "OPENAI_API_KEY": "sk-of-the-tests",
+            **ONE_THREAD,
         }
         if "PYTHONPATH" in os.environ:  # another copy of the source is being tested
             self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
@@ -237,6 +252,17 @@ class Viva:
         if popen or any(name.startswith("PYTHON") and name != "PYTHONPATH" for name in self.environment):
             return self.start(*arguments, **popen).ended(timeout)
         return self._warm.run([*map(str, arguments)], self.folder, self.environment, timeout)
+
+    def struck(
+        self, number: signal.Signals, when: Callable[[], bool], *arguments: object, timeout: float = 60
+    ) -> Ended:
+        """Run a command that gets a signal as soon as something is so."""
+
+        def strike(child: int) -> None:
+            wait_until(when, "the moment to strike")
+            os.kill(child, number)
+
+        return self._warm.run([*map(str, arguments)], self.folder, self.environment, timeout, strike)
 
     def examine(self, server: LocalServer, *arguments: object, run: str = "run", **popen: Any) -> Ended:
         """`viva run cmmlu` against a server, as JSON."""

@@ -26,7 +26,7 @@ import viva
 from viva.scorers.choice import read_choice
 from viva.scorers.truth import read_truth
 
-ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google")
+ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google", "inspect_tasks")
 """What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
 LOADED = (aiohttp, genai_prices, rich.console)
 

@@ -395,6 +395,10 @@ def test_what_the_hubs_client_fetched_is_used_offline_and_named_by_its_commit(ma
     (kept / "refs" / "main").write_text(commit)
     code = """
 import sys
+try:
+    import urllib3  # others import it; it asks then whether there is IPv6, by a socket of this machine
+except ModuleNotFoundError:
+    pass
 def watch(event, arguments):
     if event.startswith("socket.") and event != "socket.gethostname":
         print(event, arguments)
