@@ -38,6 +38,12 @@ class StorageError(VivaError):
     exit_code = EXIT_STORAGE
 
 
+class MissingRunError(StorageError):
+    """A run folder that is not there: a wrong name, so nothing is wrong with the disk."""
+
+    exit_code = EXIT_USAGE
+
+
 class RefusedError(VivaError):
     """An endpoint that refuses a key or a model, told to a program: what others answered is kept."""
 

@@ -220,7 +220,7 @@ def test_what_has_no_such_errors_is_refused_before_anybody_is_asked(viva: Viva, 
     refused(errors(viva, server, "all-1", more=("--by", "colour")), "there are: domain, subfield")
     refused(errors(viva, server, "all-1", more=("--labels", "l.txt")), ".csv, .json, .jsonl")
     refused(errors(viva, server, "all-1", more=("--instructions", "none.toml")), "no prompt file")
-    refused(viva("errors", "nowhere", "--judge", "openai/x"), "nowhere is no run folder", code=5)
+    refused(viva("errors", "nowhere", "--judge", "openai/x"), "nowhere is no run folder", code=2)
     refused(viva("errors", "run"), "--judge")
     assert not server.asked
     assert not (viva.folder / "other" / "errors.jsonl").exists()

@@ -27,7 +27,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.engine.journal import Journal
-from viva.errors import StorageError, VivaError
+from viva.errors import MissingRunError, StorageError, VivaError
 from viva.types import ExamSpec, Sampling
 from viva.weights import Weights
 
@@ -130,11 +130,13 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """An existing run. Raises StorageError for what is none, or was written by a newer Viva."""
+        """An existing run. Raises MissingRunError for what is none, StorageError where it is damaged or newer."""
         try:
             content = (path / "run.json").read_bytes()
         except (FileNotFoundError, NotADirectoryError):
-            raise StorageError(f"{path} is no run folder: it has no run.json") from None
+            raise MissingRunError(
+                f"{path} is no run folder: it has no run.json (`viva run` makes them in runs/)"
+            ) from None
         except OSError as problem:
             raise StorageError(f"cannot read {path / 'run.json'}: {problem.strerror}") from None
         try:
