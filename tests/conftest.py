@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any
 
 import pytest
@@ -11,6 +12,10 @@ from hypothesis import settings
 from threads import use_one_thread
 
 use_one_thread()
+
+# A shell's background job does not hear Ctrl-C, nor does what it starts; the commands here are to, as in a terminal.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no defect: how long reading takes is tested where it matters, with bounds of its own.
 # The suite is to be quick; VIVA_THOROUGH=1 looks at many more examples of every property.

@@ -228,14 +228,3 @@ def test_gold_scores_full_marks_on_every_question_of_cmmlu(viva: Viva, published
     assert ended.code == 0, ended.out
     assert "all as it should be" in ended.out
     assert ", 0 unsound" in ended.out
-
-
-# a run that is not there
-
-
-@pytest.mark.parametrize(
-    "arguments", ["show", "report", "resume", "score", "review", "export --to inspect --out o", "merge --out runs/all"]
-)
-def test_a_run_that_is_not_there_is_a_wrong_name(viva: Viva, arguments: str) -> None:
-    refused(viva(*arguments.split(), "runs/nowhere"), "runs/nowhere")
-    assert not (viva.folder / "runs").exists()

@@ -86,17 +86,21 @@ def test_tables_go_to_a_file_on_request(sat: Viva) -> None:
 
 
 NO_RUN: dict[tuple[str, ...], tuple[int, tuple[str, ...]]] = {
-    ("score", "nowhere"): (5, ("nowhere", "run.json")),
-    ("show", "nowhere"): (5, ("nowhere", "run.json")),
-    ("score", "file"): (5, ("file", "run.json")),
-    ("show", "file"): (5, ("file", "run.json")),
+    ("score", "nowhere"): (2, ("nowhere", "run.json")),
+    ("show", "nowhere"): (2, ("nowhere", "run.json")),
+    ("score", "file"): (2, ("file", "run.json")),
+    ("show", "file"): (2, ("file", "run.json")),
     ("score", "."): (2, ("holds no run",)),
     ("score",): (2, ("RUN",)),
     ("score", ".", "--format", "pdf"): (2, ("pdf", "latex")),
     ("show", ".", "--outcome", "perfect"): (2, ("perfect", "right")),
     ("show", ".", "--limit", "0"): (2, ("--limit",)),
-    ("resume", "nowhere"): (5, ("nowhere", "run.json")),
+    ("resume", "nowhere"): (2, ("nowhere", "run.json")),
     ("resume", "."): (2, ("holds no run",)),
+    ("report", "nowhere"): (2, ("nowhere", "run.json")),
+    ("review", "nowhere"): (2, ("nowhere", "run.json")),
+    ("export", "nowhere", "--to", "inspect", "--out", "there"): (2, ("nowhere",)),
+    ("merge", "nowhere", "--out", "there"): (2, ("nowhere", "run.json")),
 }
 
 

@@ -23,10 +23,6 @@ SCORES = "model,case,sample,score,format\n" + "".join(
     for model, step, good in (("lab/Big-70B-Instruct", 3, 6), ("lab/Small-1B", 5, 2), ("mystery", 2, 4))
     for case in range(60)
 )
-START = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from viva.cli.main import main; main()"
-)
-"""As a terminal starts it: a shell's background job does not hear Ctrl-C."""
 MODELS = """model,family,type,domain,access,parameters,active,url
 Big-70b-instruct,Titan,Finetuned,Code,Open,46.7,12.9,https://example.org/big
 mystery,,,,Closed,,,
@@ -144,7 +140,7 @@ def test_a_site_that_was_interrupted_is_made_again_at_its_place(tmp_path: Path, 
     table.write_text(SCORES)
     command = ["leaderboard", str(table), "--out", str(out)]
     started = subprocess.Popen(
-        [sys.executable, "-c", START, *command], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        [sys.executable, "-m", "viva", *command], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     )
     try:
         while not (out / "index.html").exists() and started.poll() is None:
