@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viva.analysis.stratify import connected, draw, largest_remainders, quotas
@@ -36,6 +36,7 @@ def test_largest_remainders(counts: dict[str, int], wanted: dict[str, int]) -> N
 
 
 @given(CELLS, SHARES, st.integers(0, 3))
+@example({("a", "x", "1"): 1, ("a", "x", "2"): 1, ("a", "x", "3"): 1, ("a", "y", "1"): 1}, Fraction(7, 50), 0)
 def test_quotas_are_shares_to_less_than_one(counts: dict[tuple[str, ...], int], share: Fraction, seed: int) -> None:
     found = quotas(counts, share, seed)
     assert found == quotas(dict(reversed(counts.items())), share, seed)
@@ -43,6 +44,14 @@ def test_quotas_are_shares_to_less_than_one(counts: dict[tuple[str, ...], int], 
     assert sum(found.values()) == floor(share * total + Fraction(1, 2))
     for cell, count in counts.items():
         assert floor(share * count) <= found[cell] <= ceil(share * count)
+
+
+@given(st.dictionaries(st.text("abcdefgh", min_size=1, max_size=2), st.integers(1, 30)), SHARES, st.integers(0, 3))
+def test_where_nothing_pulls_apart_the_largest_remainders_win_and_the_seed_ranks_equal_ones(
+    counts: dict[str, int], share: Fraction, seed: int
+) -> None:
+    cells = {("all", name): count for name, count in counts.items()}
+    assert quotas(cells, share, seed) == largest_remainders(cells, share, seed)
 
 
 def test_every_dimension_has_its_share() -> None:

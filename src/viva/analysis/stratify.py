@@ -19,6 +19,8 @@ from msgspec import Struct
 Cell = tuple[str, ...]
 _APART = 1_000.0
 """What it costs to be one question off in a dimension: more than all remainders together can gain back."""
+_SCALE = 1_000.0
+"""Of all costs: the solver takes for equal what is less than 1e-6 apart, and equal remainders are nearly so."""
 
 
 def largest_remainders(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[Cell, int]:
@@ -44,7 +46,8 @@ def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[C
 
     plain = largest_remainders(counts, share, seed)
     lower = {cell: floor(share * count) for cell, count in counts.items()}
-    open_cells = [cell for cell, count in counts.items() if share * count != lower[cell]]
+    # By the seed, not as they came: where several roundings are as good, the solver's choice follows its columns.
+    open_cells = sorted((cell for cell in counts if share * counts[cell] != lower[cell]), key=lambda c: _rank(seed, *c))
     depth = len(next(iter(counts), ()))
     if depth < 2 or not open_cells:
         return plain
@@ -58,10 +61,9 @@ def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[C
     places = sorted(totals)
     columns, slack = len(open_cells), len(places)
     # Two slacks a value of a dimension: how far it is below its share rounded down, and above it rounded up.
-    order = sorted(range(columns), key=lambda at: _rank(seed, *open_cells[at]))
     remainders = [float(share * counts[cell] - lower[cell]) for cell in open_cells]
-    gains = np.array(remainders) + 1e-6 * (1 - np.argsort(np.array(order)) / columns)
-    costs = np.concatenate((-gains, np.full(2 * slack, _APART)))
+    gains = np.array(remainders) + 1e-6 * (1 - np.arange(columns) / columns)
+    costs = _SCALE * np.concatenate((-gains, np.full(2 * slack, _APART)))
     at = {place: row for row, place in enumerate(places)}
     entries = [(at[place], column) for column, cell in enumerate(open_cells) for place in enumerate(cell)]
     rows = [row for row, _ in entries] + [*range(slack), *range(slack)] + [slack] * columns
