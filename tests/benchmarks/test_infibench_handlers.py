@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM, handlers_of
 from viva.scorers.rubric.model import Points
+from within import within
 
 ITEM = "<Form.Item name='a'><Switch /></Form.Item>"
 COPY = 'document.execCommand("copy");'
@@ -163,7 +163,6 @@ def test_any_text_gets_points_between_nothing_and_all(text: str) -> None:
 def test_a_megabyte_takes_no_longer_than_its_length(piece: str) -> None:
     for ending in ("", "</button>", ">"):
         text = piece * (1_000_000 // len(piece)) + ending
-        started = time.process_time()
-        for handler in CUSTOM.values():
-            handler(text)
-        assert time.process_time() - started < 5
+        with within(5):
+            for handler in CUSTOM.values():
+                handler(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from viva.benchmarks.infibench.cases import area_of, areas
 from viva.benchmarks.infibench.loading import read_cases
 from viva.errors import DataError, MissingDataError
 from viva.types import ExamSpec, Sampling
+from within import within
 
 # --- a folder of cases ---
 
@@ -184,12 +184,19 @@ def test_bombs_end_in_an_error_and_soon(tmp_path: Path) -> None:
         f"{new}: &{new} [*{old}, *{old}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
     )
     merges = "a: &a {b: 1}\nc: {<<: [*a, *a]}\n"
-    started = time.process_time()
-    for text in (laughs, merges, "{" * 100_000, "- " * 100_000, "x: " + "9" * 100_000, "a" * 2_000_000, "!!binary '='"):
-        as_csv(tmp_path, [text])
-        with pytest.raises(DataError):
-            read_cases(tmp_path)
-    assert time.process_time() - started < 20
+    with within(20):
+        for text in (
+            laughs,
+            merges,
+            "{" * 100_000,
+            "- " * 100_000,
+            "x: " + "9" * 100_000,
+            "a" * 2_000_000,
+            "!!binary '='",
+        ):
+            as_csv(tmp_path, [text])
+            with pytest.raises(DataError):
+                read_cases(tmp_path)
 
 
 def test_unknown_keys_are_noted(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -37,6 +36,7 @@ from viva.scorers.rubric.model import (
     UnitTests,
     When,
 )
+from within import within
 
 EVERYTHING = r"""
 title: Questions of the billing team
@@ -357,10 +357,9 @@ def test_much_of_anything_takes_seconds_at_most(name: str, tmp_path: Path, monke
     text = (
         f"questions:\n  - id: a\n    question: {asked}\n    grading:\n      {SLOW[name]}\n    examples: [{examples}]\n"
     )
-    began = time.process_time()
-    found = read(text, tmp_path)
-    assert found.problems
-    assert time.process_time() - began < 10
+    with within(10):
+        found = read(text, tmp_path)
+        assert found.problems
 
 
 def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 
 import gzip
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from viva.benchmarks.syneval.published import (
 )
 from viva.scorers.phrase import read_phrase
 from viva.scorers.spans import score_span
+from within import within
 
 POINTS: dict[str, KnowledgePoint] = {
     "surface_subject": "GS", "subject_complement": "SC", "direct_object": "DO", "indirect_object": "IO",
@@ -154,7 +154,6 @@ def test_reading_is_total_and_bounded(reply: str, point: KnowledgePoint):
 
 @pytest.mark.parametrize("piece", ['"', "“", "'", "(", "“a” is the x of ", "is “", "a, b. ", "answer is ", " of of"])
 def test_long_hostile_lines_are_read_in_linear_time(piece: str):
-    start = time.perf_counter()
-    score_phrase('"x" is the ' + piece * 20_000, "MVP", "the board")
-    read_letter(piece * 20_000)
-    assert time.perf_counter() - start < 10
+    with within(10):
+        score_phrase('"x" is the ' + piece * 20_000, "MVP", "the board")
+        read_letter(piece * 20_000)

@@ -2,7 +2,6 @@
 """Near misses and properties of the phrase reader, its golden file, and the score of what it reads."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from viva.scorers.phrase import PhraseReading, read_phrase
 from viva.scorers.spangrading import grade_span
 from viva.scorers.spans import tokens
 from viva.types import Response
+from within import within
 
 FILE = Path(__file__).parent.parent / "golden" / "syneval_fitb.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
@@ -236,7 +236,6 @@ def test_the_gold_answer_earns_full_marks_however_it_is_dressed(phrase: str, for
      "<b>", "not ", "“a” or ", "it is ", "the subject of “x” is “y”. ", "wait, ", " -- ", "'a ", "_a ", "x' "],
 )  # fmt: skip
 def test_hostile_replies_take_no_time(piece: str):
-    start = time.perf_counter()
-    for reply in (piece * 3_000, piece * 60_000):
-        read_phrase(reply, shown="met", roles=("subject",), sentence=SENTENCE)
-    assert time.perf_counter() - start < 5
+    with within(5):
+        for reply in (piece * 3_000, piece * 60_000):
+            read_phrase(reply, shown="met", roles=("subject",), sentence=SENTENCE)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from viva.benchmarks import open_exam
 from viva.benchmarks.explained.combining import Q_A
 from viva.scorers.rationale import Taken, take_apart
 from viva.types import RATIONALE, Evidence, ExamSpec, Opinion, Response
+from within import within
 
 ROWS = [
     json.loads(line)
@@ -236,25 +236,22 @@ UNITS = (
 @pytest.mark.parametrize("before", ["", '{"Rationale": "', '{"Rationale": "x", "Answer": ', "Rationale: x\nAnswer: "])
 def test_a_long_reply_of_anything_is_taken_apart_in_time_that_grows_with_it(unit: str, before: str) -> None:
     reply = before + (unit * (LONG // len(unit) + 1))[:LONG]
-    begin = time.process_time()
-    take_apart(reply)
-    assert time.process_time() - begin < 1.2 * SECONDS
+    with within(1.2 * SECONDS):
+        take_apart(reply)
 
 
 @pytest.mark.parametrize("value", ["9" * 900_000, "-" + "9" * 900_000, "1e" + "9" * 900_000, "0." + "9" * 900_000])
 @pytest.mark.parametrize("frame", ['{{"Rationale": "x", "Answer": {}}}', '{{"Rationale": {}, "Answer": "B"}}'])
 def test_a_huge_number_is_no_trap(value: str, frame: str) -> None:
-    begin = time.process_time()
-    take_apart(frame.format(value))
-    assert time.process_time() - begin < 1
+    with within(1):
+        take_apart(frame.format(value))
 
 
 @pytest.mark.parametrize("depth", [10, 500, 5_000, 100_000])
 def test_deep_nesting_is_no_trap(depth: int) -> None:
     for opening, closing in (("[", "]"), ('{"a":', "}")):
         nested = opening * depth + "1" + closing * depth
-        begin = time.process_time()
-        taken = take_apart('{"Rationale": "x", "Answer": ' + nested + "}")
-        take_apart('{"Rationale": ' + nested + ', "Answer": "B"}')
-        assert time.process_time() - begin < 1
+        with within(1):
+            taken = take_apart('{"Rationale": "x", "Answer": ' + nested + "}")
+            take_apart('{"Rationale": ' + nested + ', "Answer": "B"}')
         assert taken.form in ("json", "near")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import pytest
 from hypothesis import given
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from viva.scorers.reading import EMPTY, UNPARSED
 from viva.scorers.selection import grade_selection, read_selection
+from within import within
 
 STRUCTURES = ("a stack", "a queue", "a heap, sorted or not", "A tree; balanced", "arrays and lists")
 LANGUAGES = ("C", "C++", "C#", "Java", "Ada and SPARK")
@@ -143,9 +143,8 @@ def test_any_text_is_read_the_same_every_time_and_only_as_letters_in_order(text:
 @pytest.mark.parametrize("size", [19_990, 1_000_000])
 def test_a_long_answer_is_read_quickly(unit: str, size: int) -> None:
     reply = "A" + (unit * (size // len(unit) + 1))[:size]
-    begin = time.process_time()
-    read_selection(reply, letters="ABCDE", options=STRUCTURES)
-    assert time.process_time() - begin < 1
+    with within(1):
+        read_selection(reply, letters="ABCDE", options=STRUCTURES)
 
 
 @pytest.mark.parametrize("size", range(1, 6))
@@ -244,7 +243,6 @@ def test_letters_that_are_merely_mentioned_are_no_selection(letters: list[str], 
 )
 def test_prose_is_read_quickly(unit: str) -> None:
     reply = (unit * 30_000)[:30_000]
-    begin = time.process_time()
-    for end in ("", " are correct", "So the answer is B"):
-        read_selection(reply + end, letters="ABCDE", options=STRUCTURES)
-    assert time.process_time() - begin < 1
+    with within(1):
+        for end in ("", " are correct", "So the answer is B"):
+            read_selection(reply + end, letters="ABCDE", options=STRUCTURES)

@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.scorers.spans import common_length, score_span, tokens
+from within import within
 
 PHRASES = st.text(alphabet="abt he0.,:;'\"`-$%/\\()“”’n&\n\u00e9", max_size=40)
 MIXED = """the Mr. U.S. company's workers' 5 $5 3.5% % $ & -- 1,000 7/8 10:30 can't cannot gonna wanna o'neill, n't
@@ -136,9 +136,8 @@ def test_words_are_split_as_nltk_splits_them(text: str):
 def test_two_long_answers_with_every_pair_swapped_take_no_time():
     words = [f"word{index}" for index in range(200)]
     swapped = [words[index ^ 1] for index in range(200)]
-    start = time.perf_counter()
-    assert score_span((" ".join(swapped),), (" ".join(words),)).f1 == pytest.approx(0.5)
-    assert time.perf_counter() - start < 1  # the published script enumerates 2**100 alignments
+    with within(1):  # the published script enumerates 2**100 alignments
+        assert score_span((" ".join(swapped),), (" ".join(words),)).f1 == pytest.approx(0.5)
 
 
 def test_importing_does_not_import_nltk_and_splitting_not_all_of_it():

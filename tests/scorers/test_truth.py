@@ -1,13 +1,12 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """Near misses and properties of the truth reader."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.scorers.truth import read_truth
+from within import within
 
 # fmt: off
 REPLIES: dict[str, tuple[str, ...]] = {
@@ -243,6 +242,5 @@ def test_any_text_is_read_the_same_every_time_with_its_span_inside(reply: str):
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_megabyte_of_anything_is_read_quickly(unit: str):
     reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
-    begin = time.process_time()
-    read_truth(reply)
-    assert time.process_time() - begin < 2
+    with within(2):
+        read_truth(reply)

@@ -1,12 +1,11 @@
 """The judge's last line, and the lies that a quoted answer can tell."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.scorers.verdict import read_verdict
+from within import within
 
 
 @pytest.mark.parametrize(
@@ -82,6 +81,5 @@ def test_total_and_in_range(reply: str):
 @pytest.mark.parametrize("unit", ["VERDICT: 3\n", "VERDICT:", " ", "\n", "*", "9", "VERDICT: 9/", "\ud800", "\u200b"])
 def test_a_megabyte_of_anything_is_read_quickly(unit: str):
     reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
-    begin = time.process_time()
-    read_verdict(reply, low=1, high=10)
-    assert time.process_time() - begin < 2
+    with within(2):
+        read_verdict(reply, low=1, high=10)

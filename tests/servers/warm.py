@@ -9,6 +9,7 @@ own with everything that `python -m viva` would have, but the second that starti
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -16,6 +17,7 @@ import os
 import pkgutil
 import runpy
 import sys
+import threading
 from typing import Any
 
 import aiohttp
@@ -50,7 +52,15 @@ def become(request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = ["viva", *request["arguments"]]
-    runpy.run_module("viva", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("viva", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        # As Python ends, but for taking everything down that was loaded here: as long as many a command takes.
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended.code if isinstance(ended.code, int) else ended.code is not None)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from viva.scorers.rubric import alignment
 from viva.scorers.rubric.alignment import AlignmentError, align
+from within import within
 
 Table = list[list[int]]
 
@@ -160,9 +161,8 @@ def test_a_long_answer_takes_milliseconds():
     template = prose(rng, 1_000)
     for text in (prose(rng, 20_000), prose(rng, 9_000) + template + prose(rng, 10_000), template + prose(rng, 19_000)):
         align(template, text[:100])
-        started = time.process_time()
-        align(template, text)
-        assert time.process_time() - started < 0.3
+        with within(0.3):
+            align(template, text)
 
 
 def test_an_absurd_answer_costs_neither_minutes_nor_gigabytes():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +11,7 @@ from viva.scorers.rubric.conditions import ConditionError
 from viva.scorers.rubric.keywords import describe, grade_keywords
 from viva.scorers.rubric.model import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Rule, When
 from viva.scorers.rubric.patterns import PatternError
+from within import within
 
 YES, NO = Literally("a"), Literally("b")
 PREVIOUS = "previous matched"
@@ -114,10 +113,8 @@ def test_many_slow_patterns_share_one_budget(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(keywords, "SECONDS", 0.2)
     text = "foo" * 10_000  # short enough for one pattern to be done in its own time, also on a busy machine
     slow = [Keyword(rule=Pattern(f"foo.*bar{n}")) for n in range(1_000)]
-    started = time.process_time()
-    with pytest.raises(PatternError, match="together"):
+    with within(0.3 + patterns.SECONDS), pytest.raises(PatternError, match="together"):
         grade_keywords(slow, text)
-    assert time.process_time() - started < 0.3 + patterns.SECONDS
 
 
 def test_rules_may_be_nested_fifty_deep():

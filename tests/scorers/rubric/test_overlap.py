@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +9,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from viva.scorers.rubric.model import Overlap, Similarity
 from viva.scorers.rubric.overlap import MAX_WORK, SimilarityError, grade_similarity, rouge
+from within import within
 
 METRICS: tuple[Overlap, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 ORACLE = RougeScorer(METRICS, use_stemmer=False)
@@ -119,10 +118,9 @@ def test_items_that_cannot_be_graded_with_are_refused():
 def test_a_flood_costs_little_and_earns_nothing():
     flood = "\n".join(f"the w{n % 1000} x{n}" for n in range(80_000))
     reference = "the answer\n" * 20 + "is this"
-    started = time.process_time()
-    for metric in METRICS:
-        assert grade_similarity([Similarity(metric=metric, references=(reference,))], flood).points == 0.0
-    assert time.process_time() - started < 5
+    with within(5):
+        for metric in METRICS:
+            assert grade_similarity([Similarity(metric=metric, references=(reference,))], flood).points == 0.0
 
 
 def test_what_would_take_for_ever_is_refused():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import warnings
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.patterns import MAX_LENGTH, MAX_NESTING, MAX_REPEAT, PatternError, compile_error
+from within import within
 
 ATOMS = [
     *"abA1é_-. \"#'", r"\.", r"\\", r"\(", r"\n", r"\t", "{", "}", "]", "{a}", "{1,x}",
@@ -167,9 +167,8 @@ HUGE = [
 
 @pytest.mark.parametrize("pattern", HUGE, ids=lambda pattern: pattern[:30])
 def test_patterns_that_are_too_large_are_refused_at_once(pattern: str):
-    started = time.process_time()
-    assert compile_error(pattern)
-    assert time.process_time() - started < 0.5
+    with within(0.5):
+        assert compile_error(pattern)
 
 
 LARGEST = [
@@ -185,9 +184,8 @@ LARGEST = [
 
 @pytest.mark.parametrize("pattern", LARGEST, ids=lambda pattern: pattern[:30])
 def test_the_largest_patterns_compile_in_bounded_time(pattern: str):
-    started = time.process_time()
-    assert compile_error(pattern) == ""
-    assert time.process_time() - started < 2
+    with within(2):
+        assert compile_error(pattern) == ""
 
 
 SLOW = [
@@ -202,10 +200,8 @@ SLOW = [
 
 @pytest.mark.parametrize(("pattern", "text"), SLOW, ids=[pattern for pattern, _ in SLOW])
 def test_a_catastrophic_search_ends_in_an_error(pattern: str, text: str):
-    started = time.process_time()
-    with pytest.raises(PatternError, match=r"takes more than 0\.5 s"):
+    with within(5), pytest.raises(PatternError, match=r"takes more than 0\.5 s"):
         patterns.search(pattern, text)
-    assert time.process_time() - started < 5
 
 
 def test_a_pattern_is_compiled_once():
