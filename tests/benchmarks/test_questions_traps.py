@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
+import msgspec
 import pytest
 
+from viva.benchmarks.infibench.loading import read_cases
 from viva.benchmarks.questions.loading import read_questions
 from viva.benchmarks.questions.model import Problem
+from viva.benchmarks.questions.probing import Patience, is_slow
+from viva.scorers.rubric import patterns
 
 QUESTION = """\
 questions:
@@ -204,6 +209,42 @@ def test_what_is_probably_not_meant_is_a_warning_in_its_line(
     assert [problem.line for problem in found] == [line], "\n".join(map(str, read.problems))
     assert found[0].severity == "warning"
     assert [question.id for question in read.questions] == ["one"]
+
+
+@pytest.mark.parametrize("pattern", ["(x+x+)+y", "(a|a)*b", "(a|aa)+$", r"(\w|\w\w)*!"])
+def test_slow_expressions_are_found_out_on_any_machine(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of twice the speed is one that has twice the time."""
+    monkeypatch.setattr(patterns, "SECONDS", 2 * patterns.SECONDS)
+    assert is_slow(pattern, Patience())
+
+
+@pytest.mark.parametrize(
+    "pattern", [".*a.*b.*c", r"\bfoo\s*\(.*\)\s*;", "(ab)*c", r"\w+\s+\w+\s+\w+", r"<b>[\s\S]*</b>"]
+)
+def test_expressions_that_people_write_are_not_slow_on_any_machine(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "SECONDS", patterns.SECONDS / 5)
+    assert not is_slow(pattern, Patience())
+
+
+def expressions(value: object) -> Iterator[str]:
+    """All regular expressions of a rubric, as plain values."""
+    if isinstance(value, dict):
+        if value.get("type") == "regex":
+            yield value["pattern"]
+        for part in value.values():
+            yield from expressions(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from expressions(part)
+
+
+def test_no_published_expression_is_slow(published: Path) -> None:
+    cases, _, _ = read_cases(published / "infibench")
+    found = set(expressions(msgspec.to_builtins(cases)))
+    assert len(found) > 60
+    assert not [pattern for pattern in found if is_slow(pattern, Patience())]
 
 
 GOOD = QUESTION + "      keywords: [yes, indeed]\n" + EXAMPLES

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 
 from viva.scorers.rubric import patterns
 
-REPEATED = 200
-"""How often a piece is repeated: a line of a few hundred characters, as answers have."""
+REPEATED = 400
+"""How often a piece is repeated: as many characters as a short answer has. What is slow on an answer takes several
+times as long as a search may on this, whatever the machine: at half of it, quick machines let `(x+x+)+y` pass."""
 SECONDS = 8.0
 """What all expressions of one file may take to try."""
 _MAX_PROBES = 40
 _UNBOUNDED = re.compile(r"[*+]|\{\d*,?\d*\}")
+_REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{\d*,?\d*\})")
 _CLASSES = {"d": "0", "w": "a", "s": " ", "n": "\n", "t": "\t", "D": "a", "W": "-", "S": "a", "b": "", "B": ""}
 _WALL = "\x01"
 """Behind the repetitions: no expression that people write expects it. Then follows what the expression ends with, or
@@ -58,7 +60,8 @@ class Patience:
 def is_slow(pattern: str, patience: Patience) -> bool:
     """Whether the expression takes longer than a search may on one of the texts made for it."""
     if pattern not in patience.verdicts:
-        tried = _probes(pattern) if len(_UNBOUNDED.findall(pattern)) > 1 else ()
+        doubtful = len(_UNBOUNDED.findall(pattern)) > 1 or _REPEATED_GROUP.search(pattern)
+        tried = _probes(pattern) if doubtful else ()
         patience.verdicts[pattern] = any(patience.is_tried_by(pattern, probe) for probe in tried)
     return patience.verdicts[pattern]
 
