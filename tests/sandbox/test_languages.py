@@ -102,6 +102,26 @@ def test_a_right_program_passes_and_a_wrong_one_fails(language: str, proof: str,
     assert good.seconds > 0
 
 
+SHOWING = {
+    "python": "def double(n): raise ValueError(object(), double)",
+    "javascript": "const double = () => { throw new Error(String(Symbol('x'))); };",
+    "java": 'public class Main {\n    static int twice(int n) { throw new RuntimeException("" + new Main()); }',
+    "cpp": '#include <cstdio>\nint twice(int n) { printf("%p %p", (void*) &n, (void*) &twice); return n; }',
+    "go": 'package main\nimport "os"\nfunc twice(n int) int { println(&n, os.Exit); panic(&n) }',
+    "ruby": "def double(n) = raise(Object.new.inspect)",
+}
+"""Programs that fail, and say where something lies in memory."""
+
+
+@pytest.mark.parametrize("language", CASES)
+def test_a_program_that_fails_says_the_same_each_time(language: str, run: Run) -> None:
+    case = CASES[language]
+    for program in filter(None, (case.wrong, case.broken, SHOWING.get(language))):
+        found, again = (run(language, program, case.test, seconds=20) for _ in range(2))
+        assert found.verdict in ("failed", "compile")
+        assert (found.verdict, found.detail) == (again.verdict, again.detail)
+
+
 @pytest.mark.parametrize("language", CASES)
 def test_a_program_that_does_not_compile_fails_and_says_why(language: str, run: Run) -> None:
     found = run(language, CASES[language].broken, CASES[language].test, seconds=20)

@@ -45,6 +45,8 @@ _WHY = {
 }
 PACKAGES_INSIDE = "/opt/viva"
 """Where the folder of languages.package_folder appears inside."""
+_ANOTHER_EACH_TIME = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=<)[0-9a-f]{32}(?=>:0)")
+"""Where something lies in memory, and what Mono calls a program that it has compiled."""
 
 
 class Plan:
@@ -198,7 +200,7 @@ class Plan:
 
     def verdict(self, ending: Ending) -> Execution:  # noqa: PLR0911  a list of cases
         """What the way it ended says about the program."""
-        said = ending.output.decode(errors="replace").strip()
+        said = self._repeatable(ending.output)
         times: Mapping[str, float] = {"seconds": round(ending.seconds, 4), "cpu": round(ending.cpu, 4)}
         if ending.stopped:
             why = _WHY.get(ending.stopped, ending.stopped).format(
@@ -214,7 +216,7 @@ class Plan:
         if not ending.compiled:
             if ending.status in {COMPILE_FAILED, FORBIDDEN}:
                 return Execution("compile" if ending.status == COMPILE_FAILED else "failed", said, **times)
-            complaint = ending.said.decode(errors="replace").strip()
+            complaint = self._repeatable(ending.said)
             return Execution("failed", f"ended with status {ending.status} before it ran: {complaint} {said}", **times)
         if ending.status in {128 + 24, 137} and ending.cpu >= self.request.seconds:
             why = _WHY["time"].format(seconds=self.request.seconds)
@@ -229,6 +231,11 @@ class Plan:
         if ending.status == 0:
             return Execution("failed", f"it ended before its test did; {said}", **times)
         return Execution("failed", f"ended with status {ending.status}: {said}", **times)
+
+    def _repeatable(self, output: bytes) -> str:
+        """What was printed, without what is another each time: the harness's one-time name, addresses."""
+        text = output.decode(errors="replace").strip().replace(self.entry, "viva")
+        return _ANOTHER_EACH_TIME.sub("…", text)
 
 
 def _moved(text: str, harness: Path) -> str:
