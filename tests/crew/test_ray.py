@@ -9,10 +9,14 @@ import asyncio
 import functools
 import os
 import re
+import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +26,7 @@ import viva
 from crew import works
 from peers import absent, needed
 from viva.crew import LostWorkerError, open_crew
-from viva.crew.cluster import ClusterError, connect, edition, is_place, knock
+from viva.crew.cluster import ClusterError, connect, edition, introduce, is_place, knock
 from viva.crew.encoders import RemoteEncoder
 from viva.crew.replicas import RemoteModel, Window, give_back_what_waits
 from viva.errors import DataError, ModelError, VivaError
@@ -201,6 +205,89 @@ def test_a_node_that_is_killed_while_programs_run_changes_nothing(
     assert (there / "scores.jsonl").read_bytes() == (here / "scores.jsonl").read_bytes()
     assert programs(there) == ran, "a program is journaled once"
     assert "toolchain" not in capfd.readouterr().err
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@pytest.fixture
+def guarded() -> Iterator[tuple[str, dict[str, str]]]:
+    """A cluster as `ray start` makes one, that wants a token: its address for Ray Client; the environment with it."""
+    needed("ray", "ray")
+    needed("grpc", "ray")
+    client = free_port()
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as short:  # a socket's path is short
+        token = {"RAY_AUTH_TOKEN": "5" * 64, "HOME": short, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--disable-usage-stats"]
+        command += ["--node-ip-address=127.0.0.1", f"--temp-dir={short}/r", "--include-dashboard=false", "--num-cpus=2"]
+        command += [f"--port={free_port()}", f"--ray-client-server-port={client}"]
+        command += [f"--runtime-env-agent-port={free_port()}", f"--object-store-memory={80 << 20}"]
+        with (Path(short) / "log").open("wb") as log:
+            head = subprocess.Popen(
+                command, env=os.environ | token | {"RAY_AUTH_MODE": "token"}, stdout=log, stderr=subprocess.STDOUT
+            )
+        try:
+            end = time.monotonic() + 60
+            while head.poll() is None and time.monotonic() < end:
+                with suppress(OSError):
+                    socket.create_connection(("127.0.0.1", client), 1).close()
+                    break
+                time.sleep(0.1)
+            else:
+                absent(f"Ray could not start its head: {(Path(short) / 'log').read_text()[-500:]}")
+            without = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+            yield f"ray://127.0.0.1:{client}", without | token
+        finally:
+            head.terminate()
+            head.wait(60)
+
+
+def test_a_cluster_elsewhere_that_wants_a_token_gives_the_same_scores(
+    guarded: tuple[str, dict[str, str]], answers: tuple[Path, Path], tmp_path: Path
+) -> None:
+    place, environment = guarded
+    file, chosen = answers
+    chosen.write_text("\n".join(chosen.read_text().split()[:2]) + "\n")
+    how = ("--questions", str(chosen))
+    code = grade(tmp_path / "here", file, *how)
+    command = [sys.executable, "-m", "viva", "grade", "infibench", str(file), "--run", str(tmp_path / "there"), *how]
+    ended = subprocess.run(
+        [*command, "--on", place], check=False, env=environment, capture_output=True, text=True, timeout=200
+    )
+    assert ended.returncode == code, ended.stderr
+    assert programs(tmp_path / "there") == programs(tmp_path / "here") > 5
+    assert (tmp_path / "there" / "scores.jsonl").read_bytes() == (tmp_path / "here" / "scores.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "shown"),
+    [
+        ({}, None, None),
+        ({"RAY_AUTH_TOKEN": "secret"}, None, "token"),
+        ({"RAY_AUTH_TOKEN": "secret"}, "disabled", "disabled"),
+        ({"RAY_AUTH_TOKEN_PATH": "nowhere"}, None, None),
+        ({"HOME": "home"}, None, "token"),
+    ],
+)
+def test_a_token_that_is_here_is_shown(
+    kept: dict[str, str], said: str | None, shown: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home/.ray").mkdir(parents=True)
+    (tmp_path / "home/.ray/auth_token").write_text("secret")
+    monkeypatch.chdir(tmp_path)
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):
+        monkeypatch.setenv(name, "")  # put back at the end, whatever happens in between
+        monkeypatch.delenv(name)
+    for name, value in ({"HOME": "empty"} | kept).items():
+        monkeypatch.setenv(name, value)
+    if said:
+        monkeypatch.setenv("RAY_AUTH_MODE", said)
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    assert introduce() == (shown is not None)
+    assert os.environ.get("RAY_AUTH_MODE") == shown
 
 
 @pytest.mark.parametrize("place", ["ray", "ray://head:10001", "10.0.0.1:6379", "ray://[::1]:10001", "head-1.lan:6379"])

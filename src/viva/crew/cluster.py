@@ -74,6 +74,7 @@ class Cluster:
     def __init__(self, on: str) -> None:
         need_ray(on)
         os.environ.update(QUIET)
+        self.introduced = introduce()
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         self.ray: Any = importlib.import_module("ray")
         if not self.ray.is_initialized():  # whoever uses Viva as a library may have connected already
@@ -87,9 +88,10 @@ class Cluster:
             self.ray.init(address=address, **({"logging_level": "ERROR"} if address.startswith("ray://") else said))
         except Exception as problem:  # Ray raises many kinds
             if address != "auto":
+                asked = "" if self.introduced else "; where it wants a token, that belongs into RAY_AUTH_TOKEN"
                 raise ClusterError(
                     f"no Ray cluster answers at {one_line(address, 100)} ({_reason(problem)}); "
-                    "`ray status` on its head says whether it runs"
+                    f"`ray status` on its head says whether it runs{asked}"
                 ) from problem
             from viva.crew.local import cores
 
@@ -124,6 +126,19 @@ def edition() -> str:
         if path.suffix in (".py", ".toml") and path.is_file():
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return f"{viva.__version__} ({digest.hexdigest()})"
+
+
+def introduce() -> bool:
+    """Show the token that is here, if any, to whatever cluster there is.
+
+    Ray itself does so only where a cluster is started. One that wants a token answers nobody who does not show it, and
+    says no more than that; one that wants none does not look. Whoever has imported Ray already has decided that.
+    """
+    kept = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
+    has = bool(os.environ.get("RAY_AUTH_TOKEN")) or kept.is_file()
+    if has and "ray" not in sys.modules:
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+    return has
 
 
 def knock(address: str) -> None:
