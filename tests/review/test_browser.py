@@ -72,6 +72,11 @@ def wait_for(page: Any, item: Any) -> None:
     page.wait_for_load_state()
 
 
+def said(page: Any, text: str) -> None:
+    """Wait for the page to say so. It allows no eval, so playwright's `wait_for_function` is not to be had."""
+    page.locator("#said", has_text=text).wait_for(state="attached")
+
+
 def marks(path: Path, item: Any) -> set[tuple[str, float]]:
     return {(mark.aspect, mark.value) for mark in ReviewLog(path).marks(item.key)}
 
@@ -104,13 +109,13 @@ def test_an_expert_marks_by_keyboard_alone(web: Open, path: Path) -> None:
     page.keyboard.press("ArrowLeft")
     wait_for(page, SECOND)
     page.keyboard.press("u")
-    page.wait_for_function("document.querySelector('#said').textContent.startsWith('Taken back')")
+    said(page, "Taken back")
     assert marks(path, SECOND) == set()
     page.keyboard.press("b")
     page.wait_for_url("**blind=1**")
     assert page.get_by_text("Draft verdict").count() == 0
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('#said').textContent.includes('first')")
+    said(page, "first")
     assert marks(path, SECOND) == set(), "blind, there is no draft to confirm"
     page.keyboard.press("?")
     assert page.locator("#keys dl").is_visible()
@@ -189,7 +194,7 @@ def test_leaving_with_something_unsaved_is_asked_about(web: Open, path: Path) ->
     page.goto(f"/item/{FIRST.key}")
     page.keyboard.press("1")
     page.keyboard.press("j")
-    page.wait_for_function("document.querySelector('input:checked')")
+    page.locator("input:checked").first.wait_for(state="attached")
     assert asked == ["beforeunload"]
     assert FIRST.key in page.url
     page.keyboard.press("Control+Enter")
@@ -207,7 +212,7 @@ def test_a_set_is_edited_and_approved(web: Open, path: Path) -> None:
     page.get_by_label("Text, to edit").fill("Better.\nMuch better.")
     page.get_by_label("1 approve").check()
     page.get_by_role("button", name="Save", exact=True).click()
-    page.wait_for_function("document.querySelector('#said').textContent === 'Saved.'")
+    said(page, "Saved.")
     assert ReviewLog(path).reviews[-1].text_after == "Better.\nMuch better."
     assert page.get_by_label("Text, to edit").input_value() == "Better.\nMuch better."
 
