@@ -15,6 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from viewing.runs import MODELS, Growing
+from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
 from viva.engine.folder import RunFolder
 from viva.viewing.writer import writer
 
@@ -57,6 +58,32 @@ def test_the_list_names_every_run_newest_first_and_what_is_broken_with_the_reaso
     assert "notes" not in said
     assert "interrupted 12 of 20 1" in said
     assert said.index("newer") < said.index("growing"), "newest first"
+
+
+def test_what_is_with_a_provider_is_waited_for(visit: Visit, growing: Growing) -> None:
+    growing.answer(5)
+    log = BatchLog(growing.path)
+    keys = [key for _, _, key, _ in growing.wanted[5:]]
+    for label, part in (("0" * 16, keys[:5]), ("1" * 16, keys[5:])):
+        log.intend(label, "responses", MODELS[0], {"model": "alpha"}, "openai", "", part)
+        log.note(Submitted(label=label, batch=f"batch_{label[0]}", at=time.time()))
+    visitor = visit(growing.root)
+    assert "15 requests in 2 batches are with the provider" in text_of(visitor.get("/run/growing").text)
+    growing.close()
+    said = text_of(visitor.get("/run/growing").text)
+    assert f"waiting: 15 requests in 2 batches are with the provider · viva resume {growing.path} reads them" in said
+    assert "waiting 5 of 20" in text_of(visitor.get("/").text)
+    log.note(Read(label="0" * 16, answered=5, failed=0, at=time.time()))
+    assert "waiting: 10 requests in a batch are" in visitor.get("/run/growing/progress.json").json()["sentence"]
+    log.note(Dropped(label="1" * 16, why="refused", at=time.time()))
+    assert "stopped before its end: 15 not asked" in text_of(visitor.get("/run/growing").text)
+    log.close()
+    with (growing.path / "batches.jsonl").open("ab") as file:
+        file.write(b'{"event": "<b>"}\n')
+    said = visitor.get("/run/growing").text
+    assert "stopped before its end" in said
+    assert "batches.jsonl, line 7 is damaged" in said
+    assert "<b>" not in said
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from viva.engine.folder import RunRecord
 from viva.viewing import folders
 from viva.viewing.following import Followed
 from viva.viewing.grading import Sheet
+from viva.viewing.waiting import Waiting
 from viva.visible import visible
 
-State = Literal["running", "finished", "stopped", "empty"]
+State = Literal["running", "finished", "waiting", "stopped", "empty"]
 
 
 class Part(Struct, frozen=True):
@@ -52,6 +53,8 @@ class Progress(Struct, frozen=True, kw_only=True):
     failures: dict[str, int]
     """Kind → how many requests failed with it, those that were tried again included."""
     damaged: tuple[str, ...]
+    problem: str
+    """Why nobody can say what is with a provider, if so."""
     whole: bool = True
     """Whether all of the journals was counted."""
 
@@ -65,6 +68,7 @@ def progress_of(
     writer: int,
     now: float,
     whole: bool,
+    waiting: Waiting,
 ) -> Progress:
     """What journals, lock and run.json say together. With `sheets` every answer is counted where it belongs."""
     parts = tuple(_exact(answers, sheets) if sheets else _rough(record, answers))
@@ -73,10 +77,13 @@ def progress_of(
     failed = sum(part.failed for part in parts)
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
-    state: State = "running" if writer else "finished" if answered >= total else "stopped" if answers.lines else "empty"
+    state: State = (
+        "running" if writer else "waiting" if waiting.batches
+        else "finished" if answered >= total else "stopped" if answers.lines else "empty"
+    )  # fmt: skip
     return Progress(
         state=state,
-        sentence=_sentence(state, writer, failed, left),
+        sentence=_sentence(state, writer, failed, left, waiting.sentence),
         total=total,
         answered=answered,
         failed=failed,
@@ -89,20 +96,24 @@ def progress_of(
         stages={name: count for name, count in stages.items() if count},
         failures={visible(kind, limit=40): count for kind, count in answers.failures.items()} if failed else {},
         damaged=tuple(visible(one, limit=200) for one in answers.damaged[:3]),
+        problem=visible(waiting.problem, limit=400),
         whole=whole,
     )
 
 
-def _sentence(state: State, writer: int, failed: int, left: int) -> str:
+def _sentence(state: State, writer: int, failed: int, left: int, waiting: str) -> str:
     if state == "running":
-        return f"running (process {writer})" if left or failed else f"all answered, still at work (process {writer})"
+        said = f"running (process {writer})" if left or failed else f"all answered, still at work (process {writer})"
+        return f"{said}; {waiting}" if waiting else said
+    if state == "waiting":
+        return f"waiting: {waiting}"
     if state == "finished":
         return "finished"
     if state == "empty":
         return "not begun: nothing has come in"
-    said = [f"{failed:,} failed"] if failed else []
-    said += [f"{left:,} not asked"] if left else []
-    return f"stopped before its end: {', '.join(said)}"
+    missing = [f"{failed:,} failed"] if failed else []
+    missing += [f"{left:,} not asked"] if left else []
+    return f"stopped before its end: {', '.join(missing)}"
 
 
 def _exact(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from viva.engine import batchlog
 from viva.engine.folder import RunRecord
 from viva.errors import VivaError
 from viva.viewing import folders
@@ -22,6 +23,7 @@ from viva.viewing.following import Followed
 from viva.viewing.grading import Sheet, grade, graded_before, render_keys
 from viva.viewing.opened import Opened, Opener, Tables
 from viva.viewing.progress import Progress, progress_of
+from viva.viewing.waiting import Waiting, waiting
 from viva.viewing.writer import writer
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
@@ -67,6 +69,8 @@ class Room:
         self._stages = {stage: Followed(path / f"{stage}.jsonl") for stage in folders.STAGES[1:]}
         self._record: RunRecord | None = None
         self._record_file: Sizes = ()
+        self._waiting = Waiting()
+        self._batch_file: Sizes = ()
         self._sheets: list[Sheet] = []
         self._opened: Opened | None = None
         self._seen: tuple[Sizes, Sizes] = ((), ())  # answers, evidence: as of the last grading
@@ -111,7 +115,14 @@ class Room:
                 writer=writer(self.path),
                 now=time.time(),
                 whole=whole,
+                waiting=self._with_the_provider(),
             )
+
+    def _with_the_provider(self) -> Waiting:
+        found = _sizes(self.path, (batchlog.FILE,))
+        if found != self._batch_file:
+            self._waiting, self._batch_file = waiting(self.path), found
+        return self._waiting
 
     # What takes its time
 
