@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,8 +13,9 @@ from viva.cli.buildinfibench import infibench_command
 from viva.cli.buildsplit import split_command
 from viva.cli.buildstats import stats_command
 from viva.cli.buildtranslate import translate_command
+from viva.cli.screen import Screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.visible import one_line, visible
+from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.benchmarks.syneval.build.driver import Tally
@@ -118,7 +118,7 @@ def syneval_command(treebanks: tuple[Path, ...], out: Path, **given: Any) -> int
     from viva.benchmarks.syneval.build.driver import BuildSettings, build
     from viva.benchmarks.syneval.build.generate import generate
 
-    watch = _watch(given["progress"])
+    watch = _Screen(given["progress"])
     settings = BuildSettings(
         name=given["name"],
         as_published=given["as_published"],
@@ -166,63 +166,36 @@ def _encoding(name: str) -> str:
     return name
 
 
-def _watch(mode: Literal["auto", "live", "plain", "quiet"]) -> _Screen:
-    live = mode == "live" or (mode == "auto" and sys.stderr.isatty())
-    return _Screen(live=live, quiet=mode == "quiet")
-
-
-class _Screen:
+class _Screen(Screen):
     """Tells on stderr how it goes."""
 
-    def __init__(self, *, live: bool, quiet: bool) -> None:
-        self._live = live
-        self._quiet = quiet
-        self._started = self._said = time.monotonic()
-        self._problems = 0
+    _problems = 0
 
     def planned(self, plan: Plan) -> None:
         """What will be read."""
-        if self._quiet:
+        if self.quiet:
             return
         for source, members in zip(plan.sources, plan.members, strict=True):
             left = f", {source.left_out:,} left out ({source.left_out_first}, ...)" if source.left_out else ""
             rule = "" if source.kind == "file" else f" ({source.rule})"
             files = "1 file" if len(members) == 1 else f"{len(members):,} files"
-            self._say(f"{source.name}: {files}{rule}{left}")
+            self.say(f"{source.name}: {files}{rule}{left}")
 
     def progress(self, tally: Tally) -> None:
         """Another chunk is done."""
-        now = time.monotonic()
-        if self._quiet or now - self._said < (0.2 if self._live else 10):
+        if not self.due():
             return
-        self._said = now
         share = f"{min(99, 100 * tally.bytes // tally.size)} % · " if tally.size else ""
-        rate = tally.trees / max(1e-6, now - self._started)
-        line = f"syneval: {share}{tally.trees:,} trees · {tally.questions:,} questions · {rate:.0f} trees/s"
-        if self._live:
-            sys.stderr.write(f"\r\x1b[2K{line}")
-            sys.stderr.flush()
-        else:
-            self._say(line)
+        rate = tally.trees / max(1e-6, time.monotonic() - self.started)
+        self.show(f"syneval: {share}{tally.trees:,} trees · {tally.questions:,} questions · {rate:.0f} trees/s")
 
     def malformed(self, problem: Problem) -> None:
         """Something was skipped."""
         self._problems += 1
         if self._problems <= SHOWN:
-            self._say(f"skipped {one_line(str(problem), 300)}")
+            self.say(f"skipped {one_line(str(problem), 300)}")
         elif self._problems == SHOWN + 1:
-            self._say("skipped more, which malformed.jsonl lists")
-
-    def close(self) -> None:
-        """The live line goes."""
-        if self._live:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
-
-    def _say(self, line: str) -> None:
-        if self._live:
-            sys.stderr.write("\r\x1b[2K")
-        print(visible(line), file=sys.stderr, flush=True)
+            self.say("skipped more, which malformed.jsonl lists")
 
 
 def _report(manifest: Manifest, out: Path) -> int:

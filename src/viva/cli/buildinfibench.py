@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from viva.cli.inficommands import COMMANDS
+from viva.cli.progress import clock
+from viva.cli.screen import Screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.visible import one_line, visible
+from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.benchmarks.infibench.build.building import BrokenRow
@@ -177,59 +178,32 @@ def _line(points: tuple[float, float, float, float], base: Literal["e", "2", "10
     return Line(from_days=points[0], from_log=points[1], to_days=points[2], to_log=points[3], logarithm=base)
 
 
-class _Screen:
+class _Screen(Screen):
     """Tells on stderr how it goes."""
 
-    def __init__(self, mode: Literal["auto", "live", "plain", "quiet"]) -> None:
-        self._live = mode == "live" or (mode == "auto" and sys.stderr.isatty())
-        self._quiet = mode == "quiet"
-        self._phase = ""
-        self._started = self._said = time.monotonic()
-        self._broken = 0
+    _phase = ""
+    _broken = 0
 
     def reading(self, what: Literal["rows", "texts"], dump: Dump, rows: int) -> None:
         """Some more was read."""
-        now = time.monotonic()
         if what != self._phase:
-            self._phase, self._started = what, now
-        if self._quiet or now - self._said < (0.2 if self._live else 10):
+            self._phase, self.started = what, time.monotonic()
+        if not self.due():
             return
-        self._said = now
-        rate = dump.done / max(1e-3, now - self._started)
+        rate = dump.done / max(1e-3, time.monotonic() - self.started)
         share = f"{100 * min(dump.done, dump.size) // dump.size} % · " if dump.size else ""
-        left = f" · {_clock((dump.size - dump.done) / rate)} left" if dump.size > dump.done and rate else ""
+        left = f" · {clock((dump.size - dump.done) / rate)} left" if dump.size > dump.done and rate else ""
         found = f"{rows:,} rows" if what == "rows" else f"{rows:,} texts"
-        line = f"{'reading' if what == 'rows' else 'texts'}: {share}{found} · {rate / 1e6:.1f} MB/s{left}"
-        if self._live:
-            sys.stderr.write(f"\r\x1b[2K{line}")
-            sys.stderr.flush()
-        else:
-            self._say(line)
+        self.show(f"{'reading' if what == 'rows' else 'texts'}: {share}{found} · {rate / 1e6:.1f} MB/s{left}")
 
     def broken(self, row: BrokenRow) -> None:
         """A row could not be read."""
         self._broken += 1
         if self._broken <= SHOWN:
             begins = f": {row.begins}" if row.begins else ""
-            self._say(f"{row.place}: {row.kind}{one_line(begins, 100)}")
+            self.say(f"{row.place}: {row.kind}{one_line(begins, 100)}")
         elif self._broken == SHOWN + 1:
-            self._say("more rows are broken, which the pool's broken.jsonl will list")
-
-    def close(self) -> None:
-        """The live line goes."""
-        if self._live:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
-
-    def _say(self, line: str) -> None:
-        if self._live:
-            sys.stderr.write("\r\x1b[2K")
-        print(visible(line), file=sys.stderr, flush=True)
-
-
-def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+            self.say("more rows are broken, which the pool's broken.jsonl will list")
 
 
 def _report(build: Build, out: Path) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from viva.cli.clrtelling import SHOWN, all_option, content_of, counted, project_argument, tell_more
+from viva.cli.decidingoptions import decided_by, deciding_options
 from viva.cli.draftingoptions import (
     asking_given,
     asking_options,
@@ -88,14 +89,7 @@ def _ending(project: Project, run: Run, asked: int) -> int:
 
 @click.command(name="review", short_help="Decide about rationales in the browser.")
 @project_argument
-@click.option("--reviewer", default="", metavar="NAME", help="Who decides, where the page is not told another name.")
-@click.option("--everything", is_flag=True, help="Also what is approved already.")
-@click.option(
-    "--marks", type=click.IntRange(1, 100), default=1, show_default=True, help="Experts wanted for each question."
-)
-@click.option("--host", default="127.0.0.1", show_default=True, help="For another one a token is needed.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0: a free one.")
-@click.option("--token", default="", help="Of the address.  [default: made where one is needed]")
+@deciding_options("Experts wanted for each question.")
 def review_command(
     project: Path, *, reviewer: str, everything: bool, marks: int, host: str, port: int, token: str
 ) -> int:
@@ -141,9 +135,8 @@ def approve_command(
     if target is not None:
         return _write_decisions(opened, target, everything=everything)
     assert decided is not None
-    if not reviewer or not reviewer.strip() or len(reviewer) > 100:
-        raise VivaError("--reviewer NAME: who decided? (the audit trail keeps it)")
-    reviews = _read_decisions(opened, decided, " ".join(visible(reviewer).split()))
+    name = decided_by(reviewer)
+    reviews = _read_decisions(opened, decided, name)
     written = opened.log.append(reviews)
     states = Counter(proposal.state.status for proposal in opened.folded().proposals)
     now = ", ".join(f"{count:,} {state}" for state, count in states.items())

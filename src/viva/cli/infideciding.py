@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.cli.clrtelling import counted, project_argument
+from viva.cli.decidingoptions import deciding_options
 from viva.errors import EXIT_OK, VivaError
 from viva.visible import visible
 
@@ -22,13 +23,8 @@ if TYPE_CHECKING:
 
 @click.command(name="review", short_help="Cross-check questions in the browser.")
 @project_argument
-@click.option("--reviewer", default="", metavar="NAME", help="Who decides, where the page is not told another name.")
-@click.option("--everything", is_flag=True, help="Also what is approved or rejected already.")
+@deciding_options("Experts wanted for each.", "Also what is approved or rejected already.")
 @click.option("--kits", is_flag=True, help="Also what is not written yet: to be written on the page, or turned down.")
-@click.option("--marks", type=click.IntRange(1, 100), default=1, show_default=True, help="Experts wanted for each.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="For another one a token is needed.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0: a free one.")
-@click.option("--token", default="", help="Of the address.  [default: made where one is needed]")
 def review_command(
     project: Path, *, reviewer: str, everything: bool, kits: bool, marks: int, host: str, port: int, token: str
 ) -> int:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from viva import __version__
 from viva.cli.options import Choice, pick, tables_options
 from viva.cli.reporting import check_writable, emit, screen
+from viva.cli.screen import Mode, Screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, VivaError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Wanted(Struct, kw_only=True):
     fail_above: float | None = None
     jobs: int | None = None
     on: str = "local"
-    progress: str = "auto"
+    progress: Mode = "auto"
     format: str = "terminal"
     out: Path | None = None
     all: bool = False
@@ -226,31 +227,20 @@ def _pieces(other: Opened, source: int, wanted: Wanted, *, itself: bool) -> Iter
         yield Piece(source, documents=tuple(held), done=done + size)
 
 
-class _Screen:
+class _Screen(Screen):
     """Tells on stderr how far it is, from the second second on."""
 
-    def __init__(self, mode: str, total: int) -> None:
-        self._live = mode == "live" or (mode == "auto" and sys.stderr.isatty())
-        self._quiet = mode == "quiet"
+    def __init__(self, mode: Mode, total: int) -> None:
+        super().__init__(mode, pause=0.5)
         self._total = total
-        self._started = self._said = time.monotonic()
 
     def progress(self, done: int) -> None:
         """So many bytes of all files are read."""
-        now = time.monotonic()
-        if self._quiet or now - self._said < (0.5 if self._live else 10) or now - self._started < 2:
+        seconds = time.monotonic() - self.started
+        if seconds < 2 or not self.due():
             return
-        self._said = now
-        rate = done / max(1e-6, now - self._started) / 1e6
-        line = f"overlap: {100 * done / max(1, self._total):.1f} % · {done / 1e6:,.0f} MB · {rate:.1f} MB/s"
-        sys.stderr.write(f"\r\x1b[2K{line}" if self._live else f"{line}\n")
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        """The live line goes."""
-        if self._live:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+        rate = done / seconds / 1e6
+        self.show(f"overlap: {100 * done / max(1, self._total):.1f} % · {done / 1e6:,.0f} MB · {rate:.1f} MB/s")
 
 
 def _report(
