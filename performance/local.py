@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import machine
+from commandline import add_tiny, left_out
 from meter import control
 from summary import _table as table
 from summary import _text as text
@@ -32,7 +33,7 @@ from viva.benchmarks.sets import locate
 from viva.types import ExamSpec, Sampling
 
 HERE = Path(__file__).parent
-TIMEOUT_S = 7200
+SAMPLE = find_benchmark("cmmlu").sample
 FEW = 4
 """Questions of the short run, all of one subject: what it takes is mostly starting and opening the model."""
 TRIAL = 24
@@ -154,6 +155,7 @@ class Bench:
         """Viva's computation alone."""
         row = Row("forward", len(self.whole.names), 0)
         found = self._run(row, self._worked("forward", self.whole, ""))
+        self.rows.append(row)
         return found | {"problem": row.problem}
 
     def _worked(self, name: str, asked: Set, batch: str) -> list[str]:
@@ -192,6 +194,9 @@ class Bench:
 
 def main() -> int:
     options = _options()
+    missing = [name for name in ("torch", "transformers", "tokenizers") if importlib.util.find_spec(name) is None]
+    if missing:
+        return left_out(f"everything: {', '.join(missing)} is not installed (make weights)")
     with tempfile.TemporaryDirectory(prefix="viva-local-") as name:
         bench = Bench(options, Path(name))
         _say(f"{_described(bench)}\n")
@@ -205,12 +210,14 @@ def main() -> int:
                     row = bench.viva(asked, now) if tool == "viva" else bench.harness(asked, batch, now)
                     _say(_told(row))
         print(f"\n{_described(bench)}\n\n{_compared(bench, batch)}\n")
-        print("\n".join([*_same(bench), *_shared(bench), *(_alone(bench) if options.device != "cpu" else ())]))
+        print("\n".join([*_same(bench), *_shared(bench), *(_alone(bench) if options.alone else ())]))
         print(_noise(bench.rows))
         if options.json:
             report = {"machine": machine.describe(), "sizes": bench.sizes, "rows": [asdict(row) for row in bench.rows]}
             options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-        return 1 if any(row.problem for row in bench.rows) else 0
+        if any(row.problem for row in bench.rows):
+            return 1
+        return 0 if peer else left_out("lm-evaluation-harness: lm_eval is not installed (make weights)")
 
 
 def _options() -> argparse.Namespace:
@@ -225,10 +232,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--vocabulary", type=int, default=20_000, metavar="N", help="at most; default 20000")
     parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16", "float16"])
     parser.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default), cuda, cuda:1")
+    parser.add_argument("--alone", action="store_true", help="the computation alone as well; always on a GPU")
     parser.add_argument("--peak", type=float, metavar="TFLOPS", help="of the card in this dtype, for its share")
     parser.add_argument("--batches", default="1,8,auto", metavar="N,...", help="tried with lm-eval; default 1,8,auto")
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write every row there")
+    small = {"layers": 1, "width": 64, "vocabulary": 500, "batches": "2"}
+    add_tiny(parser, data=SAMPLE, subjects="2", questions=4, rounds=1, alone=True, **small)
     options = parser.parse_args()
+    options.alone = options.alone or options.device != "cpu"
     if min(options.rounds, options.threads, options.layers, options.width) < 1 or options.questions < 0:
         parser.error("numbers must be at least 1")
     if options.data and not options.data.is_dir():
@@ -241,7 +252,7 @@ def _source(options: argparse.Namespace) -> Path:
     """The folder with dev/ and test/; the bundled sample where the published set is not at hand."""
     places = [options.data, os.environ.get("VIVA_DATA"), HERE.parents[1] / "shared" / "data"]
     found = next((Path(place) for place in places if place and Path(place).is_dir()), None)
-    return locate(found or find_benchmark("cmmlu").sample, "cmmlu", "test")
+    return locate(found or SAMPLE, "cmmlu", "test")
 
 
 def _subjects(options: argparse.Namespace) -> list[str]:

@@ -10,7 +10,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import environments
 import machine
+from latency import Bound
 from server import Server
 from tools import CONCURRENCY, HERE, TOOLS
 
@@ -59,15 +61,24 @@ class Run:
     problem: str
 
 
-def run(bench: Bench, name: str, port: str, data: Path, expected: tuple[int, float], round_: int) -> Run:
-    """Run `name` against the server's `port` over the questions in `data`; `expected` is their number and score."""
+@dataclass(frozen=True)
+class Expected:
+    """What a run over a set of questions must come to. `bounds` are by kind of latency."""
+
+    questions: int
+    score: float
+    bounds: dict[str, Bound]
+
+
+def run(bench: Bench, name: str, port: str, data: Path, expected: Expected, round_: int) -> Run:
+    """Run `name` against the server's `port` over the questions in `data`."""
     tool, server = TOOLS[name], bench.server
     with tempfile.TemporaryDirectory(prefix=f"viva-performance-{name}-") as folder:
         out = Path(folder)
-        url = {"fast": server.fast, "slow": server.slow, "check": server.check}[port]
-        values = {"data": str(data), "out": folder, "url": url, "concurrency": str(CONCURRENCY), "here": str(HERE)}
-        arguments, own = tool.filled(values)
-        bin_ = tool.bin(name, bench.cache)
+        values = {"data": str(data), "out": folder, "url": server.urls[port], "here": str(HERE)}
+        arguments, own = tool.filled(values | {"concurrency": str(CONCURRENCY)})
+        bin_ = environments.programs(name, bench.cache)
+        assert bin_ is not None, f"{name} is chosen only where it is installed"
         arguments[0] = str(bin_ / arguments[0])
         load = os.getloadavg()[0]
         server.reset()
@@ -75,13 +86,13 @@ def run(bench: Bench, name: str, port: str, data: Path, expected: tuple[int, flo
         taken = _launch(arguments, _environment(bench.home, bin_) | own, data, out, bench.timeout_s)
         served, busy = server.cpu_seconds() - before, machine.busy_seconds() - busy_before
         counts = server.counts()
-        accuracy, problem = _judge(name, out, bin_, int(taken["exit"]), counts, port, expected)
+        accuracy, problem = _judge(name, out, bin_, taken, counts, port, expected)
         if problem and bench.keep:
-            shutil.copytree(out, bench.keep / f"{name}-{port}-{expected[0]}-{round_}", dirs_exist_ok=True)
+            shutil.copytree(out, bench.keep / f"{name}-{port}-{expected.questions}-{round_}", dirs_exist_ok=True)
     return Run(
         tool=name,
         port=port,
-        questions=expected[0],
+        questions=expected.questions,
         round=round_,
         wall_s=taken["wall_s"],
         cpu_s=taken["cpu_s"],
@@ -123,10 +134,15 @@ def _launch(
 
 
 def _judge(
-    name: str, out: Path, bin_: Path, exit_: int, counts: dict[str, int], port: str, expected: tuple[int, float]
+    name: str,
+    out: Path,
+    bin_: Path,
+    taken: dict[str, float],
+    counts: dict[str, int],
+    port: str,
+    expected: Expected,
 ) -> tuple[float | None, str]:
-    questions, score = expected
-    if exit_:
+    if exit_ := int(taken["exit"]):
         last = (out / "log.txt").read_text(errors="replace").strip().splitlines()[-1:]
         return None, f"exit code {exit_}: {''.join(last)[:300]}"
     try:
@@ -134,9 +150,12 @@ def _judge(
     except (OSError, LookupError, TypeError, ValueError, ArithmeticError, subprocess.SubprocessError) as error:
         return None, f"no score in its results: {error!r}"
     asked = counts["distinct" if port == "check" else "requests"]
-    if asked < questions:
-        return accuracy, f"asked {asked} of {questions} questions"
+    if asked < expected.questions:
+        return accuracy, f"asked {asked} of {expected.questions} questions"
     # Some tools write down four digits.
-    if abs(accuracy - score) > 6e-5:
-        return accuracy, f"scored {accuracy:.4f} where {score:.4f} is right"
+    if abs(accuracy - expected.score) > 6e-5:
+        return accuracy, f"scored {accuracy:.4f} where {expected.score:.4f} is right"
+    least = expected.bounds[port].seconds(TOOLS[name].concurrency) if port in expected.bounds else 0.0
+    if taken["wall_s"] < least:
+        return accuracy, f"took {taken['wall_s']:.2f} s, and the server's latencies alone make {least:.2f} s"
     return accuracy, ""

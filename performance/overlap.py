@@ -9,6 +9,7 @@ nothing.
 """
 
 import argparse
+import importlib.util
 import json
 import random
 import resource
@@ -20,6 +21,7 @@ from pathlib import Path
 from statistics import median
 
 import machine
+from commandline import add_tiny
 
 THRESHOLD = 0.7
 WORDS = 120
@@ -113,9 +115,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--texts", type=int, default=20_000)
     options.add_argument("--rounds", type=int, default=3)
-    options.add_argument("--peer", help="Python of an environment with datasketch.")
+    here = sys.executable if importlib.util.find_spec("datasketch") else None
+    options.add_argument("--peer", default=here, help="Python of an environment with datasketch; this one if it has it")
     options.add_argument("--work", help=argparse.SUPPRESS)
     options.add_argument("--path", type=Path, help=argparse.SUPPRESS)
+    add_tiny(options, texts=600, rounds=1)
     given = options.parse_args()
     if given.work:
         work(given.work, given.path)

@@ -70,14 +70,14 @@ def _ends_well(command: list[str], box: Path, environment: dict[str, str]) -> bo
 
 
 class Bare:
-    """One Python that has everything imported and runs program after program in itself (bare_python.py)."""
+    """One Python that has everything imported and runs program after program in itself (plain_work.py)."""
 
     def __init__(self, folder: Path) -> None:
         row = languages()["python"]
         own = {name: value.replace("{packages}", str(package_folder())) for name, value in row.environment.items()}
         imports = [*WARM_IMPORTS, *row.warm]
         self._process = subprocess.Popen(
-            ["/usr/bin/python3", "-B", str(HERE / "bare_python.py"), json.dumps(imports)],
+            ["/usr/bin/python3", "-B", str(HERE / "plain_work.py"), json.dumps(imports)],
             cwd=folder,
             env={"PATH": "/usr/bin:/bin", "HOME": str(folder)} | own,
             stdin=subprocess.PIPE,

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
 
+from latency import MARK
+
 HERE = Path(__file__).parent
 SUBJECTS = HERE.parent / "src" / "viva" / "benchmarks" / "cmmlu" / "subjects.csv"
 LETTERS = "ABCD"
@@ -40,9 +42,9 @@ class QuestionSet:
     exemplars: list[Row]
 
     def take(self, count: int) -> list[Row]:
-        """The first `count` rows; beyond the last, again from the first with distinct text."""
+        """The first `count` rows, numbered in their text; beyond the last, again from the first."""
         return [
-            row if number < len(self.rows) else replace(row, question=f"{row.question} ({number})")
+            replace(row, question=f"{row.question} {MARK.format(number)}")
             for number in range(count)
             for row in (self.rows[number % len(self.rows)],)
         ]

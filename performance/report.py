@@ -8,6 +8,7 @@ It reports and judges nothing; README.md says how to read what it prints.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import resource
@@ -21,19 +22,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import machine
+from commandline import add_tiny, left_out
 from meter import control, metered
-from report_page import opened
-from report_runs import QUESTIONS, examined, multiplied
+from report_page import missing, opened
+from report_runs import examined, multiplied
 from summary import Spread, spread
 from summary import _table as table
 from summary import _text as text
 
 VIVA = Path(sys.executable).with_name("viva")
 HERE = Path(__file__).parent
-MODELS = 10
-"""Models whose answers the page shows: 100,000 answers."""
-TIMES = 10
-"""So many times as many in the tables: 1,000,000 scores of 100 models."""
+PEERS = {"polars": "Polars, means only", "pandas": "pandas, means only"}
 POLL_S = 0.02
 
 
@@ -58,34 +57,50 @@ class Row:
 
 def main() -> int:
     options = _options()
+    gone = [f"{PEERS[name]}: not installed" for name in PEERS if name not in _peers()]
+    if "page" in options.only and missing():
+        options.only.remove("page")
+        gone.append(f"page: it needs {missing()}")
     with tempfile.TemporaryDirectory(prefix="viva-report-") as name:
         folder = options.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
-        run = examined(folder, MODELS)
-        big = multiplied(run, folder, TIMES) if "tables" in options.only else run
+        run = examined(folder, options.models, options.questions)
+        big = multiplied(run, folder, options.times) if "tables" in options.only else run
         rows: list[Row] = []
         for number in range(options.rounds):
             for part in options.only:
-                rows += PARTS[part](run, big, folder, number)
+                rows += PARTS[part](run, big, folder, number, options)
                 print(f"round {number + 1} of {options.rounds}: {part}", file=sys.stderr)
     if "tables" in options.only:
-        print(f"\n{QUESTIONS * MODELS * TIMES:,} scores of {MODELS * TIMES} models\n\n{_tables(rows)}")
+        models = options.models * options.times
+        print(f"\n{options.questions * models:,} scores of {models} models\n\n{_tables(rows)}")
     if "page" in options.only:
-        print(f"\na page of {QUESTIONS * MODELS:,} answers\n\n{_pages(rows)}")
+        print(f"\na page of {options.questions * options.models:,} answers\n\n{_pages(rows)}")
     print(f"\n{_noise(rows)}")
     if options.json:
         report = {"machine": machine.describe(), "rows": [asdict(row) for row in rows]}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return 1 if any(row.problem for row in rows) else 0
+    if any(row.problem for row in rows):
+        return 1
+    return left_out("; ".join(gone)) if gone else 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", type=_parts, default=list(PARTS), metavar="A,B", help=f"of {','.join(PARTS)}")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="default 3")
+    parser.add_argument("--questions", type=int, default=10_000, metavar="N", help="of each model; default 10,000")
+    parser.add_argument("--models", type=int, default=10, metavar="N", help="whose answers the page shows; default 10")
+    parser.add_argument("--times", type=int, default=10, metavar="N", help="as many models in the tables; default 10")
+    parser.add_argument("--loads", type=int, default=3, metavar="N", help="of a page in each round; default 3")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the runs lie, made if they are not there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every single measurement")
+    add_tiny(parser, rounds=1, questions=140, models=2, times=2, loads=1)
     return parser.parse_args()
+
+
+def _peers() -> list[str]:
+    return [name for name in PEERS if importlib.util.find_spec(name)]
 
 
 def _parts(value: str) -> list[str]:
@@ -95,7 +110,7 @@ def _parts(value: str) -> list[str]:
     return parts
 
 
-def tables(run: Path, big: Path, folder: Path, number: int) -> list[Row]:
+def tables(run: Path, big: Path, folder: Path, number: int, options: argparse.Namespace) -> list[Row]:
     """The same means by Viva's commands, by Polars and by pandas, in turn; another begins each round."""
     out = str(folder / "out.csv")
     scores = str(big / "scores.jsonl")
@@ -105,26 +120,28 @@ def tables(run: Path, big: Path, folder: Path, number: int) -> list[Row]:
         "viva breakdown --by category": [
             *(str(VIVA), "breakdown", str(big)), *("--by", "category", "--format", "csv", "--out", out)
         ],
-        "viva compare, 99 with one": [
+        f"viva compare, {options.models * options.times - 1} with one": [
             *(str(VIVA), "compare", str(big), "--baseline", first), *("--format", "csv", "--out", out)
         ],
-        "Polars, means only": [sys.executable, str(HERE / "report_work.py"), "polars", scores],
-        "pandas, means only": [sys.executable, str(HERE / "report_work.py"), "pandas", scores],
+        **{PEERS[peer]: [sys.executable, str(HERE / "report_work.py"), peer, scores] for peer in _peers()},
     }  # fmt: skip
     names = list(commands)
     turned = names[number % len(names) :] + names[: number % len(names)]
     return [_run("tables", name, commands[name], number) for name in turned]
 
 
-def page(run: Path, big: Path, folder: Path, number: int) -> list[Row]:
-    """The page is made, then opened three times in a browser that has just started, after an empty page."""
+def page(run: Path, big: Path, folder: Path, number: int, options: argparse.Namespace) -> list[Row]:
+    """The page is made, then opened several times in a browser that has just started, after an empty page."""
     out = folder / "report.html"
     row = _run("page", "viva report --html", [str(VIVA), "report", str(run), "--html", "--out", str(out)], number)
+    if row.problem:
+        return [row]
     row.size_mb = out.stat().st_size / 1e6
     empty = folder / "empty.html"
     empty.write_text('<!doctype html><title>empty</title><p data-ready="yes">empty</p>', encoding="utf-8")
     bare = Row("page", "an empty page", number)
-    bare.ready_s, row.ready_s = opened(empty, "[data-ready]"), opened(out, LISTED)
+    both = ((empty, "[data-ready]"), (out, LISTED))
+    bare.ready_s, row.ready_s = (opened(one, awaited, options.loads) for one, awaited in both)
     return [row, bare]
 
 

@@ -1,19 +1,26 @@
 """How long a page takes from its address until something on it can be seen, in a headless Chromium."""
 
+import importlib.util
 import time
 from pathlib import Path
 
 CHROMIUM = "/usr/bin/chromium"
-LOADS = 3
 
 
-def opened(page: Path, awaited: str) -> list[float]:
+def missing() -> str:
+    """What opening pages needs and is not there; empty where it can be done."""
+    if importlib.util.find_spec("playwright") is None:
+        return "the package playwright"
+    return "" if Path(CHROMIUM).exists() else CHROMIUM
+
+
+def opened(page: Path, awaited: str, loads: int) -> list[float]:
     """Seconds until `awaited` (a selector) is on the page and painted, a load each; every load has a browser anew."""
     from playwright.sync_api import sync_playwright
 
     found: list[float] = []
     with sync_playwright() as playwright:
-        for _ in range(LOADS):
+        for _ in range(loads):
             browser = playwright.chromium.launch(
                 executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
             )

@@ -10,26 +10,25 @@ from pathlib import Path
 import questions
 
 VIVA = Path(sys.executable).with_name("viva")
-QUESTIONS = 10_000
 SEED = 7
 WORDS = ("a", "hall", "of", "rows", "and", "seats", "has", "so", "many", "that", "the", "sum", "is", "what", "counts")
 
 
-def data(folder: Path) -> Path:
-    """`QUESTIONS` questions as CMMLU's files."""
+def data(folder: Path, count: int) -> Path:
+    """So many questions as CMMLU's files."""
     if not folder.exists():
         found = questions.load(None)
-        questions.write_cmmlu(found.take(QUESTIONS), folder / "test")
+        questions.write_cmmlu(found.take(count), folder / "test")
         questions.write_cmmlu(found.exemplars, folder / "dev")
     return folder
 
 
-def examined(folder: Path, models: int, characters: int = 600) -> Path:
-    """A run of `models` models, each of which answered every question in about so many characters."""
-    run = folder / f"run-{models}-{characters}"
+def examined(folder: Path, models: int, count: int, characters: int = 600) -> Path:
+    """A run of `models` models, each of which answered `count` questions in about so many characters."""
+    run = folder / f"run-{models}-{count}-{characters}"
     if (run / "scores.jsonl").exists():
         return run
-    set_of = data(folder / "data")
+    set_of = data(folder / f"data-{count}", count)
     command = [str(VIVA), "run", "cmmlu", "--data", str(set_of), "--run", str(run), "--progress", "quiet"]
     for number in range(models):
         path = folder / f"m{number:03}.jsonl"

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -27,9 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import machine
+from commandline import add_tiny, left_out
 
 HERE = Path(__file__).parent
 ANSWERS = "responses_gpt-4.jsonl.gz"
+SAMPLE = HERE.parent / "src" / "viva" / "benchmarks" / "infibench" / "sample"
 MARK = {"python": "#", "r": "#", "ruby": "#", "bash": "#"}
 FENCE = re.compile(r"^```([A-Za-z+#]+)[ \t]*$", re.MULTILINE)
 SLASHED = {"javascript", "js", "typescript", "ts", "java", "go", "cpp", "c++", "csharp", "c#", "dart", "kotlin"}
@@ -39,11 +42,13 @@ def main() -> int:
     options = _options()
     data = options.data or Path(os.environ.get("VIVA_DATA") or HERE.parent.parent / "shared" / "data")
     data = data / "infibench" if (data / "infibench").is_dir() else data
-    if not (data / ANSWERS).exists():
+    if not _answers(data).exists():
         print(
             f"scaleout.py: {data} has no {ANSWERS}: name the folder of the published files with --data", file=sys.stderr
         )
         return 2
+    if importlib.util.find_spec("ray") is None or not Path("/usr/bin/bwrap").exists():
+        return left_out("everything: it needs Ray (make peers) and bubblewrap (make toolchains)")
     with tempfile.TemporaryDirectory(prefix="viva-scaleout-") as name:
         folder = options.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,6 +77,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--nodes", type=int, default=3, metavar="N", help="default 3; one is killed")
     parser.add_argument("--cpus", type=int, default=1, metavar="N", help="processors that each node claims; default 1")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the run folders there")
+    add_tiny(parser, data=SAMPLE, models=2, limit=2, nodes=2)
     options = parser.parse_args()
     for name in ("models", "nodes", "cpus"):
         if getattr(options, name) < 1:
@@ -79,9 +85,14 @@ def _options() -> argparse.Namespace:
     return options
 
 
+def _answers(data: Path) -> Path:
+    return SAMPLE / "answers.jsonl" if data == SAMPLE else data / ANSWERS
+
+
 def _write_answers(data: Path, folder: Path, options: argparse.Namespace) -> tuple[list[Path], int]:
     """A file for each model, as `viva grade` reads it."""
-    with gzip.open(data / ANSWERS, "rt", encoding="utf-8") as lines:
+    path = _answers(data)
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     cases = list(dict.fromkeys(row["case"] for row in rows))
     if options.questions and options.questions < len(cases):
@@ -130,7 +141,8 @@ def _grade(files: list[Path], data: Path, run: Path, on: str, nodes: _Nodes | No
     samples = 1 + max(json.loads(line)["sample"] for line in files[0].read_text(encoding="utf-8").splitlines())
     models = [part for file in files for part in ("--model", f"replay/{file}")]
     command = [
-        *(Path(sys.executable).with_name("viva"), "run", "infibench", "--data", data, "--run", run, *models),
+        *(Path(sys.executable).with_name("viva"), "run", "infibench", "--run", run, *models),
+        *(() if data == SAMPLE else ("--data", data)),
         *("--questions", files[0].with_name("questions.txt"), "--samples", str(samples)),
         *("--on", on, "--progress", "quiet"),
     ]

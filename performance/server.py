@@ -1,4 +1,4 @@
-"""The static server: nginx on 127.0.0.1, one fixed reply, at once or after a latency."""
+"""The static server: nginx on 127.0.0.1, one fixed reply, at once or after a latency (latency.py)."""
 
 import json
 import os
@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+
+from latency import Latencies
 
 HERE = Path(__file__).parent
 LETTER = "B"
@@ -34,20 +36,23 @@ REPLY = {
     "usage": {"prompt_tokens": 100, "completion_tokens": 4, "total_tokens": 104},
 }
 MODELS = {"object": "list", "data": [{"id": "fixed", "object": "model", "owned_by": "nobody"}]}
+PORTS = ("none", "constant", "real", "check")
 INSTALL = "On Debian and Ubuntu: apt install nginx-light libnginx-mod-http-lua"
 
 
 class ServerError(Exception):
-    """The server cannot be started; the message says what is missing."""
+    """The server cannot be started; the message says why."""
+
+
+class NoServerError(ServerError):
+    """nginx or its lua module is not installed."""
 
 
 @dataclass(frozen=True)
 class Server:
     """A running nginx: where it listens, and which process answers."""
 
-    fast: str
-    slow: str
-    check: str
+    urls: dict[str, str]  # by kind of latency; "check" also counts what is distinct
     counters: str
     worker: int
 
@@ -67,10 +72,11 @@ class Server:
 
 
 @contextmanager
-def serve(latency_s: float) -> Iterator[Server]:
+def serve(latencies: Latencies) -> Iterator[Server]:
     """Run nginx on free ports of 127.0.0.1 until the block ends."""
     nginx, modules = _find_nginx()
-    fast, slow, check, count = _free_ports(4)
+    *ports, count = _free_ports(len(PORTS) + 1)
+    by_name = dict(zip(PORTS, ports, strict=True))
     with tempfile.TemporaryDirectory(prefix="viva-performance-nginx-") as name:
         folder = Path(name)
         configuration = folder / "nginx.conf"
@@ -80,11 +86,11 @@ def serve(latency_s: float) -> Iterator[Server]:
                 modules=modules,
                 reply=json.dumps(REPLY, separators=(",", ":")),
                 models=json.dumps(MODELS),
-                latency=latency_s,
-                fast_port=fast,
-                slow_port=slow,
-                check_port=check,
+                constant=latencies.constant,
+                shares=", ".join(map(str, latencies.shares)),
+                seconds=", ".join(map(str, latencies.seconds)),
                 count_port=count,
+                **{f"{name}_port": port for name, port in by_name.items()},
             )
         )
         log = folder / "error.log"
@@ -94,9 +100,7 @@ def serve(latency_s: float) -> Iterator[Server]:
             counters = f"http://127.0.0.1:{count}"
             _await_ready(process, counters, log)
             yield Server(
-                fast=f"http://127.0.0.1:{fast}",
-                slow=f"http://127.0.0.1:{slow}",
-                check=f"http://127.0.0.1:{check}",
+                urls={name: f"http://127.0.0.1:{port}" for name, port in by_name.items()},
                 counters=counters,
                 worker=_only_child(process.pid),
             )
@@ -121,13 +125,13 @@ def _find_nginx() -> tuple[str, Path]:
     # Debian keeps it in /usr/sbin, which is not on every user's PATH.
     nginx = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if nginx is None:
-        raise ServerError(f"nginx is not installed, and this benchmark needs it. {INSTALL}")
+        raise NoServerError(f"nginx is not installed, and this benchmark needs it. {INSTALL}")
     built = subprocess.run([nginx, "-V"], capture_output=True, text=True, check=False).stderr
     match = re.search(r"--modules-path=(\S+)", built)
     modules = Path(match[1]) if match else Path("/usr/lib/nginx/modules")
     for module in ("ndk_http_module.so", "ngx_http_lua_module.so"):
         if not (modules / module).exists():
-            raise ServerError(
+            raise NoServerError(
                 f"nginx has no lua module ({modules / module} is missing), and the latency is made with it. {INSTALL}"
             )
     return nginx, modules

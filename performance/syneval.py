@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import machine
+from commandline import add_tiny
 from meter import control, descendants
 from syneval_tables import JOBS, MODES, TABLES, Row, noise
 
@@ -35,7 +36,7 @@ TIMEOUT_S = 1800
 SAMPLED_S = 0.1
 PENN_WSJ = 49_208
 """Trees of the whole Wall Street Journal part."""
-ANSWERS = 10_000
+SAMPLE = HERE.parent / "src" / "viva" / "benchmarks" / "syneval" / "sample" / "treebank"
 LOOP = "total = 0\nfor step in range(20_000_000): total ^= step"
 
 
@@ -46,6 +47,7 @@ class Bench:
     treebank: Path
     rounds: int
     trees: list[int]
+    answers: int
     folder: Path
 
 
@@ -54,7 +56,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left running, or on the disk
     try:
         with tempfile.TemporaryDirectory(prefix="viva-syneval-") as name:
-            bench = Bench(options.data, options.rounds, options.trees, Path(name))
+            bench = Bench(options.data, options.rounds, options.trees, options.answers, Path(name))
             if options.profile:
                 for mode in ("published", "default"):
                     print(f"\n{mode}\n\n{_work('profile', options.data, mode)}")
@@ -85,8 +87,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--trees", type=_counts, default=f"3914,15656,{PENN_WSJ}", metavar="N,N", help="large: default %(default)s"
     )
+    parser.add_argument("--answers", type=int, default=10_000, metavar="N", help="scoring: blanks; default 10,000")
     parser.add_argument("--profile", action="store_true", help="measure nothing: sample where the CPU time goes")
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write every row there")
+    add_tiny(parser, data=SAMPLE, rounds=1, trees=[50], answers=100)
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
@@ -162,7 +166,7 @@ def _scoring(bench: Bench) -> Iterator[Row]:
         for mode in MODES:
             read = Row("scoring", mode, 1, now)
             with _watched(read):
-                found = json.loads(_work("score", keep, str(ANSWERS), mode.removeprefix("as ")))
+                found = json.loads(_work("score", keep, str(bench.answers), mode.removeprefix("as ")))
             read.count, read.wall_s, read.cpu_s = found["answers"], found["cpu_s"], found["cpu_s"]
             yield read
             one = found["swapped_s"]

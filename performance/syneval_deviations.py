@@ -13,7 +13,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from syneval import _treebank
+from commandline import add_tiny
+from syneval import SAMPLE, _treebank
 from syneval_compared import (
     ARGUMENTS,
     NONE,
@@ -54,6 +55,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=_treebank, default="", metavar="TREEBANK", help="as syneval.py has it")
     parser.add_argument("--json", type=Path, metavar="OUT", help="also write the counts there")
+    add_tiny(parser, data=SAMPLE)
     options = parser.parse_args()
     counts: Counts = Counter()
     balance: Balance = Counter()

@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,15 +47,16 @@ class Tool:
     command: str
     # Reads the accuracy that the tool came to, from the run's folder; also given the folder of its programs.
     accuracy: Callable[[Path, Path], float]
-    # What the environment of its own is made of; empty: the environment which runs this benchmark.
+    # What its environment is made of; empty: Viva, in the environment which runs this benchmark.
     requirements: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     # Whether it is a tool of Viva's kind, rather than a bare client.
     peer: bool = False
 
-    def bin(self, name: str, cache: Path) -> Path:
-        """The folder of its programs; `name` is its own environment's."""
-        return cache / name / "bin" if self.requirements else Path(sys.executable).parent
+    @property
+    def concurrency(self) -> int | None:
+        """Requests in flight at most; None where the tool chooses."""
+        return CONCURRENCY if "$concurrency" in self.command else None
 
     def filled(self, values: dict[str, str]) -> tuple[list[str], dict[str, str]]:
         """Its arguments and environment with the `$` names replaced."""
@@ -64,13 +64,18 @@ class Tool:
         return arguments, {name: Template(text).substitute(values) for name, text in self.environment.items()}
 
 
+_VIVA = (
+    "viva run cmmlu --data $data/cmmlu --shots 0 --model openai/fixed --base-url $url/v1 "
+    "--max-tokens 16 --run $out/run --progress quiet"
+)
 TOOLS = {
     "viva": Tool(
-        command="viva run cmmlu --data $data/cmmlu --shots 0 --model openai/fixed --base-url $url/v1 "
-        "--concurrency $concurrency --max-tokens 16 --run $out/run --progress quiet",
+        command=f"{_VIVA} --concurrency $concurrency",
         environment={"OPENAI_API_KEY": "x"},
         accuracy=_viva_scores,
     ),
+    # The default: Viva finds out how many requests the server takes.
+    "viva-auto": Tool(command=_VIVA, environment={"OPENAI_API_KEY": "x"}, accuracy=_viva_scores),
     "lm-eval": Tool(
         command="lm-eval run --model local-chat-completions --model_args model=fixed,"
         "base_url=$url/v1/chat/completions,num_concurrent=$concurrency,max_retries=3,tokenizer_backend=None "

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import Counter
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+import tiers
 from threads import use_one_thread
 
 use_one_thread()
@@ -24,6 +26,54 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("viva", deadline=None, max_examples=50, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("thorough" if os.environ.get("VIVA_THOROUGH") else "viva")
+
+
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out the slow tier")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = Counter()
+    for tier, description in tiers.DESCRIPTIONS.items():
+        config.addinivalue_line("markers", f"{tier}: {description}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what cannot run here, and count it."""
+    quick = bool(config.getoption("quick"))
+    kept, gone = [], []
+    for item in items:
+        if tier := tiers.left_out(item, quick=quick):
+            config.stash[LEFT_OUT][tier] += 1
+            gone.append(item)
+        else:
+            kept.append(item)
+    if gone:
+        config.hook.pytest_deselected(items=gone)
+        items[:] = kept
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell pytest-xdist's controller, which collects nothing itself, what a worker left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(session.config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Every worker collects the same tests, so that the last one speaks for all."""
+    if counts := getattr(node, "workeroutput", {}).get("left_out"):
+        node.config.stash[LEFT_OUT] = Counter(counts)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if not config.getoption("collectonly"):
+        skipped = len(terminalreporter.stats.get("skipped", ()))
+        terminalreporter.write_line(tiers.summary(config.stash[LEFT_OUT], skipped))
 
 
 def pytest_collection_finish() -> None:

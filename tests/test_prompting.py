@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.errors import DataError
 from viva.prompting import Templates, estimate_tokens, fence, fields, fill, prompt_text, read_templates, whole
 from viva.types import Message
@@ -17,9 +18,8 @@ NAMES = st.text(string.ascii_lowercase + "_", min_size=1, max_size=8)
 TEXT = st.text(st.sampled_from("{}ab_\\ \n题"), max_size=30)
 
 
-@pytest.mark.parametrize(
-    ("template", "filled"),
-    [
+def test_placeholders_are_filled_by_name_and_nothing_else_is_read() -> None:
+    cases = (
         ("{question}", "Q"),
         ("Question: {question}\n{options}", "Question: Q\n{question} {answer}"),
         ("{question}{question}", "QQ"),
@@ -34,10 +34,11 @@ TEXT = st.text(st.sampled_from("{}ab_\\ \n题"), max_size=30)
         ("{unknown}", "{unknown}"),
         ("%s %(question)s $question ${question}", "%s %(question)s $question $Q"),
         ("", ""),
-    ],
-)
-def test_placeholders_are_filled_by_name_and_nothing_else_is_read(template: str, filled: str) -> None:
-    assert fill(template, {"question": "Q", "options": "{question} {answer}"}) == filled
+    )
+    with table() as row:
+        for template, filled in cases:
+            with row(template):
+                assert fill(template, {"question": "Q", "options": "{question} {answer}"}) == filled
 
 
 @given(template=TEXT, values=st.dictionaries(NAMES, TEXT))
@@ -74,9 +75,8 @@ def test_a_users_file_lies_over_the_bundled_one_key_by_key() -> None:
     assert Templates(BUNDLED).data == BUNDLED
 
 
-@pytest.mark.parametrize(
-    ("over", "said"),
-    [
+def test_a_template_that_cannot_be_used_is_named() -> None:
+    cases: tuple[tuple[dict[str, object], tuple[str, ...]], ...] = (
         ({"fr": {}}, ("'fr'", "en", "lead")),
         ({"en": {"aks": "x"}}, ("'en.aks'", "ask")),
         ({"en": "x"}, ("'en'", "table")),
@@ -87,31 +87,32 @@ def test_a_users_file_lies_over_the_bundled_one_key_by_key() -> None:
         ({"en": {"question": "{question} {options} {gold}"}}, ("'en.question'", "{gold}", "{options}, {question}")),
         ({"en": {"question": "{question}"}}, ("'en.question'", "{options}")),
         ({"en": {"question": "{options}"}}, ("'en.question'", "{question}")),
-    ],
-)
-def test_a_template_that_cannot_be_used_is_named(over: dict[str, object], said: tuple[str, ...]) -> None:
-    with pytest.raises(DataError) as caught:
-        Templates(BUNDLED, over)
-    assert all(part in str(caught.value) for part in said)
+    )
+    with table() as row:
+        for over, said in cases:
+            with row(over):
+                with pytest.raises(DataError) as caught:
+                    Templates(BUNDLED, over)
+                assert all(part in str(caught.value) for part in said), caught.value
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
+def test_a_prompt_file_that_is_no_toml_is_named_with_the_place(tmp_path: Path) -> None:
+    cases = (
         (b"ask = x\n", "line 1"),
         (b"[en]\nask = Which?\n", "line 2"),
         (b"a = 1\na = 2\n", "line 2"),
         ("ask = 'où'".encode("latin-1"), "read"),
         (b"\xff\xfea\0", "read"),
-    ],
-)
-def test_a_prompt_file_that_is_no_toml_is_named_with_the_place(tmp_path: Path, content: bytes, said: str) -> None:
+    )
     path = tmp_path / "mine.toml"
-    path.write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        read_templates(path)
-    assert "mine.toml" in str(caught.value)
-    assert said in str(caught.value)
+    with table() as row:
+        for content, said in cases:
+            with row(content):
+                path.write_bytes(content)
+                with pytest.raises(DataError) as caught:
+                    read_templates(path)
+                assert "mine.toml" in str(caught.value)
+                assert said in str(caught.value)
 
 
 def test_a_prompt_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> None:
@@ -145,9 +146,8 @@ def test_estimates_are_on_the_high_side_for_chinese_and_near_four_characters_a_t
 JUDGING = {"open": {"user": "{question}\n{fence}\n{answer}\n\n{rationale}\n{fence}\nVERDICT"}}
 
 
-@pytest.mark.parametrize(
-    ("user", "stands"),
-    [
+def test_what_an_examinee_wrote_is_shown_between_two_fence_lines_only() -> None:
+    cases = (
         ("Q: {question}\n\n{fence}\n{answer}\n{rationale}\n{fence}", True),
         ("{fence}\n{rationale}\n{answer}\n{fence}\n{question}", True),
         ("{fence}\nanswer: {answer}, because {rationale}\n{fence}\n{question}", True),
@@ -158,14 +158,15 @@ JUDGING = {"open": {"user": "{question}\n{fence}\n{answer}\n\n{rationale}\n{fenc
         ("{question}\n {fence}\n{answer}\n{rationale}\n{fence}", False),
         ("{question}\n{fence}\n{answer}\n{fence}\n{rationale}\n{fence}", False),
         ("{question}\n{fence}\n{answer}\n{rationale}\n{fence}\nthe fence was {fence}", False),
-    ],
-)
-def test_what_an_examinee_wrote_is_shown_between_two_fence_lines_only(user: str, stands: bool) -> None:
-    if stands:
-        assert Templates(JUDGING, {"open": {"user": user}}).text("open.user") == user
-    else:
-        with pytest.raises(DataError, match="two lines"):
-            Templates(JUDGING, {"open": {"user": user}})
+    )
+    with table() as row:
+        for user, stands in cases:
+            with row(user):
+                if stands:
+                    assert Templates(JUDGING, {"open": {"user": user}}).text("open.user") == user
+                else:
+                    with pytest.raises(DataError, match="two lines"):
+                        Templates(JUDGING, {"open": {"user": user}})
 
 
 @given(st.text(st.characters(exclude_categories=())))

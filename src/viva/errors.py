@@ -56,6 +56,7 @@ class ModelError(Exception):
     `retry`: another attempt may succeed. `retry_after`: seconds the server asked to wait, if it did.
     `overload`: the server has too much to do (429, 503, 529), so concurrency should fall.
     `fatal`: every further request to this model would fail alike (bad key, unknown model).
+    `unreachable`: no reply came at all; before the first one that means that nobody is there.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class ModelError(Exception):
         retry_after: float | None = None,
         overload: bool = False,
         fatal: bool = False,
+        unreachable: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -75,3 +77,4 @@ class ModelError(Exception):
         self.retry_after = retry_after
         self.overload = overload
         self.fatal = fatal
+        self.unreachable = unreachable

@@ -41,6 +41,11 @@ UNANSWERED: frozenset[Outcome] = frozenset({"error", "ungraded", "unsound"})
 """Not the model's doing: never a zero. Left out of the mean, kept in the denominator of the bounds."""
 
 
+def points_of(outcome: Outcome, value: float | None) -> float | None:
+    """Return what an answer counts for in a mean: 0 for a reply that cannot be read; None where it is left out."""
+    return None if outcome in UNANSWERED else value or 0.0
+
+
 class Question(Struct, frozen=True, kw_only=True):
     """One question of a set.
 
@@ -87,8 +92,8 @@ class Generate(Struct, frozen=True, kw_only=True):
     """A request for one completion: of the examinee, or of a judge (a judge is just another model).
 
     `question` and `sample` say whose answer it is. `legal` lists well-formed answers ("A".."D", "True"/"False", the
-    example answers of a question's author, the spans of a text) and `options` their texts; no model sees them,
-    baselines draw from them.
+    spans of a text) and `options` their texts; `examples` are answers that the question's author wrote, right ones
+    among them. No model sees any of these; baselines draw from `legal`, baseline/example-answers alone from `examples`.
     """
 
     question: str
@@ -97,6 +102,7 @@ class Generate(Struct, frozen=True, kw_only=True):
     sampling: Sampling
     legal: Sequence[str] = ()
     options: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
     aspect: str = ""
     """For a judge: what about the answer is to be judged (`ANSWER` or `RATIONALE`)."""
     gap: str = ""
@@ -135,6 +141,16 @@ class Usage(Struct, frozen=True, omit_defaults=True):
     output: int = 0
 
 
+class Quota(Struct, frozen=True):
+    """What a server's headers say is left of a limit: of requests, or of tokens of some kind, until `reset` seconds
+    have passed."""
+
+    what: str
+    limit: float
+    remaining: float
+    reset: float
+
+
 class Failure(Struct, frozen=True):
     """Why there is no reply. `kind` is one word (timeout, status, body, auth, ...), `message` a sentence."""
 
@@ -165,6 +181,8 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Usage | None = None
     error: Failure | None = None
     likelihoods: tuple[Likelihood, ...] = ()
+    quotas: tuple[Quota, ...] = ()
+    """What the server said of its limits; written down nowhere."""
 
 
 class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -315,6 +333,11 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     decided: dict[str, Decider] = {}
     verdicts: dict[str, tuple[float, ...]] = {}
     """What the judges gave it, as in `Score`; an aspect that waits for a judge has none."""
+
+    @property
+    def points(self) -> float | None:
+        """What it counts for in a mean; see `points_of`."""
+        return points_of(self.outcome, self.value)
 
 
 class Draws(Struct, frozen=True, kw_only=True):

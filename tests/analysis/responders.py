@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viva.analysis.itemresponse import Floats, probability
+from viva.analysis.itemresponse import Floats
 
 # Bock and Lieberman (1970, Psychometrika 35:179-197): how many of 1,000 people gave each pattern of right answers to
 # the five questions, 00000 to 11111 in the order of binary numbers.
@@ -35,6 +35,11 @@ class World(NamedTuple):
         """Abilities on the scale of a fit: mean 0, variance 1 over these models."""
         found: Floats = (self.ability - self.ability.mean()) / self.ability.std()
         return found
+
+
+def probability(ability: Floats, discrimination: Floats, difficulty: Floats) -> Floats:
+    """How likely each model is to answer each question, by the 2PL: models × questions."""
+    return 1 / (1 + np.exp(-(np.outer(ability, discrimination) - discrimination * difficulty)))
 
 
 def world(models: int, questions: int, seed: int, *, spread: float = 0.3, easy: float = 0.5) -> World:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.rated import consistency_design, population
+from rows import table
 from viva.analysis.agreement import Agreement, agree
 from viva.analysis.consistency import cronbach
 from viva.analysis.measure import Measure
@@ -31,10 +32,26 @@ def inside(one: Measure, truth: float) -> bool:
     return one.low <= truth <= one.high
 
 
-@pytest.mark.parametrize("marks", ["latent", "1..10", "0, 0.5, 1", "0, 1"])
-@pytest.mark.parametrize("format", PUBLISHED)
-def test_known_reliability_comes_back(format: str, marks: str) -> None:
+MARKS = ("latent", "1..10", "0, 0.5, 1", "0, 1")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("open-ended", "latent"), ("blanks", "0, 0.5, 1")],
+        pytest.param([(format, marks) for format in PUBLISHED for marks in MARKS], marks=pytest.mark.slow),
+    ],
+    ids=["some", "all"],
+)
+def test_known_reliability_comes_back(rows: list[tuple[str, str]]) -> None:
     """Of 150 repeats 95 % hold: 142.5 ± 2.7. Fewer than 133 is an accident of one in two thousand."""
+    with table() as row:
+        for format, marks in rows:
+            with row((format, marks)):
+                comes_back(format, marks)
+
+
+def comes_back(format: str, marks: str) -> None:
     alpha, together = population(*PUBLISHED[format], marks)
     if marks == "latent":
         assert (alpha, together) == pytest.approx(PUBLISHED[format], abs=1e-3), "what the generator promises"

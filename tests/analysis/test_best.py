@@ -9,10 +9,10 @@ import statistics
 from fractions import Fraction
 
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.analysis.best import (
     best_at,
     best_in_groups,
@@ -25,7 +25,7 @@ from viva.analysis.best import (
     pass_at,
     passing,
 )
-from viva.analysis.uncertainty import wilson
+from viva.analysis.uncertainty import share_interval, wilson
 from viva.errors import DataError
 
 SCORES = st.floats(-1, 1, allow_nan=False).map(lambda value: round(value, 3))
@@ -67,25 +67,29 @@ def test_the_unbiased_best_by_hand() -> None:
     assert best_at([0.25], 1) == 0.25
 
 
-@pytest.mark.parametrize(("n", "right", "k"), [(30, 9, 10), (200, 1, 100), (5, 5, 2), (5, 0, 5), (100, 37, 10)])
-def test_pass_at_k_is_one_minus_the_chance_to_draw_only_failures(n: int, right: int, k: int) -> None:
-    scores = [1.0] * right + [0.4] * (n - right)
-    assert pass_at(scores, k) == pytest.approx(1 - math.comb(n - right, k) / math.comb(n, k), abs=1e-14)
+def test_pass_at_k_is_one_minus_the_chance_to_draw_only_failures() -> None:
+    with table() as row:
+        for n, right, k in [(30, 9, 10), (200, 1, 100), (5, 5, 2), (5, 0, 5), (100, 37, 10)]:
+            with row((n, right, k)):
+                scores = [1.0] * right + [0.4] * (n - right)
+                assert pass_at(scores, k) == pytest.approx(1 - math.comb(n - right, k) / math.comb(n, k), abs=1e-14)
 
 
 def test_a_share_of_one_that_was_rounded_is_full_marks_and_nothing_less_is() -> None:
     assert pass_at([0.9999999, 1.0, 0.999, 0.0]) == 0.5
 
 
-@pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 1), (30, 10), (1000, 10), (5000, 2500), (4000, 4000), (3000, 1)])
-def test_the_weights_of_thousands_of_answers_are_exact(n: int, k: int) -> None:
-    weights = maximum_weights(n, k)
-    assert len(weights) == n - k + 1
-    assert math.fsum(weights) == pytest.approx(1.0, abs=1e-14)
-    assert weights[0] == pytest.approx(k / n, rel=1e-15)
-    for rank in {0, (n - k) // 2, n - k}:  # by the definition, one by one
-        exact = Fraction(math.comb(n - 1 - rank, k - 1), math.comb(n, k))
-        assert weights[rank] == float(exact)
+def test_the_weights_of_thousands_of_answers_are_exact() -> None:
+    with table() as row:
+        for n, k in [(1, 1), (2, 1), (30, 10), (1000, 10), (5000, 2500), (4000, 4000), (3000, 1)]:
+            with row((n, k)):
+                weights = maximum_weights(n, k)
+                assert len(weights) == n - k + 1
+                assert math.fsum(weights) == pytest.approx(1.0, abs=1e-14)
+                assert weights[0] == pytest.approx(k / n, rel=1e-15)
+                for rank in {0, (n - k) // 2, n - k}:  # by the definition, one by one
+                    exact = Fraction(math.comb(n - 1 - rank, k - 1), math.comb(n, k))
+                    assert weights[rank] == float(exact)
 
 
 def test_the_best_of_thousands_lies_where_order_statistics_put_it() -> None:
@@ -168,8 +172,7 @@ def test_a_suite_by_hand() -> None:
     assert found.mean == pytest.approx(0.525)
     assert found.sd == pytest.approx(0.05 / math.sqrt(2))
     assert (found.questions, found.short, found.floor, found.ceiling) == (2, 0, None, None)
-    half = 12.7062047364 * math.sqrt((0.225**2 * 2) / 1 / 2)  # Student's t, one degree of freedom
-    assert (found.low, found.high) == (pytest.approx(max(0, 0.525 - half)), pytest.approx(min(1, 0.525 + half)))
+    assert (found.low, found.high) == pytest.approx(share_interval(0.525, 0.225**2, 2, 1))
     assert mean_score(suite).mean == pytest.approx((0.5 + 0.2) / 2)
     assert passing(suite).mean == pytest.approx(0.125)
     assert passing(suite, 4).mean == pytest.approx(0.5)
@@ -233,10 +236,15 @@ def test_questions_with_fewer_than_k_answers_count_with_what_they_have_and_are_c
 # Intervals
 
 
-def test_the_interval_is_students_over_questions() -> None:
+def test_the_interval_is_over_questions_by_their_own_variance() -> None:
+    import scipy.stats
+
     values = [0.1, 0.9, 0.4, 1.0, 0.7]
-    low, high = scipy.stats.t.interval(0.95, 4, loc=statistics.fmean(values), scale=scipy.stats.sem(values))
-    assert interval(values) == pytest.approx((max(0.0, low), min(1.0, high)))
+    expected = share_interval(statistics.fmean(values), statistics.variance(values) / 5, 5, 4)
+    assert interval(values) == pytest.approx(expected)
+    outside = [0.1, 0.9, -0.4, 1.0, 0.7]
+    low, high = scipy.stats.t.interval(0.95, 4, loc=statistics.fmean(outside), scale=scipy.stats.sem(outside))
+    assert interval(outside) == pytest.approx((low, high))
 
 
 def test_scores_of_zero_and_one_get_wilsons_interval_and_so_do_equal_ones() -> None:

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
+from rows import table
 from viva.analysis.correlation import KINDS, MOST, OUTLYING, Kind, coefficient, correlate, interval, outliers, pairs
 
 FIGURES = st.one_of(st.integers(-5, 5).map(float), st.floats(-1e6, 1e6).map(lambda x: round(x, 3)))
@@ -35,36 +34,32 @@ def value(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> float | None:
     return found[0] if found else None
 
 
-@pytest.mark.parametrize(
-    ("xs", "ys", "kendall", "pearson", "spearman"),
-    [
-        ([1, 2, 3], [1, 2, 3], 1, 1, 1),
-        ([1, 2, 3], [3, 2, 1], -1, -1, -1),
-        ([1, 2, 3, 4], [1, 3, 2, 4], 4 / 6, 0.8, 0.8),
-        ([1, 2, 3, 4], [10, 20, 30, 1000], 1, 1490 / math.sqrt(5 * 720500), 1),
-        ([1, 1, 2], [1, 2, 3], 2 / math.sqrt(6), math.sqrt(0.75), math.sqrt(0.75)),
-        ([1, 2, 3, 4, 5], [5, 3, 5, 3, 5], 0, 0, 0),
-    ],
-)
-def test_small_columns_by_hand(
-    xs: list[float], ys: list[float], kendall: float, pearson: float, spearman: float
-) -> None:
-    for kind, expected in (("kendall", kendall), ("pearson", pearson), ("spearman", spearman)):
-        assert value(kind, xs, ys) == pytest.approx(expected, abs=1e-4), kind  # type: ignore[arg-type]
+def test_small_columns_by_hand() -> None:
+    with table() as row:
+        for xs, ys, kendall, pearson, spearman in [
+            ([1, 2, 3], [1, 2, 3], 1, 1, 1),
+            ([1, 2, 3], [3, 2, 1], -1, -1, -1),
+            ([1, 2, 3, 4], [1, 3, 2, 4], 4 / 6, 0.8, 0.8),
+            ([1, 2, 3, 4], [10, 20, 30, 1000], 1, 1490 / math.sqrt(5 * 720500), 1),
+            ([1, 1, 2], [1, 2, 3], 2 / math.sqrt(6), math.sqrt(0.75), math.sqrt(0.75)),
+            ([1, 2, 3, 4, 5], [5, 3, 5, 3, 5], 0, 0, 0),
+        ]:
+            with row((xs, ys)):
+                for kind, expected in (("kendall", kendall), ("pearson", pearson), ("spearman", spearman)):
+                    assert value(kind, xs, ys) == pytest.approx(expected, abs=1e-4), kind  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("xs", "ys"),
-    [
-        ([], []),
-        ([1.0], [2.0]),
-        ([1.0, 2.0], [3.0, 4.0]),
-        ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]),
-        ([1.0, 2.0, 3.0], [7.0, 7.0, 7.0]),
-    ],
-)
-def test_where_nothing_varies_or_rows_are_few_there_is_no_coefficient(xs: list[float], ys: list[float]) -> None:
-    assert [coefficient(kind, xs, ys) for kind in KINDS] == [None, None, None]
+def test_where_nothing_varies_or_rows_are_few_there_is_no_coefficient() -> None:
+    with table() as row:
+        for xs, ys in [
+            ([], []),
+            ([1.0], [2.0]),
+            ([1.0, 2.0], [3.0, 4.0]),
+            ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]),
+            ([1.0, 2.0, 3.0], [7.0, 7.0, 7.0]),
+        ]:
+            with row((xs, ys)):
+                assert [coefficient(kind, xs, ys) for kind in KINDS] == [None, None, None]
 
 
 def test_figures_beyond_what_can_be_squared() -> None:
@@ -106,6 +101,8 @@ def test_ranks_are_all_that_kendall_and_spearman_see(rows: list[tuple[float, flo
 
 
 def test_p_values_are_scipys_and_exact_for_few_rows() -> None:
+    from scipy import stats
+
     xs, ys = [1.0, 2, 3, 4, 5], [1.0, 2, 3, 5, 4]
     found = coefficient("kendall", xs, ys)
     # 10 pairs, one discordant: of the 120 orders 1 + 4 have at most one, and as many the other way round.
@@ -116,6 +113,8 @@ def test_p_values_are_scipys_and_exact_for_few_rows() -> None:
 
 
 def test_pearsons_interval_is_scipys_and_the_others_follow_bonett_and_wright() -> None:
+    from scipy import stats
+
     xs, ys = [1.0, 2, 3, 4, 5, 6, 7, 8], [2.0, 1, 4, 3, 7, 5, 8, 6]
     r = stats.pearsonr(xs, ys)
     low, high = r.confidence_interval(0.95)
@@ -188,6 +187,9 @@ def test_intervals_cover_the_coefficient_of_all_models() -> None:
 
 
 def test_outliers_are_statsmodels_externally_studentised_residuals() -> None:
+    import statsmodels.api as sm
+    from scipy import stats
+
     random = np.random.default_rng(11)
     xs = random.uniform(10, 90, 30)
     ys = 0.6 * xs + random.normal(0, 5, 30)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from analysis.responders import lsat6, world
 from viva.analysis.itemstatistics import item_statistics, reliability
@@ -51,6 +50,8 @@ def test_kr_20_by_its_own_formula() -> None:
 
 
 def test_discrimination_is_the_correlation_with_the_rest() -> None:
+    from scipy import stats
+
     found = item_statistics(EIGHT)
     for place in range(6):
         rest = np.delete(EIGHT, place, axis=1).sum(axis=1)
@@ -61,6 +62,8 @@ def test_discrimination_is_the_correlation_with_the_rest() -> None:
 
 
 def test_gaps_are_left_out_on_both_sides() -> None:
+    from scipy import stats
+
     scores = EIGHT.copy()
     scores[0, 0] = scores[3, 2] = np.nan
     found = item_statistics(scores)

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
+from rows import table
 from viva.analysis.uncertainty import wilson
-from viva.types import OUTCOMES, SCORED, UNANSWERED, Line, Outcome, ScoreRow
+from viva.types import OUTCOMES, SCORED, UNANSWERED, Line, ScoreRow
 
 ANSWER = Line("answer", part="a")
 FLAWED = Line("flawed where right", part="f", given="a")
@@ -29,22 +30,26 @@ def test_a_known_part_counts_where_the_score_waits() -> None:
     assert (part.floor, part.ceiling) == (pytest.approx(2.5 / 5), pytest.approx(3.5 / 5))
 
 
-@pytest.mark.parametrize("outcome", OUTCOMES)
-def test_a_known_part_counts_whatever_became_of_the_score(outcome: Outcome) -> None:
-    found = cell([row(1, outcome, parts={"a": 0.5}), row(2, "right", parts={"a": 1.0})], ANSWER)
-    assert (found.mean, found.complete, found.floor, found.ceiling) == (0.75, True, 0.75, 0.75)
+def test_a_known_part_counts_whatever_became_of_the_score() -> None:
+    with table() as case:
+        for outcome in OUTCOMES:
+            with case(outcome):
+                found = cell([row(1, outcome, parts={"a": 0.5}), row(2, "right", parts={"a": 1.0})], ANSWER)
+                assert (found.mean, found.complete, found.floor, found.ceiling) == (0.75, True, 0.75, 0.75)
 
 
-@pytest.mark.parametrize("outcome", OUTCOMES)
-def test_an_unknown_part_counts_as_the_score_does(outcome: Outcome) -> None:
-    rows = [row(1, outcome), row(2, "right", parts={"a": 1.0})]
-    whole, part = cell(rows), cell(rows, ANSWER)
-    assert (part.mean, part.floor, part.ceiling, part.outcomes) == (
-        whole.mean,
-        whole.floor,
-        whole.ceiling,
-        whole.outcomes,
-    )
+def test_an_unknown_part_counts_as_the_score_does() -> None:
+    with table() as case:
+        for outcome in OUTCOMES:
+            with case(outcome):
+                rows = [row(1, outcome), row(2, "right", parts={"a": 1.0})]
+                whole, part = cell(rows), cell(rows, ANSWER)
+                assert (part.mean, part.floor, part.ceiling, part.outcomes) == (
+                    whole.mean,
+                    whole.floor,
+                    whole.ceiling,
+                    whole.outcomes,
+                )
 
 
 def test_given_takes_only_answers_with_full_marks_in_the_part() -> None:
@@ -106,15 +111,20 @@ def test_a_difference_has_an_interval_on_both_sides_of_zero() -> None:
     assert -1 <= found.low < found.mean < 0 < found.high <= 1
 
 
-@pytest.mark.parametrize("line", [GAP, Line("macro gap", part="g", over="format")])
-@pytest.mark.parametrize("gap", [-1.0, -0.5, 0.0, 0.5, 1.0])
-def test_where_every_difference_is_the_same_no_interval_leaves_it_out(line: Line, gap: float) -> None:
-    rows = [row(n, "partly", 0.5, parts={"g": gap}, tags={"format": "x" if n % 2 else "y"}) for n in range(8)]
-    found = cell(rows, line)
-    assert found.mean == pytest.approx(gap)
-    if found.low is not None:
-        assert found.high is not None
-        assert found.low - 1e-12 <= gap <= found.high + 1e-12
+def test_where_every_difference_is_the_same_no_interval_leaves_it_out() -> None:
+    with table() as case:
+        for line in [GAP, Line("macro gap", part="g", over="format")]:
+            for gap in [-1.0, -0.5, 0.0, 0.5, 1.0]:
+                with case((line.label, gap)):
+                    rows = [
+                        row(n, "partly", 0.5, parts={"g": gap}, tags={"format": "x" if n % 2 else "y"})
+                        for n in range(8)
+                    ]
+                    found = cell(rows, line)
+                    assert found.mean == pytest.approx(gap)
+                    if found.low is not None:
+                        assert found.high is not None
+                        assert found.low - 1e-12 <= gap <= found.high + 1e-12
 
 
 PARTS = st.dictionaries(st.sampled_from("afg"), st.sampled_from((0.0, 0.5, 1.0)), max_size=3)

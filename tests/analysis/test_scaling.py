@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import curve_fit, differential_evolution
 
+from rows import table
 from viva.analysis.scaling import Fit, curve, family_curve, fit_family, fit_log, gradient, predict
 from viva.analysis.segments import fit_segments
 from viva.errors import DataError
@@ -52,6 +51,8 @@ def test_points_on_a_family_curve_give_that_curve_back(a: float, b: float, sizes
 
 
 def test_no_global_optimiser_finds_a_better_curve() -> None:
+    from scipy.optimize import differential_evolution
+
     random = np.random.default_rng(5)
     for _ in range(4):
         sizes = np.sort(random.choice(SIZES, 5, replace=False))
@@ -65,6 +66,8 @@ def test_no_global_optimiser_finds_a_better_curve() -> None:
 
 
 def test_covariance_is_scipys() -> None:
+    from scipy.optimize import curve_fit
+
     sizes, scores = np.array(QWEN[0], dtype=float), np.array(QWEN[1])
     _, expected = curve_fit(
         lambda x, a, b: family_curve(x, np.exp(a), np.exp(b)), sizes, scores, p0=[math.log(0.4), math.log(2)]
@@ -93,6 +96,8 @@ def test_gradients_are_those_of_finite_differences(kind: str) -> None:
 
 
 def test_the_log_linear_fit_and_its_prediction_interval_are_statsmodels() -> None:
+    import statsmodels.api as sm
+
     random = np.random.default_rng(2)
     sizes = np.array([1.0, 3, 7, 13, 34, 70, 70])
     scores = 0.2 + 0.12 * np.log10(sizes) + random.normal(0, 0.03, len(sizes))
@@ -108,7 +113,7 @@ def test_the_log_linear_fit_and_its_prediction_interval_are_statsmodels() -> Non
         )
 
 
-@pytest.mark.parametrize("n", [4, 7])
+@pytest.mark.parametrize("n", [4, pytest.param(7, marks=pytest.mark.slow)])
 def test_intervals_of_the_family_curve_cover_what_a_further_model_scores(n: int) -> None:
     random = np.random.default_rng(n)
     sizes = np.array(SIZES[-n:])
@@ -143,19 +148,17 @@ def test_a_curve_that_cannot_fit_says_so_and_has_no_interval(scores: list[float]
     assert predict(fit, 200).low is None
 
 
-@pytest.mark.parametrize(
-    ("sizes", "scores", "said"),
-    [
-        ([7], [0.5], "two different sizes"),
-        ([7, 7], [0.5, 0.6], "two different sizes"),
-        ([0, 7], [0.5, 0.6], "sizes must be above 0"),
-        ([1, 7], [0.5, 1.6], "from 0 to 1"),
-        ([1, 7], [0.5, math.nan], "finite"),
-    ],
-)
-def test_what_cannot_be_fitted_is_said(sizes: list[float], scores: list[float], said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        fit_family(sizes, scores)
+def test_what_cannot_be_fitted_is_said() -> None:
+    with table() as row:
+        for sizes, scores, said in [
+            ([7], [0.5], "two different sizes"),
+            ([7, 7], [0.5, 0.6], "two different sizes"),
+            ([0, 7], [0.5, 0.6], "sizes must be above 0"),
+            ([1, 7], [0.5, 1.6], "from 0 to 1"),
+            ([1, 7], [0.5, math.nan], "finite"),
+        ]:
+            with row((sizes, scores)), pytest.raises(DataError, match=said):
+                fit_family(sizes, scores)
 
 
 @given(
@@ -191,6 +194,8 @@ def test_a_break_is_found_where_it_is() -> None:
 
 
 def test_for_a_given_break_it_is_least_squares_as_statsmodels_has_it() -> None:
+    import statsmodels.api as sm
+
     sizes = np.geomspace(1, 100, 15)
     scores = broken(np.random.default_rng(3), sizes, -0.2, 0.02)
     found = fit_segments(sizes, scores, resamples=20, draws=99)

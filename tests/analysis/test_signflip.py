@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from viva.analysis import signflip
 from viva.analysis.signflip import sign_flip, sign_test
@@ -39,6 +38,8 @@ def test_neither_the_unit_nor_the_direction_matters(values: list[float], unit: f
 
 
 def test_scipy_finds_the_same_of_numbers_on_no_grid():
+    from scipy import stats
+
     values = np.random.default_rng(3).normal(0.4, 1, size=13)
     expected = stats.permutation_test(
         (values,), np.sum, permutation_type="samples", n_resamples=np.inf, vectorized=True
@@ -58,6 +59,8 @@ def test_darwin_s_maize_as_fisher_worked_it_out():
 
 
 def test_one_size_of_difference_makes_it_the_binomial_sign_test():
+    from scipy import stats
+
     found = sign_flip([0.01] * 14 + [-0.01] * 3 + [0.0] * 80)
     assert found.p == pytest.approx(stats.binomtest(3, 17).pvalue)
     assert found.name == "sign, exact"

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
-from statsmodels.stats.proportion import confint_proportions_2indep
 
 from analysis.answers import row
 from viva.analysis.breakdown import frame
@@ -64,6 +62,8 @@ def test_the_difference_of_two_shares_has_newcombes_published_interval() -> None
 
 @given(st.integers(1, 60), st.integers(1, 60), st.data())
 def test_it_is_statsmodels_interval(m: int, n: int, data: st.DataObject) -> None:
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
     a, b = data.draw(st.integers(0, m)), data.draw(st.integers(0, n))
     first, second = wilson(a, m), wilson(b, n)
     assert first
@@ -99,6 +99,8 @@ def test_fishers_own_tea_party() -> None:
 
 @given(st.integers(1, 25), st.integers(1, 25), st.data())
 def test_right_and_wrong_are_tested_exactly(m: int, n: int, data: st.DataObject) -> None:
+    from scipy import stats
+
     a, b = data.draw(st.integers(0, m)), data.draw(st.integers(0, n))
     found = by_name(cut(scored({"in": ones(a, m), "out": ones(b, n)})))["in"]
     assert found.p is not None
@@ -111,6 +113,8 @@ def test_right_and_wrong_are_tested_exactly(m: int, n: int, data: st.DataObject)
 
 
 def test_other_scores_are_permuted_as_scipy_does_it() -> None:
+    from scipy import stats
+
     inside, outside = [0.1, 0.4, 1.0, 0.2], [0.9, 0.8, 1.0, 0.7, 0.6, 0.95]
     found = by_name(cut(scored({"in": inside, "out": outside})))["in"]
     exact = stats.permutation_test(
@@ -128,6 +132,8 @@ def test_other_scores_are_permuted_as_scipy_does_it() -> None:
 
 
 def test_of_many_questions_the_sum_is_normal_with_the_permutations_own_variance() -> None:
+    from scipy import stats
+
     draw = np.random.default_rng(3)
     inside, outside = draw.beta(2, 2, 500), draw.beta(2.3, 2, 900)
     large = by_name(cut(scored({"in": list(inside), "out": list(outside)})))["in"]
@@ -136,6 +142,8 @@ def test_of_many_questions_the_sum_is_normal_with_the_permutations_own_variance(
 
 
 def test_a_few_scores_below_full_marks_are_counted_and_not_called_normal() -> None:
+    from scipy import stats
+
     large = by_name(cut(scored({"in": [1.0] * 397 + [0.5] * 3, "out": [1.0] * 3598 + [0.5] * 2})))["in"]
     assert large.test == "permutation"
     assert large.p == pytest.approx(stats.hypergeom.sf(2, 4000, 5, 400), abs=0.004), "the normal's is 0.0002"
@@ -264,8 +272,10 @@ def drawn(draw: np.random.Generator, shift: Sequence[float], fractions: bool) ->
     return scored(values)
 
 
-@pytest.mark.parametrize(("fractions", "sets"), [(False, 160), (True, 40)])
+@pytest.mark.parametrize(("fractions", "sets"), [(False, 160), pytest.param(True, 40, marks=pytest.mark.slow)])
 def test_where_nothing_differs_one_table_in_twenty_at_most_says_so(fractions: bool, sets: int) -> None:
+    from scipy import stats
+
     draw = np.random.default_rng(2024)
     alarms = sum(any(one.significant for one in cut(drawn(draw, (0,) * 6, fractions)).slices) for _ in range(sets))
     assert stats.binomtest(alarms, sets, LEVEL, alternative="greater").pvalue > 0.01, alarms
@@ -287,6 +297,8 @@ def test_benjamini_hochberg_keeps_the_share_of_false_alarms_and_finds_more_than_
 
 
 def test_the_intervals_of_differences_cover() -> None:
+    from scipy import stats
+
     draw = np.random.default_rng(11)
     covered = sum(
         one.low <= -0.2 <= one.high

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
-from viva.analysis.standings import Contender, Score, best_by, ranks, widest
+from viva.analysis.standings import Contender, Score, best_by, partial, ranks, widest
 from viva.analysis.uncertainty import wilson
 
 
@@ -31,6 +30,40 @@ def test_overlapping_models_share_a_range_and_neighbours_need_not() -> None:
     assert [rank.text for rank in chain] == ["1–2", "1–3", "2–3"]
 
 
+def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
+    """1,806 of 3,000 scored with a mean of .75; the rest may be right or wrong. The other has .67 of all."""
+    lost = partial(0.7536, 0.7332, 0.7730, floor=0.4537, ceiling=0.8517)
+    found = ranks([lost, score(0.67, 0.02), score(0.30, 0.02)])
+    assert [rank.text for rank in found] == ["1–2", "1–2", "3"]
+    assert [rank.place for rank in found] == [2, 1, 3]
+    assert (lost.low, lost.high) == (pytest.approx(0.4333), pytest.approx(0.8711))
+    assert partial(0.5, None, None, floor=0.25, ceiling=0.75) == Score(
+        mean=0.5, low=0.25, high=0.75, floor=0.25, ceiling=0.75
+    )
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=40, max_size=40), min_size=2, max_size=6),
+)
+def test_a_rank_range_holds_the_rank_of_every_completion(models: list[list[tuple[bool, bool]]]) -> None:
+    """Each answer is (right, lost). No sampling here: what was asked is all there is, whatever the lost ones were."""
+    scores, truths = [], []
+    for answers in models:
+        known = [right for right, lost in answers if not lost]
+        truths.append(sum(right for right, _ in answers) / len(answers))
+        if known:
+            mean, missing = sum(known) / len(known), len(answers) - len(known)
+            bounds = sum(known) / len(answers), (sum(known) + missing) / len(answers)
+            scores.append(partial(mean, mean, mean, *bounds) if missing else Score(mean=mean, low=mean, high=mean))
+        else:
+            scores.append(partial(0.0, None, None, 0.0, 1.0))
+    for rank, truth in zip(ranks(scores), truths, strict=True):
+        assert rank.first is not None
+        assert rank.last is not None
+        assert rank.first <= 1 + sum(other > truth + 1e-9 for other in truths)
+        assert rank.last >= len(truths) - sum(other < truth - 1e-9 for other in truths)
+
+
 def test_intervals_are_widened_for_their_number() -> None:
     # 0.045 apart: two intervals of ±0.02 do not overlap; of a hundred, each ±0.0348, these two do.
     pair = [score(0.5, 0.02), score(0.545, 0.02)]
@@ -48,6 +81,8 @@ def test_equal_means_share_their_place_and_a_model_without_interval_leaves_the_o
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.5)), max_size=20))
 def test_a_range_counts_who_is_surely_better_and_who_surely_worse(pairs: list[tuple[float, float]]) -> None:
+    from scipy import stats
+
     found = ranks([score(mean, half) for mean, half in pairs])
     factor = stats.norm.ppf(1 - 0.05 / (2 * max(1, len(pairs)))) / stats.norm.ppf(0.975)
     bounds = [(mean - factor * half, mean + factor * half) for mean, half in pairs]
@@ -97,6 +132,8 @@ def test_all_ranges_hold_the_true_ranks_at_least_95_times_of_100(models: int, sp
 
 
 def test_the_widest_interval_bounds_that_of_any_scores_with_the_mean() -> None:
+    from scipy import stats
+
     draw = random.Random(1)
     for _ in range(50):
         values = [draw.choice((0.0, 0.25, 0.5, 0.5, 1.0)) for _ in range(234)]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from viva.analysis.uncertainty import clustered, standard_deviation, stratified, t_quantile, wilson
+from rows import table
+from viva.analysis.uncertainty import (
+    difference_interval,
+    mean_variance,
+    share_interval,
+    standard_deviation,
+    t_quantile,
+    wilson,
+)
 from viva.types import Line, ScoreRow
 
 MACRO = Line("macro", over="subject")
@@ -21,6 +27,8 @@ MACRO = Line("macro", over="subject")
 
 @given(data=st.data(), n=st.integers(1, 5000))
 def test_wilsons_interval_is_scipys(data: st.DataObject, n: int) -> None:
+    import scipy.stats
+
     right = data.draw(st.integers(0, n))
     ours = wilson(right, n)
     theirs = scipy.stats.binomtest(right, n).proportion_ci(confidence_level=0.95, method="wilson")
@@ -34,20 +42,50 @@ def test_wilsons_interval_has_width_at_the_ends_and_none_for_nothing() -> None:
     assert wilson(0, 10) == pytest.approx((0.0, 1 - 0.7224672))
 
 
-@pytest.mark.parametrize("degrees", [1, 2, 7, 30, 1000])
-def test_the_t_quantile_is_scipys(degrees: int) -> None:
-    assert t_quantile(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees))
+def test_the_t_quantile_is_scipys() -> None:
+    import scipy.stats
+
+    with table() as case:
+        for degrees in [1, 2, 7, 30, 1000]:
+            with case(degrees):
+                assert t_quantile(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees))
+
+
+def wilson_of(mean: float, variance: float, n: int, degrees: float) -> tuple[float, float]:
+    """The interval as its definition has it, by solving |mean − p| = t·√(p(1 − p)/n_eff) for p."""
+    import numpy as np
+    import scipy.stats
+
+    shrunk = (n * mean + 0.5) / (n + 1)
+    effective = shrunk * (1 - shrunk) / ((variance * n * (n - 1) + n * (mean - 0.5) ** 2 / (n + 1)) / n**2)
+    t = float(scipy.stats.t.ppf(0.975, degrees))
+    low, high = sorted(np.roots([1 + t**2 / effective, -(2 * mean + t**2 / effective), mean**2]).real)
+    return max(0.0, low), min(1.0, high)
 
 
 @given(values=st.lists(st.integers(0, 20).map(lambda tenths: tenths / 20), min_size=2, max_size=60))
-def test_with_one_answer_a_question_the_clustered_interval_is_the_plain_t_interval(values: list[float]) -> None:
-    mean = statistics.fmean(values)
-    squares = sum((value - mean) ** 2 for value in values)
-    error = statistics.stdev(values) / math.sqrt(len(values))
-    found = clustered(mean, squares, len(values), len(values))
-    assert found is not None
-    half = float(scipy.stats.t.ppf(0.975, len(values) - 1)) * error
-    assert found == pytest.approx((max(0.0, mean - half), min(1.0, mean + half)), abs=1e-9)
+def test_the_interval_of_shares_is_wilsons_for_the_effective_number_of_questions(values: list[float]) -> None:
+    mean, n = statistics.fmean(values), len(values)
+    variance = statistics.variance(values) / n
+    assert mean_variance(sum((value - mean) ** 2 for value in values), n, n) == pytest.approx(variance)
+    low, high = share_interval(mean, variance, n, n - 1)
+    assert 0.0 <= low <= mean + 1e-12
+    assert mean - 1e-12 <= high <= 1.0
+    if variance > 1e-9:
+        assert (low, high) == pytest.approx(wilson_of(mean, variance, n, n - 1), abs=1e-6)
+
+
+def test_one_wrong_answer_of_590_is_no_certainty() -> None:
+    """The t interval was [99.5, 100] where ten answers to each of 59 questions were right but for one."""
+    values = [1.0] * 58 + [0.9]
+    low, high = share_interval(statistics.fmean(values), statistics.variance(values) / 59, 59, 58)
+    assert 0.955 < low < 0.97
+    assert 0.998 < high <= 1.0
+
+
+def test_the_interval_of_differences_is_the_t_interval() -> None:
+    assert difference_interval(0.1, 0.04**2, 11) == pytest.approx((0.1 - 2.200985160 * 0.04, 0.1 + 2.200985160 * 0.04))
+    assert difference_interval(0.99, 0.04**2, 11)[1] == 1.0
 
 
 def test_the_clustered_interval_by_hand() -> None:
@@ -56,8 +94,7 @@ def test_the_clustered_interval_by_hand() -> None:
     total = sum(map(len, answers))
     mean = sum(map(sum, answers)) / total
     squares = sum((sum(each) - mean * len(each)) ** 2 for each in answers)
-    error = math.sqrt(12 / 11 * squares) / total
-    half = 2.200985160 * error  # Student's t, 11 degrees of freedom
+    variance = 12 / 11 * squares / total**2
     rows = [
         row(question, "right" if value else "wrong", sample=sample)
         for question, each in enumerate(answers)
@@ -66,23 +103,26 @@ def test_the_clustered_interval_by_hand() -> None:
     found = cell(rows)
     assert total == 24
     assert found.mean == pytest.approx(mean)
-    assert (found.low, found.high) == pytest.approx((mean - half, mean + half))
+    assert (found.low, found.high) == pytest.approx(wilson_of(mean, variance, 12, 11))
 
 
 @pytest.mark.parametrize("points", [[0.1, 0.9, 0.4, 1.0, 0.7], [0.5, 0.6], [1.0, 1.0, 0.0, 0.3, 0.3, 0.8, 0.9]])
-def test_fractions_get_the_plain_t_interval_of_scipy(points: list[float]) -> None:
+def test_fractions_get_the_interval_by_their_own_variance(points: list[float]) -> None:
     found = cell([row(number, "partly", value) for number, value in enumerate(points)])
-    low, high = scipy.stats.t.interval(
-        0.95, len(points) - 1, loc=statistics.fmean(points), scale=scipy.stats.sem(points)
-    )
-    assert (found.low, found.high) == pytest.approx((max(0.0, low), min(1.0, high)))
+    n = len(points)
+    expected = wilson_of(statistics.fmean(points), statistics.variance(points) / n, n, n - 1)
+    assert (found.low, found.high) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("right", "wrong"), [(1, 0), (0, 1), (7, 5), (30, 0), (0, 30), (19, 37)])
-def test_questions_asked_once_get_wilsons_interval(right: int, wrong: int) -> None:
-    rows = [row(number, "right" if number < right else "wrong") for number in range(right + wrong)]
-    theirs = scipy.stats.binomtest(right, right + wrong).proportion_ci(method="wilson")
-    assert (cell(rows).low, cell(rows).high) == pytest.approx((theirs.low, theirs.high))
+def test_questions_asked_once_get_wilsons_interval() -> None:
+    import scipy.stats
+
+    with table() as case:
+        for right, wrong in [(1, 0), (0, 1), (7, 5), (30, 0), (0, 30), (19, 37)]:
+            with case((right, wrong)):
+                rows = [row(number, "right" if number < right else "wrong") for number in range(right + wrong)]
+                theirs = scipy.stats.binomtest(right, right + wrong).proportion_ci(method="wilson")
+                assert (cell(rows).low, cell(rows).high) == pytest.approx((theirs.low, theirs.high))
 
 
 def grouped(groups: dict[str, list[float]], samples: int = 1) -> list[ScoreRow]:
@@ -105,13 +145,14 @@ GROUPS: dict[str, list[float]] = {"law": [1, 1, 0, 1], "arts": [0, 1], "logic": 
 
 
 def test_the_macro_average_and_its_interval_by_hand() -> None:
-    """(3/4 + 1/2 + 6/10) / 3; its variance is the sum of the subjects' s²/n, divided by 3²."""
+    """(3/4 + 1/2 + 6/10) / 3. Law and arts are small: four degrees of freedom are too few, so all 13 are pooled."""
     found = cell(grouped(GROUPS), MACRO)
     assert found.mean == pytest.approx((0.75 + 0.5 + 0.6) / 3)
-    variance = (0.25 / 4 + 0.5 / 2 + (2.4 / 9) / 10) / 9
-    half = 1.959963985 * math.sqrt(variance)
-    assert (found.low, found.high) == pytest.approx((found.mean - half, min(1.0, found.mean + half)))
-    assert stratified(found.mean, [0.25 / 4, 0.5 / 2, 2.4 / 9 / 10]) == pytest.approx((found.low, found.high))
+    within = (0.75 + 0.5 + 2.4) / (3 + 1 + 9)
+    large, small = 2.4 / 9 / 10 / 9, within * (1 / 4 + 1 / 2) / 9
+    degrees = (large + small) ** 2 / (large**2 / 9 + small**2 / 13)
+    worth = 9 / (1 / 4 + 1 / 2 + 1 / 10)
+    assert (found.low, found.high) == pytest.approx(share_interval(found.mean, large + small, worth, degrees))
 
 
 def test_the_macro_average_weighs_subjects_and_the_micro_average_questions() -> None:
@@ -120,12 +161,14 @@ def test_the_macro_average_weighs_subjects_and_the_micro_average_questions() -> 
     assert cell(rows).mean == pytest.approx(0.9)
 
 
-def test_a_subject_of_one_question_has_no_variance_to_add_so_there_is_no_interval() -> None:
-    found = cell(grouped({"law": [1, 0, 1], "arts": [1]}), MACRO)
-    assert found.mean == pytest.approx((2 / 3 + 1) / 2)
-    assert (found.low, found.high) == (None, None)
-    assert stratified(0.5, []) is None
-    assert clustered(0.5, 0.0, 1, 5) is None
+def test_a_subject_of_one_question_takes_its_spread_from_the_others() -> None:
+    found = cell(grouped({"law": [1, 0, 1, 1, 0, 1], "arts": [1]}), MACRO)
+    assert found.mean == pytest.approx((4 / 6 + 1) / 2)
+    assert found.low is not None
+    assert found.low < 0.6
+    single = cell(grouped({"law": [1], "arts": [0], "logic": [1], "art": [0]}), MACRO)
+    assert (single.low, single.high) == pytest.approx(share_interval(0.5, 1 / 3 / 4, 4, 3))
+    assert cell(grouped({"law": [0.5]}), MACRO).low is None
 
 
 # Asking again is not new evidence
@@ -133,23 +176,27 @@ def test_a_subject_of_one_question_has_no_variance_to_add_so_there_is_no_interva
 ALIKE = ({"law": [1.0] * 6, "arts": [1.0] * 4}, {"law": [0.0] * 6, "arts": [0.0] * 4}, GROUPS)
 
 
-@pytest.mark.parametrize("groups", ALIKE)
-@pytest.mark.parametrize("line", [Line("micro"), MACRO])
-def test_the_same_answer_five_times_does_not_narrow_the_interval(groups: dict[str, list[float]], line: Line) -> None:
-    once, often = cell(grouped(groups), line), cell(grouped(groups, samples=5), line)
-    assert often.mean == pytest.approx(once.mean)
-    assert once.low is not None
-    assert often.low is not None
-    assert often.high - often.low >= 0.99 * (once.high - once.low)  # type: ignore[operator]
+def test_the_same_answer_five_times_does_not_narrow_the_interval() -> None:
+    with table() as case:
+        for groups in ALIKE:
+            for line in [Line("micro"), MACRO]:
+                with case((line.label, groups)):
+                    once, often = cell(grouped(groups), line), cell(grouped(groups, samples=5), line)
+                    assert often.mean == pytest.approx(once.mean)
+                    assert once.low is not None
+                    assert often.low is not None
+                    assert often.high - often.low >= 0.99 * (once.high - once.low)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("value", [1.0, 0.0, 0.9, 0.25])
-@pytest.mark.parametrize("line", [Line("micro"), MACRO])
-def test_eight_equal_scores_are_no_certainty(value: float, line: Line) -> None:
-    found = cell(grouped({"law": [value] * 4, "arts": [value] * 4}), line)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.high - found.low > 0.01
+def test_eight_equal_scores_are_no_certainty() -> None:
+    with table() as case:
+        for value in [1.0, 0.0, 0.9, 0.25]:
+            for line in [Line("micro"), MACRO]:
+                with case((line.label, value)):
+                    found = cell(grouped({"law": [value] * 4, "arts": [value] * 4}), line)
+                    assert found.low is not None
+                    assert found.high is not None
+                    assert found.high - found.low > 0.01
 
 
 # Coverage
@@ -159,11 +206,13 @@ def share(hits: list[bool]) -> float:
     return sum(hits) / len(hits)
 
 
-@pytest.mark.parametrize(("n", "p"), [(20, 0.5), (40, 0.1), (56, 0.9), (200, 0.3), (1000, 0.02)])
-def test_wilsons_interval_covers_95_per_cent(n: int, p: float) -> None:
-    drawn = np.random.default_rng(1).binomial(n, p, size=4000)
-    found = [wilson(int(right), n) or (0.0, 0.0) for right in drawn]
-    assert 0.93 <= share([low <= p <= high for low, high in found]) <= 0.98
+def test_wilsons_interval_covers_95_per_cent() -> None:
+    with table() as case:
+        for n, p in [(20, 0.5), (40, 0.1), (56, 0.9), (200, 0.3), (1000, 0.02)]:
+            with case((n, p)):
+                drawn = np.random.default_rng(1).binomial(n, p, size=4000)
+                found = [wilson(int(right), n) or (0.0, 0.0) for right in drawn]
+                assert 0.93 <= share([low <= p <= high for low, high in found]) <= 0.98
 
 
 def correlated(draw: random.Random, questions: int, samples: int) -> list[list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import tomllib
 import zipfile
@@ -11,9 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import viva.benchmarks.syneval.build as build
-from viva.benchmarks.syneval.items import Item
+from viva.benchmarks.syneval.build.generate import generate
+from viva.benchmarks.syneval.build.treebank import RawTree, Reader, survey
+from viva.benchmarks.syneval.items import Fact, Item
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+BUNDLED = Path(build.__file__).parents[1] / "sample" / "treebank"
+_CLAUSE = re.compile(r"(not )?(GS|SC|DO|IO|MVP|ADJ|ADV|CO|PPA): (\S.*) → (\S.*)")
 _EDGES = ".,;:!?\"'`()[]{}-"
 _USES = {"is": True, "is_not": False, "exists": True, "exists_not": False}
 
@@ -23,6 +28,19 @@ class Place(NamedTuple):
 
     file: str
     tree: int
+
+
+class Expected(NamedTuple):
+    """A fill-in-the-blank fact that the published mode must make of a tree, or (not `wanted`) must not; * is any."""
+
+    wanted: bool
+    knowledge_point: str
+    slot: str
+    answer: str
+
+    def fits(self, fact: tuple[str, str, str]) -> bool:
+        """Whether it speaks of this fact: knowledge point, slot, answer."""
+        return all(want in ("*", part) for want, part in zip(self[1:], fact, strict=True))
 
 
 class Asked(NamedTuple):
@@ -41,6 +59,35 @@ class Asked(NamedTuple):
 def split(text: str) -> list[str]:
     """The trees of a file: a line that starts with a bracket starts a tree."""
     return [tree for tree in re.split(r"(?m)^(?=\()", text) if tree.strip()]
+
+
+@cache
+def bundled() -> dict[Place, str]:
+    """The trees of the bundled treebank, as the generator reads them."""
+    found = list(Reader(survey([BUNDLED])).trees())
+    assert all(isinstance(entry, RawTree) for entry in found), found
+    return {Place(entry.file, entry.tree): entry.text for entry in found if isinstance(entry, RawTree)}
+
+
+@cache
+def facts_and_items(published: bool) -> dict[Place, tuple[list[Fact], list[Item]]]:
+    """What the bundled trees give."""
+    return {place: generate(text, *place, published=published) for place, text in bundled().items()}
+
+
+def covered() -> list[tuple[Place, str, list[Expected]]]:
+    """The rows of coverage.csv: a tree of the bundled treebank, what it is there for, and what is expected of it.
+
+    The expectations were derived by hand from the specification: clauses `[not ]KP: slot → answer`, separated by "; ".
+    """
+    rows = []
+    with (BUNDLED / "coverage.csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            clauses = [_CLAUSE.fullmatch(clause) for clause in row["expects"].split("; ")]
+            assert all(clauses), row
+            expected = [Expected(not found[1], found[2], found[3], found[4]) for found in clauses if found]
+            rows.append((Place(row["file"], int(row["tree"])), row["covers"], expected))
+    return rows
 
 
 def sample(published: Path, files: int | None = None) -> Iterator[tuple[Place, str]]:

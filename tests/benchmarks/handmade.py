@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -111,3 +112,8 @@ def counted(exam: Exam) -> dict[tuple[str, str], int]:
             continue
         found[defect.kind, defect.action] = found.get((defect.kind, defect.action), 0) + 1
     return found
+
+
+def fresh(folder: Path) -> Path:
+    """A new, empty folder within: rows of one table that write files do not find each other's."""
+    return Path(tempfile.mkdtemp(dir=folder))

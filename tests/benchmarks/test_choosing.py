@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
+from rows import table
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.choosing import CONFIDENCE, PER_BYTE, PER_TOKEN, SUM, Chosen, confidence
 from viva.contracts import Exam
@@ -21,6 +23,7 @@ from viva.types import Choose, ExamSpec, Generate, Likelihood, Question, Respons
 LANGUAGES = {"cmmlu": "zh"}
 
 
+@cache
 def chosen(benchmark: str, by: str = "next-token", **settings: object) -> Exam:
     spec = ExamSpec(benchmark=benchmark, choose=by, **{"language": LANGUAGES.get(benchmark, "en"), **settings})
     return open_exam(spec, None)
@@ -40,42 +43,46 @@ def known(*logprobs: float) -> tuple[Likelihood, ...]:
     return tuple(map(Likelihood, logprobs))
 
 
-CMMLU = chosen("cmmlu", form="base", shots=2)
-QUESTION = next(question for question in CMMLU.questions() if question.answer == "B")
-OTHERWISE = opened("cmmlu", form="base", shots=2)
+def cmmlu() -> Exam:
+    return chosen("cmmlu", form="base", shots=2)
+
+
+@cache
+def answered_b() -> Question:
+    return next(question for question in cmmlu().questions() if question.answer == "B")
 
 
 def test_the_prompt_is_the_exams_and_letters_follow_it() -> None:
-    request = asked(CMMLU, QUESTION)
-    plain = OTHERWISE.request(QUESTION, 0, Sampling())
+    request = asked(cmmlu(), answered_b())
+    plain = opened("cmmlu", form="base", shots=2).request(answered_b(), 0, Sampling())
     assert request.prompt == plain.prompt
     assert prompt_text(request.prompt).endswith("答案是：")
     assert request.continuations == ("A", "B", "C", "D")
-    assert (request.by, request.options) == ("next-token", QUESTION.options)
+    assert (request.by, request.options) == ("next-token", answered_b().options)
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "form", "kind", "expected"),
-    [
-        ("csbench", "base", "choice", (" A", " B", " C", " D")),  # as behind the exemplars' "Answer:"
-        ("csbench", "chat", "choice", ("A", "B", "C", "D")),
-        ("csbench", "base", "truth", (" True", " False")),
-        ("csbench", "chat", "truth", ("True", "False")),
-        ("syneval", "base", "choice", ("A", "B", "C", "D")),  # the lead ends in an open quotation mark
-        ("syneval", "base", "truth", ("True", "False")),
-    ],
-)
-def test_what_follows_is_what_follows_in_the_exemplars(
-    benchmark: str, form: str, kind: str, expected: tuple[str, ...]
-) -> None:
-    exam = chosen(benchmark, form=form, shots=2)
-    question = next(one for one in exam.questions() if one.kind == kind)
-    request = asked(exam, question)
-    assert request.continuations == expected
-    if form == "base":  # an exemplar shows lead and answer in one piece
-        text = prompt_text(request.prompt)
-        lead = text.rsplit("\n", 1)[-1]
-        assert any(f"\n{lead}{answer}" in text for answer in expected)
+FOLLOWING = [
+    ("csbench", "base", "choice", (" A", " B", " C", " D")),  # as behind the exemplars' "Answer:"
+    ("csbench", "chat", "choice", ("A", "B", "C", "D")),
+    ("csbench", "base", "truth", (" True", " False")),
+    ("csbench", "chat", "truth", ("True", "False")),
+    ("syneval", "base", "choice", ("A", "B", "C", "D")),  # the lead ends in an open quotation mark
+    ("syneval", "base", "truth", ("True", "False")),
+]
+
+
+def test_what_follows_is_what_follows_in_the_exemplars() -> None:
+    with table() as row:
+        for benchmark, form, kind, expected in FOLLOWING:
+            with row((benchmark, form, kind)):
+                exam = chosen(benchmark, form=form, shots=2)
+                question = next(one for one in exam.questions() if one.kind == kind)
+                request = asked(exam, question)
+                assert request.continuations == expected
+                if form == "base":  # an exemplar shows lead and answer in one piece
+                    text = prompt_text(request.prompt)
+                    lead = text.rsplit("\n", 1)[-1]
+                    assert any(f"\n{lead}{answer}" in text for answer in expected)
 
 
 def test_chinese_truth_values_follow_without_a_blank() -> None:
@@ -106,18 +113,19 @@ def test_what_has_no_options_is_asked_and_graded_as_ever() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "settings", "says"),
-    [
-        ("cmmlu", {"chain_of_thought": True}, "without --cot"),
-        ("cmmlu", {"rationale": True}, "without --cot and --rationale"),
-        ("clrbench", {}, "always asks for a rationale"),
-        ("infibench", {}, "needs questions with options"),
-    ],
-)
-def test_what_cannot_be_chosen_is_refused(benchmark: str, settings: dict[str, bool], says: str) -> None:
-    with pytest.raises(DataError, match=says):
-        chosen(benchmark, **settings)
+REFUSED = [
+    ("cmmlu", {"chain_of_thought": True}, "without --cot"),
+    ("cmmlu", {"rationale": True}, "without --cot and --rationale"),
+    ("clrbench", {}, "always asks for a rationale"),
+    ("infibench", {}, "needs questions with options"),
+]
+
+
+def test_what_cannot_be_chosen_is_refused() -> None:
+    with table() as row:
+        for benchmark, settings, says in REFUSED:
+            with row((benchmark, settings)), pytest.raises(DataError, match=says):
+                chosen(benchmark, **settings)
 
 
 TABLE = [
@@ -134,14 +142,16 @@ TABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("found", "value", "outcome", "answer"), [row[1:] for row in TABLE], ids=[r[0] for r in TABLE])
-def test_a_choice(found: tuple[Likelihood, ...], value: float | None, outcome: str, answer: str) -> None:
-    score = scored(CMMLU, QUESTION, *found)
-    assert (score.value, score.outcome, score.answer) == (value, outcome, answer)
+def test_a_choice() -> None:
+    with table() as row:
+        for name, found, value, outcome, answer in TABLE:
+            with row(name):
+                score = scored(cmmlu(), answered_b(), *found)
+                assert (score.value, score.outcome, score.answer) == (value, outcome, answer)
 
 
 def test_confidence_is_the_gold_letters_share() -> None:
-    score = scored(CMMLU, QUESTION, *known(math.log(0.1), math.log(0.2), math.log(0.05), math.log(0.05)))
+    score = scored(cmmlu(), answered_b(), *known(math.log(0.1), math.log(0.2), math.log(0.05), math.log(0.05)))
     assert score.parts[CONFIDENCE] == pytest.approx(0.5)
     assert "0.500" in score.explanation
 
@@ -150,7 +160,7 @@ def test_what_is_not_listed_makes_confidence_a_range() -> None:
     found = (*known(math.log(0.3), math.log(0.3)), *[Likelihood(math.log(0.1), bound=True)] * 2)
     assert confidence(0, found) == (pytest.approx(0.3 / 0.8), pytest.approx(0.5))
     assert confidence(2, found) == (0.0, pytest.approx(0.1 / 0.7))
-    score = scored(CMMLU, QUESTION, *found)
+    score = scored(cmmlu(), answered_b(), *found)
     assert score.parts[CONFIDENCE] == pytest.approx(0.375)
     assert "0.375 to 0.500" in score.explanation
     assert "C, D" in score.explanation
@@ -174,7 +184,7 @@ def test_confidence_is_a_range_of_shares_that_the_truth_lies_in(found: list[Like
 
 @given(st.lists(LOGPROBS, min_size=4, max_size=4), st.lists(st.integers(1, 30), min_size=4, max_size=4))
 def test_likelihood_competes_by_sum_by_token_and_by_byte(logprobs: list[float], tokens: list[int]) -> None:
-    exam = LIKELY
+    exam = chosen("csbench", "likelihood", form="base")
     question = next(one for one in exam.questions() if one.kind == "choice")
     found = tuple(Likelihood(*pair) for pair in zip(logprobs, tokens, strict=True))
     score = scored(exam, question, *found)
@@ -192,9 +202,6 @@ def test_likelihood_competes_by_sum_by_token_and_by_byte(logprobs: list[float], 
     assert score.value == score.parts[SUM]
 
 
-LIKELY = chosen("csbench", "likelihood", form="base")
-
-
 def test_truth_values_are_chosen_by_their_words() -> None:
     exam = chosen("csbench")
     for question in [one for one in exam.questions() if one.kind == "truth"]:
@@ -206,14 +213,14 @@ def test_truth_values_are_chosen_by_their_words() -> None:
 def test_an_outage_is_no_wrong_choice() -> None:
     from viva.types import Failure
 
-    score = CMMLU.score(QUESTION, Response(error=Failure("connection", "nobody there")))
+    score = cmmlu().score(answered_b(), Response(error=Failure("connection", "nobody there")))
     assert (score.value, score.outcome) == (None, "error")
 
 
 def test_tables_about_the_choice_leave_out_what_was_written() -> None:
     mixed = chosen("csbench", form="base").layouts()[-1]
     assert {line.where["format"] for line in mixed.rows} == {("Assertion", "Multiple-choice")}
-    assert all(not line.where for line in CMMLU.layouts()[-1].rows)
+    assert all(not line.where for line in cmmlu().layouts()[-1].rows)
 
 
 def test_an_exam_of_choices_only_is_chosen_throughout() -> None:
@@ -228,8 +235,8 @@ def test_exemplars_may_have_the_room_of_a_reply_that_is_not_written() -> None:
     written = find_benchmark("cmmlu").open(
         ExamSpec(benchmark="cmmlu", language="zh", shots=5, context=2300), None, None
     )
-    assert written.request(QUESTION, 0, Sampling()).dropped > 0
-    assert chosen("cmmlu", shots=5, context=2300).request(QUESTION, 0, Sampling()).dropped == 0
+    assert written.request(answered_b(), 0, Sampling()).dropped > 0
+    assert chosen("cmmlu", shots=5, context=2300).request(answered_b(), 0, Sampling()).dropped == 0
 
 
 @pytest.mark.parametrize(
@@ -266,12 +273,14 @@ def test_truth_values_compete_by_the_bytes_of_their_own_words() -> None:
     assert score.parts == {SUM: 1.0, PER_TOKEN: 1.0, PER_BYTE: 1.0}
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("by", ["next-token", "likelihood"])
-def test_what_is_no_number_decides_nothing(by: str, number: float) -> None:
-    exam = chosen("cmmlu", by, form="base")
-    score = exam.score(QUESTION, Response(likelihoods=known(number, -1.0, -2.0, -3.0)))
-    assert (score.value, score.outcome) == (None, "error")
+def test_what_is_no_number_decides_nothing() -> None:
+    with table() as row:
+        for number in (math.nan, math.inf, -math.inf):
+            for by in ("next-token", "likelihood"):
+                with row((by, number)):
+                    exam = chosen("cmmlu", by, form="base")
+                    score = exam.score(answered_b(), Response(likelihoods=known(number, -1.0, -2.0, -3.0)))
+                    assert (score.value, score.outcome) == (None, "error")
 
 
 @pytest.mark.parametrize("benchmark", ["cmmlu", "syneval", "csbench"])

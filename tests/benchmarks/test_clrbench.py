@@ -6,7 +6,8 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 
 import viva.benchmarks.clrbench
 from benchmarks.explaining import evidence, first, layout, opened, reply
-from viva.benchmarks.clrbench.loading import TITLES, read_records, to_questions
+from benchmarks.handmade import fresh
+from rows import table
+from viva.benchmarks.clrbench.loading import TITLES, Record, read_records, to_questions
 from viva.benchmarks.explained.combining import Q_A
 from viva.cli.check import failures
 from viva.contracts import Exam
@@ -61,46 +64,55 @@ def questions(folder: Path, *lines: Any) -> list[Question]:
     return list(opened(data=written(folder, *lines), shots=0).questions())
 
 
+@cache
+def sample(name: str) -> Sequence[Record]:
+    return read_records(SAMPLE / name)[0]
+
+
 # Loading
 
 
-@pytest.mark.parametrize("type_", TYPES)
-def test_every_type_is_read(tmp_path: Path, type_: str) -> None:
-    (question,) = questions(tmp_path, line(type_, difficulty="hard"))
-    golds = {"MC": "B", "MS": "AC", "TF": "true", "FB": "stack", "OE": "Sort it first."}
-    assert (question.kind, question.answer) == (TYPES[type_], golds[type_])
-    assert question.explanation == "It follows from the definition."
-    assert question.tags == {
-        "type": type_,
-        "discipline": "Operating Systems",
-        "topic 2": "Processes",
-        "difficulty": "hard",
-    }
-    assert question.options == tuple(GIVEN[type_].get("options", ()))
+def test_every_type_is_read(tmp_path: Path) -> None:
+    with table() as row:
+        for type_, kind in TYPES.items():
+            with row(type_):
+                (question,) = questions(tmp_path, line(type_, difficulty="hard"))
+                golds = {"MC": "B", "MS": "AC", "TF": "true", "FB": "stack", "OE": "Sort it first."}
+                assert (question.kind, question.answer) == (kind, golds[type_])
+                assert question.explanation == "It follows from the definition."
+                assert question.tags == {
+                    "type": type_,
+                    "discipline": "Operating Systems",
+                    "topic 2": "Processes",
+                    "difficulty": "hard",
+                }
+                assert question.options == tuple(GIVEN[type_].get("options", ()))
 
 
-@pytest.mark.parametrize(
-    ("type_", "over", "gold", "accepted"),
-    [
-        ("FB", {"answer": ..., "answers": ["stack", "LIFO stack"]}, "stack", ("LIFO stack",)),
-        ("FB", {"answer": 9}, "9", ()),
-        ("FB", {"answer": ..., "answers": [9, "nine"]}, "9", ("nine",)),
-        ("FB", {"answer": 0}, "0", ()),
-        ("FB", {"answer": 2.5}, "2.5", ()),
-        ("MS", {"answers": ["C", "A"]}, "AC", ()),
-        ("MS", {"answers": ["A", "B", "C"]}, "ABC", ()),
-        ("MS", {"answers": ["B"]}, "B", ()),
-        ("TF", {"answer": False}, "false", ()),
-        ("TF", {"answer": "False"}, "false", ()),
-        ("TF", {"answer": "true"}, "true", ()),
-        ("OE", {"answer": " x \n"}, "x", ()),
-        ("MC", {"options": ["x", "y"], "answer": "A"}, "A", ()),
-        ("MC", {"options": [f"x{n}" for n in range(26)], "answer": "Z"}, "Z", ()),
-    ],
-)
-def test_golds_as_they_may_be_written(tmp_path: Path, type_: str, over: dict, gold: str, accepted: tuple) -> None:
-    (question,) = questions(tmp_path, line(type_, **over))
-    assert (question.answer, question.accepted) == (gold, accepted)
+GOLDS = [
+    ("FB", {"answer": ..., "answers": ["stack", "LIFO stack"]}, "stack", ("LIFO stack",)),
+    ("FB", {"answer": 9}, "9", ()),
+    ("FB", {"answer": ..., "answers": [9, "nine"]}, "9", ("nine",)),
+    ("FB", {"answer": 0}, "0", ()),
+    ("FB", {"answer": 2.5}, "2.5", ()),
+    ("MS", {"answers": ["C", "A"]}, "AC", ()),
+    ("MS", {"answers": ["A", "B", "C"]}, "ABC", ()),
+    ("MS", {"answers": ["B"]}, "B", ()),
+    ("TF", {"answer": False}, "false", ()),
+    ("TF", {"answer": "False"}, "false", ()),
+    ("TF", {"answer": "true"}, "true", ()),
+    ("OE", {"answer": " x \n"}, "x", ()),
+    ("MC", {"options": ["x", "y"], "answer": "A"}, "A", ()),
+    ("MC", {"options": [f"x{n}" for n in range(26)], "answer": "Z"}, "Z", ()),
+]
+
+
+def test_golds_as_they_may_be_written(tmp_path: Path) -> None:
+    with table() as row:
+        for type_, over, gold, accepted in GOLDS:
+            with row((type_, over)):
+                (question,) = questions(tmp_path, line(type_, **over))
+                assert (question.answer, question.accepted) == (gold, accepted)
 
 
 def test_what_the_schema_leaves_open(tmp_path: Path) -> None:
@@ -114,99 +126,104 @@ def test_what_the_schema_leaves_open(tmp_path: Path) -> None:
     assert [question.tags.get("topic 3") for question in both] == [None, "y"]
 
 
-# Each row is wrong in one way: what the message must say of it.
-ERRORS: tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...] = (
-    ("{", ("line 3",)),
-    ("[]", ("line 3", "object")),
-    ("null", ("line 3",)),
-    (b'{"id": "\xff"}', ("line 3",)),
-    (line(id=...), ("line 3", "id")),
-    (line(rationale=...), ("line 3", "rationale")),
-    (line(topic=...), ("line 3", "topic")),
-    (line(questions="x"), ("line 3", "questions")),
-    (line(type="MCQ"), ("line 3", "MCQ")),
-    (line(type="mc"), ("line 3", "mc")),
-    (line(options="ABC"), ("line 3", "options")),
-    (line(answer=["B"]), ("line 3", "answer")),
-    (line(id=" "), ("line 3", "id is empty")),
-    (line(question=""), ("line 3", "operating-systems/mc/1", "question is empty")),
-    (line(rationale="\n"), ("line 3", "rationale is empty")),
-    (line(discipline=""), ("line 3", "discipline is empty")),
-    (line(topic=[]), ("line 3", "topic []")),
-    (line(topic=["a", "b", "c", "d"]), ("line 3", "topic ['a', 'b', 'c', 'd']", "one to three")),
-    (line(topic=["Operating Systems", " "]), ("line 3", "one to three")),
-    (line(answer="D"), ("line 3", "'D'", "3 options")),
-    (line(answer="b"), ("line 3", "'b'")),
-    (line(answer="AB"), ("line 3", "'AB'")),
-    (line(answer=""), ("line 3", "''")),
-    (line(answer=...), ("line 3", "None")),
-    (line(answer=1), ("line 3", "1")),
-    (line(answers=["B"]), ("line 3", "`answers` belongs to MS and FB")),
-    (line(options=["x"], answer="A"), ("line 3", "1 options")),
-    (line(options=[], answer="A"), ("line 3", "0 options")),
-    (line(options=[f"x{n}" for n in range(27)], answer="A"), ("line 3", "27 options")),
-    (line(options=["x", " "], answer="A"), ("line 3", "option is empty")),
-    (line(options=["x", "y", "X "], answer="A"), ("line 3", "two options read", "'x'")),
-    (line("MS", answers=["A", "A"]), ("line 3", "['A', 'A']")),
-    (line("MS", answers=["D"]), ("line 3", "['D']")),
-    (line("MS", answers=[]), ("line 3", "[]")),
-    (line("MS", answers=...), ("line 3", "[]")),
-    (line("MS", answers=["AC"]), ("line 3", "['AC']")),
-    (line("MS", answer="A"), ("line 3", "both")),
-    (line("TF", answer="yes"), ("line 3", "'yes'", "neither true nor false")),
-    (line("TF", answer=1), ("line 3", "1")),
-    (line("TF", answer=...), ("line 3", "None")),
-    (line("TF", options=["True", "False"]), ("line 3", "options belong to MC and MS, not to TF")),
-    (line("FB", question="It is a stack."), ("line 3", "0 gaps (____)")),
-    (line("FB", question="It is a ___."), ("line 3", "0 gaps (____)")),
-    (line("FB", question="A ____ is a ____."), ("line 3", "2 gaps (____)")),
-    (line("FB", answer=""), ("line 3", "no answer")),
-    (line("FB", answer=True), ("line 3", "no answer")),
-    (line("FB", answer=...), ("line 3", "no answer")),
-    (line("FB", answer=..., answers=[" "]), ("line 3", "no answer")),
-    (line("FB", answers=["stack"]), ("line 3", "both")),
-    (line("FB", options=["x", "y"]), ("line 3", "not to FB")),
-    (line("OE", answer=" "), ("line 3", "no text")),
-    (line("OE", answer=5), ("line 3", "no text")),
-    (line("OE", answers=["x"]), ("line 3", "`answers` belongs to MS and FB")),
-    (line("TF", "ok"), ("line 3", "operating-systems/tf/ok", "line 1")),
-    (line(answer="x" * 500), ("line 3", "…")),
-    (line(type="MCQ"), ("MC (multi-choice), MS (multi-select), TF (true/false), FB (fill-in-blank), OE (open-ended)",)),
-    (line(type=5), ("operating-systems/mc/1", "type 5 is none of MC")),
-    (line(topic=..., rationale=...), ("operating-systems/mc/1", "it lacks `topic`, `rationale`")),
-    (line(questions="x"), ("operating-systems/mc/1", "unknown fields: 'questions'")),
-    ("{}", ("it lacks `id`, `discipline`, `topic`, `type`, `question`, `rationale`",)),
-    ("[" * 5_000, ("line 3",)),
-    (line(id="x" * 201), ("201 characters; 200",)),
-    (line(id="x\n"), ("its id holds the control character U+000A",)),
-    (line(id="\u001b[31mx"), ("its id holds the control character U+001B", "'\\x1b[31mx'")),
-    (line(discipline="Operating\tSystems"), ("its discipline holds the control character U+0009",)),
-    (line(topic=["Operating Systems", "a\u0085b"]), ("its topic holds the control character U+0085",)),
-    (line(difficulty="hard\n"), ("its difficulty holds the control character U+000A",)),
-    (line(question="Is\u0000it?"), ("its question holds the control character U+0000",)),
-    (line(question="a\r\nb"), ("its question holds the control character U+000D",)),
-    (line(rationale="a\u001bb"), ("its rationale holds the control character U+001B",)),
-    (line(options=["a", "b\u0007", "c"]), ("its options", "U+0007")),
-    (line("OE", answer="a\u007f"), ("its answer holds the control character U+007F",)),
-    (line("FB", answer=..., answers=["stack", "a\u0008"]), ("its answers", "U+0008")),
-    (line(source="a\u001f"), ("its source", "U+001F")),
-)
+def errors() -> tuple[tuple[dict[str, Any] | str | bytes, tuple[str, ...]], ...]:
+    """Lines that are wrong in one way each, and what the message must say of it."""
+    return (
+        ("{", ("line 3",)),
+        ("[]", ("line 3", "object")),
+        ("null", ("line 3",)),
+        (b'{"id": "\xff"}', ("line 3",)),
+        (line(id=...), ("line 3", "id")),
+        (line(rationale=...), ("line 3", "rationale")),
+        (line(topic=...), ("line 3", "topic")),
+        (line(questions="x"), ("line 3", "questions")),
+        (line(type="MCQ"), ("line 3", "MCQ")),
+        (line(type="mc"), ("line 3", "mc")),
+        (line(options="ABC"), ("line 3", "options")),
+        (line(answer=["B"]), ("line 3", "answer")),
+        (line(id=" "), ("line 3", "id is empty")),
+        (line(question=""), ("line 3", "operating-systems/mc/1", "question is empty")),
+        (line(rationale="\n"), ("line 3", "rationale is empty")),
+        (line(discipline=""), ("line 3", "discipline is empty")),
+        (line(topic=[]), ("line 3", "topic []")),
+        (line(topic=["a", "b", "c", "d"]), ("line 3", "topic ['a', 'b', 'c', 'd']", "one to three")),
+        (line(topic=["Operating Systems", " "]), ("line 3", "one to three")),
+        (line(answer="D"), ("line 3", "'D'", "3 options")),
+        (line(answer="b"), ("line 3", "'b'")),
+        (line(answer="AB"), ("line 3", "'AB'")),
+        (line(answer=""), ("line 3", "''")),
+        (line(answer=...), ("line 3", "None")),
+        (line(answer=1), ("line 3", "1")),
+        (line(answers=["B"]), ("line 3", "`answers` belongs to MS and FB")),
+        (line(options=["x"], answer="A"), ("line 3", "1 options")),
+        (line(options=[], answer="A"), ("line 3", "0 options")),
+        (line(options=[f"x{n}" for n in range(27)], answer="A"), ("line 3", "27 options")),
+        (line(options=["x", " "], answer="A"), ("line 3", "option is empty")),
+        (line(options=["x", "y", "X "], answer="A"), ("line 3", "two options read", "'x'")),
+        (line("MS", answers=["A", "A"]), ("line 3", "['A', 'A']")),
+        (line("MS", answers=["D"]), ("line 3", "['D']")),
+        (line("MS", answers=[]), ("line 3", "[]")),
+        (line("MS", answers=...), ("line 3", "[]")),
+        (line("MS", answers=["AC"]), ("line 3", "['AC']")),
+        (line("MS", answer="A"), ("line 3", "both")),
+        (line("TF", answer="yes"), ("line 3", "'yes'", "neither true nor false")),
+        (line("TF", answer=1), ("line 3", "1")),
+        (line("TF", answer=...), ("line 3", "None")),
+        (line("TF", options=["True", "False"]), ("line 3", "options belong to MC and MS, not to TF")),
+        (line("FB", question="It is a stack."), ("line 3", "0 gaps (____)")),
+        (line("FB", question="It is a ___."), ("line 3", "0 gaps (____)")),
+        (line("FB", question="A ____ is a ____."), ("line 3", "2 gaps (____)")),
+        (line("FB", answer=""), ("line 3", "no answer")),
+        (line("FB", answer=True), ("line 3", "no answer")),
+        (line("FB", answer=...), ("line 3", "no answer")),
+        (line("FB", answer=..., answers=[" "]), ("line 3", "no answer")),
+        (line("FB", answers=["stack"]), ("line 3", "both")),
+        (line("FB", options=["x", "y"]), ("line 3", "not to FB")),
+        (line("OE", answer=" "), ("line 3", "no text")),
+        (line("OE", answer=5), ("line 3", "no text")),
+        (line("OE", answers=["x"]), ("line 3", "`answers` belongs to MS and FB")),
+        (line("TF", "ok"), ("line 3", "operating-systems/tf/ok", "line 1")),
+        (line(answer="x" * 500), ("line 3", "…")),
+        (
+            line(type="MCQ"),
+            ("MC (multi-choice), MS (multi-select), TF (true/false), FB (fill-in-blank), OE (open-ended)",),
+        ),
+        (line(type=5), ("operating-systems/mc/1", "type 5 is none of MC")),
+        (line(topic=..., rationale=...), ("operating-systems/mc/1", "it lacks `topic`, `rationale`")),
+        (line(questions="x"), ("operating-systems/mc/1", "unknown fields: 'questions'")),
+        ("{}", ("it lacks `id`, `discipline`, `topic`, `type`, `question`, `rationale`",)),
+        ("[" * 5_000, ("line 3",)),
+        (line(id="x" * 201), ("201 characters; 200",)),
+        (line(id="x\n"), ("its id holds the control character U+000A",)),
+        (line(id="\u001b[31mx"), ("its id holds the control character U+001B", "'\\x1b[31mx'")),
+        (line(discipline="Operating\tSystems"), ("its discipline holds the control character U+0009",)),
+        (line(topic=["Operating Systems", "a\u0085b"]), ("its topic holds the control character U+0085",)),
+        (line(difficulty="hard\n"), ("its difficulty holds the control character U+000A",)),
+        (line(question="Is\u0000it?"), ("its question holds the control character U+0000",)),
+        (line(question="a\r\nb"), ("its question holds the control character U+000D",)),
+        (line(rationale="a\u001bb"), ("its rationale holds the control character U+001B",)),
+        (line(options=["a", "b\u0007", "c"]), ("its options", "U+0007")),
+        (line("OE", answer="a\u007f"), ("its answer holds the control character U+007F",)),
+        (line("FB", answer=..., answers=["stack", "a\u0008"]), ("its answers", "U+0008")),
+        (line(source="a\u001f"), ("its source", "U+001F")),
+    )
 
 
-@pytest.mark.parametrize(("bad", "said"), ERRORS, ids=[str(said[-1])[:40] for _, said in ERRORS])
-@pytest.mark.parametrize("name", ["test.jsonl", "exemplars.jsonl"])
-def test_a_line_that_cannot_be_used_is_named_with_its_value(
-    tmp_path: Path, bad: Any, said: tuple[str, ...], name: str
-) -> None:
-    written(tmp_path, line("TF", "other"))
-    written(tmp_path, line("TF", "ok"), "", bad, name=name)
-    with pytest.raises(DataError) as caught:
-        opened(data=tmp_path)
-    message = str(caught.value)
-    assert str(tmp_path / name) in message
-    for part in said:
-        assert part in message
-    assert len(message) < 500 + len(str(tmp_path))
+def test_a_line_that_cannot_be_used_is_named_with_its_value(tmp_path: Path) -> None:
+    with table() as case:
+        for number, (bad, said) in enumerate(errors()):
+            for name in ("test.jsonl", "exemplars.jsonl"):
+                with case((number, said[-1], name)):
+                    folder = fresh(tmp_path)
+                    written(folder, line("TF", "other"))
+                    written(folder, line("TF", "ok"), "", bad, name=name)
+                    with pytest.raises(DataError) as caught:
+                        opened(data=folder)
+                    message = str(caught.value)
+                    assert str(folder / name) in message
+                    for part in said:
+                        assert part in message
+                    assert len(message) < 500 + len(str(folder))
 
 
 def mistakes(folder: Path, *lines: Any) -> list[str]:
@@ -318,35 +335,54 @@ def asked(exam: Exam, question: Question) -> str:
     return message.content
 
 
-CHAT, BASE, ZERO = opened(), opened(form="base"), opened(shots=0)
-SHOTS = {
-    (shot.tags["discipline"], shot.kind): shot for shot in to_questions(read_records(SAMPLE / "exemplars.jsonl")[0])[0]
-}
+@cache
+def chat() -> Exam:
+    return opened()
+
+
+@cache
+def base() -> Exam:
+    return opened(form="base")
+
+
+@cache
+def zero_shot() -> Exam:
+    return opened(shots=0)
+
+
+@cache
+def exemplars() -> dict[tuple[str, Kind], Question]:
+    """By discipline and kind."""
+    return {(shot.tags["discipline"], shot.kind): shot for shot in to_questions(sample("exemplars.jsonl"))[0]}
+
+
 FORM = '{"Rationale": "...", "Answer": "..."}'
 
 
-@pytest.mark.parametrize("exam", [CHAT, BASE], ids=["chat", "base"])
-def test_every_question_is_shown_the_exemplar_of_its_type_and_discipline(exam: Exam) -> None:
-    for question in exam.questions():
-        text = asked(exam, question)
-        shot = SHOTS[question.tags["discipline"], question.kind]
-        assert text.count("Question: ") == 2
-        assert text.index(shot.text) < text.index(question.text)
-        assert shot.id != question.id
-        assert shot.text != question.text
-        others = (other for other in SHOTS.values() if other is not shot and len(other.text) > 40)
-        assert not any(other.text in text for other in others)
-        for letter, option in zip("ABCDEFGHIJ", question.options, strict=False):
-            assert f"\n{letter}. {option}" in text
-        assert question.explanation not in text, "the gold rationale is nobody's to see"
-        assert question.tags["discipline"] in text
-        assert text.count(FORM) == 1
+def test_every_question_is_shown_the_exemplar_of_its_type_and_discipline() -> None:
+    with table() as case:
+        for exam in (chat(), base()):
+            with case(exam.spec.form):
+                for question in exam.questions():
+                    text = asked(exam, question)
+                    shot = exemplars()[question.tags["discipline"], question.kind]
+                    assert text.count("Question: ") == 2
+                    assert text.index(shot.text) < text.index(question.text)
+                    assert shot.id != question.id
+                    assert shot.text != question.text
+                    others = (other for other in exemplars().values() if other is not shot and len(other.text) > 40)
+                    assert not any(other.text in text for other in others)
+                    for letter, option in zip("ABCDEFGHIJ", question.options, strict=False):
+                        assert f"\n{letter}. {option}" in text
+                    assert question.explanation not in text, "the gold rationale is nobody's to see"
+                    assert question.tags["discipline"] in text
+                    assert text.count(FORM) == 1
 
 
 def test_the_exemplar_replies_in_the_form_that_is_asked_for() -> None:
-    for question in CHAT.questions():
-        shot = SHOTS[question.tags["discipline"], question.kind]
-        (shown,) = re.findall(r"^Reply: (\{.*\})$", asked(CHAT, question), re.MULTILINE)
+    for question in chat().questions():
+        shot = exemplars()[question.tags["discipline"], question.kind]
+        (shown,) = re.findall(r"^Reply: (\{.*\})$", asked(chat(), question), re.MULTILINE)
         taken = take_apart(shown)
         answer = {"true": "True", "false": "False"}.get(str(shot.answer), str(shot.answer))
         assert taken.form == "json"
@@ -355,41 +391,47 @@ def test_the_exemplar_replies_in_the_form_that_is_asked_for() -> None:
 
 
 def test_a_chat_prompt_ends_in_what_to_reply_and_a_base_prompt_where_to_go_on() -> None:
-    for question in CHAT.questions():
-        assert FORM in asked(CHAT, question).rpartition("\n\n")[2]
-        text = asked(BASE, question)
+    for question in chat().questions():
+        assert FORM in asked(chat(), question).rpartition("\n\n")[2]
+        text = asked(base(), question)
         assert text.endswith("\nReply:")
         assert FORM in text.rpartition("\nReply:")[0].rpartition("\n")[2]
-    stop = BASE.request(first(BASE, "choice"), 0, Sampling()).sampling.stop
+    stop = base().request(first(base(), "choice"), 0, Sampling()).sampling.stop
     assert stop == ("\n\nQuestion:",)
-    assert CHAT.request(first(CHAT, "choice"), 0, Sampling()).sampling.stop == ()
+    assert chat().request(first(chat(), "choice"), 0, Sampling()).sampling.stop == ()
 
 
 def test_without_exemplars_only_the_question_is_shown() -> None:
-    for question in ZERO.questions():
-        text = asked(ZERO, question)
+    for question in zero_shot().questions():
+        text = asked(zero_shot(), question)
         assert text.count("Question: ") == 1
         assert "Reply: " not in text
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        (
-            "choice",
-            ("Exactly one option is right", "the letter of the right option", "why each of the others is wrong"),
-        ),
-        ("choices", ("One or more options are right", "the letters of all right options", "of each option why")),
-        ("truth", ("true or false", "True or False", "which concept")),
-        ("term", ("blank", "what belongs in the gap, and nothing more", "nothing else belongs")),
-        ("open", ("open question", "your complete solution", "step by step")),
-    ],
-)
-def test_each_kind_is_asked_in_its_own_words(kind: Kind, words: tuple[str, ...]) -> None:
-    for word in words:
-        assert word in asked(ZERO, first(ZERO, kind))
-    seen = {other for other in TYPES.values() if all(word in asked(ZERO, first(ZERO, other)) for word in words)}
-    assert seen == {kind}
+WORDS = [
+    (
+        "choice",
+        ("Exactly one option is right", "the letter of the right option", "why each of the others is wrong"),
+    ),
+    ("choices", ("One or more options are right", "the letters of all right options", "of each option why")),
+    ("truth", ("true or false", "True or False", "which concept")),
+    ("term", ("blank", "what belongs in the gap, and nothing more", "nothing else belongs")),
+    ("open", ("open question", "your complete solution", "step by step")),
+]
+
+
+def test_each_kind_is_asked_in_its_own_words() -> None:
+    with table() as row:
+        for kind, words in WORDS:
+            with row(kind):
+                for word in words:
+                    assert word in asked(zero_shot(), first(zero_shot(), kind))
+                seen = {
+                    other
+                    for other in TYPES.values()
+                    if all(word in asked(zero_shot(), first(zero_shot(), other)) for word in words)
+                }
+                assert seen == {kind}
 
 
 def test_a_question_is_never_its_own_exemplar(tmp_path: Path) -> None:
@@ -411,11 +453,11 @@ def test_a_discipline_without_exemplars_borrows_one_of_the_same_type(tmp_path: P
 
 
 def test_baselines_draw_from_what_is_well_formed() -> None:
-    legal = {kind: CHAT.request(first(CHAT, kind), 0, Sampling()).legal for kind in TYPES.values()}
+    legal = {kind: chat().request(first(chat(), kind), 0, Sampling()).legal for kind in TYPES.values()}
     assert legal["truth"] == ("True", "False")
-    count = len(first(CHAT, "choices").options)
+    count = len(first(chat(), "choices").options)
     assert len(legal["choices"]) == 2**count - 1
-    assert legal["choice"] == tuple("ABCD"[: len(first(CHAT, "choice").options)])
+    assert legal["choice"] == tuple("ABCD"[: len(first(chat(), "choice").options)])
     assert legal["open"] == ()
 
 
@@ -423,35 +465,37 @@ def test_baselines_draw_from_what_is_well_formed() -> None:
 
 
 def answered(question: Question, what: str, **response: Any) -> float | None:
-    score = CHAT.score(question, reply("Because it is so.", what, **response), evidence(rationale=["1"]))
+    score = chat().score(question, reply("Because it is so.", what, **response), evidence(rationale=["1"]))
     return score.parts.get(Q_A)
 
 
-@pytest.mark.parametrize(
-    ("type_", "said", "value"),
-    [
-        ("MC", "B", 1.0),
-        ("MC", "b", 1.0),
-        ("MC", "B. a queue", 1.0),
-        ("MC", "a queue", 1.0),
-        ("MC", "A", 0.0),
-        ("MC", "A, B", 0.0),
-        ("MC", "none", 0.0),
-        ("TF", "True", 1.0),
-        ("TF", "TRUE.", 1.0),
-        ("TF", "false", 0.0),
-        ("TF", "not true", 0.0),
-        ("TF", "true or false", 0.0),
-        ("FB", "stack", 1.0),
-        ("FB", "The Stack.", 1.0),
-        ("FB", "stacks", 0.0),
-        ("FB", "stack or queue", 0.0),
-        ("OE", "Sort it first.", None),
-    ],
-)
-def test_letters_truth_values_and_terms(tmp_path: Path, type_: str, said: str, value: float | None) -> None:
-    (question,) = questions(tmp_path, line(type_))
-    assert answered(question, said) == value
+ANSWERS = [
+    ("MC", "B", 1.0),
+    ("MC", "b", 1.0),
+    ("MC", "B. a queue", 1.0),
+    ("MC", "a queue", 1.0),
+    ("MC", "A", 0.0),
+    ("MC", "A, B", 0.0),
+    ("MC", "none", 0.0),
+    ("TF", "True", 1.0),
+    ("TF", "TRUE.", 1.0),
+    ("TF", "false", 0.0),
+    ("TF", "not true", 0.0),
+    ("TF", "true or false", 0.0),
+    ("FB", "stack", 1.0),
+    ("FB", "The Stack.", 1.0),
+    ("FB", "stacks", 0.0),
+    ("FB", "stack or queue", 0.0),
+    ("OE", "Sort it first.", None),
+]
+
+
+def test_letters_truth_values_and_terms(tmp_path: Path) -> None:
+    with table() as case:
+        for type_, said, value in ANSWERS:
+            with case((type_, said)):
+                (question,) = questions(tmp_path, line(type_))
+                assert answered(question, said) == value
 
 
 def test_a_selection_earns_all_half_or_nothing(tmp_path: Path) -> None:
@@ -465,55 +509,57 @@ def test_a_selection_earns_all_half_or_nothing(tmp_path: Path) -> None:
 PROSE = "The one that came last is taken first, as every element is put on the others and taken from the same end. "
 
 
-@pytest.mark.parametrize(
-    ("type_", "end", "value", "outcome"),
-    [
-        ("MS", "So the answer is A, C.", 1.0, "right"),
-        ("MS", "Therefore A and C are correct.", 1.0, "right"),
-        ("MS", "I would choose A.", 0.5, "partly"),
-        ("MS", "So the answer is B.", 0.0, "wrong"),
-        ("MS", "So the answer is A or C.", None, "unparsed"),
-        ("MS", "A and C are lists.", None, "unparsed"),
-        ("FB", "So the blank should be filled with stack.", 1.0, "right"),
-        ("FB", "So the answer is a queue.", 0.0, "wrong"),
-        ("FB", "It is used for calls, and no other structure will do for that.", None, "unparsed"),
-    ],
-)
-def test_answers_in_plain_prose(tmp_path: Path, type_: str, end: str, value: float | None, outcome: str) -> None:
-    exam = opened(data=written(tmp_path, line(type_)), shots=0)
-    (question,) = exam.questions()
-    full, none = evidence(rationale=["1"]), evidence(rationale=["0"])
-    said = Response(text=PROSE + end)
-    assert exam.score(question, said, full).parts[Q_A] == (value or 0.0)
-    score = exam.score(question, said, none)
-    assert (score.value, score.outcome) == (
-        0.0 if value is not None else None,
-        "wrong" if value is not None else outcome,
-    )
-    if value is None:
-        cut = Response(text=PROSE + end, stop_reason="length")
-        assert exam.score(question, cut, none).outcome == "truncated"
+ENDS = [
+    ("MS", "So the answer is A, C.", 1.0, "right"),
+    ("MS", "Therefore A and C are correct.", 1.0, "right"),
+    ("MS", "I would choose A.", 0.5, "partly"),
+    ("MS", "So the answer is B.", 0.0, "wrong"),
+    ("MS", "So the answer is A or C.", None, "unparsed"),
+    ("MS", "A and C are lists.", None, "unparsed"),
+    ("FB", "So the blank should be filled with stack.", 1.0, "right"),
+    ("FB", "So the answer is a queue.", 0.0, "wrong"),
+    ("FB", "It is used for calls, and no other structure will do for that.", None, "unparsed"),
+]
+
+
+def test_answers_in_plain_prose(tmp_path: Path) -> None:
+    with table() as row:
+        for type_, end, value, outcome in ENDS:
+            with row((type_, end)):
+                exam = opened(data=written(tmp_path, line(type_)), shots=0)
+                (question,) = exam.questions()
+                full, none = evidence(rationale=["1"]), evidence(rationale=["0"])
+                said = Response(text=PROSE + end)
+                assert exam.score(question, said, full).parts[Q_A] == (value or 0.0)
+                score = exam.score(question, said, none)
+                assert (score.value, score.outcome) == (
+                    0.0 if value is not None else None,
+                    "wrong" if value is not None else outcome,
+                )
+                if value is None:
+                    cut = Response(text=PROSE + end, stop_reason="length")
+                    assert exam.score(question, cut, none).outcome == "truncated"
 
 
 def test_an_open_answer_waits_for_similarity_or_a_judge() -> None:
-    question = first(CHAT, "open")
-    score = CHAT.score(question, reply("Because.", "Sort it."), evidence(rationale=["1"]))
+    question = first(chat(), "open")
+    score = chat().score(question, reply("Because.", "Sort it."), evidence(rationale=["1"]))
     assert (score.value, score.outcome) == (None, "ungraded")
     for verdict, value in (("1", 1.0), ("0.5", 0.75), ("0", 0.5)):
         said = evidence(answer=[verdict], rationale=["1"])
-        assert CHAT.score(question, reply("It is so.", "Sort it."), said).value == value
+        assert chat().score(question, reply("It is so.", "Sort it."), said).value == value
     for verdict in ("0.7", "10", "none"):
         said = evidence(answer=[verdict], rationale=["1"])
-        assert CHAT.score(question, reply("It is so.", "Sort it."), said).outcome == "ungraded"
+        assert chat().score(question, reply("It is so.", "Sort it."), said).outcome == "ungraded"
 
 
 # Tables
 
 
 def test_the_tables_are_those_of_the_paper() -> None:
-    assert [row.label for row in layout(CHAT, "types").rows] == [*TITLES.values(), "Overall"]
-    assert len(layout(CHAT, "disciplines").rows) == 17
-    models = layout(CHAT, "models")
+    assert [row.label for row in layout(chat(), "types").rows] == [*TITLES.values(), "Overall"]
+    assert len(layout(chat(), "disciplines").rows) == 17
+    models = layout(chat(), "models")
     assert models.across
     assert [column.label for column in models.columns] == [
         f"{metric} {label}".strip() for metric in ("Q→A", "Q→AR") for label in (*TITLES, "")
@@ -534,8 +580,6 @@ def test_difficulties_are_ordered_from_easy_to_hard_and_others_follow_as_they_co
 
 # The bundled sample
 
-RECORDS = read_records(SAMPLE / "test.jsonl")[0]
-EXEMPLARS = read_records(SAMPLE / "exemplars.jsonl")[0]
 DISCIPLINES = (
     *("Programming Fundamentals", "Data Structures and Algorithms", "Discrete Mathematics", "Theory of Computation"),
     *("Computer Architecture", "Operating Systems", "Computer Networks", "Databases", "Software Engineering"),
@@ -545,9 +589,9 @@ DISCIPLINES = (
 
 
 def test_the_sample_has_two_questions_and_an_exemplar_of_each_type_for_each_discipline() -> None:
-    counts = Counter((record.discipline, record.type) for record in RECORDS)
+    counts = Counter((record.discipline, record.type) for record in sample("test.jsonl"))
     assert counts == {(discipline, type_): 2 for discipline in DISCIPLINES for type_ in TYPES}
-    shown = Counter((record.discipline, record.type) for record in EXEMPLARS)
+    shown = Counter((record.discipline, record.type) for record in sample("exemplars.jsonl"))
     assert shown == {(discipline, type_): 1 for discipline in DISCIPLINES for type_ in TYPES}
 
 
@@ -555,7 +599,7 @@ def test_the_samples_ids_say_what_they_are() -> None:
     def slug(discipline: str) -> str:
         return discipline.lower().replace(" ", "-")
 
-    for records, ending in ((RECORDS, r"[12]"), (EXEMPLARS, "exemplar")):
+    for records, ending in ((sample("test.jsonl"), r"[12]"), (sample("exemplars.jsonl"), "exemplar")):
         for record in records:
             assert re.fullmatch(f"{slug(record.discipline)}/{record.type.lower()}/{ending}", record.id), record.id
             assert record.topic[0] == record.discipline
@@ -563,31 +607,33 @@ def test_the_samples_ids_say_what_they_are() -> None:
 
 
 def test_no_constant_answer_does_well_on_the_sample() -> None:
-    letters = Counter(str(record.answer) for record in RECORDS if record.type == "MC")
-    truths = Counter(str(record.answer) for record in RECORDS if record.type == "TF")
+    letters = Counter(str(record.answer) for record in sample("test.jsonl") if record.type == "MC")
+    truths = Counter(str(record.answer) for record in sample("test.jsonl") if record.type == "TF")
     assert set(letters) == set("ABCD")
     assert max(letters.values()) <= 12
     assert max(truths.values()) <= 18
-    selected = Counter(letter for record in RECORDS if record.type == "MS" for letter in record.answers)
-    offered = Counter("ABCDEFGH"[n] for record in RECORDS if record.type == "MS" for n in range(len(record.options)))
+    selected = Counter(letter for record in sample("test.jsonl") if record.type == "MS" for letter in record.answers)
+    offered = Counter(
+        "ABCDEFGH"[n] for record in sample("test.jsonl") if record.type == "MS" for n in range(len(record.options))
+    )
     assert all(0.2 <= selected[letter] / offered[letter] <= 0.8 for letter in "ABCD")
-    assert not any(len(record.answers) == len(record.options) for record in RECORDS if record.type == "MS")
+    assert not any(len(record.answers) == len(record.options) for record in sample("test.jsonl") if record.type == "MS")
     longest = [
         max(range(len(r.options)), key=lambda n, r=r: len(r.options[n])) == "ABCD".index(str(r.answer))  # type: ignore[misc]
-        for r in RECORDS
+        for r in sample("test.jsonl")
         if r.type == "MC"
     ]
     assert sum(longest) <= len(longest) / 2, "the longest option is not the right one"
 
 
 def test_no_exemplar_is_a_question_of_the_test() -> None:
-    asked_ = {" ".join(record.question.split()).casefold() for record in RECORDS}
-    assert len(asked_) == len(RECORDS)
-    assert not asked_ & {" ".join(record.question.split()).casefold() for record in EXEMPLARS}
+    asked_ = {" ".join(record.question.split()).casefold() for record in sample("test.jsonl")}
+    assert len(asked_) == len(sample("test.jsonl"))
+    assert not asked_ & {" ".join(record.question.split()).casefold() for record in sample("exemplars.jsonl")}
 
 
 def test_golds_and_gaps_of_the_sample() -> None:
-    for record in (*RECORDS, *EXEMPLARS):
+    for record in (*sample("test.jsonl"), *sample("exemplars.jsonl")):
         assert len(record.rationale) >= 80, record.id
         if record.type == "FB":
             assert record.question.count("____") == 1, record.id
@@ -608,12 +654,12 @@ def test_the_self_test_finds_what_is_wrong(tmp_path: Path) -> None:
 
 def test_the_bundled_sample_is_opened_by_default() -> None:
     assert opened().fingerprint == opened(data=SAMPLE).fingerprint
-    assert opened().score(first(CHAT, "truth"), Response(text="")).outcome == "empty"
+    assert opened().score(first(chat(), "truth"), Response(text="")).outcome == "empty"
 
 
 def test_the_answers_of_the_sample_can_be_told_from_each_other() -> None:
     """A blank's accepted answers are of one gold, and no question's gold is accepted by chance elsewhere."""
     kinds: dict[str, Callable[[Question], str]] = {"choice": lambda q: str(q.answer), "truth": lambda q: str(q.answer)}
-    for question in CHAT.questions():
+    for question in chat().questions():
         if question.kind in kinds:
             assert answered(question, kinds[question.kind](question)) == 1.0

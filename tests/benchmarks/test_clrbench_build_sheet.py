@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.clrbench_project import DEADLOCK, GOOD, build, make_project, write_sheet
+from rows import table
 from viva.benchmarks.clrbench.build.checks import check_sheet
 from viva.benchmarks.clrbench.build.coverage import coverage
 from viva.benchmarks.clrbench.build.questions import TYPES, slug
@@ -43,23 +44,27 @@ def test_a_good_sheet_has_no_problem() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        as_csv(*GOOD.values(), delimiter=";", encoding="utf-8-sig", end="\r\n"),
-        as_csv(*GOOD.values(), delimiter="\t", encoding="utf-16"),
-        b"sep=;\r\n" + as_csv(*GOOD.values(), delimiter=";"),
-        b"\n,,,\n" + as_csv(*GOOD.values()),
-        as_csv(*GOOD.values()) + as_csv(*GOOD.values()),
-        as_csv(*GOOD.values(), {"id": "x"}, {"discipline": "Operating Systems", "type": "MC"}),
-        as_csv(*GOOD.values()).replace(b"also accepted", b" Also Accepted "),
-    ],
-)
-def test_the_same_sheet_however_it_was_saved(content: bytes) -> None:
-    expected = check_sheet(read_sheet(as_csv(*GOOD.values()), "s.csv"), GRAPH).questions
-    found = check_sheet(read_sheet(content, "s.csv"), GRAPH)
-    assert [q.asked for q in found.questions] == [q.asked for q in expected]
-    assert not found.errors
+def saved() -> dict[str, bytes]:
+    """One sheet, as different programs save it."""
+    return {
+        "semicolons": as_csv(*GOOD.values(), delimiter=";", encoding="utf-8-sig", end="\r\n"),
+        "tabs in UTF-16": as_csv(*GOOD.values(), delimiter="\t", encoding="utf-16"),
+        "a separator line": b"sep=;\r\n" + as_csv(*GOOD.values(), delimiter=";"),
+        "empty rows first": b"\n,,,\n" + as_csv(*GOOD.values()),
+        "twice": as_csv(*GOOD.values()) + as_csv(*GOOD.values()),
+        "rows begun": as_csv(*GOOD.values(), {"id": "x"}, {"discipline": "Operating Systems", "type": "MC"}),
+        "another title": as_csv(*GOOD.values()).replace(b"also accepted", b" Also Accepted "),
+    }
+
+
+def test_the_same_sheet_however_it_was_saved() -> None:
+    with table() as row:
+        for name, content in saved().items():
+            with row(name):
+                expected = check_sheet(read_sheet(as_csv(*GOOD.values()), "s.csv"), GRAPH).questions
+                found = check_sheet(read_sheet(content, "s.csv"), GRAPH)
+                assert [q.asked for q in found.questions] == [q.asked for q in expected]
+                assert not found.errors
 
 
 def test_the_schema_as_jsonl_is_a_sheet_too() -> None:
@@ -84,65 +89,69 @@ def test_the_schema_as_jsonl_is_a_sheet_too() -> None:
 MC, MS, TF, FB, OE = (GOOD[kind] for kind in TYPES)
 
 
-@pytest.mark.parametrize(
-    ("row", "column", "said"),
-    [
-        ({**MC, "type": "XX"}, "type", "'XX'"),
-        ({**MC, "question": ""}, "question", "no question"),
-        ({**MC, "answer": ""}, "answer", "right answer"),
-        ({**MC, "answer": "D"}, "answer", "no option D"),
-        ({**MC, "answer": "AB"}, "answer", "as in B"),
-        ({**MC, "answer": "A, B"}, "answer", "one right letter"),
-        ({**MC, "answer": "2"}, "answer", "as in B"),
-        ({**MC, "answer": "Bear"}, "answer", "as in B"),
-        ({**MC, "B": ""}, "B", "leave no gap"),
-        ({**MC, "B": "", "C": ""}, "B", "2 to 26"),
-        ({**MC, "C": "mutual  EXCLUSION"}, "C", "same as option A"),
-        ({**MC, "A": "A) x y", "B": "B) y z", "C": "C) z x"}, "A", "without their letters"),
-        ({**MC, "also accepted": "C"}, "also accepted", "one answer"),
-        ({**MS, "answer": "A, B, C"}, "answer", "every option is right"),
-        ({**MS, "answer": "A, A"}, "answer", "twice"),
-        ({**MS, "answer": "none"}, "answer", "as in A, C"),
-        ({**TF, "answer": "perhaps"}, "answer", "true or false"),
-        ({**TF, "A": "yes"}, "A", "no options"),
-        ({**FB, "question": "Named after a banker."}, "question", "no blank"),
-        ({**FB, "question": "A ____ and a ____."}, "question", "2 blanks"),
-        ({**FB, "question": "A ______ it is."}, "question", "6 underscores"),
-        ({**OE, "source": ""}, "source", "where the question comes from"),
-        ({**OE, "difficulty": "very"}, "difficulty", "easy, medium, hard"),
-        ({**OE, "subtopic": "Deadlok"}, "subtopic", "did you mean 'Deadlock'"),
-        ({**OE, "topic": "Memory"}, "subtopic", "not below 'Memory'"),
-        ({**OE, "discipline": "Law"}, "discipline", "topics.csv"),
-        ({**OE, "topic": ""}, "topic", "a level is empty"),
-        ({**OE, "id": "../../etc/passwd"}, "id", "a-z"),
-        ({**OE, "id": "A B"}, "id", "a-z"),
-    ],
-)
-def test_every_error_names_row_and_cell_and_says_what_to_do(row: dict[str, str], column: str, said: str) -> None:
-    checked = check_sheet(read_sheet(as_csv(TF, row), "s.csv"), GRAPH)
-    (problem, *_) = checked.errors
-    cell = f"{chr(65 + COLUMNS.index(column))}3"
-    assert problem.where == f"row 3, column {column} ({cell})"
-    assert said in problem.message
-    assert [question.row for question in checked.questions] == [2]
+ERRORS = [
+    ({**MC, "type": "XX"}, "type", "'XX'"),
+    ({**MC, "question": ""}, "question", "no question"),
+    ({**MC, "answer": ""}, "answer", "right answer"),
+    ({**MC, "answer": "D"}, "answer", "no option D"),
+    ({**MC, "answer": "AB"}, "answer", "as in B"),
+    ({**MC, "answer": "A, B"}, "answer", "one right letter"),
+    ({**MC, "answer": "2"}, "answer", "as in B"),
+    ({**MC, "answer": "Bear"}, "answer", "as in B"),
+    ({**MC, "B": ""}, "B", "leave no gap"),
+    ({**MC, "B": "", "C": ""}, "B", "2 to 26"),
+    ({**MC, "C": "mutual  EXCLUSION"}, "C", "same as option A"),
+    ({**MC, "A": "A) x y", "B": "B) y z", "C": "C) z x"}, "A", "without their letters"),
+    ({**MC, "also accepted": "C"}, "also accepted", "one answer"),
+    ({**MS, "answer": "A, B, C"}, "answer", "every option is right"),
+    ({**MS, "answer": "A, A"}, "answer", "twice"),
+    ({**MS, "answer": "none"}, "answer", "as in A, C"),
+    ({**TF, "answer": "perhaps"}, "answer", "true or false"),
+    ({**TF, "A": "yes"}, "A", "no options"),
+    ({**FB, "question": "Named after a banker."}, "question", "no blank"),
+    ({**FB, "question": "A ____ and a ____."}, "question", "2 blanks"),
+    ({**FB, "question": "A ______ it is."}, "question", "6 underscores"),
+    ({**OE, "source": ""}, "source", "where the question comes from"),
+    ({**OE, "difficulty": "very"}, "difficulty", "easy, medium, hard"),
+    ({**OE, "subtopic": "Deadlok"}, "subtopic", "did you mean 'Deadlock'"),
+    ({**OE, "topic": "Memory"}, "subtopic", "not below 'Memory'"),
+    ({**OE, "discipline": "Law"}, "discipline", "topics.csv"),
+    ({**OE, "topic": ""}, "topic", "a level is empty"),
+    ({**OE, "id": "../../etc/passwd"}, "id", "a-z"),
+    ({**OE, "id": "A B"}, "id", "a-z"),
+]
 
 
-@pytest.mark.parametrize(
-    ("row", "kind"),
-    [
-        ({**FB, "question": "Dijkstra's banker algorithm is named after a ____."}, "answer in question"),
-        ({**MC, "question": "Does a total order break the circular wait?"}, "answer in question"),
-        ({**MS, "answer": "A"}, "one right"),
-        ({**MC, "C": "Mutual exclusion."}, "options nearly equal"),
-        ({**OE, "question": "Why\u202e spool?"}, "invisible"),
-        ({**OE, "question": GOOD["OE"]["question"] + " Please."}, "near-duplicate"),
-    ],
-)
-def test_doubts_are_warnings_and_the_question_is_used(row: dict[str, str], kind: str) -> None:
-    checked = check_sheet(read_sheet(as_csv(OE, row), "s.csv"), GRAPH)
-    assert kind in {problem.kind for problem in checked.problems}
-    assert checked.errors == []
-    assert len(checked.questions) == 2
+def test_every_error_names_row_and_cell_and_says_what_to_do() -> None:
+    with table() as case:
+        for row, column, said in ERRORS:
+            with case((column, said, row)):
+                checked = check_sheet(read_sheet(as_csv(TF, row), "s.csv"), GRAPH)
+                (problem, *_) = checked.errors
+                cell = f"{chr(65 + COLUMNS.index(column))}3"
+                assert problem.where == f"row 3, column {column} ({cell})"
+                assert said in problem.message
+                assert [question.row for question in checked.questions] == [2]
+
+
+DOUBTS = [
+    ({**FB, "question": "Dijkstra's banker algorithm is named after a ____."}, "answer in question"),
+    ({**MC, "question": "Does a total order break the circular wait?"}, "answer in question"),
+    ({**MS, "answer": "A"}, "one right"),
+    ({**MC, "C": "Mutual exclusion."}, "options nearly equal"),
+    ({**OE, "question": "Why\u202e spool?"}, "invisible"),
+    ({**OE, "question": GOOD["OE"]["question"] + " Please."}, "near-duplicate"),
+]
+
+
+def test_doubts_are_warnings_and_the_question_is_used() -> None:
+    with table() as case:
+        for row, kind in DOUBTS:
+            with case((kind, row)):
+                checked = check_sheet(read_sheet(as_csv(OE, row), "s.csv"), GRAPH)
+                assert kind in {problem.kind for problem in checked.problems}
+                assert checked.errors == []
+                assert len(checked.questions) == 2
 
 
 def test_options_that_differ_in_a_number_are_no_duplicates() -> None:
@@ -164,21 +173,22 @@ def test_ids_and_questions_are_not_given_twice() -> None:
     assert [q.id for q in checked.questions] == ["os/1", "os/2"]
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"a,b\n1,2\n", "no column 'discipline'"),
-        (b"", "is empty"),
-        (as_csv(TF).replace(b"\n", b"\xe9\n", 1), "0xE9"),
-        (as_csv(TF) + b'"Operating', "quote"),
-        (as_csv(TF) + b",".join([b"x"] * 40), "40 cells"),
-        (as_csv(TF).replace(b"exemplar", b"source"), "two columns 'source'"),
-        (as_csv({**TF, "question": "x" * 100_001}), "100,001 characters"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_with_its_place(content: bytes, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        read_sheet(content, "s.csv")
+UNREADABLE = [
+    (b"a,b\n1,2\n", "no column 'discipline'"),
+    (b"", "is empty"),
+    (as_csv(TF).replace(b"\n", b"\xe9\n", 1), "0xE9"),
+    (as_csv(TF) + b'"Operating', "quote"),
+    (as_csv(TF) + b",".join([b"x"] * 40), "40 cells"),
+    (as_csv(TF).replace(b"exemplar", b"source"), "two columns 'source'"),
+    (as_csv({**TF, "question": "x" * 100_001}), "100,001 characters"),
+]
+
+
+def test_what_cannot_be_read_is_refused_with_its_place() -> None:
+    with table() as row:
+        for content, said in UNREADABLE:
+            with row(said), pytest.raises(DataError, match=said):
+                read_sheet(content, "s.csv")
 
 
 @given(st.binary(max_size=300), st.sampled_from(["s.csv", "s.jsonl"]))
@@ -265,10 +275,12 @@ def test_check_says_what_is_wrong_and_ends_with_three(tmp_path: Path) -> None:
     assert build("check", project).code == 0
 
 
-@pytest.mark.parametrize("name", ["Operating Systems", "操作系统", "C++", "../..", "a" * 500, "=1", ""])
-def test_slugs_are_safe(name: str) -> None:
-    assert set(slug(name)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
-    assert 2 <= len(slug(name)) <= 60
+def test_slugs_are_safe() -> None:
+    with table() as row:
+        for name in ("Operating Systems", "操作系统", "C++", "../..", "a" * 500, "=1", ""):
+            with row(name):
+                assert set(slug(name)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+                assert 2 <= len(slug(name)) <= 60
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefghij"), min_size=4, max_size=9).map(" ".join), max_size=8))

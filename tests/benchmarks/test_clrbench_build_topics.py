@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.clrbench_project import build, collected
+from rows import table
 from viva.benchmarks.clrbench.build.cells import guarded, read_table, unguarded, written_table
 from viva.benchmarks.clrbench.build.coverage import coverage, paths
 from viva.benchmarks.clrbench.build.picture import picture, wrapped
@@ -38,47 +39,51 @@ def levels(text: str) -> list[tuple[int, str]]:
 BOOK = [(1, "Processes"), (2, "Threads"), (3, "Kernel Threads"), (2, "Scheduling"), (1, "Memory"), (2, "Paging")]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1 Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\n2 Memory\n2.1 Paging\n",
-        "1. Processes\n  1.1. Threads\n    1.1.1. Kernel Threads\n  1.2. Scheduling\n2. Memory\n  2.1. Paging",
-        "Processes\n\tThreads\n\t\tKernel Threads\n\tScheduling\nMemory\n\tPaging",
-        "Processes\n  Threads\n     Kernel Threads\n  Scheduling\n\nMemory\n      Paging",
-        "# Processes\n## Threads\n### Kernel Threads\n## Scheduling\n# Memory\n## Paging\n",
-        "## Processes ##\n#### Threads\n###### Kernel Threads\n#### Scheduling\n## Memory\n### Paging",
-        "- Processes\n  - Threads\n    * Kernel Threads\n  - Scheduling\n- Memory\n  + [Paging](http://x.y/z)",
-        "# Processes\n- **Threads**\n  - Kernel Threads\n- Scheduling\n# Memory\n- [ ] Paging",
-        "# Processes\n1. Threads\n   1. Kernel Threads\n2. Scheduling\n# Memory\n1. Paging",
-        "1. Processes\n   1. Threads\n      1. Kernel Threads\n   2. Scheduling\n2. Memory\n   1. Paging",
-        "Chapter 1: Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\nChapter 2. Memory\n2.1 Paging",
-        "1 Processes ... 1\n1.1 Threads . . 3\n1.1.1 Kernel Threads\t4\n1.2 Scheduling   9\n2 Memory … 20\n2.1 Paging",
-        "1 Processes 1\n1.1 Threads 3\n1.1.1 Kernel Threads 4\n1.2 Scheduling 9\n2 Memory 20\n2.1 Paging 21",
-        "Preface x\n1 Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\nNotes\n2 Memory\n2.1 Paging\nIndex",
-        "\ufeff1 Processes\r\n1.1 Threads\r\n1.1.1 Kernel Threads\r\n1.2 Scheduling\r\n2 Memory\r\n2.1 Paging\r\n--",
-        "# Processes\n## Threads\n### Kernel Threads\n### Quiz\n#### A\n## Scheduling\n# Memory\n## Paging\n# Index",
-    ],
-)  # fmt: skip
-def test_the_same_book_in_every_way_of_writing_a_table_of_contents(text: str) -> None:
-    assert levels(text) == BOOK
+WRITTEN = [
+    "1 Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\n2 Memory\n2.1 Paging\n",
+    "1. Processes\n  1.1. Threads\n    1.1.1. Kernel Threads\n  1.2. Scheduling\n2. Memory\n  2.1. Paging",
+    "Processes\n\tThreads\n\t\tKernel Threads\n\tScheduling\nMemory\n\tPaging",
+    "Processes\n  Threads\n     Kernel Threads\n  Scheduling\n\nMemory\n      Paging",
+    "# Processes\n## Threads\n### Kernel Threads\n## Scheduling\n# Memory\n## Paging\n",
+    "## Processes ##\n#### Threads\n###### Kernel Threads\n#### Scheduling\n## Memory\n### Paging",
+    "- Processes\n  - Threads\n    * Kernel Threads\n  - Scheduling\n- Memory\n  + [Paging](http://x.y/z)",
+    "# Processes\n- **Threads**\n  - Kernel Threads\n- Scheduling\n# Memory\n- [ ] Paging",
+    "# Processes\n1. Threads\n   1. Kernel Threads\n2. Scheduling\n# Memory\n1. Paging",
+    "1. Processes\n   1. Threads\n      1. Kernel Threads\n   2. Scheduling\n2. Memory\n   1. Paging",
+    "Chapter 1: Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\nChapter 2. Memory\n2.1 Paging",
+    "1 Processes ... 1\n1.1 Threads . . 3\n1.1.1 Kernel Threads\t4\n1.2 Scheduling   9\n2 Memory … 20\n2.1 Paging",
+    "1 Processes 1\n1.1 Threads 3\n1.1.1 Kernel Threads 4\n1.2 Scheduling 9\n2 Memory 20\n2.1 Paging 21",
+    "Preface x\n1 Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\nNotes\n2 Memory\n2.1 Paging\nIndex",
+    "\ufeff1 Processes\r\n1.1 Threads\r\n1.1.1 Kernel Threads\r\n1.2 Scheduling\r\n2 Memory\r\n2.1 Paging\r\n--",
+    "# Processes\n## Threads\n### Kernel Threads\n### Quiz\n#### A\n## Scheduling\n# Memory\n## Paging\n# Index",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("line", "title"),
-    [
-        ("3D Graphics", "3D Graphics"),
-        ("2-3 Trees", "2-3 Trees"),
-        ("C++ and C#", "C++ and C#"),
-        ("Calculus 2", "Calculus 2"),
-        ("1.2.3 `malloc` and *free*", "malloc and *free*"),
-        ("§ 4.1 Proofs", "Proofs"),
-        ("Part IV: Networks", "Networks"),
-        ("Units of Measure", "Units of Measure"),
-        ("* Bullets", "Bullets"),
-    ],
-)
-def test_titles_keep_what_is_theirs(line: str, title: str) -> None:
-    assert levels(line) == [(1, title)]
+def test_the_same_book_in_every_way_of_writing_a_table_of_contents() -> None:
+    with table() as row:
+        for text in WRITTEN:
+            with row(text):
+                assert levels(text) == BOOK
+
+
+TITLES = [
+    ("3D Graphics", "3D Graphics"),
+    ("2-3 Trees", "2-3 Trees"),
+    ("C++ and C#", "C++ and C#"),
+    ("Calculus 2", "Calculus 2"),
+    ("1.2.3 `malloc` and *free*", "malloc and *free*"),
+    ("§ 4.1 Proofs", "Proofs"),
+    ("Part IV: Networks", "Networks"),
+    ("Units of Measure", "Units of Measure"),
+    ("* Bullets", "Bullets"),
+]
+
+
+def test_titles_keep_what_is_theirs() -> None:
+    with table() as row:
+        for line, title in TITLES:
+            with row(line):
+                assert levels(line) == [(1, title)]
 
 
 @given(st.text(max_size=400))
@@ -101,22 +106,24 @@ def test_a_book_belongs_below_its_discipline_and_what_is_too_deep_is_counted() -
     assert found.too_deep == 1
 
 
-@pytest.mark.parametrize(
-    ("edges", "kinds", "said"),
-    [
-        ([("a", "b"), ("b", "c"), ("c", "a"), ("r", "a")], {"cycle"}, '"a" → "b" → "c" → "a"'),
-        ([("a", "a")], {"self-loop"}, '"a"'),
-        ([("a", "b"), ("b", "a")], {"cycle"}, '"a" → "b" → "a"'),
-        ([("a", "b"), ("b", "c"), ("c", "d")], {"level"}, '"a" → "b" → "c" → "d"'),
-        ([("a", "b"), ("b", "c"), ("a", "c")], {"several levels"}, "levels 2 and 3"),
-        ([], {"empty"}, ""),
-        ([("a", "b"), ("a", "c"), ("d", "c")], set(), ""),
-    ],
-)
-def test_what_is_wrong_with_a_graph_is_named(edges: list[tuple[str, str]], kinds: set[str], said: str) -> None:
-    found = check(Graph(edges))
-    assert {finding.kind for finding in found if finding.error} == kinds
-    assert said in "\n".join(finding.message for finding in found)
+WRONG = [
+    ([("a", "b"), ("b", "c"), ("c", "a"), ("r", "a")], {"cycle"}, '"a" → "b" → "c" → "a"'),
+    ([("a", "a")], {"self-loop"}, '"a"'),
+    ([("a", "b"), ("b", "a")], {"cycle"}, '"a" → "b" → "a"'),
+    ([("a", "b"), ("b", "c"), ("c", "d")], {"level"}, '"a" → "b" → "c" → "d"'),
+    ([("a", "b"), ("b", "c"), ("a", "c")], {"several levels"}, "levels 2 and 3"),
+    ([], {"empty"}, ""),
+    ([("a", "b"), ("a", "c"), ("d", "c")], set(), ""),
+]
+
+
+def test_what_is_wrong_with_a_graph_is_named() -> None:
+    with table() as row:
+        for edges, kinds, said in WRONG:
+            with row(edges):
+                found = check(Graph(edges))
+                assert {finding.kind for finding in found if finding.error} == kinds
+                assert said in "\n".join(finding.message for finding in found)
 
 
 def test_odd_things_are_notes() -> None:
@@ -128,21 +135,23 @@ def test_odd_things_are_notes() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "alike"),
-    [
-        ("Sorting & Searching", "sorting and searching", True),
-        ("Neural Network", "Neural Networks", True),
-        ("Synchronisation", "Synchronization", True),
-        ("Calculus 1", "Calculus 2", False),
-        ("C", "C++", False),
-        ("C#", "C", False),
-        ("A* Search", "A Search", False),
-        ("Supervised Learning", "Unsupervised Learning", False),
-    ],
-)
-def test_near_misses_of_names(one: str, other: str, *, alike: bool) -> None:
-    assert bool(similar([one, other])) == alike
+NEAR = [
+    ("Sorting & Searching", "sorting and searching", True),
+    ("Neural Network", "Neural Networks", True),
+    ("Synchronisation", "Synchronization", True),
+    ("Calculus 1", "Calculus 2", False),
+    ("C", "C++", False),
+    ("C#", "C", False),
+    ("A* Search", "A Search", False),
+    ("Supervised Learning", "Unsupervised Learning", False),
+]
+
+
+def test_near_misses_of_names() -> None:
+    with table() as row:
+        for one, other, alike in NEAR:
+            with row((one, other)):
+                assert bool(similar([one, other])) == alike
 
 
 @given(st.lists(st.tuples(names, names), max_size=30))
@@ -163,40 +172,43 @@ def test_a_deep_chain_is_no_recursion() -> None:
     assert [finding.kind for finding in check(Graph([*graph.edges, ("n5000", "n0")])) if finding.error] == ["cycle"]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"head,relation,tail\na,has_subtopic,b\n",
-        b"\xef\xbb\xbfhead;relation;tail\r\na;has_subtopic;b\r\n",
-        b"tail\thead\nb\ta\n",
-        b"a,has_subtopic,b\n",
-        b"a\thasSubtopic\tb\n",
-        b'{"head": "a", "relation": "has_subtopic", "tail": "b"}\n',
-        b'["a", "has subtopic", "b"]\n',
-        b"sep=;\nhead;relation;tail\na;has_subtopic;b\n",
-        "head,relation,tail\na,has_subtopic,b\n".encode("utf-16"),
-    ],
-)
-def test_triples_however_they_are_written(content: bytes) -> None:
-    assert read_triples(content, "t").edges == (("a", "b"),)
+TRIPLES = [
+    b"head,relation,tail\na,has_subtopic,b\n",
+    b"\xef\xbb\xbfhead;relation;tail\r\na;has_subtopic;b\r\n",
+    b"tail\thead\nb\ta\n",
+    b"a,has_subtopic,b\n",
+    b"a\thasSubtopic\tb\n",
+    b'{"head": "a", "relation": "has_subtopic", "tail": "b"}\n',
+    b'["a", "has subtopic", "b"]\n',
+    b"sep=;\nhead;relation;tail\na;has_subtopic;b\n",
+    "head,relation,tail\na,has_subtopic,b\n".encode("utf-16"),
+]
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"a,is_a,b\n", "is_a"),
-        (b"head,relation,tail\n,has_subtopic,b\n", "row 2"),
-        (b"a,b,c,d\n", "4 columns"),
-        (b'{"head": 1}\n', "line 1"),
-        (b"[[[", "line 1"),
-        (b"caf\xe9,has_subtopic,b\n", "0xE9"),
-        (b"a\0,has_subtopic,b\n", "NUL"),
-        (b'"a,has_subtopic,b\n', "quote"),
-    ],
-)
-def test_what_is_no_triple_is_refused_with_its_place(content: bytes, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        read_triples(content, "t")
+def test_triples_however_they_are_written() -> None:
+    with table() as row:
+        for content in TRIPLES:
+            with row(content):
+                assert read_triples(content, "t").edges == (("a", "b"),)
+
+
+NO_TRIPLES = [
+    (b"a,is_a,b\n", "is_a"),
+    (b"head,relation,tail\n,has_subtopic,b\n", "row 2"),
+    (b"a,b,c,d\n", "4 columns"),
+    (b'{"head": 1}\n', "line 1"),
+    (b"[[[", "line 1"),
+    (b"caf\xe9,has_subtopic,b\n", "0xE9"),
+    (b"a\0,has_subtopic,b\n", "NUL"),
+    (b'"a,has_subtopic,b\n', "quote"),
+]
+
+
+def test_what_is_no_triple_is_refused_with_its_place() -> None:
+    with table() as row:
+        for content, said in NO_TRIPLES:
+            with row(content), pytest.raises(DataError, match=said):
+                read_triples(content, "t")
 
 
 @given(st.binary(max_size=200))

@@ -6,6 +6,7 @@ import csv
 import itertools
 import tempfile
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, request, rows
+from rows import table
 from viva.analysis.breakdown import Breakdown, frame
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.cmmlu.benchmark import Row, read_rows, subjects
@@ -41,8 +43,8 @@ def test_there_are_67_subjects_in_four_categories_and_15_are_china_specific() ->
 
 
 def test_the_subjects_are_those_published(published: Path) -> None:
-    with (published / "cmmlu" / "subjects.csv").open(encoding="utf-8-sig", newline="") as table:
-        facts = [tuple(row.values()) for row in csv.DictReader(table)]
+    with (published / "cmmlu" / "subjects.csv").open(encoding="utf-8-sig", newline="") as file:
+        facts = [tuple(row.values()) for row in csv.DictReader(file)]
     ours = [(s.name, s.chinese, s.category, "yes" if s.china_specific else "no") for s in subjects().values()]
     assert sorted(ours) == sorted(facts)
 
@@ -89,31 +91,33 @@ def test_quotes_commas_and_line_breaks_inside_a_field_are_text(tmp_path: Path) -
 HEAD = ",Question,A,B,C,D,Answer\n"
 
 
-@pytest.mark.parametrize(
-    ("what", "content", "said"),
-    [
-        ("without a column", ",Question,A,B,C,Answer\n0,q,a,b,c,A\n", "'D'"),
-        ("without a header", "0,q,a,b,c,d,A\n", "'Question'"),
-        ("with a short row", HEAD + "0,q,a,b,c,d,A\n1,q,a,b\n", "line 3"),
-        ("with a row too long", HEAD + "0,q,a,b,c,d,A\n1,one, two,a,b,c,d,A\n", "line 3"),
-        ("with an open quote", HEAD + '0,q,a,b,c,d,A\n1,"q,a,b,c,d,A\n', "line 3"),
-        ("with text after a quote", HEAD + '0,"q"x,a,b,c,d,A\n', "line 2"),
-        ("with an open quote in the header", ',"Question,A,B,C,D,Answer\n0,q,a,b,c,d,A\n', "line"),
-        ("with a NUL", HEAD + "0,q,a,b,c,d,A\n1,q\0,a,b,c,d,A\n", "line 3"),
-        ("in Latin-1", (HEAD + "0,q,a,b,c,d,A\n1,où,a,b,c,d,A\n").encode("latin-1"), "UTF-8"),
-        ("in GB 18030", (HEAD + "0,天空,蓝,绿,红,黄,A\n").encode("gb18030"), "UTF-8"),
-        ("in UTF-16", (HEAD + "0,q,a,b,c,d,A\n").encode("utf-16"), "UTF-8"),
-        ("that is empty", b"", "empty"),
-        ("of blanks", b" \n\n", "empty"),
-        ("with a field beyond all bounds", HEAD + f"0,{'q' * 200_000},a,b,c,d,A\n", "line 2"),
-    ],
-)
-def test_a_file_is_refused_by_name_and_line(tmp_path: Path, what: str, content: str | bytes, said: str) -> None:
-    folder = cmmlu(tmp_path, {"anatomy": rows(ONE), "arts": content})
-    with pytest.raises(DataError) as caught:
-        opened("cmmlu", folder)
-    assert "test/arts.csv" in str(caught.value), what
-    assert said in str(caught.value)
+DAMAGED = [
+    ("without a column", ",Question,A,B,C,Answer\n0,q,a,b,c,A\n", "'D'"),
+    ("without a header", "0,q,a,b,c,d,A\n", "'Question'"),
+    ("with a short row", HEAD + "0,q,a,b,c,d,A\n1,q,a,b\n", "line 3"),
+    ("with a row too long", HEAD + "0,q,a,b,c,d,A\n1,one, two,a,b,c,d,A\n", "line 3"),
+    ("with an open quote", HEAD + '0,q,a,b,c,d,A\n1,"q,a,b,c,d,A\n', "line 3"),
+    ("with text after a quote", HEAD + '0,"q"x,a,b,c,d,A\n', "line 2"),
+    ("with an open quote in the header", ',"Question,A,B,C,D,Answer\n0,q,a,b,c,d,A\n', "line"),
+    ("with a NUL", HEAD + "0,q,a,b,c,d,A\n1,q\0,a,b,c,d,A\n", "line 3"),
+    ("in Latin-1", (HEAD + "0,q,a,b,c,d,A\n1,où,a,b,c,d,A\n").encode("latin-1"), "UTF-8"),
+    ("in GB 18030", (HEAD + "0,天空,蓝,绿,红,黄,A\n").encode("gb18030"), "UTF-8"),
+    ("in UTF-16", (HEAD + "0,q,a,b,c,d,A\n").encode("utf-16"), "UTF-8"),
+    ("that is empty", b"", "empty"),
+    ("of blanks", b" \n\n", "empty"),
+    ("with a field beyond all bounds", HEAD + f"0,{'q' * 200_000},a,b,c,d,A\n", "line 2"),
+]
+
+
+def test_a_file_is_refused_by_name_and_line(tmp_path: Path) -> None:
+    with table() as case:
+        for what, content, said in DAMAGED:
+            with case(what):
+                folder = cmmlu(tmp_path, {"anatomy": rows(ONE), "arts": content})
+                with pytest.raises(DataError) as caught:
+                    opened("cmmlu", folder)
+                assert "test/arts.csv" in str(caught.value), what
+                assert said in str(caught.value)
 
 
 def test_a_header_without_rows_holds_no_questions(tmp_path: Path) -> None:
@@ -121,13 +125,15 @@ def test_a_header_without_rows_holds_no_questions(tmp_path: Path) -> None:
     assert [question.id for question in exam.questions()] == ["anatomy/0"]
 
 
-@pytest.mark.parametrize("answer", ["", "E", "AB", "a", "甲", "Ａ", "1"])
-def test_a_gold_that_is_no_letter_leaves_the_question_unsound(tmp_path: Path, answer: str) -> None:
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE, (*TWO[:5], answer))}))
-    assert golds(exam) == {"arts/0": "A", "arts/1": None}
-    assert counted(exam) == {("no usable gold", "unsound"): 1}
-    score = exam.score(list(exam.questions())[1], Response(text="A"))
-    assert (score.value, score.outcome) == (None, "unsound")
+def test_a_gold_that_is_no_letter_leaves_the_question_unsound(tmp_path: Path) -> None:
+    with table() as row:
+        for answer in ("", "E", "AB", "a", "甲", "Ａ", "1"):
+            with row(answer):
+                exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE, (*TWO[:5], answer))}))
+                assert golds(exam) == {"arts/0": "A", "arts/1": None}
+                assert counted(exam) == {("no usable gold", "unsound"): 1}
+                score = exam.score(list(exam.questions())[1], Response(text="A"))
+                assert (score.value, score.outcome) == (None, "unsound")
 
 
 def test_a_letter_with_blanks_around_it_is_a_letter(tmp_path: Path) -> None:
@@ -186,10 +192,10 @@ def test_a_file_with_one_byte_changed_is_read_or_refused_but_never_crashes(posit
 FIELD = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
 
 
-@given(table=st.lists(st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD, st.sampled_from("ABCD")), min_size=1))
-def test_what_is_written_as_csv_is_read_back(table: list[tuple[str, str, str, str, str, str]]) -> None:
-    found = list(read_rows(Path("arts.csv"), rows(*table).encode("utf-8")))
-    expected = [Row(q, (a.strip(), b.strip(), c.strip(), d.strip()), answer) for q, a, b, c, d, answer in table]
+@given(written=st.lists(st.tuples(FIELD, FIELD, FIELD, FIELD, FIELD, st.sampled_from("ABCD")), min_size=1))
+def test_what_is_written_as_csv_is_read_back(written: list[tuple[str, str, str, str, str, str]]) -> None:
+    found = list(read_rows(Path("arts.csv"), rows(*written).encode("utf-8")))
+    expected = [Row(q, (a.strip(), b.strip(), c.strip(), d.strip()), answer) for q, a, b, c, d, answer in written]
     assert found == expected
 
 
@@ -217,20 +223,22 @@ def test_chain_of_thought_asks_for_an_analysis_first() -> None:
     assert prompt.count("答案是：") == 3, "in the task and after two exemplars"
 
 
-@pytest.mark.parametrize("shots", range(6))
-def test_the_exemplars_are_the_subjects_own_in_the_order_of_the_file(shots: int) -> None:
-    sample = Path(find_benchmark("cmmlu").sample)  # type: ignore[attr-defined]
-    exam = opened("cmmlu", shots=shots, seed=3)
-    for question in exam.questions():
-        path = sample / "dev" / f"{question.tags['subject']}.csv"
-        with path.open(encoding="utf-8", newline="") as table:
-            own = list(csv.DictReader(table))[:shots]
-        blocks = asked(exam, question).split("\n\n")
-        assert len(blocks) == shots + 2
-        for row, block in zip(own, blocks[1:-1], strict=True):
-            assert row["Question"] in block
-            assert block.endswith(f"答案是：{row['Answer']}")
-        assert question.text in blocks[-1]
+def test_the_exemplars_are_the_subjects_own_in_the_order_of_the_file() -> None:
+    with table() as case:
+        for shots in range(6):
+            with case(shots):
+                sample = Path(find_benchmark("cmmlu").sample)  # type: ignore[attr-defined]
+                exam = opened("cmmlu", shots=shots, seed=3)
+                for question in exam.questions():
+                    path = sample / "dev" / f"{question.tags['subject']}.csv"
+                    with path.open(encoding="utf-8", newline="") as file:
+                        own = list(csv.DictReader(file))[:shots]
+                    blocks = asked(exam, question).split("\n\n")
+                    assert len(blocks) == shots + 2
+                    for row, block in zip(own, blocks[1:-1], strict=True):
+                        assert row["Question"] in block
+                        assert block.endswith(f"答案是：{row['Answer']}")
+                    assert question.text in blocks[-1]
 
 
 def test_the_question_itself_is_never_an_exemplar(tmp_path: Path) -> None:
@@ -290,7 +298,11 @@ def test_a_question_beside_one_that_fits_less_keeps_its_exemplars(tmp_path: Path
 
 AWKWARD = st.sampled_from(["{question}", "{options}", "{subject}", "{0}", "{", "$\\frac{a}{b}$", "\\n", "%s", "<b>"])
 TEXTS = st.one_of(AWKWARD, st.text(min_size=1)).filter(lambda text: bool(text.strip()))
-SHARED = {form: opened("cmmlu", form=form, shots=1) for form in ("chat", "base")}
+
+
+@cache
+def shared(form: str) -> Exam:
+    return opened("cmmlu", form=form, shots=1)
 
 
 @given(text=TEXTS, options=st.tuples(TEXTS, TEXTS, TEXTS, TEXTS), form=st.sampled_from(["chat", "base"]))
@@ -298,82 +310,86 @@ def test_whatever_a_question_holds_is_asked_verbatim(text: str, options: tuple[s
     question = Question(
         id="arts/0", kind="choice", text=text, language="zh", options=options, answer="A", tags={"subject": "logical"}
     )
-    generate = SHARED[form].request(question, 2, Sampling())
+    generate = shared(form).request(question, 2, Sampling())
     prompt = generate.prompt if isinstance(generate.prompt, str) else generate.prompt[0].content
     listed = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True))
     assert prompt.endswith(f"{text.strip()}\n{listed}\n答案是：")
     assert (generate.sample, generate.legal, generate.options) == (2, tuple("ABCD"), options)
 
 
-@pytest.mark.parametrize("templates", [{"option": "{letter}."}, {"option": "{text}"}, {"question": "题目：{question}"}])
-def test_a_template_that_hides_what_must_be_seen_is_refused(templates: dict[str, object]) -> None:
-    with pytest.raises(DataError):
-        find_benchmark("cmmlu").open(ExamSpec(benchmark="cmmlu", language="zh"), None, templates)
+def test_a_template_that_hides_what_must_be_seen_is_refused() -> None:
+    with table() as row:
+        for templates in ({"option": "{letter}."}, {"option": "{text}"}, {"question": "题目：{question}"}):
+            with row(templates), pytest.raises(DataError):
+                find_benchmark("cmmlu").open(ExamSpec(benchmark="cmmlu", language="zh"), None, templates)
 
 
-@pytest.mark.parametrize(("settings", "said"), [({"language": "en"}, "--language zh"), ({"shots": 6}, "5 exemplars")])
-def test_settings_that_cmmlu_does_not_have_are_refused(settings: dict[str, object], said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        opened("cmmlu", **settings)
+def test_settings_that_cmmlu_does_not_have_are_refused() -> None:
+    with table() as row:
+        for settings, said in (({"language": "en"}, "--language zh"), ({"shots": 6}, "5 exemplars")):
+            with row(settings), pytest.raises(DataError, match=said):
+                opened("cmmlu", **settings)
 
 
 # Tags
 
 
-@pytest.mark.parametrize(
-    ("text", "negation"),
-    [
-        ("下列说法不正确的是", True),
-        ("下列说法错误的是", True),
-        ("下列各项中没有语病的一项是", True),
-        ("下列各项未发生的是", True),
-        ("除了下列哪一项", True),
-        ("下列哪项非其职责", True),
-        ("下列哪一项是无关的", True),
-        ("不同的是，下列说法不正确的是", True),
-        ("下列说法正确的是", False),
-        ("两者有什么不同", False),
-        ("技术的不断进步", False),
-        ("不等式的解集是", False),
-        ("十除以二等于", False),
-        ("无论如何，未来是", False),
-        ("非常重要的是", False),
-        ("能否成立，是否可行", False),
-        ("非洲最大的国家是", False),
-        ("排除故障，消除误差", False),
-        ("", False),
-    ],
-)
-def test_negation_is_tagged_and_its_false_friends_are_not(tmp_path: Path, text: str, negation: bool) -> None:
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text + "？", *ONE[1:]))}))
-    assert first(exam).tags["negation"] == ("yes" if negation else "no")
+NEGATIONS = [
+    ("下列说法不正确的是", True),
+    ("下列说法错误的是", True),
+    ("下列各项中没有语病的一项是", True),
+    ("下列各项未发生的是", True),
+    ("除了下列哪一项", True),
+    ("下列哪项非其职责", True),
+    ("下列哪一项是无关的", True),
+    ("不同的是，下列说法不正确的是", True),
+    ("下列说法正确的是", False),
+    ("两者有什么不同", False),
+    ("技术的不断进步", False),
+    ("不等式的解集是", False),
+    ("十除以二等于", False),
+    ("无论如何，未来是", False),
+    ("非常重要的是", False),
+    ("能否成立，是否可行", False),
+    ("非洲最大的国家是", False),
+    ("排除故障，消除误差", False),
+    ("", False),
+]
+
+
+def test_negation_is_tagged_and_its_false_friends_are_not(tmp_path: Path) -> None:
+    with table() as row:
+        for text, negation in NEGATIONS:
+            with row(text):
+                exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text + "？", *ONE[1:]))}))
+                assert first(exam).tags["negation"] == ("yes" if negation else "no")
 
 
 PAIRS = ("①②", "①③", "②③", "①②③", "A")
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "sub_options"),
-    [
-        ("①天是蓝的②草是绿的③雪是白的，正确的是", PAIRS, True),
-        ("（1）天是蓝的（2）草是绿的（3）雪是白的，正确的是", ("(1)(2)", "(1)(3)", "(2)(3)", "(1)(2)(3)", "A"), True),
-        ("(1)天是蓝的;(2)草是绿的;(3)雪是白的。正确的是", ("1和2", "1和3", "2和3", "全部", "A"), True),
-        ("天是蓝的，正确的是", ONE[1:], False),
-        ("①天是蓝的，正确的是", ONE[1:], False),
-        ("已知f(1)=2，f(2)=3，f(3)=5，则f(1)+f(2)=", ("5", "6", "7", "8", "A"), False),
-        ("已知$q_x^{(1)}=0.02，q_x^{(2)}=0.05$，则$q_x^{(\\tau)}$为", ("0.02", "0.05", "0.07", "0.1", "A"), False),
-        (
-            "（1）傍晚（）出宁静（2）汽车（）视野，依次填入",
-            ("烘托 扑入", "映衬 进入", "烘托 进入", "映衬 扑入", "A"),
-            False,
-        ),
-    ],
-)
-def test_sub_options_are_tagged_where_options_combine_numbered_statements(
-    tmp_path: Path, text: str, options: tuple[str, ...], sub_options: bool
-) -> None:
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text, *options))}))
-    assert first(exam).tags["sub_options"] == ("yes" if sub_options else "no")
+SUB_OPTIONS = [
+    ("①天是蓝的②草是绿的③雪是白的，正确的是", PAIRS, True),
+    ("（1）天是蓝的（2）草是绿的（3）雪是白的，正确的是", ("(1)(2)", "(1)(3)", "(2)(3)", "(1)(2)(3)", "A"), True),
+    ("(1)天是蓝的;(2)草是绿的;(3)雪是白的。正确的是", ("1和2", "1和3", "2和3", "全部", "A"), True),
+    ("天是蓝的，正确的是", ONE[1:], False),
+    ("①天是蓝的，正确的是", ONE[1:], False),
+    ("已知f(1)=2，f(2)=3，f(3)=5，则f(1)+f(2)=", ("5", "6", "7", "8", "A"), False),
+    ("已知$q_x^{(1)}=0.02，q_x^{(2)}=0.05$，则$q_x^{(\\tau)}$为", ("0.02", "0.05", "0.07", "0.1", "A"), False),
+    (
+        "（1）傍晚（）出宁静（2）汽车（）视野，依次填入",
+        ("烘托 扑入", "映衬 进入", "烘托 进入", "映衬 扑入", "A"),
+        False,
+    ),
+]
+
+
+def test_sub_options_are_tagged_where_options_combine_numbered_statements(tmp_path: Path) -> None:
+    with table() as row:
+        for text, options, sub_options in SUB_OPTIONS:
+            with row(text):
+                exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows((text, *options))}))
+                assert first(exam).tags["sub_options"] == ("yes" if sub_options else "no")
 
 
 def test_a_china_specific_subject_counts_at_home_too_and_apart_without_overlap() -> None:
@@ -401,41 +417,45 @@ def graded(reply: str, gold: str | None = "B", *, as_published: bool = False, **
     return exam.score(question, Response(text=reply, **response))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("reply", "read", "as_published"),
-    [
-        ("答案是B", "B", "B"),
-        ("B", "B", "B"),
-        ("选 C", "C", "C"),
-        ("Answer: D", "D", "A"),
-        ("Because of this, the answer is D.", "D", "B"),
-        ("C选项错误，应选D", "D", "C"),
-        ("正确答案：Ｄ", "D", "D"),
-        ("\nB", "B", "B"),
-        ("b", "B", "B"),
-    ],
-)
-def test_as_published_a_first_character_a_to_d_is_the_choice(reply: str, read: str, as_published: str) -> None:
-    assert graded(reply).answer == read
-    score = graded(reply, as_published=True)
-    assert score.answer == as_published
-    assert score.value == float(as_published == "B")
-    if reply[0] in "ABCD":
-        assert "as published" in score.explanation
+FIRST_CHARACTERS = [
+    ("答案是B", "B", "B"),
+    ("B", "B", "B"),
+    ("选 C", "C", "C"),
+    ("Answer: D", "D", "A"),
+    ("Because of this, the answer is D.", "D", "B"),
+    ("C选项错误，应选D", "D", "C"),
+    ("正确答案：Ｄ", "D", "D"),
+    ("\nB", "B", "B"),
+    ("b", "B", "B"),
+]
 
 
-@pytest.mark.parametrize(
-    ("reply", "outcome"),
-    [("不知道", "unparsed"), ("A、B都不对", None), ("", "empty"), (" \n", "empty"), ("42", "unparsed")],
-)
-def test_as_published_what_cannot_be_read_scores_a_quarter(reply: str, outcome: str | None) -> None:
-    plain, score = graded(reply), graded(reply, as_published=True)
-    if outcome is None:  # begins with a letter, which the authors' script takes
-        assert (score.value, score.answer) == (0.0, "A")
-        return
-    assert (plain.value, plain.outcome) == (None, outcome)
-    assert (score.value, score.outcome) == (0.25, outcome)
-    assert "expectation" in score.explanation
+def test_as_published_a_first_character_a_to_d_is_the_choice() -> None:
+    with table() as row:
+        for reply, read, as_published in FIRST_CHARACTERS:
+            with row(reply):
+                assert graded(reply).answer == read
+                score = graded(reply, as_published=True)
+                assert score.answer == as_published
+                assert score.value == float(as_published == "B")
+                if reply[0] in "ABCD":
+                    assert "as published" in score.explanation
+
+
+UNREADABLE = [("不知道", "unparsed"), ("A、B都不对", None), ("", "empty"), (" \n", "empty"), ("42", "unparsed")]
+
+
+def test_as_published_what_cannot_be_read_scores_a_quarter() -> None:
+    with table() as row:
+        for reply, outcome in UNREADABLE:
+            with row(reply):
+                plain, score = graded(reply), graded(reply, as_published=True)
+                if outcome is None:  # begins with a letter, which the authors' script takes
+                    assert (score.value, score.answer) == (0.0, "A")
+                    continue
+                assert (plain.value, plain.outcome) == (None, outcome)
+                assert (score.value, score.outcome) == (0.25, outcome)
+                assert "expectation" in score.explanation
 
 
 def test_as_published_an_outage_and_a_lost_gold_are_still_no_score() -> None:
@@ -513,19 +533,21 @@ def test_a_limit_spreads_evenly(length: int, limit: int | None) -> None:
     assert not chosen or chosen[0] == 0
 
 
-@pytest.mark.parametrize("limit", [1, 7, 8, 16, 50, 95, 96, 97])
-def test_a_limit_asks_of_every_subject_as_much_as_of_any_other(limit: int) -> None:
-    exam = opened("cmmlu", limit=limit)
-    chosen = [question.id for question in exam.questions()]
-    assert len(chosen) == len(exam) == min(limit, 96)
-    shares = Counter(question.tags["subject"] for question in exam.questions())
-    if limit >= 8:
-        assert len(shares) == 8
-        assert max(shares.values()) - min(shares.values()) <= 1
-    everything = {question.id: question for question in opened("cmmlu").questions()}
-    assert list(exam.questions()) == [everything[identity] for identity in chosen], (
-        "the same questions, by the same ids"
-    )
+def test_a_limit_asks_of_every_subject_as_much_as_of_any_other() -> None:
+    with table() as row:
+        for limit in (1, 7, 8, 16, 50, 95, 96, 97):
+            with row(limit):
+                exam = opened("cmmlu", limit=limit)
+                chosen = [question.id for question in exam.questions()]
+                assert len(chosen) == len(exam) == min(limit, 96)
+                shares = Counter(question.tags["subject"] for question in exam.questions())
+                if limit >= 8:
+                    assert len(shares) == 8
+                    assert max(shares.values()) - min(shares.values()) <= 1
+                everything = {question.id: question for question in opened("cmmlu").questions()}
+                assert list(exam.questions()) == [everything[identity] for identity in chosen], (
+                    "the same questions, by the same ids"
+                )
 
 
 def test_the_fingerprint_follows_what_is_used(tmp_path: Path) -> None:

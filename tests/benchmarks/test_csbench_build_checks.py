@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from rows import table
 from viva.benchmarks.csbench.build.checking import (
     Finding,
     affected,
@@ -41,65 +42,71 @@ def alone(**over: Any) -> set[str]:
     return kinds(check_record("1", choice(**over), "de"))
 
 
-@pytest.mark.parametrize(
-    ("over", "wanted"),
-    [
-        ({}, set()),
-        ({"Answer": '"D"'}, {"gold is no letter"}),
-        ({"Answer": "Eine"}, {"gold is no letter"}),
-        ({"Answer": "可以。这是文本的翻译：\nA"}, {"gold is no letter"}),
-        ({"Answer": "a"}, {"gold is no letter"}),
-        ({"Answer": True}, {"gold is no letter"}),
-        ({"Format": "Assertion", "Answer": "Wahr"}, {"gold is no truth value"}),
-        ({"Format": "Assertion", "Answer": True}, set()),
-        ({"Format": "Assertion", "Answer": "true"}, {"gold is no truth value"}),
-        ({"B": "  "}, {"empty"}),
-        ({"Question": ""}, {"empty"}),
-        ({"Format": "Open-ended", "Answer": ""}, {"empty"}),
-        ({"A": "当然，请提供文本。"}, {"translator speaks", "other script"}),
-        ({"A": "Bereitstellung der Stromversorgung管理"}, {"other script"}),
-        ({"A": "Natürlich, hier ist die Übersetzung: Ja"}, {"translator speaks"}),
-        ({"A": "Voici la traduction :\nGestion"}, {"translator speaks"}),
-        ({"A": "Here is the translation: Verwaltung"}, {"translator speaks"}),
-        ({"C": "Quel langage souhaitez-vous traduire ? Pourrais-je vous aider ?"},
-         {"translator speaks", "other language"}),
-        ({"Question": "Which of the following is the protocol that is used by routers?"}, {"other language"}),
-        ({"Question": "Was tut\n```c\nint a;"}, {"open fence"}),
-        # What looks like a defect, and is none.
-        ({"A": "Network Address Translation (NAT)"}, set()),
-        ({"A": "Die Adressübersetzung von virtuellen in physische Adressen"}, set()),
-        ({"A": "Ein Compiler übersetzt das Quellprogramm in Maschinensprache"}, set()),
-        ({"Question": "Der Befehl `if (a is not b) and the rest of it` ist ()"}, set()),
-        ({"A": "Round Robin is a term"}, set()),
-        ({"A": "O(n log₂ n)", "B": "α → β", "C": "Ⅰ und Ⅱ", "D": "½"}, set()),
-    ],
-)  # fmt: skip
-def test_a_question_by_itself(over: dict[str, Any], wanted: set[str]) -> None:
-    assert alone(**over) == wanted
+ALONE = [
+    ({}, set()),
+    ({"Answer": '"D"'}, {"gold is no letter"}),
+    ({"Answer": "Eine"}, {"gold is no letter"}),
+    ({"Answer": "可以。这是文本的翻译：\nA"}, {"gold is no letter"}),
+    ({"Answer": "a"}, {"gold is no letter"}),
+    ({"Answer": True}, {"gold is no letter"}),
+    ({"Format": "Assertion", "Answer": "Wahr"}, {"gold is no truth value"}),
+    ({"Format": "Assertion", "Answer": True}, set()),
+    ({"Format": "Assertion", "Answer": "true"}, {"gold is no truth value"}),
+    ({"B": "  "}, {"empty"}),
+    ({"Question": ""}, {"empty"}),
+    ({"Format": "Open-ended", "Answer": ""}, {"empty"}),
+    ({"A": "当然，请提供文本。"}, {"translator speaks", "other script"}),
+    ({"A": "Bereitstellung der Stromversorgung管理"}, {"other script"}),
+    ({"A": "Natürlich, hier ist die Übersetzung: Ja"}, {"translator speaks"}),
+    ({"A": "Voici la traduction :\nGestion"}, {"translator speaks"}),
+    ({"A": "Here is the translation: Verwaltung"}, {"translator speaks"}),
+    ({"C": "Quel langage souhaitez-vous traduire ? Pourrais-je vous aider ?"},
+     {"translator speaks", "other language"}),
+    ({"Question": "Which of the following is the protocol that is used by routers?"}, {"other language"}),
+    ({"Question": "Was tut\n```c\nint a;"}, {"open fence"}),
+    # What looks like a defect, and is none.
+    ({"A": "Network Address Translation (NAT)"}, set()),
+    ({"A": "Die Adressübersetzung von virtuellen in physische Adressen"}, set()),
+    ({"A": "Ein Compiler übersetzt das Quellprogramm in Maschinensprache"}, set()),
+    ({"Question": "Der Befehl `if (a is not b) and the rest of it` ist ()"}, set()),
+    ({"A": "Round Robin is a term"}, set()),
+    ({"A": "O(n log₂ n)", "B": "α → β", "C": "Ⅰ und Ⅱ", "D": "½"}, set()),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [("____ is", 1), ("( ) and ()", 2), ("（）", 1), ("(. )", 1), ("(）", 1), ("f(x) [1]", 0), ("f()", 1),
-     ("\\(\\ \\)", 1), ("[blank]", 1), ("(_)", 1), ("_a_", 0)],
-)  # fmt: skip
-def test_places_to_fill_in(text: str, wanted: int) -> None:
-    assert blanks(text) == wanted
+def test_a_question_by_itself() -> None:
+    with table() as row:
+        for over, wanted in ALONE:
+            with row(over):
+                assert alone(**over) == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "wanted"),
-    [
-        ("Was ist der Unterschied zwischen TCP und UDP?", "de", ""),
-        ("What is the difference between TCP and UDP for the user?", "de", "en"),
-        ("What is the difference between TCP and UDP for the user?", "en", ""),
-        ("FIFO, LRU, OPT", "fr", ""),
-        ("Quelle est la différence entre les deux ?", "de", "fr"),
-        ("哪个是 the right one of the two is", "zh", ""),
-    ],
-)
-def test_which_language(text: str, language: Language, wanted: str) -> None:
-    assert other_language(text, language) == wanted
+BLANKS = [("____ is", 1), ("( ) and ()", 2), ("（）", 1), ("(. )", 1), ("(）", 1), ("f(x) [1]", 0), ("f()", 1),
+ ("\\(\\ \\)", 1), ("[blank]", 1), ("(_)", 1), ("_a_", 0)]  # fmt: skip
+
+
+def test_places_to_fill_in() -> None:
+    with table() as row:
+        for text, wanted in BLANKS:
+            with row(text):
+                assert blanks(text) == wanted
+
+
+LANGUAGES = [
+    ("Was ist der Unterschied zwischen TCP und UDP?", "de", ""),
+    ("What is the difference between TCP and UDP for the user?", "de", "en"),
+    ("What is the difference between TCP and UDP for the user?", "en", ""),
+    ("FIFO, LRU, OPT", "fr", ""),
+    ("Quelle est la différence entre les deux ?", "de", "fr"),
+    ("哪个是 the right one of the two is", "zh", ""),
+]
+
+
+def test_which_language() -> None:
+    with table() as row:
+        for text, language, wanted in LANGUAGES:
+            with row((text, language)):
+                assert other_language(text, language) == wanted
 
 
 def beside(one: dict[str, Any], other: dict[str, Any], target: Language = "de") -> list[Finding]:
@@ -108,38 +115,40 @@ def beside(one: dict[str, Any], other: dict[str, Any], target: Language = "de") 
     return check_pair(pair, "en", target)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "wanted"),
-    [
-        ({"A": "0.5 or 4,000"}, {"A": "0,5 oder 4.000"}, set()),
-        ({"A": "1 and 3"}, {"A": "eins und drei"}, set()),  # small numbers are words, too: a warning
-        ({"A": "200"}, {"A": "Zweihundert"}, {"numbers changed"}),
-        ({"A": "(100, 80, 60)"}, {"A": "(100,80, 60)"}, set()),
-        ({"A": "2^20 B"}, {"A": "2^30 B"}, {"numbers changed"}),
-        ({"A": "I and II and III"}, {"A": "Ich und II und III"}, {"numerals changed"}),
-        ({"A": "Ⅰ, Ⅱ"}, {"A": "I und II"}, set()),
-        ({"A": "I and II"}, {"A": "I und III"}, {"numerals changed"}),
-        ({"A": "Ⅰ and Ⅳ"}, {"A": "Ⅰund Ⅳ"}, set()),  # as in the published files
-        ({"A": "Ⅰ and Ⅳ"}, {"A": "Ⅰund Ⅲ"}, {"numerals changed"}),
-        ({"Answer": "B"}, {"Answer": "A"}, {"gold changed"}),
-        ({"Format": "Assertion", "Answer": True}, {"Format": "Assertion", "Answer": "Wahr"}, set()),
-        ({"Format": "Assertion", "Answer": True}, {"Format": "Assertion", "Answer": "Falsch"}, {"gold changed"}),
-        ({"A": "underflow", "B": "overflow"}, {"A": "Überlauf", "B": "Überlauf"}, {"options became equal"}),
-        ({"A": "same", "B": "same"}, {"A": "gleich", "B": "gleich"}, set()),
-        ({"Tag": "Reasoning"}, {}, {"tag changed"}),
-        ({"Explanation": "Why"}, {}, {"field lost"}),
-        ({"A": "the router forwards packets between two networks"},
-         {"A": "the router forwards packets between two networks"}, {"not translated"}),
-        ({"A": "x = top->data; top = top->next"}, {"A": "x = top->data; top = top->next"}, set()),
-        ({"Format": "Fill-in-the-blank", "Question": "A 32 bit ( ) is ()", "Answer": "x"},
-         {"Format": "Fill-in-the-blank", "Question": "Ein 32 Bit ( ) ist das", "Answer": "x"}, {"blanks changed"}),
-        ({"Format": "Fill-in-the-blank", "Question": "How many of 32 bits? ()", "Answer": "x"},
-         {"Format": "Fill-in-the-blank", "Question": "Wie viele von 32 Bit?", "Answer": "x"}, set()),
-    ],
-)  # fmt: skip
-def test_a_question_beside_its_source(one: dict[str, Any], other: dict[str, Any], wanted: set[str]) -> None:
-    other.setdefault("Question", "Welches Protokoll bildet IP-Adressen (32 Bit) ab?")
-    assert kinds(beside(one, other)) == wanted
+BESIDE = [
+    ({"A": "0.5 or 4,000"}, {"A": "0,5 oder 4.000"}, set()),
+    ({"A": "1 and 3"}, {"A": "eins und drei"}, set()),  # small numbers are words, too: a warning
+    ({"A": "200"}, {"A": "Zweihundert"}, {"numbers changed"}),
+    ({"A": "(100, 80, 60)"}, {"A": "(100,80, 60)"}, set()),
+    ({"A": "2^20 B"}, {"A": "2^30 B"}, {"numbers changed"}),
+    ({"A": "I and II and III"}, {"A": "Ich und II und III"}, {"numerals changed"}),
+    ({"A": "Ⅰ, Ⅱ"}, {"A": "I und II"}, set()),
+    ({"A": "I and II"}, {"A": "I und III"}, {"numerals changed"}),
+    ({"A": "Ⅰ and Ⅳ"}, {"A": "Ⅰund Ⅳ"}, set()),  # as in the published files
+    ({"A": "Ⅰ and Ⅳ"}, {"A": "Ⅰund Ⅲ"}, {"numerals changed"}),
+    ({"Answer": "B"}, {"Answer": "A"}, {"gold changed"}),
+    ({"Format": "Assertion", "Answer": True}, {"Format": "Assertion", "Answer": "Wahr"}, set()),
+    ({"Format": "Assertion", "Answer": True}, {"Format": "Assertion", "Answer": "Falsch"}, {"gold changed"}),
+    ({"A": "underflow", "B": "overflow"}, {"A": "Überlauf", "B": "Überlauf"}, {"options became equal"}),
+    ({"A": "same", "B": "same"}, {"A": "gleich", "B": "gleich"}, set()),
+    ({"Tag": "Reasoning"}, {}, {"tag changed"}),
+    ({"Explanation": "Why"}, {}, {"field lost"}),
+    ({"A": "the router forwards packets between two networks"},
+     {"A": "the router forwards packets between two networks"}, {"not translated"}),
+    ({"A": "x = top->data; top = top->next"}, {"A": "x = top->data; top = top->next"}, set()),
+    ({"Format": "Fill-in-the-blank", "Question": "A 32 bit ( ) is ()", "Answer": "x"},
+     {"Format": "Fill-in-the-blank", "Question": "Ein 32 Bit ( ) ist das", "Answer": "x"}, {"blanks changed"}),
+    ({"Format": "Fill-in-the-blank", "Question": "How many of 32 bits? ()", "Answer": "x"},
+     {"Format": "Fill-in-the-blank", "Question": "Wie viele von 32 Bit?", "Answer": "x"}, set()),
+]  # fmt: skip
+
+
+def test_a_question_beside_its_source() -> None:
+    with table() as row:
+        for one, other, wanted in BESIDE:
+            with row((one, other)):
+                other.setdefault("Question", "Welches Protokoll bildet IP-Adressen (32 Bit) ab?")
+                assert kinds(beside(one, other)) == wanted
 
 
 def test_code_formulas_and_units_are_warnings() -> None:
@@ -161,23 +170,25 @@ def test_files_are_read_whole_and_written_back(tmp_path: Path) -> None:
     assert not is_csbench(tmp_path / "none.json")
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", "is empty"),
-        (b"{}", "no list of records"),
-        (b"[]", "no list of records"),
-        (b"[1]", "record 1 is no object"),
-        (b'[{"ID": 1}]', "no field 'Domain'"),
-        (b"[" * 100_000, "not a CS-Bench file"),
-        (b'[{"a": "\xff"}]', "not a CS-Bench file"),
-        (written([choice(Question={"deep": 1})]), "Question is no plain value"),
-    ],
-)
-def test_what_is_no_file_of_records_is_named(tmp_path: Path, content: bytes, said: str) -> None:
-    (tmp_path / "test.json").write_bytes(content)
-    with pytest.raises(DataError, match=said):
-        read_raw(tmp_path / "test.json")
+NO_FILES = [
+    (b"", "is empty"),
+    (b"{}", "no list of records"),
+    (b"[]", "no list of records"),
+    (b"[1]", "record 1 is no object"),
+    (b'[{"ID": 1}]', "no field 'Domain'"),
+    (b"[" * 100_000, "not a CS-Bench file"),
+    (b'[{"a": "\xff"}]', "not a CS-Bench file"),
+    (written([choice(Question={"deep": 1})]), "Question is no plain value"),
+]
+
+
+def test_what_is_no_file_of_records_is_named(tmp_path: Path) -> None:
+    with table() as row:
+        for content, said in NO_FILES:
+            with row(content[:60]):
+                (tmp_path / "test.json").write_bytes(content)
+                with pytest.raises(DataError, match=said):
+                    read_raw(tmp_path / "test.json")
 
 
 @cache

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.handmade import DOMAINS, counted, csbench, golds, opened, record
+from benchmarks.handmade import DOMAINS, counted, csbench, fresh, golds, opened, record
+from rows import table
 from viva.benchmarks.csbench.loading import read_records, to_questions
 from viva.benchmarks.sources import intact, sources
 from viva.errors import DataError
@@ -24,38 +25,44 @@ def assertion(number: int | str, answer: object, **over: object) -> dict[str, ob
 # Truth values
 
 
-@pytest.mark.parametrize(
-    ("language", "published", "gold"),
-    [
-        ("de", "Wahr", "true"),
-        ("de", "Falsch", "false"),
-        ("de", "wahr", "true"),
-        ("de", " FALSCH ", "false"),
-        ("fr", "Vrai", "true"),
-        ("fr", "Faux", "false"),
-        ("fr", "vrai", "true"),
-        ("en", "True", "true"),
-        ("en", "false", "false"),
-    ],
-)
-def test_a_truth_value_in_words_is_read_and_reported(tmp_path: Path, language: str, published: str, gold: str) -> None:
-    exam = opened("csbench", csbench(tmp_path, language, [assertion(1, published)]), language=language)
-    assert golds(exam) == {"1": gold}
-    assert counted(exam) == {("translated truth value", "repaired"): 1}
+TRUTHS = [
+    ("de", "Wahr", "true"),
+    ("de", "Falsch", "false"),
+    ("de", "wahr", "true"),
+    ("de", " FALSCH ", "false"),
+    ("fr", "Vrai", "true"),
+    ("fr", "Faux", "false"),
+    ("fr", "vrai", "true"),
+    ("en", "True", "true"),
+    ("en", "false", "false"),
+]
 
 
-@pytest.mark.parametrize(("published", "gold"), [(True, "true"), (False, "false")])
-def test_a_boolean_is_a_truth_value_and_no_defect(tmp_path: Path, published: bool, gold: str) -> None:
-    exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
-    assert golds(exam) == {"1": gold}
-    assert counted(exam) == {}
+def test_a_truth_value_in_words_is_read_and_reported(tmp_path: Path) -> None:
+    with table() as row:
+        for language, published, gold in TRUTHS:
+            with row((language, published)):
+                exam = opened("csbench", csbench(tmp_path, language, [assertion(1, published)]), language=language)
+                assert golds(exam) == {"1": gold}
+                assert counted(exam) == {("translated truth value", "repaired"): 1}
 
 
-@pytest.mark.parametrize("published", ["Wahrheit", "vraiment", "", "A", "1", 1, 0, "not true", "Vrai ou faux"])
-def test_what_is_no_truth_value_leaves_the_assertion_unsound(tmp_path: Path, published: object) -> None:
-    exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
-    assert golds(exam) == {"1": None}
-    assert counted(exam) == {("no usable gold", "unsound"): 1}
+def test_a_boolean_is_a_truth_value_and_no_defect(tmp_path: Path) -> None:
+    with table() as row:
+        for published, gold in ((True, "true"), (False, "false")):
+            with row(published):
+                exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
+                assert golds(exam) == {"1": gold}
+                assert counted(exam) == {}
+
+
+def test_what_is_no_truth_value_leaves_the_assertion_unsound(tmp_path: Path) -> None:
+    with table() as row:
+        for published in ("Wahrheit", "vraiment", "", "A", "1", 1, 0, "not true", "Vrai ou faux"):
+            with row(published):
+                exam = opened("csbench", csbench(tmp_path, "en", [assertion(1, published)]))
+                assert golds(exam) == {"1": None}
+                assert counted(exam) == {("no usable gold", "unsound"): 1}
 
 
 def test_a_boolean_among_the_other_formats_is_text_and_never_a_letter(tmp_path: Path) -> None:
@@ -66,50 +73,54 @@ def test_a_boolean_among_the_other_formats_is_text_and_never_a_letter(tmp_path: 
 # Letters that a translator wrapped
 
 
-@pytest.mark.parametrize(
-    ("published", "letter"),
-    [
-        ('"D"', "D"),
-        ("“B”", "B"),
-        ("Il s'agit de: A", "A"),
-        ("可以。这是文本的翻译： \nA", "A"),
-        ("你提供的文本：“A” 翻译成德语是：“A”", "A"),
-        ("我明白了。\n\nVoici la traduction\xa0:\n\nA", "A"),
-        ("(C)", "C"),
-        ("C.", "C"),
-        ("答案是B。", "B"),
-        (" D\n", "D"),
-    ],
-)
-def test_a_letter_that_still_ends_the_text_is_recovered(tmp_path: Path, published: str, letter: str) -> None:
-    exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
-    assert golds(exam) == {"1": letter}
-    assert counted(exam) == ({} if published.strip() == letter else {("translated letter", "repaired"): 1})
+WRAPPED = [
+    ('"D"', "D"),
+    ("“B”", "B"),
+    ("Il s'agit de: A", "A"),
+    ("可以。这是文本的翻译： \nA", "A"),
+    ("你提供的文本：“A” 翻译成德语是：“A”", "A"),
+    ("我明白了。\n\nVoici la traduction\xa0:\n\nA", "A"),
+    ("(C)", "C"),
+    ("C.", "C"),
+    ("答案是B。", "B"),
+    (" D\n", "D"),
+]
 
 
-@pytest.mark.parametrize(
-    "published",
-    [
-        "Eine",
-        "抱歉，你能提供更多内容让我翻译吗？",
-        "ABCD",
-        "AB",
-        "E",
-        "b",
-        "A is the letter",
-        "plan À",
-        "ÉA",
-        "",
-        5,
-        "A ou B",
-        "“A” se traduit par “B”",
-        "A, B, C, D",
-    ],
-)
-def test_what_does_not_end_in_exactly_one_letter_is_not_guessed(tmp_path: Path, published: object) -> None:
-    exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
-    assert golds(exam) == {"1": None}
-    assert counted(exam) == {("no usable gold", "unsound"): 1}
+def test_a_letter_that_still_ends_the_text_is_recovered(tmp_path: Path) -> None:
+    with table() as row:
+        for published, letter in WRAPPED:
+            with row(published):
+                exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
+                assert golds(exam) == {"1": letter}
+                assert counted(exam) == ({} if published.strip() == letter else {("translated letter", "repaired"): 1})
+
+
+NO_LETTERS = [
+    "Eine",
+    "抱歉，你能提供更多内容让我翻译吗？",
+    "ABCD",
+    "AB",
+    "E",
+    "b",
+    "A is the letter",
+    "plan À",
+    "ÉA",
+    "",
+    5,
+    "A ou B",
+    "“A” se traduit par “B”",
+    "A, B, C, D",
+]
+
+
+def test_what_does_not_end_in_exactly_one_letter_is_not_guessed(tmp_path: Path) -> None:
+    with table() as row:
+        for published in NO_LETTERS:
+            with row(published):
+                exam = opened("csbench", csbench(tmp_path, "fr", [record(1, published)]), language="fr")
+                assert golds(exam) == {"1": None}
+                assert counted(exam) == {("no usable gold", "unsound"): 1}
 
 
 # Letters that are lost, recovered by counting
@@ -123,44 +134,46 @@ def german(tmp_path: Path, here: list[str], there: list[str] | None, *, cell: di
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("here", "there", "recovered"),
-    [
-        (["A", "?", "C"], ["A", "B", "C"], ["B"]),
-        (["A", "?", "A"], ["A", "A", "A"], ["A"]),
-        (["?"], ["D"], ["D"]),
-        (["?", "B", "?"], ["C", "B", "C"], ["C", "C"]),
-    ],
-)
-def test_a_lost_letter_is_recovered_by_counting(
-    tmp_path: Path, here: list[str], there: list[str], recovered: list[str]
-) -> None:
-    exam = opened("csbench", german(tmp_path, here, there), language="de")
-    found = iter(recovered)
-    assert list(golds(exam).values()) == [next(found) if gold == "?" else gold for gold in here]
-    assert counted(exam) == {("translated letter", "repaired"): len(recovered)}
+COUNTED = [
+    (["A", "?", "C"], ["A", "B", "C"], ["B"]),
+    (["A", "?", "A"], ["A", "A", "A"], ["A"]),
+    (["?"], ["D"], ["D"]),
+    (["?", "B", "?"], ["C", "B", "C"], ["C", "C"]),
+]
 
 
-@pytest.mark.parametrize(
-    ("why", "here", "there", "cell"),
-    [
-        ("two letters are missing, and who knows which is whose", ["?", "?", "A"], ["B", "C", "A"], {}),
-        ("the sibling set is not there", ["A", "?", "C"], None, {}),
-        ("the sibling set has nothing in this cell", ["A", "?", "C"], ["A", "B", "C"], {"Tag": "Reasoning"}),
-        ("another subfield of the same name is another cell", ["?"], ["B"], {"Domain": DOMAINS["CO"]}),
-        ("another letter is here too often", ["A", "A", "?"], ["A", "B"], {}),
-        ("two letters may be missing", ["A", "A", "?"], ["A", "B", "C"], {}),
-        ("the sibling set has more questions", ["A", "?"], ["A", "B", "B"], {}),
-        ("the sibling set has fewer questions", ["A", "?"], ["A"], {}),
-        ("the sibling set has lost the letter too", ["A", "?"], ["A", "Eine"], {}),
-    ],
-)
-def test_a_lost_letter_stays_lost_when(
-    tmp_path: Path, why: str, here: list[str], there: list[str] | None, cell: dict[str, object]
-) -> None:
-    exam = opened("csbench", german(tmp_path, here, there, cell=cell), language="de")
-    assert list(golds(exam).values()) == [None if gold == "?" else gold for gold in here], why
-    assert counted(exam) == {("no usable gold", "unsound"): here.count("?")}
+def test_a_lost_letter_is_recovered_by_counting(tmp_path: Path) -> None:
+    with table() as row:
+        for here, there, recovered in COUNTED:
+            with row((here, there)):
+                folder = fresh(tmp_path)
+                exam = opened("csbench", german(folder, here, there), language="de")
+                found = iter(recovered)
+                assert list(golds(exam).values()) == [next(found) if gold == "?" else gold for gold in here]
+                assert counted(exam) == {("translated letter", "repaired"): len(recovered)}
+
+
+LOST = [
+    ("two letters are missing, and who knows which is whose", ["?", "?", "A"], ["B", "C", "A"], {}),
+    ("the sibling set is not there", ["A", "?", "C"], None, {}),
+    ("the sibling set has nothing in this cell", ["A", "?", "C"], ["A", "B", "C"], {"Tag": "Reasoning"}),
+    ("another subfield of the same name is another cell", ["?"], ["B"], {"Domain": DOMAINS["CO"]}),
+    ("another letter is here too often", ["A", "A", "?"], ["A", "B"], {}),
+    ("two letters may be missing", ["A", "A", "?"], ["A", "B", "C"], {}),
+    ("the sibling set has more questions", ["A", "?"], ["A", "B", "B"], {}),
+    ("the sibling set has fewer questions", ["A", "?"], ["A"], {}),
+    ("the sibling set has lost the letter too", ["A", "?"], ["A", "Eine"], {}),
+]
+
+
+def test_a_lost_letter_stays_lost_when(tmp_path: Path) -> None:
+    with table() as row:
+        for why, here, there, cell in LOST:
+            with row(why):
+                folder = fresh(tmp_path)
+                exam = opened("csbench", german(folder, here, there, cell=cell), language="de")
+                assert list(golds(exam).values()) == [None if gold == "?" else gold for gold in here]
+                assert counted(exam) == {("no usable gold", "unsound"): here.count("?")}
 
 
 def test_chinese_is_a_sibling_where_english_is_missing_and_english_is_chineses(tmp_path: Path) -> None:
@@ -224,27 +237,29 @@ def test_options_that_are_numbers_are_read_as_text(tmp_path: Path) -> None:
     assert counted(exam) == {("option is a number", "repaired"): 1}
 
 
-@pytest.mark.parametrize("gone", [..., None, "", "  "])
-def test_a_choice_without_all_its_options_is_unsound(tmp_path: Path, gone: object) -> None:
-    exam = opened("csbench", csbench(tmp_path, "en", [record(1, "A", C=gone), record(2, "A")]))
-    assert golds(exam) == {"1": None, "2": "A"}
-    assert counted(exam) == {("missing option", "noted"): 1, ("no usable gold", "unsound"): 1}
+def test_a_choice_without_all_its_options_is_unsound(tmp_path: Path) -> None:
+    with table() as row:
+        for gone in (..., None, "", "  "):
+            with row(gone):
+                exam = opened("csbench", csbench(tmp_path, "en", [record(1, "A", C=gone), record(2, "A")]))
+                assert golds(exam) == {"1": None, "2": "A"}
+                assert counted(exam) == {("missing option", "noted"): 1, ("no usable gold", "unsound"): 1}
 
 
-@pytest.mark.parametrize(
-    ("options", "answer", "detail"),
-    [
-        ({"A": "a stack", "B": "a queue", "C": "a stack"}, "B", "two options read alike"),
-        ({"A": "a stack", "B": "a queue", "C": "A  Stack"}, "C", "two options read alike, and one of them is the gold"),
-        ({"A": 1, "B": "1"}, "A", "two options read alike, and one of them is the gold"),
-    ],
-)
-def test_equal_options_are_noted_and_asked_all_the_same(
-    tmp_path: Path, options: dict[str, object], answer: str, detail: str
-) -> None:
-    exam = opened("csbench", csbench(tmp_path, "en", [record(1, answer, **options)]))
-    assert golds(exam) == {"1": answer}
-    assert [(d.action, d.detail) for d in exam.defects if d.kind == "equal options"] == [("noted", detail)]
+EQUAL = [
+    ({"A": "a stack", "B": "a queue", "C": "a stack"}, "B", "two options read alike"),
+    ({"A": "a stack", "B": "a queue", "C": "A  Stack"}, "C", "two options read alike, and one of them is the gold"),
+    ({"A": 1, "B": "1"}, "A", "two options read alike, and one of them is the gold"),
+]
+
+
+def test_equal_options_are_noted_and_asked_all_the_same(tmp_path: Path) -> None:
+    with table() as row:
+        for options, answer, detail in EQUAL:
+            with row((options, answer)):
+                exam = opened("csbench", csbench(tmp_path, "en", [record(1, answer, **options)]))
+                assert golds(exam) == {"1": answer}
+                assert [(d.action, d.detail) for d in exam.defects if d.kind == "equal options"] == [("noted", detail)]
 
 
 # Repetitions
@@ -279,50 +294,54 @@ def test_overview_names_another_subfield_in_every_domain(tmp_path: Path) -> None
 # Files that cannot be used
 
 
-@pytest.mark.parametrize(
-    ("test", "said"),
-    [
-        ([record(1), record(2, Question=...)], ("[1]", "Question")),
-        ([record(1), record(2, Format="Multiple choice")], ("[1].Format",)),
-        ([record(1), record(2), record(3, Tag="knowledge")], ("[2].Tag",)),
-        ([record(1, None)], ("[0].Answer",)),
-        ([record(1, ["A"])], ("[0].Answer",)),
-        ([record(1), record(2, A=["x"])], ("[1].A",)),
-        ([record(1, Question=5)], ("[0].Question",)),
-        ([record(1), "text"], ("[1]",)),
-        ([record(1, ID=...)], ("[0]", "ID")),
-    ],
-)
-def test_a_record_that_is_wrong_is_named(tmp_path: Path, test: list[object], said: tuple[str, ...]) -> None:
-    with pytest.raises(DataError) as caught:
-        opened("csbench", csbench(tmp_path, "en", test))
-    assert all(part in str(caught.value) for part in ("CSBench-EN/test.json", *said))
+WRONG = [
+    ([record(1), record(2, Question=...)], ("[1]", "Question")),
+    ([record(1), record(2, Format="Multiple choice")], ("[1].Format",)),
+    ([record(1), record(2), record(3, Tag="knowledge")], ("[2].Tag",)),
+    ([record(1, None)], ("[0].Answer",)),
+    ([record(1, ["A"])], ("[0].Answer",)),
+    ([record(1), record(2, A=["x"])], ("[1].A",)),
+    ([record(1, Question=5)], ("[0].Question",)),
+    ([record(1), "text"], ("[1]",)),
+    ([record(1, ID=...)], ("[0]", "ID")),
+]
 
 
-@pytest.mark.parametrize(
-    ("what", "content"),
-    [
-        ("empty", b""),
-        ("blank", b" \n\n"),
-        ("cut off", json.dumps([record(1), record(2)]).encode()[:-40]),
-        ("an object", b"{}"),
-        ("a number", b"1"),
-        ("text", b"Question,A,B,C,D"),
-        ("followed by more", b"[] []"),
-        ("NaN", b'[{"ID": NaN}]'),
-        ("in UTF-16", json.dumps([record(1)]).encode("utf-16")),
-        ("in Latin-1", json.dumps([record(1, Question="Où est la pile?")], ensure_ascii=False).encode("latin-1")),
-        ("half a surrogate pair", b'[{"ID": 1, "Question": "\\ud800"}]'),
-        ("zeros", bytes(64)),
-        ("deeply nested", b"[" * 100_000),
-    ],
-)
-def test_a_file_that_is(tmp_path: Path, what: str, content: bytes) -> None:
-    csbench(tmp_path, "en")
-    (tmp_path / "CSBench-EN" / "test.json").write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        opened("csbench", tmp_path)
-    assert "CSBench-EN/test.json" in str(caught.value), what
+def test_a_record_that_is_wrong_is_named(tmp_path: Path) -> None:
+    with table() as row:
+        for test, said in WRONG:
+            with row(test):
+                with pytest.raises(DataError) as caught:
+                    opened("csbench", csbench(tmp_path, "en", test))
+                assert all(part in str(caught.value) for part in ("CSBench-EN/test.json", *said))
+
+
+NO_FILES = [
+    ("empty", b""),
+    ("blank", b" \n\n"),
+    ("cut off", json.dumps([record(1), record(2)]).encode()[:-40]),
+    ("an object", b"{}"),
+    ("a number", b"1"),
+    ("text", b"Question,A,B,C,D"),
+    ("followed by more", b"[] []"),
+    ("NaN", b'[{"ID": NaN}]'),
+    ("in UTF-16", json.dumps([record(1)]).encode("utf-16")),
+    ("in Latin-1", json.dumps([record(1, Question="Où est la pile?")], ensure_ascii=False).encode("latin-1")),
+    ("half a surrogate pair", b'[{"ID": 1, "Question": "\\ud800"}]'),
+    ("zeros", bytes(64)),
+    ("deeply nested", b"[" * 100_000),
+]
+
+
+def test_a_file_that_is(tmp_path: Path) -> None:
+    with table() as row:
+        for what, content in NO_FILES:
+            with row(what):
+                csbench(tmp_path, "en")
+                (tmp_path / "CSBench-EN" / "test.json").write_bytes(content)
+                with pytest.raises(DataError) as caught:
+                    opened("csbench", tmp_path)
+                assert "CSBench-EN/test.json" in str(caught.value)
 
 
 def test_a_file_that_is_missing_or_a_folder_is_named(tmp_path: Path) -> None:

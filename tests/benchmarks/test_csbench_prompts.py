@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, asked, csbench, dropped, opened, record, request
+from rows import table
 from viva.benchmarks import find_benchmark
 from viva.contracts import Exam
 from viva.errors import DataError
@@ -62,90 +64,101 @@ def shown(prompt: str, exemplars: list[dict[str, str]]) -> list[dict[str, str]]:
     return sorted((e for e in exemplars if e["Question"] in prompt), key=lambda e: prompt.index(e["Question"]))
 
 
-@pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize("language", INSTRUCTIONS)
-def test_a_prompt_holds_the_question_and_the_instruction_in_its_language(
-    tmp_path: Path, language: str, kind: Kind
-) -> None:
-    exam = opened("csbench", one_of_each(tmp_path, language), language=language)
-    question = the(exam, kind)
-    prompt = asked(exam, question)
-    assert prompt.count(question.text) == 1
-    if kind == "choice":
-        lines = [f"({letter}) {text}" for letter, text in zip("ABCD", question.options, strict=True)]
-        assert question.text + "\n" + "\n".join(lines) in prompt
-    assert INSTRUCTIONS[language][kind] in prompt[prompt.index(question.text) + len(question.text) :]
-    if kind in ("blank", "open"):
-        assert str(question.answer) not in prompt
+def test_a_prompt_holds_the_question_and_the_instruction_in_its_language(tmp_path: Path) -> None:
+    with table() as row:
+        for language in INSTRUCTIONS:
+            for kind in FORMATS:
+                with row((language, kind)):
+                    exam = opened("csbench", one_of_each(tmp_path, language), language=language)
+                    question = the(exam, kind)
+                    prompt = asked(exam, question)
+                    assert prompt.count(question.text) == 1
+                    if kind == "choice":
+                        lines = [f"({letter}) {text}" for letter, text in zip("ABCD", question.options, strict=True)]
+                        assert question.text + "\n" + "\n".join(lines) in prompt
+                    assert INSTRUCTIONS[language][kind] in prompt[prompt.index(question.text) + len(question.text) :]
+                    if kind in ("blank", "open"):
+                        assert str(question.answer) not in prompt
 
 
-@pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize("language", INSTRUCTIONS)
-def test_chain_of_thought_asks_for_steps_but_not_for_an_essay(tmp_path: Path, language: str, kind: Kind) -> None:
-    folder = one_of_each(tmp_path, language)
-    direct = opened("csbench", folder, language=language)
-    thought = opened("csbench", folder, language=language, chain_of_thought=True)
-    assert STEPS[language] not in asked(direct, the(direct, kind))
-    if kind == "open":
-        assert asked(thought, the(thought, kind)) == asked(direct, the(direct, kind))
-    else:
-        assert STEPS[language] in asked(thought, the(thought, kind)).splitlines()[-1]
+def test_chain_of_thought_asks_for_steps_but_not_for_an_essay(tmp_path: Path) -> None:
+    with table() as row:
+        for language in INSTRUCTIONS:
+            for kind in FORMATS:
+                with row((language, kind)):
+                    folder = one_of_each(tmp_path, language)
+                    direct = opened("csbench", folder, language=language)
+                    thought = opened("csbench", folder, language=language, chain_of_thought=True)
+                    assert STEPS[language] not in asked(direct, the(direct, kind))
+                    if kind == "open":
+                        assert asked(thought, the(thought, kind)) == asked(direct, the(direct, kind))
+                    else:
+                        assert STEPS[language] in asked(thought, the(thought, kind)).splitlines()[-1]
 
 
-@pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize("language", INSTRUCTIONS)
-def test_a_base_model_continues_from_the_lead(tmp_path: Path, language: str, kind: Kind) -> None:
-    folder = one_of_each(tmp_path, language)
-    for thought in (False, True):
-        exam = opened("csbench", folder, language=language, form="base", chain_of_thought=thought)
-        prompt = request(exam, the(exam, kind)).prompt
-        assert isinstance(prompt, str)
-        assert prompt.endswith("\n" + (THOUGHTS if thought and kind != "open" else LEADS)[language])
+def test_a_base_model_continues_from_the_lead(tmp_path: Path) -> None:
+    with table() as row:
+        for language in INSTRUCTIONS:
+            for kind in FORMATS:
+                with row((language, kind)):
+                    folder = one_of_each(tmp_path, language)
+                    for thought in (False, True):
+                        exam = opened("csbench", folder, language=language, form="base", chain_of_thought=thought)
+                        prompt = request(exam, the(exam, kind)).prompt
+                        assert isinstance(prompt, str)
+                        assert prompt.endswith("\n" + (THOUGHTS if thought and kind != "open" else LEADS)[language])
 
 
-@pytest.mark.parametrize("language", INSTRUCTIONS)
-def test_an_exemplar_shows_its_answer_in_the_words_that_are_asked_for(tmp_path: Path, language: str) -> None:
-    exam = opened("csbench", one_of_each(tmp_path, language), language=language, shots=1)
-    for kind in FORMATS:
-        answer = YES[language] if kind == "truth" else str(GOLDS[kind])
-        exemplar = record(100 + list(FORMATS).index(kind), Format=FORMATS[kind])["Question"]
-        prompt = asked(exam, the(exam, kind))
-        assert f"{exemplar}" in prompt
-        block = prompt[prompt.index(str(exemplar)) : prompt.index(the(exam, kind).text)]
-        assert f"\n{LEADS[language]}{'' if language == 'zh' else ' '}{answer}\n" in block
-        assert "because" not in prompt
+def test_an_exemplar_shows_its_answer_in_the_words_that_are_asked_for(tmp_path: Path) -> None:
+    with table() as row:
+        for language in INSTRUCTIONS:
+            with row(language):
+                exam = opened("csbench", one_of_each(tmp_path, language), language=language, shots=1)
+                for kind in FORMATS:
+                    answer = YES[language] if kind == "truth" else str(GOLDS[kind])
+                    exemplar = record(100 + list(FORMATS).index(kind), Format=FORMATS[kind])["Question"]
+                    prompt = asked(exam, the(exam, kind))
+                    assert f"{exemplar}" in prompt
+                    block = prompt[prompt.index(str(exemplar)) : prompt.index(the(exam, kind).text)]
+                    assert f"\n{LEADS[language]}{'' if language == 'zh' else ' '}{answer}\n" in block
+                    assert "because" not in prompt
 
 
-@pytest.mark.parametrize("language", INSTRUCTIONS)
-def test_chain_of_thought_shows_the_explanation_where_there_is_one(tmp_path: Path, language: str) -> None:
-    settings = {"language": language, "shots": 1, "chain_of_thought": True}
-    explained = opened("csbench", one_of_each(tmp_path / "with", language), **settings)
-    plain = opened("csbench", one_of_each(tmp_path / "without", language, explained=False), **settings)
-    for number, kind in enumerate(FORMATS):
-        with_thought, without = asked(explained, the(explained, kind)), asked(plain, the(plain, kind))
-        if kind == "open":
-            assert with_thought == without
-            continue
-        assert (
-            f"{THOUGHTS[language]}{'' if language == 'zh' else ' '}because {number}\n{LEADS[language]}" in with_thought
-        )
-        assert THOUGHTS[language] not in without
-        assert f"\n{LEADS[language]}" in without
+def test_chain_of_thought_shows_the_explanation_where_there_is_one(tmp_path: Path) -> None:
+    with table() as row:
+        for language in INSTRUCTIONS:
+            with row(language):
+                settings = {"language": language, "shots": 1, "chain_of_thought": True}
+                explained = opened("csbench", one_of_each(tmp_path / "with", language), **settings)
+                plain = opened("csbench", one_of_each(tmp_path / "without", language, explained=False), **settings)
+                for number, kind in enumerate(FORMATS):
+                    with_thought, without = asked(explained, the(explained, kind)), asked(plain, the(plain, kind))
+                    if kind == "open":
+                        assert with_thought == without
+                        continue
+                    assert (
+                        f"{THOUGHTS[language]}{'' if language == 'zh' else ' '}because {number}\n{LEADS[language]}"
+                        in with_thought
+                    )
+                    assert THOUGHTS[language] not in without
+                    assert f"\n{LEADS[language]}" in without
 
 
 # Exemplars
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_five_exemplars_are_of_the_questions_domain_and_format(language: str) -> None:
-    exam = opened("csbench", language=language, shots=5)
-    valid = pool(language)
-    for question in exam.questions():
-        found = shown(asked(exam, question), valid)
-        assert len(found) == 5
-        assert {DOMAINS[question.tags["domain"]]} == {exemplar["Domain"] for exemplar in found}
-        assert {question.tags["format"]} == {exemplar["Format"] for exemplar in found}
-        assert question.text not in {exemplar["Question"] for exemplar in found}
+def test_five_exemplars_are_of_the_questions_domain_and_format() -> None:
+    with table() as row:
+        for language in ("en", "zh"):
+            with row(language):
+                exam = opened("csbench", language=language, shots=5)
+                valid = pool(language)
+                for question in exam.questions():
+                    found = shown(asked(exam, question), valid)
+                    assert len(found) == 5
+                    assert {DOMAINS[question.tags["domain"]]} == {exemplar["Domain"] for exemplar in found}
+                    assert {question.tags["format"]} == {exemplar["Format"] for exemplar in found}
+                    assert question.text not in {exemplar["Question"] for exemplar in found}
 
 
 def test_no_shots_show_no_exemplars() -> None:
@@ -295,19 +308,23 @@ AWKWARD = (
     "题目：{question}", "(A) A\n(B) B",
 )  # fmt: skip
 TEXTS = st.one_of(st.sampled_from(AWKWARD), st.text(min_size=1)).filter(lambda text: bool(text.strip()))
-SHARED = {(form, shots): opened("csbench", form=form, shots=shots) for form in ("chat", "base") for shots in (0, 2)}
+
+
+@cache
+def shared(form: str, shots: int) -> Exam:
+    return opened("csbench", form=form, shots=shots)
 
 
 @given(
     text=TEXTS,
     options=st.tuples(TEXTS, TEXTS, TEXTS, TEXTS),
     kind=st.sampled_from(list(FORMATS)),
-    setting=st.sampled_from(list(SHARED)),
+    setting=st.tuples(st.sampled_from(["chat", "base"]), st.sampled_from([0, 2])),
 )
 def test_whatever_a_question_holds_is_asked_verbatim(
     text: str, options: tuple[str, str, str, str], kind: Kind, setting: tuple[str, int]
 ) -> None:
-    exam = SHARED[setting]
+    exam = shared(*setting)
     tags = {"domain": "OS", "subfield": "OS: Overview", "format": FORMATS[kind], "tag": "Knowledge", "language": "en"}
     question = Question(
         id="q", kind=kind, text=text, language="en", options=options if kind == "choice" else (), answer="A", tags=tags
@@ -352,23 +369,25 @@ def test_a_users_template_replaces_only_what_it_names() -> None:
     assert exam.templates != plain.templates
 
 
-@pytest.mark.parametrize(
-    ("templates", "said"),
-    [
-        ({"en": {"choice": {"question": "Which? {options}"}}}, "{question}"),
-        ({"en": {"choice": {"question": "{question}"}}}, "{options}"),
-        ({"en": {"option": "({letter})"}}, "{text}"),
-        ({"en": {"option": "{text}"}}, "{letter}"),
-        ({"en": {"choice": {"answer": "Answer:"}}}, "{answer}"),
-        ({"judge": {"en": {"blank": {"user": "{question} {gold}\n{fence}\n{fence}\nVERDICT: 1?"}}}}, "{answer}"),
-        ({"judge": {"en": {"blank": {"user": "{question}\n{fence}\n{answer}\n{fence}\nVERDICT: 1?"}}}}, "{gold}"),
-        ({"judge": {"en": {"open": {"user": "{question} {gold}\n{answer}\nVERDICT: 1?"}}}}, "{fence}"),
-    ],
-)
-def test_a_template_that_hides_what_must_be_seen_is_refused(templates: dict[str, object], said: str) -> None:
-    with pytest.raises(DataError) as caught:
-        find_benchmark("csbench").open(ExamSpec(benchmark="csbench"), None, templates)
-    assert said in str(caught.value)
+TEMPLATES = [
+    ({"en": {"choice": {"question": "Which? {options}"}}}, "{question}"),
+    ({"en": {"choice": {"question": "{question}"}}}, "{options}"),
+    ({"en": {"option": "({letter})"}}, "{text}"),
+    ({"en": {"option": "{text}"}}, "{letter}"),
+    ({"en": {"choice": {"answer": "Answer:"}}}, "{answer}"),
+    ({"judge": {"en": {"blank": {"user": "{question} {gold}\n{fence}\n{fence}\nVERDICT: 1?"}}}}, "{answer}"),
+    ({"judge": {"en": {"blank": {"user": "{question}\n{fence}\n{answer}\n{fence}\nVERDICT: 1?"}}}}, "{gold}"),
+    ({"judge": {"en": {"open": {"user": "{question} {gold}\n{answer}\nVERDICT: 1?"}}}}, "{fence}"),
+]
+
+
+def test_a_template_that_hides_what_must_be_seen_is_refused() -> None:
+    with table() as row:
+        for templates, said in TEMPLATES:
+            with row(templates):
+                with pytest.raises(DataError) as caught:
+                    find_benchmark("csbench").open(ExamSpec(benchmark="csbench"), None, templates)
+                assert said in str(caught.value)
 
 
 def test_only_comprehension_asks_what_needs_no_judge() -> None:
@@ -377,15 +396,19 @@ def test_only_comprehension_asks_what_needs_no_judge() -> None:
     assert len(exam) == 56
 
 
-@pytest.mark.parametrize("limit", [4, 10, 40, 76, 1000])
-def test_a_limit_takes_of_every_domain_and_changes_no_prompt(limit: int) -> None:
-    whole, part = opened("csbench", shots=2), opened("csbench", shots=2, limit=limit)
-    chosen = [question.id for question in part.questions()]
-    assert len(chosen) == len(part) == len(set(chosen)) == min(limit, 76)
-    assert {question.tags["domain"] for question in part.questions()} == set(DOMAINS)
-    prompts = {question.id: asked(whole, question) for question in whole.questions()}
-    assert all(asked(part, question) == prompts[question.id] for question in part.questions())
-    assert [identity for identity in prompts if identity in set(chosen)] == chosen, "in the order of the file"
+def test_a_limit_takes_of_every_domain_and_changes_no_prompt() -> None:
+    with table() as row:
+        for limit in (4, 10, 40, 76, 1000):
+            with row(limit):
+                whole, part = opened("csbench", shots=2), opened("csbench", shots=2, limit=limit)
+                chosen = [question.id for question in part.questions()]
+                assert len(chosen) == len(part) == len(set(chosen)) == min(limit, 76)
+                assert {question.tags["domain"] for question in part.questions()} == set(DOMAINS)
+                prompts = {question.id: asked(whole, question) for question in whole.questions()}
+                assert all(asked(part, question) == prompts[question.id] for question in part.questions())
+                assert [identity for identity in prompts if identity in set(chosen)] == chosen, (
+                    "in the order of the file"
+                )
 
 
 def test_languages_that_are_not_there_are_named() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tracemalloc
 import unicodedata
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
+from rows import table
 from viva.benchmarks.infibench.benchmark import SAMPLE
 from viva.benchmarks.infibench.build.calibrating import Tried, findings
 from viva.benchmarks.infibench.build.cutoffs import exposed, read_cutoffs, read_day
@@ -33,26 +33,28 @@ from within import within
 HERE = Path("question.yaml")
 
 
-@pytest.mark.parametrize(
-    ("html", "text"),
-    [
-        ("<p>One.</p><p>Two\n  words.</p>", "One.\n\nTwo words."),
-        ("<p>Use <code>a</code>.</p>", "Use `a`."),
-        ("<pre><code>if a:\n    b\n</code></pre>", "    if a:\n        b"),
-        ("<p>x</p><script>alert(1)</script><style>p{}</style>", "x"),
-        ("<ul><li>a</li><li>b</li></ul>", "- a\n- b"),
-        ('<p><a href="https://x.y/z">z</a> <a href="javascript:alert(1)">w</a></p>', "z (https://x.y/z) w"),
-        ('<p><img src="http://x/1.png" alt="a  tree"></p>', "[picture: a tree]"),
-        ("<p>1 &lt; 2 &amp;&amp; &quot;3&quot;</p>", '1 < 2 && "3"'),
-        ("<p>\x1b[31mred\u202e</p>", "<U+001B>[31mred<U+202E>"),
-        ("<p>a<!-- hidden --></p>", "a"),
-        ("<pre>unfinished <code>x", "<pre>unfinished <code>x"),
-        ("Markdown:\n\n    code <b>\n\n- `a`", "Markdown:\n\n    code <b>\n\n- `a`"),
-        ("", ""),
-    ],
-)
-def test_a_post_becomes_harmless_text(html: str, text: str) -> None:
-    assert plain(html) == text
+POSTS = [
+    ("<p>One.</p><p>Two\n  words.</p>", "One.\n\nTwo words."),
+    ("<p>Use <code>a</code>.</p>", "Use `a`."),
+    ("<pre><code>if a:\n    b\n</code></pre>", "    if a:\n        b"),
+    ("<p>x</p><script>alert(1)</script><style>p{}</style>", "x"),
+    ("<ul><li>a</li><li>b</li></ul>", "- a\n- b"),
+    ('<p><a href="https://x.y/z">z</a> <a href="javascript:alert(1)">w</a></p>', "z (https://x.y/z) w"),
+    ('<p><img src="http://x/1.png" alt="a  tree"></p>', "[picture: a tree]"),
+    ("<p>1 &lt; 2 &amp;&amp; &quot;3&quot;</p>", '1 < 2 && "3"'),
+    ("<p>\x1b[31mred\u202e</p>", "<U+001B>[31mred<U+202E>"),
+    ("<p>a<!-- hidden --></p>", "a"),
+    ("<pre>unfinished <code>x", "<pre>unfinished <code>x"),
+    ("Markdown:\n\n    code <b>\n\n- `a`", "Markdown:\n\n    code <b>\n\n- `a`"),
+    ("", ""),
+]
+
+
+def test_a_post_becomes_harmless_text() -> None:
+    with table() as row:
+        for html, text in POSTS:
+            with row(html):
+                assert plain(html) == text
 
 
 @given(
@@ -90,21 +92,23 @@ def test_the_accepted_answer_is_fenced_as_models_answer() -> None:
     assert one_title("a &lt; b\n\x1b") == "a < b <U+001B>"
 
 
-@pytest.mark.parametrize(
-    ("prompt", "source", "share", "longest"),
-    [
-        ("How to sort a dict by its values?", "<>How to sort a dict by its values?", 1.0, 8),
-        ("Order a mapping after what it maps to.", "How to sort a dict by its values?", 0.0, 1),
-        ("", "anything", 0.0, 0),
-        ("sort it", "please sort it", 1.0, 2),
-        ("```\nhow to sort a dict\n```\nWhich?", "how to sort a dict", 0.0, 0),
-        ("HOW TO SORT, a dict: now then you", "how to sort a dict", 2 / 5, 5),
-    ],
-)
-def test_how_much_of_a_prompt_is_copied(prompt: str, source: str, share: float, longest: int) -> None:
-    found = likeness(prompt, source)
-    assert found.share == pytest.approx(share)
-    assert found.longest == longest
+COPIED = [
+    ("How to sort a dict by its values?", "<>How to sort a dict by its values?", 1.0, 8),
+    ("Order a mapping after what it maps to.", "How to sort a dict by its values?", 0.0, 1),
+    ("", "anything", 0.0, 0),
+    ("sort it", "please sort it", 1.0, 2),
+    ("```\nhow to sort a dict\n```\nWhich?", "how to sort a dict", 0.0, 0),
+    ("HOW TO SORT, a dict: now then you", "how to sort a dict", 2 / 5, 5),
+]
+
+
+def test_how_much_of_a_prompt_is_copied() -> None:
+    with table() as row:
+        for prompt, source, share, longest in COPIED:
+            with row((prompt, source)):
+                found = likeness(prompt, source)
+                assert found.share == pytest.approx(share)
+                assert found.longest == longest
 
 
 def said(text: str, number: int = 101, **changed: object) -> list[str]:
@@ -120,43 +124,49 @@ def test_a_good_kit_has_no_problem() -> None:
     assert found.authors == ("Ada",)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "wrong"),
-    [
-        ("so-101", "so-7", r"2: error: 'so-7' is not its id"),
-        ("author: Ada", "author: ''", r"5: error: who wrote it\?"),
-        ("author: Ada, ", "", r"5: error: who wrote it\?"),
-        ("code completion", "coding", r"5: error: 'coding' is none of: code completion"),
-        ("language: python, area", "language: go, area", r"5: error: 'go'; the pool says python"),
-        ("area: DS & ML", "area: DS", r"5: error: 'DS'; the pool says DS & ML"),
-        ("area: DS & ML}", "area: DS & ML, metric: x}", r"5: error: the tag 'metric' is not yours"),
-        ("language: python\n", "language: cobol\n", r"8: error: tests cannot be in 'cobol'"),
-        ("score: full", "score: 1/2", r"error: no example that must score full"),
-        ("assert flatten([]) == []", "{file: a.py}", r"10: error: cannot use the file|11: error: cannot use the file"),
-        ("      tests:", "      judge: {reference: x}\n      tests:", r"7: error: InfiBench has no judge"),
-        ("      tests:", "      max: 0.5\n      tests:", r"7: warning: `max` is 0.5, less than half"),
-        ("      tests:", "      max: 5\n      tests:", r"7: warning: can never be reached"),
-        ("      tests:", "      min: 3\n      tests:", r"7: error: `min` is 3"),
-        ("      tests:", "      keywords: [{regex: '('}]\n      tests:", r"7: error: .*missing \)"),
-        ("      tests:", "      keywords: [qqq]\n      tests:", r"7: warning: the text 'qqq' occurs in no"),
-        ("      tests:", "      keywords: [{text: flatten, weight: 99}]\n      tests:", r"7: warning: the weights go"),
-        ("Write a Python function `flatten(xs)` that puts the elements of all inner lists one behind the other.",
-         "I have a list of lists and I want one list with everything in it, in order.", r"3: error: a copy of the"),
-        ("Write a Python function", "How do I flatten a list of lists and keep its order? A function",
-         r"3: warning: the original's title stands in it"),
-        ("questions:\n", "questions:\n  - {id: b}\n", r"error: "),
-        ("questions:", "questions: [", r"2: error: not YAML"),
-        ("grading:", "gradings:", r"error: unknown key|error: "),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_kit_is_told_with_its_line(old: str, new: str, wrong: str) -> None:
-    assert old in FLATTEN
-    assert any(re.search(wrong, one) for one in said(FLATTEN.replace(old, new, 1))), said(FLATTEN.replace(old, new, 1))
+WRONG = [
+    ("so-101", "so-7", r"2: error: 'so-7' is not its id"),
+    ("author: Ada", "author: ''", r"5: error: who wrote it\?"),
+    ("author: Ada, ", "", r"5: error: who wrote it\?"),
+    ("code completion", "coding", r"5: error: 'coding' is none of: code completion"),
+    ("language: python, area", "language: go, area", r"5: error: 'go'; the pool says python"),
+    ("area: DS & ML", "area: DS", r"5: error: 'DS'; the pool says DS & ML"),
+    ("area: DS & ML}", "area: DS & ML, metric: x}", r"5: error: the tag 'metric' is not yours"),
+    ("language: python\n", "language: cobol\n", r"8: error: tests cannot be in 'cobol'"),
+    ("score: full", "score: 1/2", r"error: no example that must score full"),
+    ("assert flatten([]) == []", "{file: a.py}", r"10: error: cannot use the file|11: error: cannot use the file"),
+    ("      tests:", "      judge: {reference: x}\n      tests:", r"7: error: InfiBench has no judge"),
+    ("      tests:", "      max: 0.5\n      tests:", r"7: warning: `max` is 0.5, less than half"),
+    ("      tests:", "      max: 5\n      tests:", r"7: warning: can never be reached"),
+    ("      tests:", "      min: 3\n      tests:", r"7: error: `min` is 3"),
+    ("      tests:", "      keywords: [{regex: '('}]\n      tests:", r"7: error: .*missing \)"),
+    ("      tests:", "      keywords: [qqq]\n      tests:", r"7: warning: the text 'qqq' occurs in no"),
+    ("      tests:", "      keywords: [{text: flatten, weight: 99}]\n      tests:", r"7: warning: the weights go"),
+    ("Write a Python function `flatten(xs)` that puts the elements of all inner lists one behind the other.",
+     "I have a list of lists and I want one list with everything in it, in order.", r"3: error: a copy of the"),
+    ("Write a Python function", "How do I flatten a list of lists and keep its order? A function",
+     r"3: warning: the original's title stands in it"),
+    ("questions:\n", "questions:\n  - {id: b}\n", r"error: "),
+    ("questions:", "questions: [", r"2: error: not YAML"),
+    ("grading:", "gradings:", r"error: unknown key|error: "),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\udcff", "a: \0b", "[" * 5000, "x" * 1_000_001, "&a [*a]", "- 1", "null"])
-def test_hostile_kits_are_told_and_nothing_more(text: str) -> None:
-    assert any("error" in one for one in said(text))
+def test_what_is_wrong_with_a_kit_is_told_with_its_line() -> None:
+    with table() as row:
+        for old, new, wrong in WRONG:
+            with row((old, new)):
+                assert old in FLATTEN
+                assert any(re.search(wrong, one) for one in said(FLATTEN.replace(old, new, 1))), said(
+                    FLATTEN.replace(old, new, 1)
+                )
+
+
+def test_hostile_kits_are_told_and_nothing_more() -> None:
+    with table() as row:
+        for text in ("", " \n", "\udcff", "a: \0b", "[" * 5000, "x" * 1_000_001, "&a [*a]", "- 1", "null"):
+            with row(text[:20]):
+                assert any("error" in one for one in said(text))
 
 
 def test_a_pattern_that_hangs_keeps_a_question_out() -> None:
@@ -176,32 +186,32 @@ def event(who: str, decision: str, seen: str = "A", made: str | None = None, **g
 EDIT = event("Bob", "approve", "A", "B")
 
 
-@pytest.mark.parametrize(
-    ("text", "authors", "events", "status"),
-    [
-        ("A", ["Ada"], [], "waiting"),
-        ("A", ["Ada"], [event("Bob", "approve")], "approved"),
-        ("A", ["Ada"], [event("Ada", "approve")], "waiting"),
-        ("A", ["Ada & Bob"], [event("bob ", "approve")], "waiting"),
-        ("A", ["Ada"], [event("Bob", "reject")], "rejected"),
-        ("A", ["Ada"], [event("Ada", "reject")], "rejected"),
-        ("A", ["Ada"], [event("Bob", "reject"), event("Bob", "approve")], "approved"),
-        ("A", ["Ada"], [event("Bob", "reject"), event("Cy", "approve")], "disputed"),
-        ("A", ["Ada"], [event("Bob", "approve"), event("Bob", "none")], "waiting"),
-        ("B", ["Ada"], [event("Bob", "approve")], "waiting"),  # the file was changed in an editor
-        ("B", ["Ada"], [EDIT], "waiting"),  # who edited it is an author now
-        ("B", ["Ada"], [EDIT, event("Cy", "approve", "B")], "approved"),
-        ("B", ["Ada"], [event("Cy", "approve"), EDIT], "waiting"),  # an approval was of the text before
-        ("A", ["Ada"], [EDIT, event("Bob", "none", "B", "A", undoes=True)], "waiting"),
-        ("A", ["Ada"], [EDIT, event("Bob", "none", "B", "A", undoes=True), event("Bob", "approve")], "approved"),
-        ("C", ["Ada"], [EDIT, event("Cy", "approve", "B", "C"), event("Bob", "approve", "C")], "waiting"),
-        ("A ", ["Ada"], [event("Bob", "approve", "A\r\n")], "approved"),
-    ],
-)
-def test_an_approval_is_of_one_text_and_by_somebody_else(
-    text: str, authors: Sequence[str], events: Sequence[Event], status: str
-) -> None:
-    assert standing("q", text, authors, events).decided == status
+DECISIONS = [
+    ("A", ["Ada"], [], "waiting"),
+    ("A", ["Ada"], [event("Bob", "approve")], "approved"),
+    ("A", ["Ada"], [event("Ada", "approve")], "waiting"),
+    ("A", ["Ada & Bob"], [event("bob ", "approve")], "waiting"),
+    ("A", ["Ada"], [event("Bob", "reject")], "rejected"),
+    ("A", ["Ada"], [event("Ada", "reject")], "rejected"),
+    ("A", ["Ada"], [event("Bob", "reject"), event("Bob", "approve")], "approved"),
+    ("A", ["Ada"], [event("Bob", "reject"), event("Cy", "approve")], "disputed"),
+    ("A", ["Ada"], [event("Bob", "approve"), event("Bob", "none")], "waiting"),
+    ("B", ["Ada"], [event("Bob", "approve")], "waiting"),  # the file was changed in an editor
+    ("B", ["Ada"], [EDIT], "waiting"),  # who edited it is an author now
+    ("B", ["Ada"], [EDIT, event("Cy", "approve", "B")], "approved"),
+    ("B", ["Ada"], [event("Cy", "approve"), EDIT], "waiting"),  # an approval was of the text before
+    ("A", ["Ada"], [EDIT, event("Bob", "none", "B", "A", undoes=True)], "waiting"),
+    ("A", ["Ada"], [EDIT, event("Bob", "none", "B", "A", undoes=True), event("Bob", "approve")], "approved"),
+    ("C", ["Ada"], [EDIT, event("Cy", "approve", "B", "C"), event("Bob", "approve", "C")], "waiting"),
+    ("A ", ["Ada"], [event("Bob", "approve", "A\r\n")], "approved"),
+]
+
+
+def test_an_approval_is_of_one_text_and_by_somebody_else() -> None:
+    with table() as row:
+        for text, authors, events, status in DECISIONS:
+            with row((text, authors, events)):
+                assert standing("q", text, authors, events).decided == status
 
 
 def test_remarks_on_earlier_texts_stay_in_sight() -> None:
@@ -240,61 +250,70 @@ def test_a_cut_off_is_a_day_or_the_last_of_a_month(text: str, day: date) -> None
     assert exposed({1: day, 2: date(2030, 1, 1)}, {"m": day}) == {"m": (1,)}
 
 
-@pytest.mark.parametrize("text", ["2024-13", "2024-02-30", "soon", "", "24-01-01", "２０２４-01-01", "2024-01-01T00"])
-def test_what_is_no_day_is_told(text: str) -> None:
-    with pytest.raises(DataError, match="is no day"):
-        read_day(text, "--after")
+def test_what_is_no_day_is_told() -> None:
+    with table() as row:
+        for text in ("2024-13", "2024-02-30", "soon", "", "24-01-01", "２０２４-01-01", "2024-01-01T00"):
+            with row(text), pytest.raises(DataError, match="is no day"):
+                read_day(text, "--after")
 
 
-@pytest.mark.parametrize("content", [b"", b"a = 1", b"a = [", b"\xff", b'a = "x"', b"[a]\nb = 1"])
-def test_a_table_of_cut_offs_that_is_none_is_told(content: bytes) -> None:
-    with pytest.raises(DataError, match=r"c\.toml"):
-        read_cutoffs(content, "c.toml")
+def test_a_table_of_cut_offs_that_is_none_is_told() -> None:
+    with table() as row:
+        for content in (b"", b"a = 1", b"a = [", b"\xff", b'a = "x"', b"[a]\nb = 1"):
+            with row(content), pytest.raises(DataError, match=r"c\.toml"):
+                read_cutoffs(content, "c.toml")
 
 
-@pytest.mark.parametrize(("day", "licence"), [("2011-04-07", "2.5"), ("2011-04-08", "3.0"), ("2018-05-01", "3.0"),
-                                              ("2018-05-02", "4.0"), ("2026-01-01T00:00:00", "4.0")])  # fmt: skip
-def test_the_licence_is_that_of_the_day(day: str, licence: str) -> None:
-    assert licence_of(day) == f"CC BY-SA {licence}"
+LICENCES = [("2011-04-07", "2.5"), ("2011-04-08", "3.0"), ("2018-05-01", "3.0"),
+                                          ("2018-05-02", "4.0"), ("2026-01-01T00:00:00", "4.0")]  # fmt: skip
+
+
+def test_the_licence_is_that_of_the_day() -> None:
+    with table() as row:
+        for day, licence in LICENCES:
+            with row(day):
+                assert licence_of(day) == f"CC BY-SA {licence}"
 
 
 # --- calibration ---
 
 
-@pytest.mark.parametrize(
-    ("scores", "discrimination", "kinds"),
-    [
-        ({"a": [1.0, 0.0]}, None, []),
-        ({"a": [0.9], "b": [0.0]}, 0.5, ["nobody"]),
-        ({"a": [0.0, 0.0]}, None, ["nobody"]),
-        ({"a": [1.0], "b": [1.0]}, None, ["everybody"]),
-        ({"a": [None, 1.0], "b": [0.0]}, None, ["unscored"]),
-        ({"a": [None]}, None, ["unscored"]),
-        ({"a": [1.0], "b": [0.0]}, -0.2, ["against the rest"]),
-    ],
-)
-def test_what_pilot_runs_tell(
-    scores: dict[str, list[float | None]], discrimination: float | None, kinds: list[str]
-) -> None:
-    found = findings([Tried(question="q", scores=scores, discrimination=discrimination)])
-    assert [one.kind for one in found] == kinds
+PILOTS = [
+    ({"a": [1.0, 0.0]}, None, []),
+    ({"a": [0.9], "b": [0.0]}, 0.5, ["nobody"]),
+    ({"a": [0.0, 0.0]}, None, ["nobody"]),
+    ({"a": [1.0], "b": [1.0]}, None, ["everybody"]),
+    ({"a": [None, 1.0], "b": [0.0]}, None, ["unscored"]),
+    ({"a": [None]}, None, ["unscored"]),
+    ({"a": [1.0], "b": [0.0]}, -0.2, ["against the rest"]),
+]
+
+
+def test_what_pilot_runs_tell() -> None:
+    with table() as row:
+        for scores, discrimination, kinds in PILOTS:
+            with row(scores):
+                found = findings([Tried(question="q", scores=scores, discrimination=discrimination)])
+                assert [one.kind for one in found] == kinds
 
 
 # --- what is written ---
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLE.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_question_of_the_sample_is_written_as_it_is_read(path: Path) -> None:
-    from viva.benchmarks.infibench.build.kitchecks import at
-    from viva.benchmarks.questions.positions import Listing, read_yaml
+def test_every_question_of_the_sample_is_written_as_it_is_read() -> None:
+    with table() as row:
+        for path in sorted(SAMPLE.glob("*.yaml")):
+            with row(path.stem):
+                from viva.benchmarks.infibench.build.kitchecks import at
+                from viva.benchmarks.questions.positions import Listing, read_yaml
 
-    entries = at(read_yaml(path.read_text(encoding="utf-8")), "questions")
-    assert isinstance(entries, Listing)
-    owns = read_questions(path).questions
-    for blocks in (True, False):
-        verify(emit("sample", list(entries.items), blocks=blocks), owns, "sample.yaml")
-    assert not reads_as(emit("sample", list(entries.items)[:-1]), owns, "sample.yaml")
-    assert not reads_as(emit("sample", list(entries.items[::-1])), owns, "sample.yaml")
+                entries = at(read_yaml(path.read_text(encoding="utf-8")), "questions")
+                assert isinstance(entries, Listing)
+                owns = read_questions(path).questions
+                for blocks in (True, False):
+                    verify(emit("sample", list(entries.items), blocks=blocks), owns, "sample.yaml")
+                assert not reads_as(emit("sample", list(entries.items)[:-1]), owns, "sample.yaml")
+                assert not reads_as(emit("sample", list(entries.items[::-1])), owns, "sample.yaml")
 
 
 def test_tags_of_the_set_take_the_place_of_the_kits_own() -> None:
@@ -303,24 +322,30 @@ def test_tags_of_the_set_take_the_place_of_the_kits_own() -> None:
     assert own.tags == {"a": "yes", "b": "1.0", "c": "x: y"}
 
 
-@pytest.mark.parametrize("piece", ["<!--", "<a ", "<![", "<!", "</", "<a b='", "<?", "<br", "<a x=", "<script></p>"])
-def test_markup_that_never_ends_takes_no_time_and_stays_text(piece: str) -> None:
-    with within(1):
-        text = plain("<p>before</p>" + piece * (60_000 // len(piece)))
-        assert text.startswith("before")
+UNENDING = ["<!--", "<a ", "<![", "<!", "</", "<a b='", "<?", "<br", "<a x=", "<script></p>"]
 
 
-@pytest.mark.parametrize(
-    ("html", "text"),
-    [
-        ("<p>1 < 2 <b>and</b> 3 > 2</p>", "1 < 2 and 3 > 2"),
-        ("<p>a<!-- <p>no</p> -->b</p>", "ab"),
-        ("<p>a<!-- b</p>", "a<!-- b"),
-        ("<p><a href=\"https://x.org/?a=1&amp;b\" rel='n' data-x>y</a><br/>z</p>", "y (https://x.org/?a=1&b)\nz"),
-    ],
-)
-def test_what_is_a_tag_and_what_only_looks_like_one(html: str, text: str) -> None:
-    assert plain(html) == text
+def test_markup_that_never_ends_takes_no_time_and_stays_text() -> None:
+    with table() as row:
+        for piece in UNENDING:
+            with row(piece), within(1):
+                text = plain("<p>before</p>" + piece * (60_000 // len(piece)))
+                assert text.startswith("before")
+
+
+TAGS = [
+    ("<p>1 < 2 <b>and</b> 3 > 2</p>", "1 < 2 and 3 > 2"),
+    ("<p>a<!-- <p>no</p> -->b</p>", "ab"),
+    ("<p>a<!-- b</p>", "a<!-- b"),
+    ("<p><a href=\"https://x.org/?a=1&amp;b\" rel='n' data-x>y</a><br/>z</p>", "y (https://x.org/?a=1&b)\nz"),
+]
+
+
+def test_what_is_a_tag_and_what_only_looks_like_one() -> None:
+    with table() as row:
+        for html, text in TAGS:
+            with row(html):
+                assert plain(html) == text
 
 
 def test_long_texts_are_compared_in_little_memory() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import cache
 from xml.sax.saxutils import escape
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.dumps import answer, posts, question, row
+from rows import table
 from viva.benchmarks.infibench.build.dump import CHUNK, batches
 from viva.benchmarks.infibench.build.rows import (
     FIELDS,
@@ -21,15 +23,19 @@ from viva.benchmarks.infibench.build.rows import (
     sound,
 )
 from viva.benchmarks.infibench.build.scan import Block, Scanner, split_tags
-from viva.benchmarks.infibench.build.tagtree import read_tree
+from viva.benchmarks.infibench.build.tagtree import TagTree, read_tree
 from viva.errors import DataError
 
-TREE = read_tree(None)
 GOOD = question(4, tags=("c#", ".net"), accepted=7)
 
 
+@cache
+def bundled() -> TagTree:
+    return read_tree(None)
+
+
 def scan(*lines: bytes) -> Block:
-    scanner = Scanner(TREE)
+    scanner = Scanner(bundled())
     scanner.feed(list(lines))
     return scanner.block()
 
@@ -110,91 +116,112 @@ def test_what_is_written_is_read_back(title: str, tag: str) -> None:
     assert plain(RowReader().read(line).tags or b"") == f"<{tag}>"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["&lt;", "&gt;", "&amp;", "&quot;", "&#xA;", "&#xD;", "&#x9;", "é", "数", "&lt;&lt;&quot;", "a & b", "&", "&am"],
-)
-def test_sound_knows_the_references(text: str) -> None:
-    line = f'  <row Body="{text}" />\n'.encode()
-    try:
-        attributes(line)
-        well = True
-    except BrokenRowError:
-        well = False
-    assert sound([line]) == well
-    assert sound([line, line]) == well
-    assert not sound([line + line])
+REFERENCES = [
+    "&lt;",
+    "&gt;",
+    "&amp;",
+    "&quot;",
+    "&#xA;",
+    "&#xD;",
+    "&#x9;",
+    "é",
+    "数",
+    "&lt;&lt;&quot;",
+    "a & b",
+    "&",
+    "&am",
+]
 
 
-@pytest.mark.parametrize(
-    ("line", "kind"),
-    [
-        (row(PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
-        (row(Id=0, PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
-        (row(Id="-4", PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
-        (row(Id="٤", PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
-        (row(Id=4_000_000_000, PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
-        (row(Id=4, CreationDate="2022-01-01T00:00:00"), "no PostTypeId"),
-        (row(Id=4, PostTypeId="x", CreationDate="2022-01-01T00:00:00"), "no PostTypeId"),
-        (row(Id=4, PostTypeId=1), "no date"),
-        (row(Id=4, PostTypeId=1, CreationDate="2022-02-30T00:00:00"), "no date"),
-        (row(Id=4, PostTypeId=1, CreationDate="1066-10-14T00:00:00"), "no date"),
-        (row(Id=4, PostTypeId=1, CreationDate="9999-10-14T00:00:00"), "no date"),
-        (question(4, views="many"), "no ViewCount"),
-        (question(4, views=-1), "no ViewCount"),
-        (row(Id=4, PostTypeId=2, CreationDate="2022-01-01T00:00:00", Score=1), "an answer without ParentId"),
-        (row(Id=4, PostTypeId=2, CreationDate="2022-01-01T00:00:00", ParentId=3), "no Score"),
-        (row(Id=4, PostTypeId=2, CreationDate="2022-01-01T00:00:00", ParentId=3, Score="NaN"), "no Score"),
-        (GOOD[:60], "not well-formed XML"),
-        (GOOD.replace(b"&amp;", b"&nbsp;"), "not well-formed XML"),
-        (GOOD.replace(b"Body of", b"Body \x00 of"), "not well-formed XML"),
-        (GOOD.replace(b"Body of", b"Body \xff of"), "not well-formed XML"),
-        (GOOD.replace(b"&lt;p", b"<p"), "not well-formed XML"),
-        (GOOD.replace(b' Score="7"', b' Id="7"'), "not well-formed XML"),
-        (GOOD.strip() + GOOD, "not well-formed XML"),
-        (b'<row Id="4"><row Id="5"/></row>\n', "more than a row in a line"),
-        (b"some text\n", "no row"),
-        (b"<rows>\n", "no row"),
-    ],
-)
-def test_broken_rows_are_told_by_kind_and_the_others_are_read(line: bytes, kind: str) -> None:
-    found = scan(answer(5, 1), line, answer(6, 1))
-    assert found.broken == {kind: 1}
-    assert [(one.place, one.kind) for one in found.told] == [(1, kind)]
-    assert found.ids.tolist() == [5, 6]
+def test_sound_knows_the_references() -> None:
+    with table() as row:
+        for text in REFERENCES:
+            with row(text):
+                line = f'  <row Body="{text}" />\n'.encode()
+                try:
+                    attributes(line)
+                    well = True
+                except BrokenRowError:
+                    well = False
+                assert sound([line]) == well
+                assert sound([line, line]) == well
+                assert not sound([line + line])
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        GOOD.replace(b'"', b"'"),
-        GOOD.replace(b'Id="4"', b'Id="&#52;"', 1),
-        GOOD.replace(b" />\r\n", b"></row>\n"),
-        GOOD.strip(),
-        b"\t" + GOOD.strip(),
-        row(Tags="|c#|.net|", ViewCount=10_000_000, CreationDate="2022-06-14", AcceptedAnswerId=7, PostTypeId=1, Id=4),
-    ],
-)
-def test_the_same_row_may_be_written_otherwise(line: bytes) -> None:
-    found, meant = scan(line), scan(GOOD)
-    assert found.broken == {}
-    for name in ("ids", "kinds", "days", "views", "accepted", "places"):
-        assert getattr(found, name).tolist() == getattr(meant, name).tolist(), name
+BROKEN = [
+    (row(PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+    (row(Id=0, PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+    (row(Id="-4", PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+    (row(Id="٤", PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+    (row(Id=4_000_000_000, PostTypeId=1, CreationDate="2022-01-01T00:00:00"), "no Id"),
+    (row(Id=4, CreationDate="2022-01-01T00:00:00"), "no PostTypeId"),
+    (row(Id=4, PostTypeId="x", CreationDate="2022-01-01T00:00:00"), "no PostTypeId"),
+    (row(Id=4, PostTypeId=1), "no date"),
+    (row(Id=4, PostTypeId=1, CreationDate="2022-02-30T00:00:00"), "no date"),
+    (row(Id=4, PostTypeId=1, CreationDate="1066-10-14T00:00:00"), "no date"),
+    (row(Id=4, PostTypeId=1, CreationDate="9999-10-14T00:00:00"), "no date"),
+    (question(4, views="many"), "no ViewCount"),
+    (question(4, views=-1), "no ViewCount"),
+    (row(Id=4, PostTypeId=2, CreationDate="2022-01-01T00:00:00", Score=1), "an answer without ParentId"),
+    (row(Id=4, PostTypeId=2, CreationDate="2022-01-01T00:00:00", ParentId=3), "no Score"),
+    (row(Id=4, PostTypeId=2, CreationDate="2022-01-01T00:00:00", ParentId=3, Score="NaN"), "no Score"),
+    (GOOD[:60], "not well-formed XML"),
+    (GOOD.replace(b"&amp;", b"&nbsp;"), "not well-formed XML"),
+    (GOOD.replace(b"Body of", b"Body \x00 of"), "not well-formed XML"),
+    (GOOD.replace(b"Body of", b"Body \xff of"), "not well-formed XML"),
+    (GOOD.replace(b"&lt;p", b"<p"), "not well-formed XML"),
+    (GOOD.replace(b' Score="7"', b' Id="7"'), "not well-formed XML"),
+    (GOOD.strip() + GOOD, "not well-formed XML"),
+    (b'<row Id="4"><row Id="5"/></row>\n', "more than a row in a line"),
+    (b"some text\n", "no row"),
+    (b"<rows>\n", "no row"),
+]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"<!DOCTYPE posts [\n",
-        b'<!doctype posts SYSTEM "http://127.0.0.1/x">\n',
-        b"<!-- begins\n",
-        b"<![CDATA[\n",
-        b'<!ENTITY a "b">\n',
-    ],
-)
-def test_a_dtd_and_what_hides_lines_are_refused(line: bytes) -> None:
-    with pytest.raises(DataError, match="refused"):
-        scan(line)
+def test_broken_rows_are_told_by_kind_and_the_others_are_read() -> None:
+    with table() as case:
+        for line, kind in BROKEN:
+            with case(line):
+                found = scan(answer(5, 1), line, answer(6, 1))
+                assert found.broken == {kind: 1}
+                assert [(one.place, one.kind) for one in found.told] == [(1, kind)]
+                assert found.ids.tolist() == [5, 6]
+
+
+OTHERWISE = [
+    GOOD.replace(b'"', b"'"),
+    GOOD.replace(b'Id="4"', b'Id="&#52;"', 1),
+    GOOD.replace(b" />\r\n", b"></row>\n"),
+    GOOD.strip(),
+    b"\t" + GOOD.strip(),
+    row(Tags="|c#|.net|", ViewCount=10_000_000, CreationDate="2022-06-14", AcceptedAnswerId=7, PostTypeId=1, Id=4),
+]
+
+
+def test_the_same_row_may_be_written_otherwise() -> None:
+    with table() as case:
+        for line in OTHERWISE:
+            with case(line):
+                found, meant = scan(line), scan(GOOD)
+                assert found.broken == {}
+                for name in ("ids", "kinds", "days", "views", "accepted", "places"):
+                    assert getattr(found, name).tolist() == getattr(meant, name).tolist(), name
+
+
+REFUSED = [
+    b"<!DOCTYPE posts [\n",
+    b'<!doctype posts SYSTEM "http://127.0.0.1/x">\n',
+    b"<!-- begins\n",
+    b"<![CDATA[\n",
+    b'<!ENTITY a "b">\n',
+]
+
+
+def test_a_dtd_and_what_hides_lines_are_refused() -> None:
+    with table() as row:
+        for line in REFUSED:
+            with row(line), pytest.raises(DataError, match="refused"):
+                scan(line)
 
 
 def test_an_encoding_that_is_not_utf_8_is_refused() -> None:
@@ -205,20 +232,22 @@ def test_an_encoding_that_is_not_utf_8_is_refused() -> None:
     ).closed
 
 
-@pytest.mark.parametrize(
-    ("text", "tags"),
-    [
-        ("<c#><.net>", ("c#", ".net")),
-        ("|c#|.net|", ("c#", ".net")),
-        ("c#|.net", ("c#", ".net")),
-        ("", ()),
-        ("<>", ()),
-        ("<c++>", ("c++",)),
-        ("<a>" * 99, ("a",) * 32),
-    ],
-)
-def test_tags_are_read_in_every_form(text: str, tags: tuple[str, ...]) -> None:
-    assert split_tags(text) == tags
+TAGS = [
+    ("<c#><.net>", ("c#", ".net")),
+    ("|c#|.net|", ("c#", ".net")),
+    ("c#|.net", ("c#", ".net")),
+    ("", ()),
+    ("<>", ()),
+    ("<c++>", ("c++",)),
+    ("<a>" * 99, ("a",) * 32),
+]
+
+
+def test_tags_are_read_in_every_form() -> None:
+    with table() as row:
+        for text, tags in TAGS:
+            with row(text):
+                assert split_tags(text) == tags
 
 
 def joined(content: bytes, start: int, end: int | None) -> tuple[bytes, list[int]]:
@@ -251,7 +280,7 @@ def test_a_line_that_is_too_long_is_skipped_wherever_a_range_ends() -> None:
     for cut in (3, 6, 7, 1000, MAX_ROW, len(content) - 5, len(content) - 4):
         (before, skipped), (after, also) = joined(content, 0, cut), joined(content, cut, len(content))
         assert (before + after, skipped + also) == (b"first\nlast\n", [len(long)]), cut
-    scanner = Scanner(TREE)
+    scanner = Scanner(bundled())
     scanner.feed(len(long))
     assert scanner.block().broken == {"longer than 1 MiB": 1}
 

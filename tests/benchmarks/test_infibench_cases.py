@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade_infibench import as_csv, spec
+from rows import table
 from viva.benchmarks.infibench.cases import Case
 from viva.benchmarks.infibench.loading import read_cases
 from viva.benchmarks.infibench.redefined import without_redefinitions
@@ -73,28 +74,33 @@ def test_regex_is_inherited_until_it_is_taken_back(tmp_path: Path) -> None:
     assert repaired[0].rule == AnyOf((Pattern("a+"), Literally("b+"), Pattern("c+")))
 
 
-@pytest.mark.parametrize(
-    ("python", "condition"),
-    [
-        ("context[-1].startswith('match')", "previous matched"),
-        ('context[-1].startswith("match")', "previous matched"),
-        (" context[ -1 ].startswith( 'match' ) ", "previous matched"),
-        ("context[0].startswith('match')", "item 1 matched"),
-        ("not context[2].startswith('match')", "not item 3 matched"),
-        ("context[-1].startswith('unmatch')", "not previous matched"),
-        ("not context[-1] == 'unmatch'", "previous matched"),
-    ],
-)
-def test_a_python_condition_is_read_and_never_run(tmp_path: Path, python: str, condition: str) -> None:
-    grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
-    repaired, published, _ = keywords(tmp_path, grading)
-    assert repaired == published == (Keyword(rule=When(Literally("x"), condition)),)
+CONDITIONS = [
+    ("context[-1].startswith('match')", "previous matched"),
+    ('context[-1].startswith("match")', "previous matched"),
+    (" context[ -1 ].startswith( 'match' ) ", "previous matched"),
+    ("context[0].startswith('match')", "item 1 matched"),
+    ("not context[2].startswith('match')", "not item 3 matched"),
+    ("context[-1].startswith('unmatch')", "not previous matched"),
+    ("not context[-1] == 'unmatch'", "previous matched"),
+]
 
 
-@pytest.mark.parametrize("python", ["__import__('os').system('id')", "context[-2].startswith('match')", "True", ""])
-def test_any_other_python_is_refused(tmp_path: Path, python: str) -> None:
-    with pytest.raises(DataError, match=r"case q-1, grading.keywords\[0\].content.cond: .* is Python"):
-        load(tmp_path, f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}")
+def test_a_python_condition_is_read_and_never_run(tmp_path: Path) -> None:
+    with table() as row:
+        for python, condition in CONDITIONS:
+            with row(python):
+                grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
+                repaired, published, _ = keywords(tmp_path, grading)
+                assert repaired == published == (Keyword(rule=When(Literally("x"), condition)),)
+
+
+def test_any_other_python_is_refused(tmp_path: Path) -> None:
+    with table() as row:
+        for python in ("__import__('os').system('id')", "context[-2].startswith('match')", "True", ""):
+            grading = f"keywords:\n  - content: {{content: x, cond: {json.dumps(python)}}}"
+            says = r"case q-1, grading.keywords\[0\].content.cond: .* is Python"
+            with row(python), pytest.raises(DataError, match=says):
+                load(tmp_path, grading)
 
 
 def test_attributes_on_the_item_that_belong_to_the_rule_are_moved(tmp_path: Path) -> None:
@@ -129,12 +135,14 @@ def test_a_weight_one_level_too_deep_is_lifted_unless_the_item_has_its_own(tmp_p
     assert (repaired[0].weight, published[0].weight, len(defects)) == (2.0, 2.0, 0)
 
 
-@pytest.mark.parametrize(("pattern", "changed"), [(r"a\S+", True), (r"A.B", False), (r"\\S", False), (r"\\\S", True)])
-def test_a_pattern_is_not_put_in_lower_case(tmp_path: Path, pattern: str, changed: bool) -> None:
-    grading = f"keywords:\n  - {{content: {{content: '{pattern}', regex: true}}, to_lower: true}}"
-    repaired, published, defects = keywords(tmp_path, grading)
-    assert (repaired[0].fold_pattern, published[0].fold_pattern) == (False, True)
-    assert [defect.kind for defect in defects] == ["pattern in lower case"] * changed
+def test_a_pattern_is_not_put_in_lower_case(tmp_path: Path) -> None:
+    with table() as row:
+        for pattern, changed in ((r"a\S+", True), (r"A.B", False), (r"\\S", False), (r"\\\S", True)):
+            with row(pattern):
+                grading = f"keywords:\n  - {{content: {{content: '{pattern}', regex: true}}, to_lower: true}}"
+                repaired, published, defects = keywords(tmp_path, grading)
+                assert (repaired[0].fold_pattern, published[0].fold_pattern) == (False, True)
+                assert [defect.kind for defect in defects] == ["pattern in lower case"] * changed
 
 
 def test_of_a_key_that_stands_twice_the_last_counts(tmp_path: Path) -> None:
@@ -147,37 +155,39 @@ def test_of_a_key_that_stands_twice_the_last_counts(tmp_path: Path) -> None:
 TEMPLATE = "blank_filling:\n  template: 'a [blank] b'\n  targets:\n    - "
 
 
-@pytest.mark.parametrize(
-    ("target", "repaired", "published"),
-    [
-        ("x", Blank(accepted=(Accepted("x"),)), None),
-        (
-            "{content: x, weight: 2, substr_match: true}",
-            Blank(accepted=(Accepted("x"),), weight=2.0, substring=True),
-            None,
-        ),
-        ("{content: [x, {content: y, regex: true}]}", Blank(accepted=(Accepted("x"), Accepted("y", True))), None),
-        ("{content: {or: [x, y]}}", Blank(accepted=(Accepted("x"), Accepted("y"))), Blank(accepted=(Accepted("or"),))),
-        ("{content: {content: x}}", Blank(accepted=(Accepted("x"),)), Blank(accepted=(Accepted("content"),))),
-        (
-            "{content: {or: [{content: x, to_lower: true}]}}",
-            Blank(accepted=(Accepted("x"),), ignore_case=True),
-            Blank(accepted=(Accepted("or"),)),
-        ),
-        (
-            "{content: {or: [{content: x., to_lower: true}, y]}}",
-            Blank(accepted=(Accepted(r"(?i:x\.)", True), Accepted("y"))),
-            Blank(accepted=(Accepted("or"),)),
-        ),
-    ],
-)
-def test_accepted_answers(tmp_path: Path, target: str, repaired: Blank, published: Blank | None) -> None:
-    first, second, defects = load(tmp_path, TEMPLATE + target)
-    assert first.rubric.blanks is not None
-    assert second.rubric.blanks is not None
-    assert first.rubric.blanks.targets == (repaired,)
-    assert second.rubric.blanks.targets == (published or repaired,)
-    assert [defect.kind for defect in defects] == ["mapping as accepted answers"] * (published is not None)
+ACCEPTED = [
+    ("x", Blank(accepted=(Accepted("x"),)), None),
+    (
+        "{content: x, weight: 2, substr_match: true}",
+        Blank(accepted=(Accepted("x"),), weight=2.0, substring=True),
+        None,
+    ),
+    ("{content: [x, {content: y, regex: true}]}", Blank(accepted=(Accepted("x"), Accepted("y", True))), None),
+    ("{content: {or: [x, y]}}", Blank(accepted=(Accepted("x"), Accepted("y"))), Blank(accepted=(Accepted("or"),))),
+    ("{content: {content: x}}", Blank(accepted=(Accepted("x"),)), Blank(accepted=(Accepted("content"),))),
+    (
+        "{content: {or: [{content: x, to_lower: true}]}}",
+        Blank(accepted=(Accepted("x"),), ignore_case=True),
+        Blank(accepted=(Accepted("or"),)),
+    ),
+    (
+        "{content: {or: [{content: x., to_lower: true}, y]}}",
+        Blank(accepted=(Accepted(r"(?i:x\.)", True), Accepted("y"))),
+        Blank(accepted=(Accepted("or"),)),
+    ),
+]
+
+
+def test_accepted_answers(tmp_path: Path) -> None:
+    with table() as row:
+        for target, repaired, published in ACCEPTED:
+            with row(target):
+                first, second, defects = load(tmp_path, TEMPLATE + target)
+                assert first.rubric.blanks is not None
+                assert second.rubric.blanks is not None
+                assert first.rubric.blanks.targets == (repaired,)
+                assert second.rubric.blanks.targets == (published or repaired,)
+                assert [defect.kind for defect in defects] == ["mapping as accepted answers"] * (published is not None)
 
 
 def test_a_template_has_its_marker_and_its_characters_to_strip(tmp_path: Path) -> None:
@@ -233,18 +243,20 @@ similarity:
 # --- handlers ---
 
 
-@pytest.mark.parametrize(
-    "grading",
-    [
-        "customized: {real_metric_type: keywords, module: cases.handler, func: handle}",
-        "keywords:\n  - x\n  - post_handler: {module: cases.handler, func: handle}",
-        "blank_filling:\n  template: 'a [blank] b'\n  targets: [x]\n  post_handler: {module: m, func: f}",
-    ],
-)
-def test_python_of_the_data_set_is_not_run_and_its_question_is_unsound(tmp_path: Path, grading: str) -> None:
-    case, _, defects = load(tmp_path, grading)
-    assert "runs no code found in a data file" in case.unsound
-    assert [defect.action for defect in defects] == ["unsound"]
+HANDLERS = [
+    "customized: {real_metric_type: keywords, module: cases.handler, func: handle}",
+    "keywords:\n  - x\n  - post_handler: {module: cases.handler, func: handle}",
+    "blank_filling:\n  template: 'a [blank] b'\n  targets: [x]\n  post_handler: {module: m, func: f}",
+]
+
+
+def test_python_of_the_data_set_is_not_run_and_its_question_is_unsound(tmp_path: Path) -> None:
+    with table() as row:
+        for grading in HANDLERS:
+            with row(grading):
+                case, _, defects = load(tmp_path, grading)
+                assert "runs no code found in a data file" in case.unsound
+                assert [defect.action for defect in defects] == ["unsound"]
 
 
 def test_a_published_question_has_its_handler_by_its_id(tmp_path: Path) -> None:
@@ -275,29 +287,31 @@ ANSWERS = "Given f(x) and 'g', please write a function.\nFunction signature is: 
 CLOSED = "def f(xs):\n    return max(xs)\n\n@str\ndef get_max(xs):\n    return 1\nassert f([1]) == get_max([1])"
 
 
-@pytest.mark.parametrize(
-    ("language", "code", "names"),
-    [
-        ("python", CLOSED, ("get_max",)),
-        ("python", CLOSED.replace("f(", "g("), ("get_max",)),
-        ("python", CLOSED.replace("get_max", "max_of"), ("f",)),
-        ("python", CLOSED.replace("get_max", "max_of").replace("f(", "g("), ()),
-        ("python", "def f(xs):\n    return max(xs)\nassert f([1]) == get_max([1])", ()),
-        ("python", "def helper():\n    return 1\nassert helper() == 1", ()),
-        ("python", "def get_max(:\n", ()),
-        ("r", "get_max <- function(x) {\n  if (x) { 1 }\n}\nassert(get_max(1) == 1)", ("get_max",)),
-        ("r", "f = function(x) { 1 }\nget_max <- function(x) { 1 }\nassert(get_max(1) == f(1))", ("get_max",)),
-        ("r", "# get_max <- function(x) { 1 }\nassert(get_max(1) == 1)", ()),
-        ("r", "f <- function(x) { 1 }\nassert(f(1) == get_max(1))", ()),
-        ("r", "get_max = function(x) 1\nassert(get_max(1) == 1)", ()),
-        ("javascript", "function get_max() {}", ()),
-    ],
-)
-def test_a_test_that_defines_the_answer_itself_is_found(language: str, code: str, names: tuple[str, ...]) -> None:
-    repaired, found = without_redefinitions(code, language, ANSWERS)
-    assert set(found) == set(names)
-    assert (repaired == code) == (not names)
-    assert not any(f"def {name}" in repaired or f"{name} <-" in repaired for name in names)
+REDEFINED = [
+    ("python", CLOSED, ("get_max",)),
+    ("python", CLOSED.replace("f(", "g("), ("get_max",)),
+    ("python", CLOSED.replace("get_max", "max_of"), ("f",)),
+    ("python", CLOSED.replace("get_max", "max_of").replace("f(", "g("), ()),
+    ("python", "def f(xs):\n    return max(xs)\nassert f([1]) == get_max([1])", ()),
+    ("python", "def helper():\n    return 1\nassert helper() == 1", ()),
+    ("python", "def get_max(:\n", ()),
+    ("r", "get_max <- function(x) {\n  if (x) { 1 }\n}\nassert(get_max(1) == 1)", ("get_max",)),
+    ("r", "f = function(x) { 1 }\nget_max <- function(x) { 1 }\nassert(get_max(1) == f(1))", ("get_max",)),
+    ("r", "# get_max <- function(x) { 1 }\nassert(get_max(1) == 1)", ()),
+    ("r", "f <- function(x) { 1 }\nassert(f(1) == get_max(1))", ()),
+    ("r", "get_max = function(x) 1\nassert(get_max(1) == 1)", ()),
+    ("javascript", "function get_max() {}", ()),
+]
+
+
+def test_a_test_that_defines_the_answer_itself_is_found() -> None:
+    with table() as row:
+        for language, code, names in REDEFINED:
+            with row((language, code)):
+                repaired, found = without_redefinitions(code, language, ANSWERS)
+                assert set(found) == set(names)
+                assert (repaired == code) == (not names)
+                assert not any(f"def {name}" in repaired or f"{name} <-" in repaired for name in names)
 
 
 def test_a_definition_is_taken_out_of_the_test(tmp_path: Path) -> None:

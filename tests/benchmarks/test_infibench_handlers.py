@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM, handlers_of
+from rows import table
+from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.scorers.rubric.model import Points
 from within import within
 
@@ -19,107 +19,110 @@ RIGHT_BUTTON = "<button form='my-form' type=\"submit\">Go</button>"
 TOP = "<div class='border-t-2 border-b-0 border-l-0'"
 
 
-@pytest.mark.parametrize(
-    ("question", "text", "points"),
-    [
-        ("0-0-14", f"{ITEM}<span>x</span>", 2.0),
-        ("0-0-14", "<Form.Item><Switch /><span>x</span></Form.Item>", 1.0),
-        ("0-0-14", "<Form.Item><Switch /><span >x</Form.Item><span>", 1.0),
-        ("0-0-14", "<Form.Item><Switch /><span>", 1.0),  # nothing closes the item
-        ("0-0-14", f"</Form.Item>{ITEM}<span>x</span>", 1.0),  # it is closed before it is opened
-        ("0-0-14", f"<Form.Item></Form.Item>{ITEM}<span>", 1.0),  # only the first one counts
-        ("0-0-14", ITEM, 0.0),
-        ("0-0-14", f"{ITEM}<span class='x'>", 0.0),
-        ("0-0-26", f"{LINT}\nrender: (x) => x", 1.0),
-        ("0-0-26", f"render: (x) => x\n{LINT}", 0.0),
-        ("0-0-26", f"render: x\n{LINT}\nrender: y", 0.0),  # the first of each
-        ("0-0-26", f"{LINT}\nrender:(x) => x", 0.0),
-        ("0-0-26", LINT, 0.0),
-        ("0-0-37", "```\npath: '/a/:b?/:c?'\n```", 1.0),
-        ("0-0-37", "```/a/:b?/c/:d?```", 1.0),
-        ("0-0-37", "```\n'/a/:b?/:b?'\n```", 0.0),
-        ("0-0-37", "```\n'/a/:b?/:c?/:d?'\n```", 0.0),
-        ("0-0-37", "```\n'/a/:b?/:c'\n```", 0.0),
-        ("0-0-37", "'/a/:b?/:c?'", 0.0),
-        ("0-0-37", "```/a/:b?/:c?", 0.0),
-        ("0-0-37", "```x```/:b?/:c?```", 0.0),  # only the first fenced text
-        ("0-0-37", "``````", 0.0),
-        ("0-0-37", "```js\nconst a = 1 / 2\nx = '/:b?/:c?' ```", 1.0),
-        ("0-0-37", "```':b?/:c?'```", 1.0),  # the first part is cut at its quote
-        ("0-0-38", "a => { console.log(this.newIds) });", 1.0),
-        ("0-0-38", "}); console.log(this.newIds)", 0.0),
-        ("0-0-38", "}); console.log(this.newIds) });", 0.0),
-        ("0-0-38", "console.log(this.newIds)", 0.0),
-        ("0-0-38", "});", 0.0),
-        ("0-0-39", RIGHT_BUTTON, 3.0),
-        ("0-0-39", RIGHT_BUTTON.replace("my-form", "myform"), 1.0),
-        ("0-0-39", RIGHT_BUTTON.replace('"submit"', "{submit}"), 1.0),
-        ("0-0-39", "<button>Go</button>", 0.0),
-        ("0-0-39", "<button form='my-form'\ntype='submit'>Go</button>", 0.0),  # attributes on one line
-        ("0-0-39", "<button form='my-form' type='submit'>Go", 0.0),
-        ("0-0-39", f"<button x>Out</button>\n{RIGHT_BUTTON}", 1.0),  # the first one takes all the text
-        ("0-0-39", f"<button \n{RIGHT_BUTTON}", 3.0),
-        ("0-0-39", f"<button x>Out</button> {RIGHT_BUTTON}", 3.0),  # on one line its attributes reach into the second
-        ("0-2-153", f"{TOP} border-r-0'>", 2.0),
-        ("0-2-153", "<div class='border-0 border-t'>", 3.0),
-        ("0-2-153", "<div class='border-0 border-t-2'>", 3.0),
-        ("0-2-153", "<div class='border-0 border-t-0'>", 0.0),
-        ("0-2-153", "<div class='border-0'> border-t", 0.0),  # outside the brackets
-        ("0-2-153", "<div class='border-t border-0'>", 0.0),  # in this order all are off
-        ("0-2-153", "<div class='border-solid border-b-0 border-l-0 border-r-0'>", 2.0),
-        ("0-2-153", "<div class='border border-b-0 border-l-0'>", 0.0),  # the right one is on
-        ("0-2-153", "<div class='border-t border-b-0 border-l-0'>", 0.0),  # and here it is unknown
-        ("0-2-153", "<div class='border-0 border-top'>", 0.0),
-        ("0-2-153", "<div class='border-0 border-t-", 0.0),
-        ("0-2-153", "<div class='border-0 border-t", 3.0),
-        ("0-2-153", "<div class='border-0 border-t border-red-500'>", 3.0),
-        ("0-2-153", "<div class='border-0 border-t border-red-500 border-x'>", 2.0),
-        ("0-2-153", "", 0.0),
-    ],
-)
-def test_an_answer_earns_these_points(question: str, text: str, points: float) -> None:
-    found = CUSTOM[question](text)
-    assert found.points == points
-    assert found.details
+ANSWERS = [
+    ("0-0-14", f"{ITEM}<span>x</span>", 2.0),
+    ("0-0-14", "<Form.Item><Switch /><span>x</span></Form.Item>", 1.0),
+    ("0-0-14", "<Form.Item><Switch /><span >x</Form.Item><span>", 1.0),
+    ("0-0-14", "<Form.Item><Switch /><span>", 1.0),  # nothing closes the item
+    ("0-0-14", f"</Form.Item>{ITEM}<span>x</span>", 1.0),  # it is closed before it is opened
+    ("0-0-14", f"<Form.Item></Form.Item>{ITEM}<span>", 1.0),  # only the first one counts
+    ("0-0-14", ITEM, 0.0),
+    ("0-0-14", f"{ITEM}<span class='x'>", 0.0),
+    ("0-0-26", f"{LINT}\nrender: (x) => x", 1.0),
+    ("0-0-26", f"render: (x) => x\n{LINT}", 0.0),
+    ("0-0-26", f"render: x\n{LINT}\nrender: y", 0.0),  # the first of each
+    ("0-0-26", f"{LINT}\nrender:(x) => x", 0.0),
+    ("0-0-26", LINT, 0.0),
+    ("0-0-37", "```\npath: '/a/:b?/:c?'\n```", 1.0),
+    ("0-0-37", "```/a/:b?/c/:d?```", 1.0),
+    ("0-0-37", "```\n'/a/:b?/:b?'\n```", 0.0),
+    ("0-0-37", "```\n'/a/:b?/:c?/:d?'\n```", 0.0),
+    ("0-0-37", "```\n'/a/:b?/:c'\n```", 0.0),
+    ("0-0-37", "'/a/:b?/:c?'", 0.0),
+    ("0-0-37", "```/a/:b?/:c?", 0.0),
+    ("0-0-37", "```x```/:b?/:c?```", 0.0),  # only the first fenced text
+    ("0-0-37", "``````", 0.0),
+    ("0-0-37", "```js\nconst a = 1 / 2\nx = '/:b?/:c?' ```", 1.0),
+    ("0-0-37", "```':b?/:c?'```", 1.0),  # the first part is cut at its quote
+    ("0-0-38", "a => { console.log(this.newIds) });", 1.0),
+    ("0-0-38", "}); console.log(this.newIds)", 0.0),
+    ("0-0-38", "}); console.log(this.newIds) });", 0.0),
+    ("0-0-38", "console.log(this.newIds)", 0.0),
+    ("0-0-38", "});", 0.0),
+    ("0-0-39", RIGHT_BUTTON, 3.0),
+    ("0-0-39", RIGHT_BUTTON.replace("my-form", "myform"), 1.0),
+    ("0-0-39", RIGHT_BUTTON.replace('"submit"', "{submit}"), 1.0),
+    ("0-0-39", "<button>Go</button>", 0.0),
+    ("0-0-39", "<button form='my-form'\ntype='submit'>Go</button>", 0.0),  # attributes on one line
+    ("0-0-39", "<button form='my-form' type='submit'>Go", 0.0),
+    ("0-0-39", f"<button x>Out</button>\n{RIGHT_BUTTON}", 1.0),  # the first one takes all the text
+    ("0-0-39", f"<button \n{RIGHT_BUTTON}", 3.0),
+    ("0-0-39", f"<button x>Out</button> {RIGHT_BUTTON}", 3.0),  # on one line its attributes reach into the second
+    ("0-2-153", f"{TOP} border-r-0'>", 2.0),
+    ("0-2-153", "<div class='border-0 border-t'>", 3.0),
+    ("0-2-153", "<div class='border-0 border-t-2'>", 3.0),
+    ("0-2-153", "<div class='border-0 border-t-0'>", 0.0),
+    ("0-2-153", "<div class='border-0'> border-t", 0.0),  # outside the brackets
+    ("0-2-153", "<div class='border-t border-0'>", 0.0),  # in this order all are off
+    ("0-2-153", "<div class='border-solid border-b-0 border-l-0 border-r-0'>", 2.0),
+    ("0-2-153", "<div class='border border-b-0 border-l-0'>", 0.0),  # the right one is on
+    ("0-2-153", "<div class='border-t border-b-0 border-l-0'>", 0.0),  # and here it is unknown
+    ("0-2-153", "<div class='border-0 border-top'>", 0.0),
+    ("0-2-153", "<div class='border-0 border-t-", 0.0),
+    ("0-2-153", "<div class='border-0 border-t", 3.0),
+    ("0-2-153", "<div class='border-0 border-t border-red-500'>", 3.0),
+    ("0-2-153", "<div class='border-0 border-t border-red-500 border-x'>", 2.0),
+    ("0-2-153", "", 0.0),
+]
 
 
-@pytest.mark.parametrize(
-    ("matched", "points"),
-    [
-        ((True, True, False, False), 2.0),
-        ((True, False, False, False), 1.0),
-        ((True, True, True, False), 1.0),
-        ((True, True, True, True), 2.0),
-        ((False, False, True, False), 0.0),
-        ((), 0.0),
-    ],
-)
-def test_a_deployment_is_two_settings_and_no_careless_deletion(matched: tuple[bool, ...], points: float) -> None:
-    assert AFTER_KEYWORDS["0-0-1"](Points(4.0, 4.0, ("a",)), matched) == Points(points, 2.0, ("a",))
+def test_an_answer_earns_these_points() -> None:
+    with table() as row:
+        for question, text, points in ANSWERS:
+            with row((question, text)):
+                found = CUSTOM[question](text)
+                assert found.points == points
+                assert found.details
 
 
-@pytest.mark.parametrize(
-    ("detail", "points"),
-    [
-        ("matched: response string: navigator.clipboard.writeText(x), ans: .select()", 2.0),
-        (f"unmatched: response string: a.select(); {COPY}, ans: x", 1.0),
-        (f"unmatched: response string: navigator.clipboard.writeText; a.select(); {COPY}, ans: x", 2.0),
-        (f"unmatched: response string: a.select(), ans: {COPY}", 0.0),
-        ("unmatched: response string: , ans: navigator.clipboard.writeText", 0.0),
-        ("unmatched: match rate too low - 0.5", 0.0),
-        ("", 0.0),
-    ],
-)  # fmt: skip
-def test_copying_counts_by_what_was_filled_in(detail: str, points: float) -> None:
-    assert AFTER_BLANKS["0-0-21"](Points(2.0, 2.0), (detail,)) == Points(points, 2.0)
+DEPLOYMENTS = [
+    ((True, True, False, False), 2.0),
+    ((True, False, False, False), 1.0),
+    ((True, True, True, False), 1.0),
+    ((True, True, True, True), 2.0),
+    ((False, False, True, False), 0.0),
+    ((), 0.0),
+]
+
+
+def test_a_deployment_is_two_settings_and_no_careless_deletion() -> None:
+    with table() as row:
+        for matched, points in DEPLOYMENTS:
+            with row(matched):
+                assert AFTER_KEYWORDS["0-0-1"](Points(4.0, 4.0, ("a",)), matched) == Points(points, 2.0, ("a",))
+
+
+COPIES = [
+    ("matched: response string: navigator.clipboard.writeText(x), ans: .select()", 2.0),
+    (f"unmatched: response string: a.select(); {COPY}, ans: x", 1.0),
+    (f"unmatched: response string: navigator.clipboard.writeText; a.select(); {COPY}, ans: x", 2.0),
+    (f"unmatched: response string: a.select(), ans: {COPY}", 0.0),
+    ("unmatched: response string: , ans: navigator.clipboard.writeText", 0.0),
+    ("unmatched: match rate too low - 0.5", 0.0),
+    ("", 0.0),
+]  # fmt: skip
+
+
+def test_copying_counts_by_what_was_filled_in() -> None:
+    with table() as row:
+        for detail, points in COPIES:
+            with row(detail):
+                assert AFTER_BLANKS["0-0-21"](Points(2.0, 2.0), (detail,)) == Points(points, 2.0)
 
 
 def test_a_question_has_one_handler_or_none() -> None:
     names = [*CUSTOM, *AFTER_KEYWORDS, *AFTER_BLANKS]
     assert len(set(names)) == len(names) == 8
-    assert handlers_of("0-0-26") == (None, CUSTOM["0-0-26"])
-    assert handlers_of("0-0-21") == (AFTER_BLANKS["0-0-21"], None)
-    assert handlers_of("") == handlers_of("x") == (None, None)
 
 
 BUTTONS = st.lists(
@@ -157,12 +160,15 @@ def test_any_text_gets_points_between_nothing_and_all(text: str) -> None:
         assert 0.0 <= points.points <= points.total
 
 
-@pytest.mark.parametrize(
-    "piece", ["<button ", "<button \n", "<button x", "<", "<border", "<border-t", "```", "/:a?", "<Form.Item", "});"]
-)
-def test_a_megabyte_takes_no_longer_than_its_length(piece: str) -> None:
-    for ending in ("", "</button>", ">"):
-        text = piece * (1_000_000 // len(piece)) + ending
-        with within(5):
-            for handler in CUSTOM.values():
-                handler(text)
+PIECES = ["<button ", "<button \n", "<button x", "<", "<border", "<border-t", "```", "/:a?", "<Form.Item", "});"]
+
+
+def test_a_megabyte_takes_no_longer_than_its_length() -> None:
+    with table() as row:
+        for piece in PIECES:
+            with row(piece):
+                for ending in ("", "</button>", ">"):
+                    text = piece * (1_000_000 // len(piece)) + ending
+                    with within(5):
+                        for handler in CUSTOM.values():
+                            handler(text)

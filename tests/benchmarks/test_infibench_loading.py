@@ -12,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.handmade import fresh
 from benchmarks.handmade_infibench import as_csv, as_folder, spec
+from rows import table
 from viva.benchmarks.infibench.benchmark import BENCHMARK
 from viva.benchmarks.infibench.cases import area_of, areas
 from viva.benchmarks.infibench.loading import read_cases
@@ -84,15 +86,21 @@ def test_no_data_is_told_from_damaged_data(tmp_path: Path) -> None:
 BLANK = "blank_filling:\n  template: 'a [blank] b'\n  targets:\n    - "
 
 
-@pytest.mark.parametrize("path", ["../../secret", "/etc/passwd", "link.txt", "loop.txt", "nothing.txt", ".", "a\0b"])
-def test_no_path_leaves_the_folder(tmp_path: Path, path: str) -> None:
-    (tmp_path / "secret").write_text("secret")
-    grading = f"unit_test:\n  tests: [{{path: {json.dumps(path)}}}]"
-    folder = as_folder(tmp_path / "set", {"cases/a.yaml": spec(grading)})
-    (folder / "cases" / "link.txt").symlink_to(tmp_path / "secret")
-    (folder / "cases" / "loop.txt").symlink_to("loop.txt")
-    with pytest.raises(DataError, match=r"cases.a\.yaml, case q-1, grading.unit_test.tests\[0\].path: "):
-        read_cases(folder)
+PATHS = ["../../secret", "/etc/passwd", "link.txt", "loop.txt", "nothing.txt", ".", "a\0b"]
+
+
+def test_no_path_leaves_the_folder(tmp_path: Path) -> None:
+    with table() as row:
+        for path in PATHS:
+            with row(path):
+                here = fresh(tmp_path)
+                (here / "secret").write_text("secret")
+                grading = f"unit_test:\n  tests: [{{path: {json.dumps(path)}}}]"
+                folder = as_folder(here / "set", {"cases/a.yaml": spec(grading)})
+                (folder / "cases" / "link.txt").symlink_to(here / "secret")
+                (folder / "cases" / "loop.txt").symlink_to("loop.txt")
+                with pytest.raises(DataError, match=r"cases.a\.yaml, case q-1, grading.unit_test.tests\[0\].path: "):
+                    read_cases(folder)
 
 
 def test_no_case_path_leaves_the_folder(tmp_path: Path) -> None:
@@ -103,69 +111,73 @@ def test_no_case_path_leaves_the_folder(tmp_path: Path) -> None:
         read_cases(folder)
 
 
-@pytest.mark.parametrize(
-    ("why", "grading", "message"),
-    [
-        ("nothing grades", "max_score: 1", "grading: nothing grades this case"),
-        ("no list", "keywords: x", r"grading.keywords: a list with at least one entry belongs here, not 'x'"),
-        ("empty", "keywords: []", "grading.keywords: a list"),
-        ("nothing", "keywords:", "grading.keywords: a list .* not nothing"),
-        ("a number", "keywords: [404]", r"grading.keywords\[0\]: a mapping belongs here, not 404"),
-        ("a number inside", "keywords: [{content: 404}]", r"keywords\[0\].content: a text or a mapping .* not 404"),
-        ("no content", "keywords: [{weight: 1}]", r"keywords\[0\].content: a text or a mapping .* not nothing"),
-        ("weight", "keywords: [{content: x, weight: heavy}]", r"keywords\[0\].weight: a number belongs here"),
-        ("infinite", "keywords: [{content: x, weight: .inf}]", "not an infinite number"),
-        ("flag", "keywords: [{content: x, neg: 1}]", r"keywords\[0\].neg: true or false belongs here, not 1"),
-        ("or", "keywords: [{content: {or: x}}]", r"keywords\[0\].content.or: a list"),
-        ("targets", "blank_filling: {template: 'a [blank]b', targets: [x, y]}", "has 1 blanks .* there are 2 targets"),
-        ("marker", "blank_filling: {template: 'a', blank_str: '', targets: [x]}", "blank_str: it is empty"),
-        ("and", BLANK + "{content: {and: [x, y]}}", "a blank knows no `and`"),
-        ("metric", "similarity: [{metric: bleu, references: [x]}]", "metric: one of rouge1, .* not 'bleu'"),
-        ("bounds", "similarity: [{metric: rouge1, references: [x], min_score: 1}]", "must be below max_score"),
-        ("reference", "similarity: [{metric: rouge1, references: [{path: x}]}]", "path: 'x' is not among"),
-        ("test", "unit_test: {tests: [{weight: 1}]}", r"tests\[0\].content: a text belongs here"),
-        ("timeout", "unit_test: {tests: [{content: x, timeout: 9999}]}", "timeout: 9999 seconds"),
-        ("metric type", "customized: {real_metric_type: taste}", "real_metric_type: one of keywords"),
-        ("alias", "keywords: [&a x, *a]", "a YAML alias"),
-        ("tag", "keywords: [!!python/object/apply:os.system [id]]", "not valid YAML"),
-        ("no yaml", "keywords: [", "not valid YAML"),
-        ("date", "keywords: [{content: 2001-99-99}]", "not valid YAML"),
-        ("deep", "keywords: " + "[" * 60 + "]" * 60, "nested deeper than 50 levels"),
-        ("many", "keywords: [" + "x," * 60_000 + "x]", "more than 50,000 nodes"),
-    ],
-)  # fmt: skip
-def test_an_error_names_the_row_the_case_and_the_key(tmp_path: Path, why: str, grading: str, message: str) -> None:
-    as_csv(tmp_path, [spec("keywords: [fine]", "q-0"), spec(grading)])
-    for published in (False, True):
-        if why == "and" and published:
-            continue  # the authors' grader takes the mapping's keys
-        with pytest.raises(DataError, match=message) as caught:
-            read_cases(tmp_path, published=published)
-        assert str(caught.value).startswith("suite_v2.1_data.csv, row 3")
+ERRORS = [
+    ("nothing grades", "max_score: 1", "grading: nothing grades this case"),
+    ("no list", "keywords: x", r"grading.keywords: a list with at least one entry belongs here, not 'x'"),
+    ("empty", "keywords: []", "grading.keywords: a list"),
+    ("nothing", "keywords:", "grading.keywords: a list .* not nothing"),
+    ("a number", "keywords: [404]", r"grading.keywords\[0\]: a mapping belongs here, not 404"),
+    ("a number inside", "keywords: [{content: 404}]", r"keywords\[0\].content: a text or a mapping .* not 404"),
+    ("no content", "keywords: [{weight: 1}]", r"keywords\[0\].content: a text or a mapping .* not nothing"),
+    ("weight", "keywords: [{content: x, weight: heavy}]", r"keywords\[0\].weight: a number belongs here"),
+    ("infinite", "keywords: [{content: x, weight: .inf}]", "not an infinite number"),
+    ("flag", "keywords: [{content: x, neg: 1}]", r"keywords\[0\].neg: true or false belongs here, not 1"),
+    ("or", "keywords: [{content: {or: x}}]", r"keywords\[0\].content.or: a list"),
+    ("targets", "blank_filling: {template: 'a [blank]b', targets: [x, y]}", "has 1 blanks .* there are 2 targets"),
+    ("marker", "blank_filling: {template: 'a', blank_str: '', targets: [x]}", "blank_str: it is empty"),
+    ("and", BLANK + "{content: {and: [x, y]}}", "a blank knows no `and`"),
+    ("metric", "similarity: [{metric: bleu, references: [x]}]", "metric: one of rouge1, .* not 'bleu'"),
+    ("bounds", "similarity: [{metric: rouge1, references: [x], min_score: 1}]", "must be below max_score"),
+    ("reference", "similarity: [{metric: rouge1, references: [{path: x}]}]", "path: 'x' is not among"),
+    ("test", "unit_test: {tests: [{weight: 1}]}", r"tests\[0\].content: a text belongs here"),
+    ("timeout", "unit_test: {tests: [{content: x, timeout: 9999}]}", "timeout: 9999 seconds"),
+    ("metric type", "customized: {real_metric_type: taste}", "real_metric_type: one of keywords"),
+    ("alias", "keywords: [&a x, *a]", "a YAML alias"),
+    ("tag", "keywords: [!!python/object/apply:os.system [id]]", "not valid YAML"),
+    ("no yaml", "keywords: [", "not valid YAML"),
+    ("date", "keywords: [{content: 2001-99-99}]", "not valid YAML"),
+    ("deep", "keywords: " + "[" * 60 + "]" * 60, "nested deeper than 50 levels"),
+    ("many", "keywords: [" + "x," * 60_000 + "x]", "more than 50,000 nodes"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("a,b\n1,2\n", "lacks the column 'prompt'; it has a, b"),
-        ("prompt,eval_spec\nx\n", "row 2: 1 columns, and the header names 2"),
-        ("prompt,eval_spec\n", "holds no cases"),
-        ("prompt,eval_spec\n\"x\"y,2\n", "line 2: "),
-        ("prompt,eval_spec\nx,\0\n", "NUL"),
-        ("prompt,eval_spec\nx,3\n", "row 2, the case: a mapping belongs here, not 3"),
-        ("prompt,eval_spec\nx,id: 3\n", "row 2, id: .* not 3"),
-        ("prompt,eval_spec\nx,id: a/b\n", "row 2, id: .* not 'a/b'"),
-        ("prompt,eval_spec,dependencies\nx,id: a,[]\n", "case a, dependencies should be a JSON object"),
-        ("prompt,eval_spec,dependencies\nx,id: a,\"{\"\"f\"\": 1}\"\n", "case a, dependencies should be a JSON object"),
-        ("prompt,eval_spec\nx,id: a\n", "case a, lang: a text belongs here, not nothing"),
-        ("prompt,eval_spec\nx,\"id: a\nlang: c\n\"\n", "case a, grading: a mapping belongs here, not nothing"),
-        ("prompt,eval_spec\n,\"id: a\nlang: c\ntype: t\ngrading: {keywords: [x]}\"\n", "prompt: the question is empty"),
-    ],
-)  # fmt: skip
-def test_a_damaged_csv_says_what_is_wrong(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "suite_v2.1_data.csv").write_text(content, newline="")
-    with pytest.raises(DataError, match=message):
-        read_cases(tmp_path)
+def test_an_error_names_the_row_the_case_and_the_key(tmp_path: Path) -> None:
+    with table() as case:
+        for why, grading, message in ERRORS:
+            with case(why):
+                as_csv(tmp_path, [spec("keywords: [fine]", "q-0"), spec(grading)])
+                for published in (False, True):
+                    if why == "and" and published:
+                        continue  # the authors' grader takes the mapping's keys
+                    with pytest.raises(DataError, match=message) as caught:
+                        read_cases(tmp_path, published=published)
+                    assert str(caught.value).startswith("suite_v2.1_data.csv, row 3")
+
+
+DAMAGED = [
+    ("a,b\n1,2\n", "lacks the column 'prompt'; it has a, b"),
+    ("prompt,eval_spec\nx\n", "row 2: 1 columns, and the header names 2"),
+    ("prompt,eval_spec\n", "holds no cases"),
+    ("prompt,eval_spec\n\"x\"y,2\n", "line 2: "),
+    ("prompt,eval_spec\nx,\0\n", "NUL"),
+    ("prompt,eval_spec\nx,3\n", "row 2, the case: a mapping belongs here, not 3"),
+    ("prompt,eval_spec\nx,id: 3\n", "row 2, id: .* not 3"),
+    ("prompt,eval_spec\nx,id: a/b\n", "row 2, id: .* not 'a/b'"),
+    ("prompt,eval_spec,dependencies\nx,id: a,[]\n", "case a, dependencies should be a JSON object"),
+    ("prompt,eval_spec,dependencies\nx,id: a,\"{\"\"f\"\": 1}\"\n", "case a, dependencies should be a JSON object"),
+    ("prompt,eval_spec\nx,id: a\n", "case a, lang: a text belongs here, not nothing"),
+    ("prompt,eval_spec\nx,\"id: a\nlang: c\n\"\n", "case a, grading: a mapping belongs here, not nothing"),
+    ("prompt,eval_spec\n,\"id: a\nlang: c\ntype: t\ngrading: {keywords: [x]}\"\n", "prompt: the question is empty"),
+]  # fmt: skip
+
+
+def test_a_damaged_csv_says_what_is_wrong(tmp_path: Path) -> None:
+    with table() as case:
+        for content, message in DAMAGED:
+            with case(content):
+                (tmp_path / "suite_v2.1_data.csv").write_text(content, newline="")
+                with pytest.raises(DataError, match=message):
+                    read_cases(tmp_path)
 
 
 def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
@@ -233,16 +245,18 @@ def test_any_grading_is_read_or_refused_with_a_sentence(tmp_path: Path, grading:
 # --- areas and prompts ---
 
 
-@pytest.mark.parametrize(
-    ("identity", "language", "area"),
-    [
-        ("x", "JavaScript", "front-end"), ("x", "c++/c", "back-end"), ("x", "r", "DS & ML"), ("x", "c#", "back-end"),
-        ("x", "dart", "mobile & desktop"), ("x", "bash", "IT operations"), ("4-17-3", "vba", "IT operations"),
-        ("x", "vba", "other"), ("9-1-1", "vba", "other"),
-    ],
-)  # fmt: skip
-def test_a_language_has_its_area_and_an_unlisted_one_that_of_its_id(identity: str, language: str, area: str) -> None:
-    assert area_of(identity, language) == area
+AREAS = [
+    ("x", "JavaScript", "front-end"), ("x", "c++/c", "back-end"), ("x", "r", "DS & ML"), ("x", "c#", "back-end"),
+    ("x", "dart", "mobile & desktop"), ("x", "bash", "IT operations"), ("4-17-3", "vba", "IT operations"),
+    ("x", "vba", "other"), ("9-1-1", "vba", "other"),
+]  # fmt: skip
+
+
+def test_a_language_has_its_area_and_an_unlisted_one_that_of_its_id() -> None:
+    with table() as row:
+        for identity, language, area in AREAS:
+            with row((identity, language)):
+                assert area_of(identity, language) == area
 
 
 def test_similarity_is_asked_for_briefly_and_a_base_model_gets_one_text(tmp_path: Path) -> None:

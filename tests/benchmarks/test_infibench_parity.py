@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from viva.benchmarks import open_exam
 from viva.benchmarks.infibench.cases import Case
-from viva.benchmarks.infibench.handlers import handlers_of
 from viva.benchmarks.infibench.loading import read_cases
 from viva.scorers.rubric.code import assemble, extract_code
-from viva.scorers.rubric.grade import grade
+from viva.types import ExamSpec, Response
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -48,16 +48,12 @@ def cases(folder: Path, *, published: bool) -> dict[str, Case]:
     return {case.id: case for case in read_cases(folder, published=published)[0]}
 
 
-def score(case: Case, text: str) -> float | None:
-    post_handler, custom = handlers_of(case.rubric.handler)
-    graded = grade(case.rubric, text, post_handler=post_handler, custom=custom)
-    return None if graded.share is None else graded.share * case.full_score
-
-
 def test_every_answer_that_runs_no_program_has_exactly_the_authors_score(
     folder: Path, answers: dict[tuple[str, int], str], official: dict[tuple[str, int], dict[str, str]]
 ) -> None:
     strict = cases(folder, published=True)
+    exam = open_exam(ExamSpec(benchmark="infibench", as_published=True), folder)
+    questions = {question.id: question for question in exam.questions()}
     assert answers.keys() == official.keys()
     compared: Counter[str] = Counter()
     different = []
@@ -67,8 +63,9 @@ def test_every_answer_that_runs_no_program_has_exactly_the_authors_score(
         assert (case.language, case.type) == (row["lang"], row["type"])
         if case.rubric.tests is None:
             compared[row["metrics"]] += 1
-            if score(case, text) != float(row["score"]):
-                different.append((name, sample, score(case, text), row["score"]))
+            value = exam.score(questions[name], Response(text=text)).value
+            if value is None or value * case.full_score != float(row["score"]):
+                different.append((name, sample, value, row["score"]))
     assert not different
     assert compared == {"keywords": 930, "blank_filling": 240}
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
 import viva
+from rows import table
 from thorough import THOROUGH
+from tiers import absent
 from viva.benchmarks.questions.examples import as_wanted
 from viva.benchmarks.questions.loading import read_questions
 from viva.benchmarks.questions.model import Example, OwnQuestion, QuestionFile
@@ -57,13 +57,6 @@ def metrics(rubric: Rubric) -> list[str]:
 # --- running the tests of answers ---
 
 
-def cannot_be_run(reason: str) -> NoReturn:
-    """Skips the test. Where nothing may be skipped (VIVA_CI=1), it fails."""
-    if os.environ.get("VIVA_CI") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 def programs(question: OwnQuestion, text: str) -> list[Execute]:
     tests = question.rubric.tests
     made = []
@@ -95,7 +88,8 @@ class Workshop:
 
     def executed(self, requests: Sequence[Execute]) -> list[Execution]:
         new = [request for request in dict.fromkeys(requests) if request not in self._ended]
-        self._ended.update(zip(new, self._runner.run(self._run(new)), strict=True))
+        if new:
+            self._ended.update(zip(new, self._runner.run(self._run(new)), strict=True))
         return [self._ended[request] for request in requests]
 
     async def _run(self, requests: Sequence[Execute]) -> list[Execution]:
@@ -103,7 +97,8 @@ class Workshop:
             try:
                 self._sandbox = Sandbox()
             except NoIsolationError as problem:
-                cannot_be_run(f"programs cannot be isolated here: {problem}")
+                absent(f"programs cannot be isolated here: {problem}")
+        assert self._sandbox is not None
         return await asyncio.gather(*map(self._sandbox.run, requests))
 
     def close(self) -> None:
@@ -111,34 +106,46 @@ class Workshop:
             self._runner.run(self._sandbox.close())
         self._runner.close()
 
+    def graded(self, question: OwnQuestion, texts: Sequence[str]) -> list[Graded]:
+        requests = [programs(question, text) for text in texts]
+        ended = iter(self.executed([request for one in requests for request in one]))
+        results = [
+            grade(question.rubric, text, executions=[next(ended) for _ in one])
+            for text, one in zip(texts, requests, strict=True)
+        ]
+        for result in results:
+            if "no toolchain" in result.pending:
+                absent(result.pending)
+        return results
 
-WORKSHOPS: list[Workshop] = []
-
-
-@pytest.fixture(scope="module", autouse=True)
-def workshop() -> Iterator[None]:
-    WORKSHOPS.append(Workshop())
-    yield
-    WORKSHOPS.pop().close()
-
-
-def graded(question: OwnQuestion, texts: Sequence[str]) -> list[Graded]:
-    requests = [programs(question, text) for text in texts]
-    ended = iter(WORKSHOPS[-1].executed([request for one in requests for request in one]) if any(requests) else ())
-    results = [
-        grade(question.rubric, text, executions=[next(ended) for _ in one])
-        for text, one in zip(texts, requests, strict=True)
-    ]
-    for result in results:
-        if "no toolchain" in result.pending:
-            cannot_be_run(result.pending)
-    return results
+    def shares(self, question: OwnQuestion, texts: Sequence[str]) -> list[float]:
+        found = [result.share for result in self.graded(question, texts)]
+        assert None not in found, question.id
+        return [share for share in found if share is not None]
 
 
-def shares(question: OwnQuestion, texts: Sequence[str]) -> list[float]:
-    found = [result.share for result in graded(question, texts)]
-    assert None not in found, question.id
-    return [share for share in found if share is not None]
+@pytest.fixture(scope="module")
+def workshop() -> Iterator[Workshop]:
+    each = Workshop()
+    yield each
+    each.close()
+
+
+QUICK = ("python", "javascript", "ruby", "csharp")
+BY_LANGUAGE = pytest.mark.parametrize(
+    "language",
+    [
+        "",
+        *(pytest.param(one, marks=pytest.mark.sandbox) for one in QUICK),
+        *(pytest.param(one, marks=[pytest.mark.sandbox, pytest.mark.slow]) for one in sorted(TESTED.difference(QUICK))),
+    ],
+)
+"""The language of a question's tests; "" for the questions without."""
+
+
+def asked_in(language: str) -> list[OwnQuestion]:
+    tests = [(question, question.rubric.tests) for question in questions().values()]
+    return [question for question, one in tests if (one.language if one else "") == language]
 
 
 # --- what is there ---
@@ -226,36 +233,36 @@ def tried(question: OwnQuestion) -> list[Example]:
     return [kinds["full"], kinds["none"]]
 
 
-@pytest.mark.parametrize("name", questions())
-def test_every_example_scores_what_it_says(name: str) -> None:
-    question = questions()[name]
-    assert {example.wanted for example in question.examples} >= {"full", "none"}
-    examples = tried(question)
-    results = graded(question, [example.answer for example in examples])
-    for example, result in zip(examples, results, strict=True):
-        assert result.share is not None, result.pending
-        said = [line for part in result.parts.values() for line in part.details]
-        assert as_wanted(result.share, example.wanted), (example.line, example.wanted, result.share, said)
+@BY_LANGUAGE
+def test_every_example_scores_what_it_says(workshop: Workshop, language: str) -> None:
+    with table() as row:
+        for question in asked_in(language):
+            with row(question.id):
+                assert {example.wanted for example in question.examples} >= {"full", "none"}
+                examples = tried(question)
+                results = workshop.graded(question, [example.answer for example in examples])
+                for example, result in zip(examples, results, strict=True):
+                    assert result.share is not None, result.pending
+                    said = [line for part in result.parts.values() for line in part.details]
+                    assert as_wanted(result.share, example.wanted), (example.line, example.wanted, result.share, said)
 
 
-def cheap() -> list[str]:
-    """The questions that need no compiler: what a compiler says of prose, the examples of no marks have shown."""
-    tests = {name: question.rubric.tests for name, question in questions().items()}
-    return [name for name, one in tests.items() if THOROUGH or one is None or one.language not in SLOW]
+@BY_LANGUAGE
+def test_a_question_repeated_as_its_answer_earns_nothing(workshop: Workshop, language: str) -> None:
+    with table() as row:
+        for question in asked_in(language):
+            with row(question.id):
+                assert workshop.shares(question, [question.text]) == [0.0]
 
 
-@pytest.mark.parametrize("name", cheap())
-def test_a_question_repeated_as_its_answer_earns_nothing(name: str) -> None:
-    question = questions()[name]
-    assert shares(question, [question.text]) == [0.0]
-
-
-def test_the_prose_around_a_filled_in_template_earns_nothing() -> None:
-    for question in questions().values():
-        if metrics(question.rubric) == ["blank_filling"]:
-            (full, *_) = [example.answer for example in question.examples if example.wanted == "full"]
-            prose = re.sub(r"(?s)```.*?```", "", full)
-            assert shares(question, [prose])[0] == 0.0, question.id
+def test_the_prose_around_a_filled_in_template_earns_nothing(workshop: Workshop) -> None:
+    with table() as row:
+        for question in questions().values():
+            if metrics(question.rubric) == ["blank_filling"]:
+                (full, *_) = [example.answer for example in question.examples if example.wanted == "full"]
+                prose = re.sub(r"(?s)```.*?```", "", full)
+                with row(question.id):
+                    assert workshop.shares(question, [prose])[0] == 0.0
 
 
 # --- the answer file ---
@@ -296,13 +303,18 @@ BEST = {
 }
 
 
-@pytest.mark.parametrize("case", BEST)
-def test_the_best_of_each_ten_answers_is_known(case: str) -> None:
-    question = questions()[case]
-    found = shares(question, answers()[case])
-    best = [max(found[start : start + 10]) for start in (0, 10, 20)]
-    assert best == pytest.approx(BEST[case], abs=1e-4)
-    assert 0.1 < sum(found) / 30 < 0.6, "neither hopeless nor easy"
+@pytest.mark.parametrize("programs_run", [False, pytest.param(True, marks=[pytest.mark.sandbox, pytest.mark.slow])])
+def test_the_best_of_each_ten_answers_is_known(workshop: Workshop, programs_run: bool) -> None:
+    with table() as row:
+        for case, wanted in BEST.items():
+            question = questions()[case]
+            if bool(question.rubric.tests) != programs_run:
+                continue
+            with row(case):
+                found = workshop.shares(question, answers()[case])
+                best = [max(found[start : start + 10]) for start in (0, 10, 20)]
+                assert best == pytest.approx(wanted, abs=1e-4)
+                assert 0.1 < sum(found) / 30 < 0.6, "neither hopeless nor easy"
 
 
 def test_the_table_of_best_scores_is_whole() -> None:

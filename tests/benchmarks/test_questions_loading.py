@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rows import table
 from viva.benchmarks.questions.loading import read_questions, sound_questions
 from viva.benchmarks.questions.model import Example, QuestionFile
 from viva.benchmarks.questions.tables import tables
 from viva.errors import DataError
-from viva.scorers.rubric.code import known
+from viva.sandbox.languages import languages
+from viva.scorers.rubric.code import LANGUAGES, canonical
 from viva.scorers.rubric.model import (
     Accepted,
     AllOf,
@@ -183,9 +187,9 @@ def test_the_same_as_json_reads_the_same(folder: Path) -> None:
     assert as_json.questions[0].line == 5
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "word"),
-    [
+def no_json() -> list[tuple[str, int, str]]:
+    """Texts that are not quite JSON, the line that is named, and what is said of it."""
+    return [
         ("", 1, "is empty"),
         ('{"questions": [],}', 1, "a comma before }"),
         ('{\n"questions": [1,\n]}', 3, "a comma before ]"),
@@ -208,15 +212,21 @@ def test_the_same_as_json_reads_the_same(folder: Path) -> None:
          1, "truth value"),
         ("[" * 100_000, 1, "nested more than"),
         ('{"a":' * 100_000, 1, "nested more than"),
-    ],
-)  # fmt: skip
-def test_json_that_is_none_says_where(text: str, line: int, word: str, tmp_path: Path) -> None:
-    if not text:
-        with pytest.raises(DataError, match=word):
-            read(text, tmp_path, "questions.json")
-        return
-    problems = read(text, tmp_path, "questions.json").problems
-    assert [problem.line for problem in problems if word in problem.text] == [line], "\n".join(map(str, problems))
+    ]  # fmt: skip
+
+
+def test_json_that_is_none_says_where(tmp_path: Path) -> None:
+    with table() as row:
+        for text, line, word in no_json():
+            with row(text[:60]):
+                if not text:
+                    with pytest.raises(DataError, match=word):
+                        read(text, tmp_path, "questions.json")
+                    continue
+                problems = read(text, tmp_path, "questions.json").problems
+                assert [problem.line for problem in problems if word in problem.text] == [line], "\n".join(
+                    map(str, problems)
+                )
 
 
 def test_json_escapes_are_json_s(tmp_path: Path) -> None:
@@ -291,27 +301,45 @@ def test_a_file_of_many_megabytes_is_refused(tmp_path: Path) -> None:
         read_questions(path)
 
 
-BOMBS = {
-    "aliases of aliases": "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
-    + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 10)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)),
-    "a text many times": "a: &a " + "x" * 1_000_000 + "\nb: [" + ", ".join(["*a"] * 5_000) + "]\n",
-    "itself inside itself": "a: &a [*a]\n",
-    "lists in lists": "[" * 200_000,
-    "lists in lists, by lines": "- " * 200_000,
-    "mappings in mappings": "{a: " * 100_000,
-    "more and more indentation": "".join(" " * n + "a:\n" for n in range(1_500)),
-    "very many values": "a: [" + "x," * 400_000 + "]",
-    "very many lines": "- a\n" * 400_000,
-    "one very long key": "k" * 2_000_000 + ": a\n",
+def bombs() -> dict[str, str]:
+    """Files that are small, and would be large or deep."""
+    return {
+        "aliases of aliases": "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 10)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)),
+        "a text many times": "a: &a " + "x" * 1_000_000 + "\nb: [" + ", ".join(["*a"] * 5_000) + "]\n",
+        "itself inside itself": "a: &a [*a]\n",
+        "lists in lists": "[" * 200_000,
+        "lists in lists, by lines": "- " * 200_000,
+        "mappings in mappings": "{a: " * 100_000,
+        "more and more indentation": "".join(" " * n + "a:\n" for n in range(1_500)),
+        "very many values": "a: [" + "x," * 400_000 + "]",
+        "very many lines": "- a\n" * 400_000,
+        "one very long key": "k" * 2_000_000 + ": a\n",
+    }
+
+
+HEAVY = {
+    "very many values",
+    "very many lines",
+    "many keywords",
+    "many weights",
+    "many answers of a blank",
+    "many tests",
 }
+"""Rows that take a second and more of a processor, for the slow tier."""
+BOTH_TIERS = pytest.mark.parametrize("heavy", [False, pytest.param(True, marks=pytest.mark.slow)])
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_is_a_problem_and_nothing_more(name: str, tmp_path: Path) -> None:
-    found = read(BOMBS[name], tmp_path)
-    assert len(found.errors) == 1
-    assert not found.questions
+@BOTH_TIERS
+def test_a_bomb_is_a_problem_and_nothing_more(tmp_path: Path, heavy: bool) -> None:
+    with table() as row:
+        for name, text in bombs().items():
+            if (name in HEAVY) != heavy:
+                continue
+            with row(name), within(20):
+                found = read(text, tmp_path)
+                assert len(found.errors) == 1
+                assert not found.questions
 
 
 def test_a_file_with_a_thousand_errors_is_not_read_on(tmp_path: Path) -> None:
@@ -333,33 +361,38 @@ def test_a_thousand_warnings_are_enough_but_do_not_stop_anything(tmp_path: Path)
     assert found.problems[-1].text == "1,999 more warnings"  # each has no examples, and asks what the first asks
 
 
-SLOW = {
-    "many options": "choice: {answer: A, options: [" + ", ".join(f"o{n}" for n in range(100_000)) + "]}",
-    "many keywords": "keywords: [" + ", ".join(f"k{n}" for n in range(60_000)) + "]",
-    "many weights": "keywords: [" + ", ".join(f"{{text: k{n}, weight: {n + 1}}}" for n in range(20_000)) + "]",
-    "many answers of a blank": "blanks:\n        template: a [blank] b\n        answers: [{any: ["
-    + ", ".join(f"{{regex: '(x+x+)+y{n}'}}" for n in range(2_000))
-    + ", x]}]",
-    "many tests": "tests: {language: python, cases: [" + ", ".join(f'"def f{n}(): 0"' for n in range(50_000)) + "]}",
-    "a long template": 'blanks: {answers: [x], template: "' + "ab" * 5_000 + '[blank]c"}',
-    "many templates' worth": 'blanks: {answers: [x], template: "' + "ab" * 2_000_000 + '[blank]c"}',
-    "a long reference": 'similarity: [{metric: rougeL, references: ["' + "ab " * 1_000_000 + '"]}]',
-    "a deep condition": "keywords: [a, {text: b, when: " + "not " * 100_000 + "item 1 matched}]",
-}
+def gradings() -> dict[str, str]:
+    """Gradings with very much of something."""
+    return {
+        "many options": "choice: {answer: A, options: [" + ", ".join(f"o{n}" for n in range(100_000)) + "]}",
+        "many keywords": "keywords: [" + ", ".join(f"k{n}" for n in range(60_000)) + "]",
+        "many weights": "keywords: [" + ", ".join(f"{{text: k{n}, weight: {n + 1}}}" for n in range(20_000)) + "]",
+        "many answers of a blank": "blanks:\n        template: a [blank] b\n        answers: [{any: ["
+        + ", ".join(f"{{regex: '(x+x+)+y{n}'}}" for n in range(2_000))
+        + ", x]}]",
+        "many tests": "tests: {language: python, cases: ["
+        + ", ".join(f'"def f{n}(): 0"' for n in range(50_000))
+        + "]}",
+        "a long template": 'blanks: {answers: [x], template: "' + "ab" * 5_000 + '[blank]c"}',
+        "many templates' worth": 'blanks: {answers: [x], template: "' + "ab" * 2_000_000 + '[blank]c"}',
+        "a long reference": 'similarity: [{metric: rougeL, references: ["' + "ab " * 1_000_000 + '"]}]',
+        "a deep condition": "keywords: [a, {text: b, when: " + "not " * 100_000 + "item 1 matched}]",
+    }
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("name", SLOW)
-def test_much_of_anything_takes_seconds_at_most(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@BOTH_TIERS
+def test_much_of_anything_takes_seconds_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heavy: bool) -> None:
     monkeypatch.setattr("viva.benchmarks.questions.probing.SECONDS", 1.0)
     asked = "long " * 200_000
     examples = ", ".join("{answer: x, score: 0.5}" for _ in range(2_000))
-    text = (
-        f"questions:\n  - id: a\n    question: {asked}\n    grading:\n      {SLOW[name]}\n    examples: [{examples}]\n"
-    )
-    with within(10):
-        found = read(text, tmp_path)
-        assert found.problems
+    with table() as row:
+        for name, grading in gradings().items():
+            if (name in HEAVY) != heavy:
+                continue
+            text = f"questions:\n  - id: a\n    question: {asked}\n    grading:\n      {grading}\n"
+            with row(name), within(10):
+                found = read(text + f"    examples: [{examples}]\n", tmp_path)
+                assert found.problems
 
 
 def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:
@@ -374,7 +407,6 @@ def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:
     assert "more than 20 deep" in nested(21).errors[0].text
 
 
-@pytest.mark.timeout(60)
 def test_many_slow_expressions_end_in_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viva.benchmarks.questions.probing.SECONDS", 1.0)
     items = "".join(f"        - regex: '(x+x+)+y{number}'\n" for number in range(300))
@@ -407,17 +439,20 @@ def test_a_file_with_warnings_can(tmp_path: Path) -> None:
 
 
 def test_every_testable_language_is_one_that_code_is_taken_from() -> None:
-    assert [name for name in tables()["testable"] if not known(name)] == []
+    described = tomllib.loads(LANGUAGES.read_text(encoding="utf-8"))["languages"]
+    assert {canonical(name) for name in tables()["testable"]} <= set(described)
 
 
 def test_the_testable_languages_are_the_sandbox_s() -> None:
-    sandbox = pytest.importorskip("viva.sandbox.languages")
-    assert set(tables()["testable"]) == set(sandbox.languages())
+    assert set(tables()["testable"]) == set(languages())
 
 
 # --- properties ---
 
-VALID = (Path(__file__).parents[2] / "docs" / "own-questions.yaml").read_bytes()
+
+@cache
+def valid() -> bytes:
+    return (Path(__file__).parents[2] / "docs" / "own-questions.yaml").read_bytes()
 
 
 @settings(max_examples=150, deadline=None)
@@ -441,18 +476,22 @@ def test_any_pieces_of_yaml_are_read_or_refused(pieces: list[str], tmp_path_fact
 
 
 @settings(max_examples=150, deadline=None)
-@given(start=st.integers(0, len(VALID)), length=st.integers(0, 40), instead=st.binary(max_size=12))
+@given(
+    start=st.deferred(lambda: st.integers(0, len(valid()))), length=st.integers(0, 40), instead=st.binary(max_size=12)
+)
 def test_a_good_file_with_a_piece_replaced_is_read_or_refused(
     start: int, length: int, instead: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    _read_bytes(VALID[:start] + instead + VALID[start + length :], tmp_path_factory)
+    _read_bytes(valid()[:start] + instead + valid()[start + length :], tmp_path_factory)
 
 
-KEYS = sorted({key for level in tables()["levels"].values() for key in level["keys"]})
+KEYS = st.deferred(
+    lambda: st.sampled_from(sorted({key for level in tables()["levels"].values() for key in level["keys"]}))
+)
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    | st.dictionaries(KEYS, inner, max_size=5),
     max_leaves=25,
 )  # fmt: skip
 

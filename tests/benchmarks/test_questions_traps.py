@@ -9,6 +9,7 @@ from textwrap import dedent
 import msgspec
 import pytest
 
+from rows import table
 from viva.benchmarks.infibench.loading import read_cases
 from viva.benchmarks.questions.loading import read_questions
 from viva.benchmarks.questions.model import Problem
@@ -183,49 +184,52 @@ DOUBTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("grading", "line", "word"), [row[1:] for row in GRADINGS], ids=[row[0] for row in GRADINGS])
-def test_what_looks_right_and_is_wrong_is_an_error_in_its_line(
-    grading: str, line: int, word: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "questions.yaml"
-    path.write_text(graded_by(grading), encoding="utf-8")
-    read = read_questions(path)
-    assert [problem.line for problem in read.errors if word in str(problem)] == [line], "\n".join(
-        map(str, read.problems)
-    )
-    assert len(read.errors) == 1, "one slip, one error: " + "\n".join(map(str, read.errors))
-    assert "question one" in read.errors[0].where
-    assert not read.questions
+def test_what_looks_right_and_is_wrong_is_an_error_in_its_line(tmp_path: Path) -> None:
+    with table() as row:
+        for name, grading, line, word in GRADINGS:
+            with row(name):
+                path = tmp_path / "questions.yaml"
+                path.write_text(graded_by(grading), encoding="utf-8")
+                read = read_questions(path)
+                assert [problem.line for problem in read.errors if word in str(problem)] == [line], "\n".join(
+                    map(str, read.problems)
+                )
+                assert len(read.errors) == 1, "one slip, one error: " + "\n".join(map(str, read.errors))
+                assert "question one" in read.errors[0].where
+                assert not read.questions
 
 
-@pytest.mark.parametrize(("grading", "line", "word"), [row[1:] for row in DOUBTS], ids=[row[0] for row in DOUBTS])
-def test_what_is_probably_not_meant_is_a_warning_in_its_line(
-    grading: str, line: int, word: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "questions.yaml"
-    path.write_text(graded_by(grading), encoding="utf-8")
-    read = read_questions(path)
-    found = [problem for problem in read.problems if word in problem.text]
-    assert [problem.line for problem in found] == [line], "\n".join(map(str, read.problems))
-    assert found[0].severity == "warning"
-    assert [question.id for question in read.questions] == ["one"]
-
-
-@pytest.mark.parametrize("pattern", ["(x+x+)+y", "(a|a)*b", "(a|aa)+$", r"(\w|\w\w)*!"])
-def test_slow_expressions_are_found_out_on_any_machine(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine of twice the speed is one that has twice the time."""
-    monkeypatch.setattr(patterns, "SECONDS", 2 * patterns.SECONDS)
-    assert is_slow(pattern, Patience())
+def test_what_is_probably_not_meant_is_a_warning_in_its_line(tmp_path: Path) -> None:
+    with table() as row:
+        for name, grading, line, word in DOUBTS:
+            with row(name):
+                path = tmp_path / "questions.yaml"
+                path.write_text(graded_by(grading), encoding="utf-8")
+                read = read_questions(path)
+                found = [problem for problem in read.problems if word in problem.text]
+                assert [problem.line for problem in found] == [line], "\n".join(map(str, read.problems))
+                assert found[0].severity == "warning"
+                assert [question.id for question in read.questions] == ["one"]
 
 
 @pytest.mark.parametrize(
-    "pattern", [".*a.*b.*c", r"\bfoo\s*\(.*\)\s*;", "(ab)*c", r"\w+\s+\w+\s+\w+", r"<b>[\s\S]*</b>"]
+    "found", [["(x+x+)+y"], pytest.param(["(a|a)*b", "(a|aa)+$", r"(\w|\w\w)*!"], marks=pytest.mark.slow)]
 )
-def test_expressions_that_people_write_are_not_slow_on_any_machine(
-    pattern: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_expressions_are_found_out_on_any_machine(found: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of twice the speed is one that has twice the time."""
+    monkeypatch.setattr(patterns, "SECONDS", 2 * patterns.SECONDS)
+    with table() as row:
+        for pattern in found:
+            with row(pattern):
+                assert is_slow(pattern, Patience())
+
+
+def test_expressions_that_people_write_are_not_slow_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "SECONDS", patterns.SECONDS / 5)
-    assert not is_slow(pattern, Patience())
+    with table() as row:
+        for pattern in (".*a.*b.*c", r"\bfoo\s*\(.*\)\s*;", "(ab)*c", r"\w+\s+\w+\s+\w+", r"<b>[\s\S]*</b>"):
+            with row(pattern):
+                assert not is_slow(pattern, Patience())
 
 
 def expressions(value: object) -> Iterator[str]:
@@ -291,11 +295,15 @@ FILES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "line", "word"), [row[1:] for row in FILES], ids=[row[0] for row in FILES])
-def test_a_file_that_is_not_quite_one_says_where(text: str, line: int, word: str, tmp_path: Path) -> None:
-    problems = problems_of(text, tmp_path)
-    errors = [problem for problem in problems if problem.severity == "error"]
-    assert [problem.line for problem in errors if word in problem.text] == [line], "\n".join(map(str, problems))
+def test_a_file_that_is_not_quite_one_says_where(tmp_path: Path) -> None:
+    with table() as row:
+        for name, text, line, word in FILES:
+            with row(name):
+                problems = problems_of(text, tmp_path)
+                errors = [problem for problem in problems if problem.severity == "error"]
+                assert [problem.line for problem in errors if word in problem.text] == [line], "\n".join(
+                    map(str, problems)
+                )
 
 
 def test_the_file_that_the_near_misses_are_made_of_is_sound(tmp_path: Path) -> None:

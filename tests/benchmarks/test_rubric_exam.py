@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from evidence import heard
+from rows import table
 from viva.benchmarks.infibench.benchmark import BENCHMARK as INFIBENCH
 from viva.benchmarks.questions.benchmark import BENCHMARK as OWN
 from viva.benchmarks.questions.benchmark import HERE, tag_layouts
@@ -68,32 +69,34 @@ def test_a_base_model_gets_both_on_separate_lines() -> None:
     assert exam_of(KEYWORDS, form="base").request(question, 0, Sampling()).prompt == "How?"
 
 
-@pytest.mark.parametrize(
-    ("context", "limit", "sent"), [(None, 1024, 1024), (4096, 1024, 1024), (105, 1024, 100), (1, 9, 1)]
-)
-def test_a_reply_may_be_as_long_as_the_context_leaves(context: int | None, limit: int, sent: int) -> None:
-    exam = exam_of(KEYWORDS, context=context)
-    request = exam.request(next(exam.questions()), 0, Sampling(max_tokens=limit))
-    assert request.sampling.max_tokens == sent
+def test_a_reply_may_be_as_long_as_the_context_leaves() -> None:
+    with table() as row:
+        for context, limit, sent in ((None, 1024, 1024), (4096, 1024, 1024), (105, 1024, 100), (1, 9, 1)):
+            with row((context, limit)):
+                exam = exam_of(KEYWORDS, context=context)
+                request = exam.request(next(exam.questions()), 0, Sampling(max_tokens=limit))
+                assert request.sampling.max_tokens == sent
 
 
 # What it is worth
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "outcome"),
-    [
-        ("alpha and beta", 1.0, "right"),
-        ("only alpha", 0.25, "partly"),
-        ("neither", 0.0, "wrong"),
-        ("I'm sorry, but I can't help with that.", 0.0, "refused"),
-        ("I'm sorry, but I can't help with beta.", 0.75, "partly"),
-        (" \n", None, "empty"),
-    ],
-)
-def test_points_become_shares_and_a_refusal_without_points_is_one(text: str, value: float | None, outcome: str) -> None:
-    found = score(KEYWORDS, text)
-    assert (found.value, found.outcome) == (value, outcome)
+REPLIES = [
+    ("alpha and beta", 1.0, "right"),
+    ("only alpha", 0.25, "partly"),
+    ("neither", 0.0, "wrong"),
+    ("I'm sorry, but I can't help with that.", 0.0, "refused"),
+    ("I'm sorry, but I can't help with beta.", 0.75, "partly"),
+    (" \n", None, "empty"),
+]
+
+
+def test_points_become_shares_and_a_refusal_without_points_is_one() -> None:
+    with table() as row:
+        for text, value, outcome in REPLIES:
+            with row(text):
+                found = score(KEYWORDS, text)
+                assert (found.value, found.outcome) == (value, outcome)
 
 
 def test_an_answer_cut_off_before_it_earned_anything_is_truncated() -> None:
@@ -107,18 +110,20 @@ def test_as_published_an_empty_answer_is_graded_like_any_other() -> None:
     assert (found.value, found.outcome) == (0.0, "empty")
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "outcome"),
-    [
-        ("<think>alpha? beta?</think>neither", 0.0, "wrong"),
-        ("<think>neither</think>alpha and beta", 1.0, "right"),
-        ("<think>alpha, beta, and so on", None, "empty"),
-    ],
-)
-def test_thinking_earns_nothing(text: str, value: float | None, outcome: str) -> None:
-    found = score(KEYWORDS, text)
-    assert (found.value, found.outcome) == (value, outcome)
-    assert score(KEYWORDS, text, as_published=True).value == 1.0
+THINKING = [
+    ("<think>alpha? beta?</think>neither", 0.0, "wrong"),
+    ("<think>neither</think>alpha and beta", 1.0, "right"),
+    ("<think>alpha, beta, and so on", None, "empty"),
+]
+
+
+def test_thinking_earns_nothing() -> None:
+    with table() as row:
+        for text, value, outcome in THINKING:
+            with row(text):
+                found = score(KEYWORDS, text)
+                assert (found.value, found.outcome) == (value, outcome)
+                assert score(KEYWORDS, text, as_published=True).value == 1.0
 
 
 def test_an_outage_and_a_question_without_a_rule_are_unscored() -> None:
@@ -153,18 +158,23 @@ def test_as_published_the_exit_status_decides_and_silence_is_run_as_well() -> No
     assert exam_of(TESTS).executions(question, Response(text="")) == ()
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "value"), [(("passed", "passed"), 1.0), (("passed", "failed"), 0.5), (("timeout", "compile"), 0.0)]
-)
-def test_passed_tests_earn_their_weight(verdicts: tuple[str, str], value: float) -> None:
-    found = score(TESTS, FENCED, executions=[Execution(verdict) for verdict in verdicts])  # type: ignore[arg-type]
-    assert found.value == value
+VERDICTS = [(("passed", "passed"), 1.0), (("passed", "failed"), 0.5), (("timeout", "compile"), 0.0)]
 
 
-@pytest.mark.parametrize("missing", [(), (None, None), (Execution("passed"), Execution("toolchain", "no python"))])
-def test_a_program_that_was_not_run_is_never_a_zero(missing: tuple[Execution | None, ...]) -> None:
-    found = score(TESTS, FENCED, executions=missing)
-    assert (found.value, found.outcome) == (None, "ungraded")
+def test_passed_tests_earn_their_weight() -> None:
+    with table() as row:
+        for verdicts, value in VERDICTS:
+            with row(verdicts):
+                found = score(TESTS, FENCED, executions=[Execution(verdict) for verdict in verdicts])  # type: ignore[arg-type]
+                assert found.value == value
+
+
+def test_a_program_that_was_not_run_is_never_a_zero() -> None:
+    with table() as row:
+        for missing in ((), (None, None), (Execution("passed"), Execution("toolchain", "no python"))):
+            with row(missing):
+                found = score(TESTS, FENCED, executions=missing)
+                assert (found.value, found.outcome) == (None, "ungraded")
 
 
 # Judges
@@ -194,10 +204,11 @@ def test_a_part_for_a_judge_waits_for_one_and_fences_the_answer() -> None:
 # Settings and tables
 
 
-@pytest.mark.parametrize("settings", [{"shots": 1}, {"chain_of_thought": True}, {"only": "comprehension"}])
-def test_settings_that_rubrics_do_not_have_are_refused(settings: dict[str, object]) -> None:
-    with pytest.raises(DataError, match=r"--(shots|cot|only)"):
-        INFIBENCH.open(ExamSpec(benchmark="infibench", **settings), None, None)  # type: ignore[arg-type]
+def test_settings_that_rubrics_do_not_have_are_refused() -> None:
+    with table() as row:
+        for settings in ({"shots": 1}, {"chain_of_thought": True}, {"only": "comprehension"}):
+            with row(settings), pytest.raises(DataError, match=r"--(shots|cot|only)"):
+                INFIBENCH.open(ExamSpec(benchmark="infibench", **settings), None, None)  # type: ignore[arg-type]
 
 
 def test_question_files_need_a_file() -> None:

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.generated import asked, gold, wrong
-from benchmarks.test_syneval_treebank import TREES
+from benchmarks.generated import asked, facts_and_items, gold, wrong
+from rows import table
 from viva.benchmarks.syneval.build.generate import generate
 from viva.benchmarks.syneval.items import Item
 
@@ -23,59 +23,56 @@ def questions(text: str, published: bool, point: str, form: str) -> list[Item]:
     return [item for item in items if (item.knowledge_point, item.format) == (point, form)]
 
 
-@pytest.mark.parametrize(
-    ("point", "text", "slot", "answer", "accepted"),
-    [
-        ("GS", f"(S {NURSE.format('-SBJ')} (VP (VBZ sings)))", "sings", "ann", {"ann, a nurse"}),
-        ("DO", f"(S (NP-SBJ (PRP he)) (VP (VBD met) {NURSE.format('')}))", "met", "ann", {"ann, a nurse"}),
-        ("GS", "(S (NP-SBJ (NP (NNP Ann)) (CC and) (NP (NNP Bob))) (VP (VBP sing)))", "sing", "ann and bob", set()),
-        ("GS", RELATIVE.format("(WP who)", LEFT), "left", "the girl", {"who"}),
-        ("GS", RELATIVE.format("(WP$ whose) (NN dog)", LEFT), "left", "the girl's dog", {"whose dog"}),
-        (
-            *("DO", RELATIVE.format("(-NONE- 0)", "(NP-SBJ (NNP Bob)) (VP (VBD met) (NP (-NONE- *T*-1)))")),
-            *("met", "the girl", set()),
-        ),
-        ("GS", "(S (NP-SBJ (NNP Ann)) (VP (VBZ sings)))", "sings", "ann", set()),
-        (
-            *("MVP", "(S (NP-SBJ (NNP Ann)) (VP (VBZ is) (ADVP (RB slowly)) (VP (VBG rising))))"),
-            *("Ann", "is rising", {"is slowly rising"}),
-        ),
-        (
-            *("MVP", "(S (NP-SBJ (NNP Ann)) (VP (VBZ is) (RB not) (ADVP (RB ever)) (VP (VBG rising))))"),
-            *("Ann", "is not rising", {"is not ever rising"}),
-        ),
-    ],
-)
-def test_phrases_that_are_as_right_are_accepted(
-    point: str, text: str, slot: str, answer: str, accepted: set[str]
-) -> None:
-    (item,) = [item for item in questions(text, False, point, "FITB") if asked(item).slot == slot]
-    assert item.answer == answer
-    assert set(item.accepted) - {answer} == accepted
-    for item in questions(text, False, point, "MC") + questions(text, False, point, "TF"):
-        assert item.accepted == ()
+ACCEPTED: list[tuple[str, str, str, str, set[str]]] = [
+    ("GS", f"(S {NURSE.format('-SBJ')} (VP (VBZ sings)))", "sings", "ann", {"ann, a nurse"}),
+    ("DO", f"(S (NP-SBJ (PRP he)) (VP (VBD met) {NURSE.format('')}))", "met", "ann", {"ann, a nurse"}),
+    ("GS", "(S (NP-SBJ (NP (NNP Ann)) (CC and) (NP (NNP Bob))) (VP (VBP sing)))", "sing", "ann and bob", set()),
+    ("GS", RELATIVE.format("(WP who)", LEFT), "left", "the girl", {"who"}),
+    ("GS", RELATIVE.format("(WP$ whose) (NN dog)", LEFT), "left", "the girl's dog", {"whose dog"}),
+    (
+        *("DO", RELATIVE.format("(-NONE- 0)", "(NP-SBJ (NNP Bob)) (VP (VBD met) (NP (-NONE- *T*-1)))")),
+        *("met", "the girl", set()),
+    ),
+    ("GS", "(S (NP-SBJ (NNP Ann)) (VP (VBZ sings)))", "sings", "ann", set()),
+    (
+        *("MVP", "(S (NP-SBJ (NNP Ann)) (VP (VBZ is) (ADVP (RB slowly)) (VP (VBG rising))))"),
+        *("Ann", "is rising", {"is slowly rising"}),
+    ),
+    (
+        *("MVP", "(S (NP-SBJ (NNP Ann)) (VP (VBZ is) (RB not) (ADVP (RB ever)) (VP (VBG rising))))"),
+        *("Ann", "is not rising", {"is not ever rising"}),
+    ),
+]
 
 
-def test_as_published_nothing_else_is_accepted() -> None:
-    for place, text in TREES.items():
-        assert all(item.accepted == () for item in generate(text, *place, published=True)[1])
+def test_phrases_that_are_as_right_are_accepted() -> None:
+    with table() as row:
+        for point, text, slot, answer, accepted in ACCEPTED:
+            with row((point, text)):
+                (item,) = [item for item in questions(text, False, point, "FITB") if asked(item).slot == slot]
+                assert item.answer == answer
+                assert set(item.accepted) - {answer} == accepted
+                for item in questions(text, False, point, "MC") + questions(text, False, point, "TF"):
+                    assert item.accepted == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "point", "offered"),
-    [
-        ("(S (NP-SBJ (NNP Ann)) (VP (VBZ sings)))", "GS", False),
-        ("(S (NP-SBJ (NNP Ann)) (VP (VBD saw) (NP (NNP Bob)) (NP-TMP (DT this) (NN week))))", "GS", False),
-        ("(S (NP-SBJ (NNP Ann)) (VP (VBD gave) (NP (DT the) (NN man)) (NP (NN tea)) (NP-TMP (NN today))))", "GS", True),
-        (MODIFIED, "DO", False),  # Ann, Rome; the man and a glass lie in the answer
-        (MODIFIED, "MVP", False),  # one verb phrase
-        (MODIFIED, "ADJ", False),  # in Rome
-        (MODIFIED, "PPA", True),
-    ],
-)
-def test_a_choice_needs_three_wrong_phrases(text: str, point: str, offered: bool) -> None:
-    assert bool(questions(text, False, point, "MC")) is offered
-    assert questions(text, True, point, "MC")
+OFFERED = [
+    ("(S (NP-SBJ (NNP Ann)) (VP (VBZ sings)))", "GS", False),
+    ("(S (NP-SBJ (NNP Ann)) (VP (VBD saw) (NP (NNP Bob)) (NP-TMP (DT this) (NN week))))", "GS", False),
+    ("(S (NP-SBJ (NNP Ann)) (VP (VBD gave) (NP (DT the) (NN man)) (NP (NN tea)) (NP-TMP (NN today))))", "GS", True),
+    (MODIFIED, "DO", False),  # Ann, Rome; the man and a glass lie in the answer
+    (MODIFIED, "MVP", False),  # one verb phrase
+    (MODIFIED, "ADJ", False),  # in Rome
+    (MODIFIED, "PPA", True),
+]
+
+
+def test_a_choice_needs_three_wrong_phrases() -> None:
+    with table() as row:
+        for text, point, offered in OFFERED:
+            with row((point, text)):
+                assert bool(questions(text, False, point, "MC")) is offered
+                assert questions(text, True, point, "MC")
 
 
 @pytest.mark.parametrize(
@@ -124,29 +121,30 @@ STATEMENTS = {  # statements about a sentence: knowledge point → published, de
 }
 
 
-@pytest.mark.parametrize("point", STATEMENTS)
-@pytest.mark.parametrize("published", [True, False])
-def test_how_often_something_is_stated(point: str, published: bool) -> None:
-    said = questions(MODIFIED, published, point, "TF")
-    assert len(said) == STATEMENTS[point][not published]
-    if said:
-        assert Counter(item.answer for item in said) == {"true": len(said) / 2, "false": len(said) / 2}
+def test_how_often_something_is_stated() -> None:
+    with table() as row:
+        for point, times in STATEMENTS.items():
+            for published, wanted in zip((True, False), times, strict=True):
+                with row((point, published)):
+                    said = questions(MODIFIED, published, point, "TF")
+                    assert len(said) == wanted
+                    if said:
+                        half = len(said) / 2
+                        assert Counter(item.answer for item in said) == {"true": half, "false": half}
 
 
-def test_mvp_is_never_stated() -> None:
-    for published in (True, False):
-        for place, text in TREES.items():
-            items = generate(text, *place, published=published)[1]
-            assert not any((item.knowledge_point, item.format) == ("MVP", "TF") for item in items)
-
-
-def test_as_published_every_question_has_the_first_wording_by_default_any() -> None:
+def test_of_the_bundled_treebank_what_is_accepted_what_is_stated_and_in_which_words() -> None:
+    """As published nothing but the answer is accepted, and every question has the first wording; by default any. No
+    statement is about the main verb phrase."""
     from scipy.stats import binomtest
 
     used: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     for published, names in used.items():
-        for place, text in TREES.items():
-            names.update(item.wording for item in generate(text, *place, published=published)[1])
+        for _, items in facts_and_items(published).values():
+            for item in items:
+                names[item.wording] += 1
+                assert not (published and item.accepted)
+                assert (item.knowledge_point, item.format) != ("MVP", "TF")
     assert all(name.endswith(".0") for name in used[True])
     several = {name[:-2] for name in used[False] if not name.endswith(".0")}
     assert {"GS.blank", "DO.choice", "ADJ.is", "ADV.blank", "MVP.blank", "PPA.is_not"} <= several

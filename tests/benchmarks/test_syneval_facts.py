@@ -11,19 +11,17 @@ import gzip
 import json
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.generated import GOLDEN, Asked, Place, asked, sample, words, wrong
-from benchmarks.test_syneval_treebank import CLAUSE, ROWS, TREES, Row
+from benchmarks.generated import GOLDEN, Asked, Place, asked, covered, facts_and_items, sample, words, wrong
+from rows import table
 from viva.benchmarks.syneval.build.generate import generate
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
 
-with (GOLDEN / "syneval_examples.csv").open(encoding="utf-8", newline="") as _lines:
-    EXAMPLES = list(csv.DictReader(_lines))
 SHORT = {
     "surface_subject": "GS",
     "subject_complement": "SC",
@@ -108,17 +106,21 @@ def ours(published: Path) -> list[Fact]:
     return [fact for place, text in trees for fact in generate(text, *place, published=True)[0]]
 
 
-@pytest.mark.parametrize("point", KNOWLEDGE_POINTS)
-def test_facts_are_the_authors(authors: list[dict[str, Any]], ours: list[Fact], point: str) -> None:
+def test_facts_are_the_authors(authors: list[dict[str, Any]], ours: list[Fact]) -> None:
     """At least 99 in 100 of theirs are ours, and of ours theirs."""
-    wanted = Counter(Known(*(fact[name] for name in Known._fields)) for fact in authors)
-    wanted = Counter({fact: times for fact, times in wanted.items() if fact.knowledge_point == point})
-    found = Counter(known(fact) for fact in ours if fact.knowledge_point == point)
-    missing, strange = wanted - found, found - wanted
-    assert wanted
-    told = "\n".join([*(f"missing: {fact}" for fact in missing), *(f"not theirs: {fact}" for fact in strange)])
-    assert missing.total() <= 0.01 * wanted.total(), told
-    assert strange.total() <= 0.01 * found.total(), told
+    theirs = [Known(*(fact[name] for name in Known._fields)) for fact in authors]
+    with table() as row:
+        for point in KNOWLEDGE_POINTS:
+            with row(point):
+                wanted = Counter(fact for fact in theirs if fact.knowledge_point == point)
+                found = Counter(known(fact) for fact in ours if fact.knowledge_point == point)
+                missing, strange = wanted - found, found - wanted
+                assert wanted
+                told = "\n".join(
+                    [*(f"missing: {fact}" for fact in missing), *(f"not theirs: {fact}" for fact in strange)]
+                )
+                assert missing.total() <= 0.01 * wanted.total(), told
+                assert strange.total() <= 0.01 * found.total(), told
 
 
 def test_tags_and_nodes_are_the_authors(authors: list[dict[str, Any]], ours: list[Fact]) -> None:
@@ -133,12 +135,15 @@ def test_tags_and_nodes_are_the_authors(authors: list[dict[str, Any]], ours: lis
 def test_handmade_trees_have_the_authors_facts_exactly(published: Path) -> None:
     cases = json.loads((published / "treebank" / "micro_trees.json").read_text("utf-8"))
     assert len(cases) == 24
-    for case in cases:
-        facts, items = generate(case["tree"], "micro", 0, published=True)
-        assert {item.sentence for item in items} <= {case["sentence"]}
-        wanted = [(SHORT[fact["knowledge_point"]], fact["slot"], fact["answer"]) for fact in case["fill_in_the_blank"]]
-        found = [(fact.knowledge_point, fact.slot, fact.answer) for fact in facts]
-        assert Counter(found) == Counter(wanted), case["case"]
+    with table() as row:
+        for case in cases:
+            with row(case["case"]):
+                facts, items = generate(case["tree"], "micro", 0, published=True)
+                assert {item.sentence for item in items} <= {case["sentence"]}
+                wanted = Counter(
+                    (SHORT[fact["knowledge_point"]], fact["slot"], fact["answer"]) for fact in case["fill_in_the_blank"]
+                )
+                assert Counter((fact.knowledge_point, fact.slot, fact.answer) for fact in facts) == wanted
 
 
 class Census:
@@ -210,6 +215,7 @@ def census(published: Path) -> Census:
     return taken
 
 
+@pytest.mark.slow
 def test_the_sample_gives_the_counts_of_the_specification(census: Census) -> None:
     assert census.trees == 3914
     wanted = {
@@ -225,11 +231,13 @@ def test_the_sample_gives_the_counts_of_the_specification(census: Census) -> Non
     assert census.items.total() == pytest.approx(286_045, rel=0.005)
 
 
+@pytest.mark.slow
 def test_half_of_the_published_statements_are_true(census: Census) -> None:
     for point in KNOWLEDGE_POINTS:
         assert census.truths[point, "true"] == census.truths[point, "false"]
 
 
+@pytest.mark.slow
 def test_published_answers_stand_anywhere_and_one_in_25_is_none_of_the_above(census: Census) -> None:
     from scipy.stats import binomtest, chisquare
 
@@ -239,46 +247,49 @@ def test_published_answers_stand_anywhere_and_one_in_25_is_none_of_the_above(cen
     assert binomtest(census.none[True], census.none.total(), 0.25).pvalue > 0.001
 
 
-@pytest.mark.parametrize("what", MEASURED)
-def test_what_was_measured_of_the_published_questions(census: Census, what: str) -> None:
-    assert census.measured[what] == pytest.approx(MEASURED[what], rel=0.015, abs=1)
+@pytest.mark.slow
+def test_what_was_measured_of_the_published_questions(census: Census) -> None:
+    with table() as row:
+        for what, times in MEASURED.items():
+            with row(what):
+                assert census.measured[what] == pytest.approx(times, rel=0.015, abs=1)
 
 
+@pytest.mark.slow
 def test_published_answers_are_short(census: Census) -> None:
     assert statistics.median(census.lengths) == 2
 
 
-@pytest.mark.parametrize("point", STRANGERS)
-def test_published_options_from_elsewhere(census: Census, point: str) -> None:
-    assert census.strangers[point] / census.items[point, "MC"] == pytest.approx(STRANGERS[point], abs=0.015)
+@pytest.mark.slow
+def test_published_options_from_elsewhere(census: Census) -> None:
+    with table() as row:
+        for point, share in STRANGERS.items():
+            with row(point):
+                assert census.strangers[point] / census.items[point, "MC"] == pytest.approx(share, abs=0.015)
 
 
-@pytest.fixture(scope="module")
-def exemplary(published: Path) -> dict[Place, str]:
-    places = {(row["file"], int(row["tree"])) for row in EXAMPLES}
-    return {place: text for place, text in sample(published) if place in places}
+def blanks(facts: Iterable[Fact]) -> list[tuple[str, str, str]]:
+    return [(fact.knowledge_point, fact.slot, fact.answer) for fact in facts]
 
 
-@pytest.mark.parametrize("row", EXAMPLES, ids=lambda row: f"{row['file']}-{row['tree']}-{row['knowledge_point']}")
-def test_the_examples_of_the_specification(exemplary: dict[Place, str], row: dict[str, str]) -> None:
-    place = Place(row["file"], int(row["tree"]))
-    facts, _ = generate(exemplary[place], *place, published=True)
-    found = [(fact.knowledge_point, fact.slot, fact.answer) for fact in facts]
-    assert (row["knowledge_point"], row["slot"], row["answer"]) in found
+def test_the_examples_of_the_specification(published: Path) -> None:
+    with (GOLDEN / "syneval_examples.csv").open(encoding="utf-8", newline="") as lines:
+        examples = [(Place(row["file"], int(row["tree"])), row) for row in csv.DictReader(lines)]
+    places = {place for place, _ in examples}
+    texts = {place: text for place, text in sample(published) if place in places}
+    found = {place: blanks(generate(text, *place, published=True)[0]) for place, text in texts.items()}
+    with table() as row:
+        for place, example in examples:
+            with row((*place, example["knowledge_point"])):
+                assert (example["knowledge_point"], example["slot"], example["answer"]) in found[place]
 
 
-def clauses(row: Row) -> Iterator[tuple[bool, str, str, str]]:
-    """What a row of coverage.csv expects: whether to be there, knowledge point, slot, answer (* is any)."""
-    for clause in row.expects.split("; "):
-        found = CLAUSE.fullmatch(clause)
-        assert found, clause
-        yield not found[1], found[2], found[3], found[4]
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.file}-{row.tree}")
-def test_the_bundled_treebank_gives_what_it_is_there_for(row: Row) -> None:
-    facts, _ = generate(TREES[row.file, row.tree], row.file, row.tree, published=True)
-    found = [(fact.knowledge_point, fact.slot, fact.answer) for fact in facts]
-    for wanted, *pattern in clauses(row):
-        fitting = [fact for fact in found if all(want in ("*", part) for want, part in zip(pattern, fact, strict=True))]
-        assert bool(fitting) is wanted, (pattern, fitting)
+def test_the_bundled_treebank_gives_what_it_is_there_for() -> None:
+    given = facts_and_items(published=True)
+    with table() as row:
+        for place, _, expected in covered():
+            with row(place):
+                found = blanks(given[place][0])
+                for clause in expected:
+                    fitting = [fact for fact in found if clause.fits(fact)]
+                    assert bool(fitting) is clause.wanted, (clause, fitting)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.generated import GOLDEN
 from benchmarks.handmade_syneval import exam, one, rows, write
-from viva.benchmarks.syneval.grading import behind_quote, shown_phrase
-from viva.cli.check import failures
+from rows import table
+from viva.benchmarks.syneval.grading import behind_quote, grade, shown_phrase
+from viva.benchmarks.syneval.items import Item
 from viva.contracts import Exam
+from viva.scorers.spans import tokens
 from viva.types import SCORED, Failure, Question, Response, Score
 
 QUOTED = re.compile("“[^“”]*”")
@@ -28,12 +33,14 @@ def score(sat: Exam, part: str, text: str, stop: str = "stop") -> Score:
     return sat.score(question, Response(text=text, stop_reason=stop))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("form", ["chat", "base"])
-@pytest.mark.parametrize("shots", [0, 5])
-def test_gold_answers_score_1_wrong_ones_0_and_empty_ones_nothing(folder: Path, form: str, shots: int) -> None:
-    sat = exam(folder, form=form, shots=shots)
-    assert failures(sat) == []
-    assert len(sat) == 68
+def test_gold_answers_score_1_wrong_ones_0_and_empty_ones_nothing(folder: Path) -> None:
+    from viva.cli.check import failures
+
+    for form in ("chat", "base"):
+        for shots in (0, 5):
+            sat = exam(folder, form=form, shots=shots)
+            assert failures(sat) == [], (form, shots)
+            assert len(sat) == 68
 
 
 TRUE, SUBJECT, VERB = "0-GS-TF-0", "0-GS-FITB", "0-MVP-FITB"
@@ -69,10 +76,70 @@ READ: list[tuple[str, str, float | None, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("part", "text", "value", "outcome"), READ, ids=[f"{row[0]}: {row[1]}" for row in READ])
-def test_what_a_reply_commits_to(folder: Path, part: str, text: str, value: float | None, outcome: str) -> None:
-    found = score(exam(folder), part, text)
-    assert (found.value if found.value is None else pytest.approx(found.value), found.outcome) == (value, outcome)
+def test_what_a_reply_commits_to(folder: Path) -> None:
+    sat = exam(folder)
+    with table() as row:
+        for part, text, value, outcome in READ:
+            with row((part, text)):
+                found = score(sat, part, text)
+                assert found.outcome == outcome
+                assert found.value == (value if value is None else pytest.approx(value))
+
+
+def blank(reply: str, *golds: str, stop: str = "stop", **over: Any) -> Score:
+    """What a reply to a fill-in-the-blank question earns."""
+    item = {"id": "x", "knowledge_point": "DO", "sentence": "", "question": "What did Ann see?", **over}
+    asked = Item(format="FITB", answer=golds[0], accepted=golds[1:], category="", file="", tree=0, **item)
+    return grade(asked, Response(text=reply, stop_reason=stop), base=False)  # type: ignore[arg-type]
+
+
+def test_golden_replies_are_read_and_scored_as_labelled() -> None:
+    known = [json.loads(line) for line in (GOLDEN / "syneval_fitb.jsonl").read_text("utf-8").splitlines()]
+    with table() as row:
+        for one_of in known:
+            with row(one_of["id"]):
+                about = {name: one_of[name] for name in ("knowledge_point", "sentence")}
+                question = f"____ goes with “{one_of['slot']}”."
+                found = blank(one_of["reply"], *one_of["accepted"], question=question, **about)
+                if "unread" in one_of:
+                    assert (found.outcome, found.value, found.parts) == (one_of["unread"], None, {})
+                    assert one_of["f1"] == one_of["exact"] == 0
+                else:
+                    assert tokens(found.answer or "") == tokens(one_of["phrase"]), found
+                    assert found.parts == {"exact": one_of["exact"], "f1": pytest.approx(one_of["f1"], abs=1e-6)}
+                    assert found.value == pytest.approx((one_of["f1"] + one_of["exact"]) / 2, abs=1e-6)
+
+
+def test_the_value_of_a_blank_and_its_outcome() -> None:
+    with table() as row:
+        for reply, value, outcome in (
+            ("The door.", 1.0, "right"),
+            ("a gate", 1.0, "right"),
+            ("door", 1 / 3, "partly"),
+            ("a window", 1 / 4, "partly"),
+            ("windows", 0.0, "wrong"),
+            ("There is none.", 0.0, "wrong"),
+        ):
+            with row(reply):
+                found = blank(reply, "the door", "a gate")
+                assert (found.value, found.outcome) == (pytest.approx(value), outcome)
+    assert blank("%", "%").value == 0.0, "no word, nothing in common"
+
+
+def test_what_was_not_read_earns_nothing_and_says_why() -> None:
+    unread = "I do not know."
+    with table() as row:
+        for reply, stop, outcome in (
+            (unread, "stop", "unparsed"),
+            (unread, "length", "truncated"),
+            ("", "stop", "empty"),
+            ("", "length", "truncated"),
+            ("I'm sorry, but I cannot help with that.", "stop", "refused"),
+            ("", "filter", "refused"),
+        ):
+            with row((reply, stop)):
+                found = blank(reply, "the door", stop=stop)
+                assert (found.value, found.outcome, found.parts) == (None, outcome, {})
 
 
 def test_a_blank_is_worth_the_mean_of_exact_match_and_f1(folder: Path) -> None:
@@ -117,11 +184,12 @@ BASE: list[tuple[str, str, float]] = [
 ]
 
 
-@pytest.mark.parametrize(("part", "text", "value"), BASE, ids=[row[1][:30] for row in BASE])
-def test_what_a_base_model_writes_up_to_the_mark_or_the_line_end(
-    folder: Path, part: str, text: str, value: float
-) -> None:
-    assert score(exam(folder, form="base"), part, text).value == value
+def test_what_a_base_model_writes_up_to_the_mark_or_the_line_end(folder: Path) -> None:
+    sat = exam(folder, form="base")
+    with table() as row:
+        for part, text, value in BASE:
+            with row((part, text)):
+                assert score(sat, part, text).value == value
 
 
 @given(st.text())
@@ -132,18 +200,17 @@ def test_what_stands_behind_the_quote_is_part_of_one_line(text: str) -> None:
     assert inside.strip() or not text.strip() or not text.strip().split("\n")[0].strip()
 
 
-@pytest.mark.parametrize(
-    ("question", "shown"),
-    [
-        ("____ is the grammatical subject of “gave”.", "gave"),
-        ("What does “near the mill” modify?", "near the mill"),
-        ("In this sentence, the prepositional phrase “on nectar” modifies “____”.", "on nectar"),
-        ("“a” goes with “b”: ____", ""),
-        ("Which is the verb?", ""),
-    ],
-)
-def test_the_phrase_that_a_question_shows(question: str, shown: str) -> None:
-    assert shown_phrase(question) == shown
+def test_the_phrase_that_a_question_shows() -> None:
+    with table() as row:
+        for question, shown in (
+            ("____ is the grammatical subject of “gave”.", "gave"),
+            ("What does “near the mill” modify?", "near the mill"),
+            ("In this sentence, the prepositional phrase “on nectar” modifies “____”.", "on nectar"),
+            ("“a” goes with “b”: ____", ""),
+            ("Which is the verb?", ""),
+        ):
+            with row(question):
+                assert shown_phrase(question) == shown
 
 
 # As published
@@ -167,12 +234,15 @@ PUBLISHED: list[tuple[str, str, float | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("part", "text", "value"), PUBLISHED, ids=[f"{row[0]}: {row[1]}" for row in PUBLISHED])
-def test_the_authors_readings_on_request(folder: Path, part: str, text: str, value: float | None) -> None:
-    found = score(exam(folder, as_published=True), part, text)
-    assert found.value == value
-    assert found.outcome in SCORED or value is None
-    assert "as published" in found.explanation
+def test_the_authors_readings_on_request(folder: Path) -> None:
+    sat = exam(folder, as_published=True)
+    with table() as row:
+        for part, text, value in PUBLISHED:
+            with row((part, text)):
+                found = score(sat, part, text)
+                assert found.value == value
+                assert found.outcome in SCORED or value is None
+                assert "as published" in found.explanation
 
 
 def test_as_published_a_base_model_is_read_with_the_words_before_its_own(folder: Path) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import counted, opened
 from benchmarks.handmade_syneval import changed, exam, exemplars, one, rows, write
+from rows import table
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sets import fingerprint
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
@@ -99,42 +100,45 @@ def test_files_that_are_not_as_they_were_built_are_noted(tmp_path: Path) -> None
 # Rows that cannot be asked
 
 
-WRONG_ROWS: list[tuple[Any, str]] = [
-    (one("MC", knowledge_point="XX"), r"knowledge_point.*known: GS, SC, DO, IO, MVP, ADJ, ADV, CO, PPA"),
-    (one("MC", format="ESSAY"), r"known: TF, MC, FITB"),
-    (one("MC", options=["a", "b", "c"]), "four options, and here are 3"),
-    (one("MC", options=["a", "b", "c", "d", "e"]), "four options, and here are 5"),
-    (one("MC", options=["a", "b", " ", "d"]), "four options, and here are 3"),
-    (one("MC", options=...), "four options, and here are 0"),
-    (one("MC", answer="E"), r"letter A to D, not 'E'"),
-    (one("MC", answer="a"), r"letter A to D, not 'a'"),
-    (one("MC", answer="AB"), r"letter A to D, not 'AB'"),
-    (one("TF", answer="True"), r'"true" or "false", not \'True\''),
-    (one("TF", answer="yes"), r'"true" or "false", not \'yes\''),
-    (one("TF", answer=True), "Expected `str`, got `bool`"),
-    (one("TF", options=["a", "b"]), "a TF question has no options, and here are 2"),
-    (one("FITB", answer=" "), "answer is empty"),
-    (one("FITB", sentence=""), "sentence is empty"),
-    (one("FITB", sentence=...), "missing required field `sentence`"),
-    (one("FITB", question="\t"), "question is empty"),
-    (one("FITB", id=""), "id is empty"),
-    (one("FITB", tree="one"), "Expected `int`"),
-    ("[]", "Expected `object`, got `array`"),
-    ("{", "truncated"),
-    ("no JSON", "malformed"),
-    (b'{"id": "\xff"}', "utf-8"),
-    (DEEP[:500_000], "no question of SynEval"),
-    (b'{"id": "' + b"x" * MAX_LINE + b'"}', "more than a question can have"),
-]
+def wrong_rows() -> list[tuple[Any, str]]:
+    return [
+        (one("MC", knowledge_point="XX"), r"knowledge_point.*known: GS, SC, DO, IO, MVP, ADJ, ADV, CO, PPA"),
+        (one("MC", format="ESSAY"), r"known: TF, MC, FITB"),
+        (one("MC", options=["a", "b", "c"]), "four options, and here are 3"),
+        (one("MC", options=["a", "b", "c", "d", "e"]), "four options, and here are 5"),
+        (one("MC", options=["a", "b", " ", "d"]), "four options, and here are 3"),
+        (one("MC", options=...), "four options, and here are 0"),
+        (one("MC", answer="E"), r"letter A to D, not 'E'"),
+        (one("MC", answer="a"), r"letter A to D, not 'a'"),
+        (one("MC", answer="AB"), r"letter A to D, not 'AB'"),
+        (one("TF", answer="True"), r'"true" or "false", not \'True\''),
+        (one("TF", answer="yes"), r'"true" or "false", not \'yes\''),
+        (one("TF", answer=True), "Expected `str`, got `bool`"),
+        (one("TF", options=["a", "b"]), "a TF question has no options, and here are 2"),
+        (one("FITB", answer=" "), "answer is empty"),
+        (one("FITB", sentence=""), "sentence is empty"),
+        (one("FITB", sentence=...), "missing required field `sentence`"),
+        (one("FITB", question="\t"), "question is empty"),
+        (one("FITB", id=""), "id is empty"),
+        (one("FITB", tree="one"), "Expected `int`"),
+        ("[]", "Expected `object`, got `array`"),
+        ("{", "truncated"),
+        ("no JSON", "malformed"),
+        (b'{"id": "\xff"}', "utf-8"),
+        (DEEP[:500_000], "no question of SynEval"),
+        (b'{"id": "' + b"x" * MAX_LINE + b'"}', "more than a question can have"),
+    ]
 
 
-@pytest.mark.parametrize(("row", "why"), WRONG_ROWS, ids=[why[:30] for _, why in WRONG_ROWS])
-def test_a_row_that_cannot_be_asked_is_refused_with_file_and_line(tmp_path: Path, row: Any, why: str) -> None:
-    said = refusal(tmp_path, row)
-    assert said.startswith(f"{tmp_path / 'test.jsonl'}, line 3")
-    assert re.search(why, said), said
-    assert len(said) < 600
-    assert said.isprintable()
+def test_a_row_that_cannot_be_asked_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    with table() as row:
+        for number, (wrong, why) in enumerate(wrong_rows()):
+            with row((number, why)):
+                said = refusal(tmp_path, wrong)
+                assert said.startswith(f"{tmp_path / 'test.jsonl'}, line 3")
+                assert re.search(why, said), said
+                assert len(said) < 600
+                assert said.isprintable()
 
 
 def test_exemplars_are_held_to_the_same(tmp_path: Path) -> None:
@@ -172,18 +176,18 @@ def test_a_question_of_two_strata_is_asked_once_and_counts_twice(tmp_path: Path)
     assert [question.weight for question in questions] == [2] + 67 * [1]
 
 
-@pytest.mark.parametrize(
-    ("over", "why"),
-    [
+def test_an_id_is_one_question(tmp_path: Path) -> None:
+    changes: list[tuple[dict[str, Any], str]] = [
         ({}, "there twice in stratum 'TF', first in line 1"),
         ({"stratum": "s", "answer": "false"}, r"another question in line 1 \(answer differs\)"),
         ({"stratum": "s", "sentence": "Rain fell."}, r"another question in line 1 \(sentence differs\)"),
         ({"stratum": "s", "tags": []}, r"another question in line 1 \(tags differs\)"),
-    ],
-)
-def test_an_id_is_one_question(tmp_path: Path, over: dict[str, Any], why: str) -> None:
-    said = refusal(tmp_path, changed(rows()[0], **over))
-    assert re.search(rf"line 3: id 'handmade-0-GS-TF-0' is .*{why}|line 3: id .* is {why}", said), said
+    ]
+    with table() as row:
+        for over, why in changes:
+            with row(over):
+                said = refusal(tmp_path, changed(rows()[0], **over))
+                assert re.search(rf"line 3: id 'handmade-0-GS-TF-0' is .*{why}|line 3: id .* is {why}", said), said
 
 
 def test_without_strata_an_id_stands_once(tmp_path: Path) -> None:
@@ -229,19 +233,17 @@ def test_too_few_exemplars_and_exemplars_that_are_asked_are_noted(tmp_path: Path
 # Settings
 
 
-@pytest.mark.parametrize(
-    ("settings", "why"),
-    [
-        ({"language": "zh"}, "English"),
-        ({"shots": 6}, "at most 5 exemplars"),
-        ({"chain_of_thought": True}, "leave --cot out"),
-        ({"only": "comprehension"}, "leave --only out"),
-    ],
-)
-def test_settings_that_it_does_not_have_are_refused(tmp_path: Path, settings: dict[str, Any], why: str) -> None:
-    spec = ExamSpec(benchmark="syneval", **settings)
-    with pytest.raises(DataError, match=why):
-        find_benchmark("syneval").open(spec, write(tmp_path), None)
+def test_settings_that_it_does_not_have_are_refused(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    with table() as row:
+        for settings, why in (
+            ({"language": "zh"}, "English"),
+            ({"shots": 6}, "at most 5 exemplars"),
+            ({"chain_of_thought": True}, "leave --cot out"),
+            ({"only": "comprehension"}, "leave --only out"),
+        ):
+            with row(settings), pytest.raises(DataError, match=why):
+                find_benchmark("syneval").open(ExamSpec(benchmark="syneval", **settings), folder, None)
 
 
 def test_a_limit_spreads_over_the_set(tmp_path: Path) -> None:

@@ -4,67 +4,82 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
-import pytest
-
 from benchmarks.generated import GOLDEN, asked
+from rows import table
 from viva.benchmarks.syneval.build.generate import generate
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Item
 
-CASES: list[tuple[str, dict[str, Any]]] = [
-    (point, case)
-    for path in sorted(GOLDEN.glob("syneval_points*.toml"))
-    for point, cases in tomllib.loads(path.read_text("utf-8")).items()
-    for case in cases
-]
+Case = dict[str, Any]
+MODES = ("published", "default")
 
 
-def having(*keys: str) -> pytest.MarkDecorator:
+@cache
+def cases() -> list[tuple[str, Case]]:
+    """Knowledge point, and what one of its trees gives."""
+    return [
+        (point, case)
+        for path in sorted(GOLDEN.glob("syneval_points*.toml"))
+        for point, below in tomllib.loads(path.read_text("utf-8")).items()
+        for case in below
+    ]
+
+
+def having(*keys: str) -> Iterator[tuple[str, Case]]:
     """The cases that say something about it."""
-    cases = [(point, case) for point, case in CASES if set(keys) & case.keys()]
-    return pytest.mark.parametrize(("point", "case"), cases, ids=[f"{point}-{case['case']}" for point, case in cases])
+    return ((point, case) for point, case in cases() if set(keys) & case.keys())
 
 
-def blanks(case: dict[str, Any], point: str, published: bool) -> Counter[str]:
+def blanks(case: Case, point: str, published: bool) -> Counter[str]:
     facts, _ = generate(case["tree"], "t", 0, published=published)
     return Counter(f"{fact.slot} → {fact.answer}" for fact in facts if fact.knowledge_point == point)
 
 
-def statements(case: dict[str, Any], point: str, published: bool) -> list[Item]:
+def statements(case: Case, point: str, published: bool) -> list[Item]:
     _, items = generate(case["tree"], "t", 0, published=published)
     return [item for item in items if item.knowledge_point == point and item.format == "TF"]
 
 
-@having("both", "default")
-@pytest.mark.parametrize("mode", ["published", "default"])
-def test_blanks(point: str, case: dict[str, Any], mode: str) -> None:
-    expected = case["both"] if "both" in case else case[mode]
-    assert blanks(case, point, mode == "published") == Counter(expected)
+def test_blanks() -> None:
+    with table() as row:
+        for point, case in having("both", "default"):
+            for mode in MODES:
+                with row((point, case["case"], mode)):
+                    expected = case["both"] if "both" in case else case[mode]
+                    assert blanks(case, point, mode == "published") == Counter(expected)
 
 
-@having("stated")
-@pytest.mark.parametrize("mode", ["published", "default"])
-def test_statements_that_are_true(point: str, case: dict[str, Any], mode: str) -> None:
-    expected = case["stated"][mode] if isinstance(case["stated"], dict) else case["stated"]
-    said = [asked(item) for item in statements(case, point, mode == "published") if item.answer == "true"]
-    assert Counter(f"{one.slot} → {one.stated}" for one in said if one.use == "is") == Counter(expected)
+def test_statements_that_are_true() -> None:
+    with table() as row:
+        for point, case in having("stated"):
+            for mode in MODES:
+                with row((point, case["case"], mode)):
+                    expected = case["stated"][mode] if isinstance(case["stated"], dict) else case["stated"]
+                    true = [item for item in statements(case, point, mode == "published") if item.answer == "true"]
+                    said = [one for one in map(asked, true) if one.use == "is"]
+                    assert Counter(f"{one.slot} → {one.stated}" for one in said) == Counter(expected)
 
 
-@having("with", "without")
-def test_statements_that_something_has_a_modifier(point: str, case: dict[str, Any]) -> None:
-    said = Counter((asked(item).use, item.answer, asked(item).slot) for item in statements(case, point, False))
-    for key, exists, denied in (("with", "true", "false"), ("without", "false", "true")):
-        if key in case:
-            for use, truth in (("exists", exists), ("exists_not", denied)):
-                slots = {slot: times for (how, answer, slot), times in said.items() if (how, answer) == (use, truth)}
-                assert slots == Counter(case[key])
+def test_statements_that_something_has_a_modifier() -> None:
+    with table() as row:
+        for point, case in having("with", "without"):
+            said = Counter((asked(item).use, item.answer, asked(item).slot) for item in statements(case, point, False))
+            for key, exists, denied in (("with", "true", "false"), ("without", "false", "true")):
+                for use, truth in (("exists", exists), ("exists_not", denied)):
+                    if key in case:
+                        with row((point, case["case"], key, use)):
+                            slots = {slot: times for (*how, slot), times in said.items() if how == [use, truth]}
+                            assert slots == Counter(case[key])
 
 
 def test_every_knowledge_point_has_patterns_and_near_misses() -> None:
     for point in KNOWLEDGE_POINTS:
-        cases = [case for name, case in CASES if name == point]
-        assert sum(bool(case.get("both") or case.get("default")) for case in cases) >= 4
-        assert sum(case.get("both") == [] for case in cases) >= 4
-        assert any("default" in case for case in cases)
-    assert all({"both"} <= case.keys() or {"published", "default"} <= case.keys() for _, case in CASES)
+        own = [case for name, case in cases() if name == point]
+        assert sum(bool(case.get("both") or case.get("default")) for case in own) >= 4
+        assert sum(case.get("both") == [] for case in own) >= 4
+        assert any("default" in case for case in own)
+        assert len({case["case"] for case in own}) == len(own)
+    assert all({"both"} <= case.keys() or {"published", "default"} <= case.keys() for _, case in cases())

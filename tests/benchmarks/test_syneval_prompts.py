@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade_syneval import SENTENCES, changed, exam, exemplars, rows, write
+from rows import table
 from viva.benchmarks.syneval.prompting import Spans, _shuffled
-from viva.cli.options import Draw
-from viva.cli.run import drawn
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError
@@ -62,12 +61,10 @@ def test_a_chat_model_is_told_the_form_of_the_answer(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("part", "asked"), [("0-GS-TF", "True or False"), ("0-GS-MC", "the letter"), ("0-GS-FITB", "missing phrase")]
-)
-def test_every_format_has_its_own_task(folder: Path, part: str, asked: str) -> None:
-    assert asked in text(exam(folder), part)
-    assert "Reply with" not in text(exam(folder, form="base"), part)
+def test_every_format_has_its_own_task(folder: Path) -> None:
+    for part, asked in (("0-GS-TF", "True or False"), ("0-GS-MC", "the letter"), ("0-GS-FITB", "missing phrase")):
+        assert asked in text(exam(folder), part)
+        assert "Reply with" not in text(exam(folder, form="base"), part)
 
 
 def test_a_base_model_goes_on_inside_the_quotation_mark_and_stops_at_the_line(folder: Path) -> None:
@@ -192,37 +189,34 @@ def test_every_exemplar_of_a_pool_is_as_likely() -> None:
 # How answers are drawn
 
 
-@pytest.mark.parametrize(
-    ("asked", "limits"),
-    [
-        (256, (256, 10, 10)),
-        (100, (100, 10, 10)),
-        (5, (5, 5, 5)),
-        (2048, (2048, 2048, 2048)),
-        (None, (None, None, None)),
-    ],
-)
-def test_the_limits_are_the_papers_unless_the_user_asks_for_more(
-    folder: Path, asked: int | None, limits: tuple[int | None, ...]
-) -> None:
-    sat = exam(folder)
-    found = tuple(
-        sat.request(named(sat, part), 0, Sampling(max_tokens=asked)).sampling.max_tokens
-        for part in ("FITB", "TF", "MC")
-    )
-    assert found == limits
+def limits(sat: Exam, asked: int | None) -> tuple[int | None, ...]:
+    """How many tokens a model may write for a blank, a truth value, a letter."""
+    requests = (sat.request(named(sat, form), 0, Sampling(max_tokens=asked)) for form in ("FITB", "TF", "MC"))
+    return tuple(request.sampling.max_tokens for request in requests)
 
 
-@pytest.mark.parametrize(("form", "limits"), [("base", (256, 1, 1)), ("chat", (256, 10, 10))])
-def test_as_published_a_base_model_writes_one_token_where_one_is_enough(
-    folder: Path, form: str, limits: tuple[int, ...]
-) -> None:
-    sat = exam(folder, form=form, as_published=True)
-    parts = ("FITB", "TF", "MC")
-    assert tuple(sat.request(named(sat, part), 0, PAPER).sampling.max_tokens for part in parts) == limits
+def test_the_limits_are_the_papers_unless_the_user_asks_for_more(folder: Path) -> None:
+    with table() as row:
+        for asked, wanted in (
+            (256, (256, 10, 10)),
+            (100, (100, 10, 10)),
+            (5, (5, 5, 5)),
+            (2048, (2048, 2048, 2048)),
+            (None, (None, None, None)),
+        ):
+            with row(asked):
+                assert limits(exam(folder), asked) == wanted
+
+
+def test_as_published_a_base_model_writes_one_token_where_one_is_enough(folder: Path) -> None:
+    assert limits(exam(folder, form="base", as_published=True), 256) == (256, 1, 1)
+    assert limits(exam(folder, form="chat", as_published=True), 256) == (256, 10, 10)
 
 
 def test_three_seeds_are_three_samples_where_exemplars_are_shown() -> None:
+    from viva.cli.options import Draw
+    from viva.cli.run import drawn
+
     def recorded(shots: int, draw: Draw) -> ExamRecord:
         spec = ExamSpec(benchmark="syneval", shots=shots)
         record = ExamRecord(spec=spec, data=None, fingerprint="", questions=1, version="1", templates={})

@@ -9,9 +9,21 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.generated import GOLDEN, Asked, Place, asked, gold, overlap, sample, split, words, wrong
+from benchmarks.generated import (
+    GOLDEN,
+    Asked,
+    Place,
+    asked,
+    bundled,
+    facts_and_items,
+    gold,
+    overlap,
+    sample,
+    split,
+    words,
+    wrong,
+)
 from benchmarks.published import beside_the_repository
-from benchmarks.test_syneval_treebank import TREES
 from viva.benchmarks.syneval.build.generate import generate
 from viva.benchmarks.syneval.build.sentence import Sentence
 from viva.benchmarks.syneval.build.tree import Tree, parse
@@ -33,7 +45,7 @@ class Made(NamedTuple):
     items: list[Item]
 
     def __repr__(self) -> str:
-        return f"{self.place.file} {self.place.tree}"
+        return f"{self.place.file} {self.place.tree} {'as published' if self.published else 'by default'}"
 
     def of(self, *formats: str) -> Iterator[tuple[Item, Asked]]:
         return ((item, asked(item)) for item in self.items if item.format in formats)
@@ -43,24 +55,30 @@ class Made(NamedTuple):
 def everything(corpus: str, published: bool) -> list[Made]:
     if corpus == "own":
         hard = split((GOLDEN / "syneval_hard.mrg").read_text("utf-8"))
-        trees = [(Place(*place), text) for place, text in TREES.items()]
-        trees += [(Place("hard", number), text) for number, text in enumerate(hard)]
+        trees = {**bundled(), **{Place("hard", number): text for number, text in enumerate(hard)}}
+        known = facts_and_items(published)
     else:
-        trees = list(sample(beside_the_repository("data"), FILES))
+        trees, known = dict(sample(beside_the_repository("data"), FILES)), {}
     return [
-        Made(place, published, parse(text, published), *generate(text, *place, published=published))
-        for place, text in trees
+        Made(
+            place,
+            published,
+            parse(text, published),
+            *(known.get(place) or generate(text, *place, published=published)),
+        )
+        for place, text in trees.items()
     ]
 
 
-@pytest.fixture(params=["own", "sample"])
+@pytest.fixture(params=["own", pytest.param("sample", marks=pytest.mark.slow)])
 def corpus(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=[True, False], ids=["published", "default"])
-def made(request: pytest.FixtureRequest, corpus: str) -> list[Made]:
-    return everything(corpus, bool(request.param))
+@pytest.fixture
+def made(corpus: str) -> list[Made]:
+    """In both modes."""
+    return everything(corpus, True) + everything(corpus, False)
 
 
 @pytest.fixture
@@ -149,15 +167,12 @@ def test_what_is_true_when_affirmed_is_false_when_denied(made: list[Made]) -> No
         assert truth[True] == truth[False]
 
 
-@pytest.mark.parametrize(
-    "published",
-    [True, False],
-)
-def test_half_of_the_statements_are_true(corpus: str, published: bool) -> None:
-    every = [(found, item) for found in everything(corpus, published) for item, _ in found.of("TF")]
-    answers = Counter((item.knowledge_point, item.answer) for _, item in every)
-    points = {point for point, _ in answers}
-    assert {point: answers[point, "true"] for point in points} == {point: answers[point, "false"] for point in points}
+def test_half_of_the_statements_are_true(made: list[Made]) -> None:
+    answers: Counter[tuple[str, bool, str]] = Counter()
+    for found in made:
+        answers.update((item.knowledge_point, found.published, item.answer) for item, _ in found.of("TF"))
+    of = {(point, published) for point, published, _ in answers}
+    assert {key: answers[*key, "true"] for key in of} == {key: answers[*key, "false"] for key in of}
 
 
 def test_slots_and_answers_have_words(made: list[Made]) -> None:
@@ -240,18 +255,13 @@ def right_answers(found: Made) -> dict[tuple[str, str, str], set[str]]:
     return right
 
 
-@pytest.mark.parametrize("what", ["right answers", "slot", "each other"])
-def test_wrong_options_do_not_overlap(clean: list[Made], what: str) -> None:
+def test_wrong_options_overlap_neither_right_ones_nor_the_slot_nor_each_other(clean: list[Made]) -> None:
     def overlapping(found: Made) -> Iterator[tuple[str, str, str]]:
         right = right_answers(found)
         for item, one in found.of("MC"):
             assert len({option.lower() for option in item.options}) == 4
             options = wrong(item)
-            others = {
-                "right answers": right[item.knowledge_point, one.slot, one.role],
-                "slot": {one.slot},
-                "each other": set(options),
-            }[what]
+            others = {*right[item.knowledge_point, one.slot, one.role], one.slot, *options}
             for option in options:
                 yield from ((item.id, option, other) for other in others - {option} if overlap(option, other))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import cache
 
 import msgspec
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.toy_generator import bracketed, generate
+from rows import table
+from thorough import THOROUGH
 from viva.benchmarks.syneval.build.sampling import (
     OTHER,
     Drawn,
@@ -29,7 +32,8 @@ CLEAN = SamplingSettings()
 WORDS = ("dogs", "cats", "bark", "purr", "softly", "loud", "always", "never", "today")
 
 
-def treebank(trees: int, seed: int = 1) -> list[Item]:
+@cache
+def treebank(trees: int = 120, seed: int = 1) -> list[Item]:
     """All questions of a treebank whose sentences all differ."""
     draw = random.Random(seed)
     found: list[Item] = []
@@ -77,12 +81,13 @@ def test_a_million_offers_leave_few_entries() -> None:
     assert [key for key, _, _ in smallest.ranked()] == sorted(keys)[:50]
 
 
-@settings(max_examples=20)
+@settings(max_examples=50 if THOROUGH else 10)
 @given(scheme=st.sampled_from(["clean", "published"]), workers=st.integers(1, 5), seed=st.integers(0, 10**6))
 def test_neither_order_nor_processes_change_a_draw(scheme: Scheme, workers: int, seed: int) -> None:
+    items = treebank(60)
     wanted = SamplingSettings(scheme=scheme, per_stratum=3, min_stratum=10, exemplars=7)
-    given_places = places(ITEMS)
-    expected, _ = drawn(ITEMS, wanted)
+    given_places = places(items)
+    expected, _ = drawn(items, wanted)
     draw = random.Random(seed)
     draw.shuffle(given_places)
     crew: list[Sampler] = [sampler(wanted) for _ in range(workers)]
@@ -94,13 +99,10 @@ def test_neither_order_nor_processes_change_a_draw(scheme: Scheme, workers: int,
     assert merged.draw() == expected
 
 
-ITEMS = treebank(120)
-
-
 def test_published_strata_are_knowledge_point_format_and_single_tag() -> None:
-    found, items = drawn(ITEMS, PUBLISHED)
+    found, items = drawn(treebank(), PUBLISHED)
     strata: defaultdict[str, set[str]] = defaultdict(set)
-    for item in ITEMS:
+    for item in treebank():
         for tag in item.tags:
             name = f"{item.knowledge_point} {item.format} {tag.replace('(non-restrictive)', '')}"
             strata[name].add(item.id)
@@ -115,7 +117,7 @@ def test_published_strata_are_knowledge_point_format_and_single_tag() -> None:
 
 
 def test_published_exemplars_are_no_test_questions_and_fifty_a_pool() -> None:
-    found, items = drawn(ITEMS, PUBLISHED)
+    found, items = drawn(treebank(), PUBLISHED)
     asked = {place for _, place in found.test}
     assert not asked & {place for _, place in found.exemplars}
     pools = Counter(name for name, _ in found.exemplars)
@@ -126,7 +128,7 @@ def test_published_exemplars_are_no_test_questions_and_fifty_a_pool() -> None:
 
 
 def test_a_published_question_may_be_asked_for_two_strata() -> None:
-    few = [item for item in ITEMS if item.knowledge_point == "GS" and item.format == "FITB"][:60]
+    few = [item for item in treebank() if item.knowledge_point == "GS" and item.format == "FITB"][:60]
     same = [msgspec.structs.replace(item, tags=("a", "b", "a")) for item in few]
     found, _ = drawn(same, msgspec.structs.replace(PUBLISHED, per_stratum=40))
     assert Counter(name for name, _ in found.test) == {"GS FITB a": 40, "GS FITB b": 40}
@@ -134,7 +136,7 @@ def test_a_published_question_may_be_asked_for_two_strata() -> None:
 
 
 def test_draws_for_different_strata_are_independent_and_uniform() -> None:
-    few = [item for item in ITEMS if item.knowledge_point == "GS" and item.format == "FITB"][:100]
+    few = [item for item in treebank() if item.knowledge_point == "GS" and item.format == "FITB"][:100]
     tags = tuple(f"t{number}" for number in range(400))
     found, items = drawn([msgspec.structs.replace(item, tags=tags) for item in few], PUBLISHED)
     often = Counter(items[place].id for _, place in found.test)
@@ -143,8 +145,14 @@ def test_draws_for_different_strata_are_independent_and_uniform() -> None:
     assert max(often.values()) < 50, "20 each are expected"
 
 
-@pytest.mark.parametrize("trees", [1, 2, 5, 40, 170, 600])
-def test_clean_sets_have_no_overlap_and_are_balanced(trees: int) -> None:
+def test_clean_sets_have_no_overlap_and_are_balanced() -> None:
+    with table() as row:
+        for trees in (1, 2, 5, 40, 170, 600):
+            with row(f"{trees} trees"):
+                is_clean_and_balanced(trees)
+
+
+def is_clean_and_balanced(trees: int) -> None:
     found, items = drawn(treebank(trees), CLEAN)
     asked, shown = [items[place] for _, place in found.test], [items[place] for _, place in found.exemplars]
     assert asked
@@ -169,7 +177,7 @@ def test_clean_sets_have_no_overlap_and_are_balanced(trees: int) -> None:
 
 
 def test_small_clean_strata_are_one() -> None:
-    few = [msgspec.structs.replace(item, category=f"c{number % 30}") for number, item in enumerate(ITEMS[:400])]
+    few = [msgspec.structs.replace(item, category=f"c{number % 30}") for number, item in enumerate(treebank()[:400])]
     found, _ = drawn(few, CLEAN)
     assert {name.split()[-1] for name, _ in found.test} == {OTHER}
     assert found.eligible < found.strata
@@ -177,12 +185,12 @@ def test_small_clean_strata_are_one() -> None:
 
 def test_another_seed_draws_another_set() -> None:
     for wanted in (CLEAN, PUBLISHED):
-        first, second = (drawn(ITEMS, msgspec.structs.replace(wanted, seed=seed))[0] for seed in (1, 2))
+        first, second = (drawn(treebank(), msgspec.structs.replace(wanted, seed=seed))[0] for seed in (1, 2))
         assert first != second
         assert len(first.test) == pytest.approx(len(second.test), rel=0.1)
 
 
 def test_without_exemplars_no_sentence_is_set_aside() -> None:
-    found, items = drawn(ITEMS, msgspec.structs.replace(CLEAN, exemplars=0, per_stratum=10_000))
+    found, items = drawn(treebank(), msgspec.structs.replace(CLEAN, exemplars=0, per_stratum=10_000))
     assert found.exemplars == []
-    assert {items[place].sentence for _, place in found.test} == {item.sentence for item in ITEMS}
+    assert {items[place].sentence for _, place in found.test} == {item.sentence for item in treebank()}

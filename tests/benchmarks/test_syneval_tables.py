@@ -5,18 +5,21 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import convert
 
 from benchmarks.handmade_syneval import changed, exam, rows, write
 from published import syneval as paper
-from viva.analysis.breakdown import Breakdown, Cell, Table, frame
 from viva.benchmarks.syneval.items import Item
 from viva.benchmarks.syneval.tables import tags
 from viva.contracts import Exam
 from viva.engine.stages import parts_shown
 from viva.types import Question, Response, Score, ScoreRow
+
+if TYPE_CHECKING:  # polars takes a while
+    from viva.analysis.breakdown import Breakdown, Cell, Table
 
 Reply = Callable[[Question], str]
 
@@ -69,8 +72,14 @@ def cells(sat: Exam, reply: Reply = mixed) -> dict[str, dict[str, Cell]]:
     return {row: dict(zip(found.columns, line, strict=True)) for row, line in zip(found.rows, found.cells, strict=True)}
 
 
+def broken_down(scored: list[ScoreRow]) -> Breakdown:
+    from viva.analysis.breakdown import Breakdown, frame
+
+    return Breakdown(frame(scored))
+
+
 def tables(sat: Exam, reply: Reply = mixed) -> list[Table]:
-    breakdown = Breakdown(frame(graded(sat, reply)))
+    breakdown = broken_down(graded(sat, reply))
     return [breakdown.table(layout, "syneval-en", "m") for layout in sat.layouts()]
 
 
@@ -97,7 +106,7 @@ def test_oa_is_the_papers_formula_in_every_row(folder: Path) -> None:
 
 def test_the_headline_is_oa_over_all(folder: Path) -> None:
     sat = exam(folder)
-    assert Breakdown(frame(graded(sat, mixed))).cell(sat.headline()).mean == cells(sat)["Overall"]["OA"].mean
+    assert broken_down(graded(sat, mixed)).cell(sat.headline()).mean == cells(sat)["Overall"]["OA"].mean
 
 
 def test_the_columns_are_means_over_questions(folder: Path) -> None:
@@ -115,6 +124,14 @@ def test_the_columns_are_means_over_questions(folder: Path) -> None:
             values = [row.parts.get(part) if part else row.value for row in of if row.tags["format"] == form]
             assert found[point][column].mean == pytest.approx(mean(values)), (point, column)
             assert found[point][column].n == len(values)
+
+
+def test_what_was_not_read_counts_as_nothing_in_every_column(folder: Path) -> None:
+    unread = cells(exam(folder), lambda question: "" if question.kind == "span" else mixed(question))["Overall"]
+    right = cells(exam(folder), lambda question: str(question.answer))["Overall"]
+    for column in ("FITB accuracy", "FITB F1"):
+        assert (unread[column].mean, unread[column].n) == (0.0, right[column].n)
+        assert right[column].mean == 1.0
 
 
 def test_the_truth_values_of_mvp_are_those_of_its_arguments(folder: Path) -> None:
@@ -147,7 +164,7 @@ def test_a_question_of_several_strata_counts_in_each(tmp_path: Path) -> None:
 def test_an_outage_takes_nothing_from_the_formats(folder: Path) -> None:
     sat = exam(folder)
     kept = [row for row in graded(sat, mixed) if row.tags["format"] != "MC"]
-    cell = Breakdown(frame(kept)).cell(sat.headline())
+    cell = broken_down(kept).cell(sat.headline())
     assert cell.n == 50
     assert cell.mean is not None
 

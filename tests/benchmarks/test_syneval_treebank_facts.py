@@ -13,10 +13,11 @@ import pytest
 
 from benchmarks.handmade_syneval import exam, write
 from published import syneval as paper
-from viva.cli.check import failures
 from viva.contracts import Exam
 from viva.models import Endpoint, connect
 from viva.types import Sampling
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,8 @@ def chance(sat: Exam) -> dict[str, dict[str, float]]:
 
 @pytest.mark.parametrize("form", ["chat", "base"])
 def test_gold_answers_score_1_whatever_they_look_like(blanks: Path, form: str) -> None:
+    from viva.cli.check import failures
+
     assert failures(exam(blanks, form=form), at_most=1200) == []
 
 

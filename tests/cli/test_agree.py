@@ -13,6 +13,7 @@ import pytest
 
 from analysis.rated import consistency_design
 from cli.told import told
+from rows import table
 from viva.analysis.agreement import agree
 from viva.cli.agree import agree_command, scale_of
 from viva.cli.ratingtable import read_ratings
@@ -140,51 +141,51 @@ def test_scales(text: str, marks: tuple[float, ...]) -> None:
     assert scale_of(text) == marks
 
 
-@pytest.mark.parametrize("text", ["", "1", "1,1", "a..b", "5..1", "1..", "0,nan", "0,inf", "1..1000000", "0;1"])
-def test_no_scales(text: str) -> None:
-    with pytest.raises(VivaError, match="two marks or more"):
-        scale_of(text)
+def test_no_scales() -> None:
+    with table() as row:
+        for text in ["", "1", "1,1", "a..b", "5..1", "1..", "0,nan", "0,inf", "1..1000000", "0;1"]:
+            with row(text), pytest.raises(VivaError, match="two marks or more"):
+                scale_of(text)
 
 
-@pytest.mark.parametrize(
-    ("content", "arguments", "said"),
-    [
-        ("", (), "holds no ratings"),
-        ("item,rater,value\n", (), "holds no ratings"),
-        ("item,rater,value\nq,a,\n", (), "holds no ratings"),
-        ("thing,rater,value\nq,a,1\n", (), "line 2: no column 'item' or 'question'; it has: 'thing'"),
-        ("item,who,value\nq,a,1\n", (), "line 2: no column 'rater' or 'reviewer' or 'judge'"),
-        ("item,rater,mark\nq,a,1\n", (), "line 2: no column 'value' or 'score'"),
-        ("item,rater,value\nq,a,1\nq,a,0\n", (), "line 3: a second rating of 'q' by 'a'; the first is in line 2"),
-        ("item,rater,value\nq,a,good\n", (), "line 2: value 'good' is no number"),
-        ("item,rater,value\nq,a,nan\n", (), "line 2: value 'nan' is no mark"),
-        ("item,rater,value\nq,a,1e300\n", (), "line 2: value '1e300' is no mark"),
-        ("item,rater,value\nq,a,1_0\n", (), "line 2: value '1_0' is no number"),
-        ("item,rater,value\n,a,1\n", (), "line 2: item '' is no name"),
-        ("item,rater,value\nq, ,1\n", (), "line 2: rater ' ' is no name"),
-        ("item,rater,value\nq,a\n", (), "line 2: 2 columns, where the header names 3"),
-        ("item,rater,value\nq,a,0,5\n", (), "names 3; a decimal comma is written as a point"),
-        ('item,rater,value\nq,a,"0,5"\n', (), "line 2: value '0,5' has a decimal comma: write decimal points"),
-        ("item;rater;value\nq;a;0,5\n", (), "separated by ';': write commas, and decimal points"),
-        ("item\trater\tvalue\nq\ta\t1\n", (), "separated by tabs: write commas, and decimal points"),
-        ("item,rater,value,t\nq,a,1,x\nq,b,1,y\n", ("--by", "t"), "line 3: t of 'q' is 'y', and 'x' above"),
-        ("item,question,rater,value\nq,1,a,1\nq,2,b,1\n", (), "line 3: question of 'q' is '2', and '1' above"),
-        (b"item,rater,value\n\xff,a,1\n", (), "is no CSV in UTF-8"),
-        (SMALL, ("--judge", "gpt"), "there is no rater 'gpt'; there are: 'anna', 'ben', 'judge'"),
-        (SMALL, ("--without", "gpt"), "there is no rater 'gpt'"),
-        (SMALL, ("--by", "discipline"), "there is no column 'discipline'"),
-        (SMALL, ("--scale", "0,1"), "2, which 'judge' gave to 'q1', is no mark of the scale 0, 1"),
-        (SMALL, ("--ppi",), "name the rater that is one"),
-        (SMALL, ("--strata", "type"), "it goes with --ppi"),
-        (SMALL, ("--chart", "c.png"), "ends in .svg"),
-        (SMALL, ("--chart", "no/c.svg"), "in a folder that exists"),
-        (SMALL, ("--out", "no/o.csv"), "--out"),
-    ],
-)
-def test_what_cannot_be_used_is_said(content: str | bytes, arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(VivaError) as problem:
-        run(written(content), *arguments)
-    assert said in str(problem.value)
+def test_what_cannot_be_used_is_said() -> None:
+    with table() as row:
+        for content, arguments, said in [
+            ("", (), "holds no ratings"),
+            ("item,rater,value\n", (), "holds no ratings"),
+            ("item,rater,value\nq,a,\n", (), "holds no ratings"),
+            ("thing,rater,value\nq,a,1\n", (), "line 2: no column 'item' or 'question'; it has: 'thing'"),
+            ("item,who,value\nq,a,1\n", (), "line 2: no column 'rater' or 'reviewer' or 'judge'"),
+            ("item,rater,mark\nq,a,1\n", (), "line 2: no column 'value' or 'score'"),
+            ("item,rater,value\nq,a,1\nq,a,0\n", (), "line 3: a second rating of 'q' by 'a'; the first is in line 2"),
+            ("item,rater,value\nq,a,good\n", (), "line 2: value 'good' is no number"),
+            ("item,rater,value\nq,a,nan\n", (), "line 2: value 'nan' is no mark"),
+            ("item,rater,value\nq,a,1e300\n", (), "line 2: value '1e300' is no mark"),
+            ("item,rater,value\nq,a,1_0\n", (), "line 2: value '1_0' is no number"),
+            ("item,rater,value\n,a,1\n", (), "line 2: item '' is no name"),
+            ("item,rater,value\nq, ,1\n", (), "line 2: rater ' ' is no name"),
+            ("item,rater,value\nq,a\n", (), "line 2: 2 columns, where the header names 3"),
+            ("item,rater,value\nq,a,0,5\n", (), "names 3; a decimal comma is written as a point"),
+            ('item,rater,value\nq,a,"0,5"\n', (), "line 2: value '0,5' has a decimal comma: write decimal points"),
+            ("item;rater;value\nq;a;0,5\n", (), "separated by ';': write commas, and decimal points"),
+            ("item\trater\tvalue\nq\ta\t1\n", (), "separated by tabs: write commas, and decimal points"),
+            ("item,rater,value,t\nq,a,1,x\nq,b,1,y\n", ("--by", "t"), "line 3: t of 'q' is 'y', and 'x' above"),
+            ("item,question,rater,value\nq,1,a,1\nq,2,b,1\n", (), "line 3: question of 'q' is '2', and '1' above"),
+            (b"item,rater,value\n\xff,a,1\n", (), "is no CSV in UTF-8"),
+            (SMALL, ("--judge", "gpt"), "there is no rater 'gpt'; there are: 'anna', 'ben', 'judge'"),
+            (SMALL, ("--without", "gpt"), "there is no rater 'gpt'"),
+            (SMALL, ("--by", "discipline"), "there is no column 'discipline'"),
+            (SMALL, ("--scale", "0,1"), "2, which 'judge' gave to 'q1', is no mark of the scale 0, 1"),
+            (SMALL, ("--ppi",), "name the rater that is one"),
+            (SMALL, ("--strata", "type"), "it goes with --ppi"),
+            (SMALL, ("--chart", "c.png"), "ends in .svg"),
+            (SMALL, ("--chart", "no/c.svg"), "in a folder that exists"),
+            (SMALL, ("--out", "no/o.csv"), "--out"),
+        ]:
+            with row((said, content)):
+                with pytest.raises(VivaError) as problem:
+                    run(written(content), *arguments)
+                assert said in str(problem.value)
 
 
 def test_jsonl_that_is_none() -> None:

@@ -115,6 +115,7 @@ def test_a_sample_that_is_marked_to_its_end_gives_the_score_that_experts_would(
     assert scores["score"]["judge"] > truth, "one of the judges praises everything"
 
 
+@pytest.mark.slow
 def test_answers_that_no_expert_need_see_count_as_they_are(viva: Viva, judges: JudgeServer) -> None:
     """A quarter of the replies are refusals: the score is about them, too, though nobody can mark them."""
     worth = story.write(viva.folder / "answers.jsonl", refused=4)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.batched import LIMIT, POLL, answered_once, arguments, batches, examine, log, resume
-from servers.fixtures import QUIET, LocalServer, Viva, needs
+from servers.fixtures import QUIET, LocalServer, Viva
 
 Serve = Callable[..., LocalServer]
 KEY = "sk-of-the-tests"
@@ -55,8 +55,9 @@ def test_killed_at_every_moment_a_batch_is_handed_in_once_and_read_whole(vendor:
     assert [line["event"] for line in log(viva)][-2:] == ["submitted", "read"]
 
 
+@pytest.mark.slow
+@pytest.mark.peers("anthropic")
 def test_anthropics_batch_is_found_again_by_its_results_alone(vendor: LocalServer, viva: Viva) -> None:
-    needs("anthropic", "anthropic")
     viva.environment |= {"ANTHROPIC_BASE_URL": vendor.root, "ANTHROPIC_API_KEY": KEY}
     model = ("run", "cmmlu", "--model", "anthropic/claude-3-5-haiku-latest", "--limit", LIMIT, "--batch")
     vendor.control(hold={"create": 5.0})

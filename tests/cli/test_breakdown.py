@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cli.told import told
+from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.cli.breakdown import breakdown_command
 from viva.errors import VivaError
@@ -32,7 +33,7 @@ def found(*arguments: object) -> list[dict[str, Any]]:
     return breakdowns
 
 
-def table(models: dict[str, dict[str, int]], of: int = 30, name: str = "t.csv") -> Path:
+def item_scores(models: dict[str, dict[str, int]], of: int = 30, name: str = "t.csv") -> Path:
     """Item scores: model → domain → right answers of `of`."""
     rows = [
         f"{model},{domain}{number},0,{int(number < right)},{domain},{'k' if number % 2 else 'r'}\n"
@@ -67,7 +68,7 @@ def test_cmmlus_negated_questions_against_the_others(viva: Viva) -> None:
 
 
 def test_what_is_weak_is_found_and_named() -> None:
-    text = breakdown(table({"m": WEAK}), "--by", "domain")
+    text = breakdown(item_scores({"m": WEAK}), "--by", "domain")
     assert "domain: OS (−53.33 [" in text
     assert "]*" in text
     assert "in 4 comparisons (Holm)" in text
@@ -80,17 +81,19 @@ def test_what_is_weak_is_found_and_named() -> None:
 
 
 def test_where_nothing_is_significant_it_says_so() -> None:
-    text = breakdown(table({"m": {"DSA": 15, "CO": 16, "OS": 14}}), "--by", "domain")
+    text = breakdown(item_scores({"m": {"DSA": 15, "CO": 16, "OS": 14}}), "--by", "domain")
     assert "nothing here differs from the rest by more than chance, after 3 comparisons (Holm)" in text
     assert "]*" not in text
     assert "nothing was tested" in breakdown("t.csv", "--by", "domain", "--min", 31)
     assert "3 slices are not tested: they have fewer than 31" in breakdown("t.csv", "--by", "domain", "--min", 31)
-    alone = breakdown(table({"m": {"DSA": 90}}, of=90), "--by", "domain")
+    alone = breakdown(item_scores({"m": {"DSA": 90}}, of=90), "--by", "domain")
     assert "1 slice is not tested: it has fewer than 10 answered questions, or leaves fewer" in alone
 
 
 def test_tags_are_crossed_and_models_stand_side_by_side() -> None:
-    text = breakdown(table({"a": WEAK, "b": {"DSA": 9, "CO": 9, "OS": 9, "CN": 9}}), "--by", "domain", "--by", "kind")
+    text = breakdown(
+        item_scores({"a": WEAK, "b": {"DSA": 9, "CO": 9, "OS": 9, "CN": 9}}), "--by", "domain", "--by", "kind"
+    )
     assert "By domain × kind, models side by side" in text
     assert "OS · r" in text
     only = found("t.csv", "--by", "domain", "--model", "b")
@@ -99,20 +102,20 @@ def test_tags_are_crossed_and_models_stand_side_by_side() -> None:
 
 
 def test_a_model_goes_by_its_name_without_its_provider_too() -> None:
-    table({"openai/a": WEAK, "other/b": WEAK})
+    item_scores({"openai/a": WEAK, "other/b": WEAK})
     for name in ("openai/a", "a"):
         assert [one["model"] for one in found("t.csv", "--by", "domain", "--model", name)] == ["openai/a"]
 
 
 def test_benjamini_hochbergs_p_is_never_above_holms() -> None:
-    table({"m": WEAK})
+    item_scores({"m": WEAK})
     holm, bh, none = (found("t.csv", "--by", "domain", "--correct", how)[0]["slices"] for how in ("holm", "bh", "none"))
     for a, b, c in zip(holm, bh, none, strict=True):
         assert a["adjusted"] >= b["adjusted"] >= c["adjusted"] == c["p"]
 
 
 def test_every_format_says_the_same() -> None:
-    table({"m": WEAK})
+    item_scores({"m": WEAK})
     rows = list(csv.DictReader(io.StringIO(breakdown("t.csv", "--by", "domain", "--format", "csv"))))
     slices = found("t.csv", "--by", "domain")[0]["slices"]
     assert [float(row["mean"]) for row in rows] == pytest.approx([each["cell"]["mean"] for each in slices])
@@ -124,7 +127,7 @@ def test_every_format_says_the_same() -> None:
 
 
 def test_charts_are_intervals_or_heat_maps() -> None:
-    table({"a": WEAK, "b": {"DSA": 9, "CO": 9, "OS": 9, "CN": 9}})
+    item_scores({"a": WEAK, "b": {"DSA": 9, "CO": 9, "OS": 9, "CN": 9}})
     breakdown("t.csv", "--by", "domain", "--chart", "heat.json")
     breakdown("t.csv", "--by", "domain", "--model", "a", "--chart", "dots.json")
     breakdown("t.csv", "--by", "domain", "--by", "kind", "--chart", "crossed.json")
@@ -139,7 +142,7 @@ def test_charts_are_intervals_or_heat_maps() -> None:
 
 
 def test_a_chart_of_a_search_draws_what_the_tables_tell() -> None:
-    table({"a": WEAK})
+    item_scores({"a": WEAK})
 
     def drawn(*arguments: object) -> list[str]:
         breakdown("t.csv", *arguments, "--chart", "c.json")
@@ -173,24 +176,23 @@ def test_names_of_models_and_values_are_text_and_nothing_else() -> None:
     assert "<i>" not in Path("c.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("t.csv",), "does not say which columns are tags: name one with --by TAG; it has model, case"),
-        (("t.csv", "--by", "colour"), "colour"),
-        (("t.csv", "--by", "domain", "--pairs"), "leave out --by"),
-        (("t.csv", "--by", "domain", "--model", "x"), "--model 'x': there is no such thing in t.csv"),
-        (("t.csv", "t.csv", "--by", "domain"), "name one of them"),
-        (("t.csv", "--by", "domain", "--chart", "c.pdf"), ".svg"),
-        (("t.csv", "--by", "domain", "--chart", "no/c.svg"), "in a folder that exists"),
-        (("none.csv", "--by", "domain"), "there is no table none.csv"),
-    ],
-)
-def test_what_cannot_be_broken_down_is_refused_in_a_sentence(arguments: tuple[object, ...], said: str) -> None:
-    table({"m": WEAK})
-    with pytest.raises(VivaError) as raised:
-        breakdown(*arguments)
-    assert said in str(raised.value)
+def test_what_cannot_be_broken_down_is_refused_in_a_sentence() -> None:
+    item_scores({"m": WEAK})
+    with table() as row:
+        for arguments, said in [
+            (("t.csv",), "does not say which columns are tags: name one with --by TAG; it has model, case"),
+            (("t.csv", "--by", "colour"), "colour"),
+            (("t.csv", "--by", "domain", "--pairs"), "leave out --by"),
+            (("t.csv", "--by", "domain", "--model", "x"), "--model 'x': there is no such thing in t.csv"),
+            (("t.csv", "t.csv", "--by", "domain"), "name one of them"),
+            (("t.csv", "--by", "domain", "--chart", "c.pdf"), ".svg"),
+            (("t.csv", "--by", "domain", "--chart", "no/c.svg"), "in a folder that exists"),
+            (("none.csv", "--by", "domain"), "there is no table none.csv"),
+        ]:
+            with row(arguments):
+                with pytest.raises(VivaError) as raised:
+                    breakdown(*arguments)
+                assert said in str(raised.value)
 
 
 def test_a_chart_is_of_one_exam(viva: Viva) -> None:

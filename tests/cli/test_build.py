@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from cli.collected import dangerous, refused
+from rows import table
 from servers.fixtures import Ended, Viva, wait_until
 
 SAMPLE = Path(str(importlib.resources.files("viva") / "benchmarks/syneval/sample/treebank"))
@@ -39,7 +40,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize("published", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_bundled_treebank_becomes_a_set(viva: Viva, published: bool) -> None:
     ended = viva("build", "syneval", SAMPLE, "--out", "set", *["--as-published"] * published, timeout=120)
     assert ended.code == 0, ended.err
@@ -74,61 +75,57 @@ def test_the_table_is_the_papers(viva: Viva) -> None:
     assert points == ["GS", "SC", "DO", "IO", "MVP", "ADJ", "ADV", "CO", "PPA", "all"]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "line", "said"),
-    [
-        ("unbalanced", "( (S (NN a)\n", 2, "not closed"),
-        ("empty", "( )\n", 2, ""),
-        ("two thousand deep", "(" + "(S " * 2000 + "(NN a)" + ")" * 2001 + "\n", 2, "deep"),
-        ("encoding", b"( (S (NN caf\xe9)) )\n", 2, "0xE9"),
-        ("gigantic", b"( (S (NN " + b"x" * 5_000_000 + b")) )\n", 2, "bytes"),
-        ("many words", b"( (S" + b" (NN x)" * 1_000_000 + b") )\n", 2, "bytes"),
-        ("NUL", b"( (S (NN a\0)) )\n", 2, "U+0000"),
-        ("no tree", "Words, words.\n", 2, "outside of any tree"),
-        ("controls", "\x1b[31m\u202e\n", 2, "outside of any tree"),
-    ],
-)
-def test_malformed_trees_are_skipped_or_refused_as_the_user_chooses(
-    viva: Viva, name: str, content: str | bytes, line: int, said: str
-) -> None:
-    bad = content.encode() if isinstance(content, str) else content
-    write(viva, GOOD.encode() + bad + GOOD.encode())
-    skipped = build(viva, "own.mrg")
-    assert skipped.code == 3, skipped.err
-    assert f"own.mrg:{line}: " in skipped.err
-    assert said in skipped.err
-    assert "Traceback" not in skipped.err
-    assert not dangerous(skipped.err)
-    manifest = json.loads((viva.folder / "set/build.json").read_text())
-    assert (manifest["trees"], sum(manifest["malformed"].values())) == (2, 1)
-    (row,) = rows(viva.folder / "set/malformed.jsonl")
-    assert (row["source"], row["line"]) == ("own.mrg", line)
-    ended = build(viva, "own.mrg", "--malformed", "refuse", out="other")
-    refused(ended, f"own.mrg:{line}: ", said, "--malformed skip")
-    assert not (viva.folder / "other").exists()
+def test_malformed_trees_are_skipped_or_refused_as_the_user_chooses(viva: Viva) -> None:
+    with table() as row:
+        for name, content, line, said in [
+            ("unbalanced", "( (S (NN a)\n", 2, "not closed"),
+            ("empty", "( )\n", 2, ""),
+            ("two thousand deep", "(" + "(S " * 2000 + "(NN a)" + ")" * 2001 + "\n", 2, "deep"),
+            ("encoding", b"( (S (NN caf\xe9)) )\n", 2, "0xE9"),
+            ("gigantic", b"( (S (NN " + b"x" * 5_000_000 + b")) )\n", 2, "bytes"),
+            ("many words", b"( (S" + b" (NN x)" * 1_000_000 + b") )\n", 2, "bytes"),
+            ("NUL", b"( (S (NN a\0)) )\n", 2, "U+0000"),
+            ("no tree", "Words, words.\n", 2, "outside of any tree"),
+            ("controls", "\x1b[31m\u202e\n", 2, "outside of any tree"),
+        ]:
+            with row(name):
+                bad = content.encode() if isinstance(content, str) else content
+                write(viva, GOOD.encode() + bad + GOOD.encode())
+                skipped = build(viva, "own.mrg", "--force")
+                assert skipped.code == 3, skipped.err
+                assert f"own.mrg:{line}: " in skipped.err
+                assert said in skipped.err
+                assert "Traceback" not in skipped.err
+                assert not dangerous(skipped.err)
+                manifest = json.loads((viva.folder / "set/build.json").read_text())
+                assert (manifest["trees"], sum(manifest["malformed"].values())) == (2, 1)
+                (bad_tree,) = rows(viva.folder / "set/malformed.jsonl")
+                assert (bad_tree["source"], bad_tree["line"]) == ("own.mrg", line)
+                ended = build(viva, "own.mrg", "--malformed", "refuse", out="other")
+                refused(ended, f"own.mrg:{line}: ", said, "--malformed skip")
+                assert not (viva.folder / "other").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["missing.mrg"], "there is no treebank missing.mrg"),
-        (["own.mrg", "own.mrg"], "same treebank"),
-        (["words.txt"], "no tree could be read in words.txt"),
-        (["own.mrg", "--encoding", "utf-16"], "utf-16"),
-        (["own.mrg", "--encoding", "rot13"], "rot13"),
-        (["own.mrg", "--encoding", "klingon"], "klingon"),
-        (["folder"], "no tree could be read in folder"),
-        (["own.mrg", "--per-stratum", "0"], "per-stratum"),
-        ([], "TREEBANK"),
-    ],
-)
-def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva, arguments: list[str], said: str) -> None:
+def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva) -> None:
     write(viva, GOOD)
     write(viva, "Only words here.\n", "words.txt")
     (viva.folder / "folder").mkdir()
-    ended = build(viva, *arguments)
-    refused(ended, said)
-    assert not (viva.folder / "set").exists()
+    with table() as row:
+        for arguments, said in [
+            (["missing.mrg"], "there is no treebank missing.mrg"),
+            (["own.mrg", "own.mrg"], "same treebank"),
+            (["words.txt"], "no tree could be read in words.txt"),
+            (["own.mrg", "--encoding", "utf-16"], "utf-16"),
+            (["own.mrg", "--encoding", "rot13"], "rot13"),
+            (["own.mrg", "--encoding", "klingon"], "klingon"),
+            (["folder"], "no tree could be read in folder"),
+            (["own.mrg", "--per-stratum", "0"], "per-stratum"),
+            ([], "TREEBANK"),
+        ]:
+            with row(arguments):
+                ended = build(viva, *arguments)
+                refused(ended, said)
+                assert not (viva.folder / "set").exists()
 
 
 def test_an_unknown_generator_is_told(viva: Viva) -> None:
@@ -179,7 +176,7 @@ def test_ctrl_c_is_130_and_leaves_nothing(viva: Viva) -> None:
     going = viva.start("build", "syneval", "own.mrg", "--out", "set", "--jobs", 2)
     wait_until((viva.folder / "set/.partial/questions.jsonl").exists, "the first questions")
     going.signal(signal.SIGINT)
-    ended = going.ended(30)
+    ended = going.ended(60)
     assert (ended.code, ended.out) == (130, "")
     assert "interrupted" in ended.err
     assert "Traceback" not in ended.err

@@ -113,6 +113,7 @@ def test_without_a_pool_it_is_said_where_one_comes_from(tmp_path: Path) -> None:
 # --- check ---
 
 
+@pytest.mark.sandbox
 def test_check_tells_what_only_running_shows(project: Path) -> None:
     write(project, 101, FLATTEN)
     told = build("check", project)
@@ -324,6 +325,7 @@ def test_the_set_holds_what_is_approved_and_is_examined_with_the_papers_tables(p
         build("export", project, "--out", project, "--force")
 
 
+@pytest.mark.sandbox
 def test_an_approved_question_that_fails_its_examples_is_held_back(project: Path, tmp_path: Path) -> None:
     write(project, 101, FLATTEN.replace("== []", "== [1]"))
     approve(project, "101", "104")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy import stats
 
 from cli.told import told
+from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.cli.compare import compare_command
 from viva.errors import VivaError
@@ -50,12 +50,14 @@ def run(viva: Viva, name: str, *arguments: str, models: tuple[str, ...] = (RANDO
     return viva.folder / name
 
 
-def table(name: str, *rows: tuple[object, ...], header: str = "model,question,sample,score") -> Path:
+def item_scores(name: str, *rows: tuple[object, ...], header: str = "model,question,sample,score") -> Path:
     Path(name).write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n", encoding="utf-8")
     return Path(name)
 
 
 def test_two_models_of_a_run_question_by_question(viva: Viva) -> None:
+    from scipy import stats
+
     folder = run(viva, "two", "csbench", "--only", "comprehension", models=(RANDOM, FIRST))
     (row,) = compared(folder)
     scores = {
@@ -171,7 +173,7 @@ def test_the_bundled_samples_have_no_question_in_common(viva: Viva) -> None:
 def test_tables_of_item_scores_by_hand() -> None:
     rows = [("a", q, s, v) for q, values in (("q1", "01"), ("q2", "00"), ("q3", "11")) for s, v in enumerate(values)]
     rows += [("b", q, s, v) for q, values in (("q1", "11"), ("q2", "10"), ("q4", "11")) for s, v in enumerate(values)]
-    (row,) = compared(table("t.csv", *rows))
+    (row,) = compared(item_scores("t.csv", *rows))
     found = row["found"]
     assert (found["n"], found["only_first"], found["only_second"]) == (2, 1, 1)
     assert (found["first"], found["second"]) == (0.25, 0.75)
@@ -184,7 +186,7 @@ def test_tables_of_item_scores_by_hand() -> None:
 
 def test_what_has_no_score_is_counted_and_bounded() -> None:
     rows = [("a", f"q{i}", 0, 1) for i in range(4)] + [("b", f"q{i}", 0, v) for i, v in enumerate(("1", "0", "", "1"))]
-    (row,) = compared(table("t.csv", *rows))
+    (row,) = compared(item_scores("t.csv", *rows))
     assert (row["found"]["n"], row["found"]["unscored"]) == (3, 1)
     assert (row["found"]["floor"], row["found"]["ceiling"]) == (-0.5, -0.25)
     said = compare("t.csv")
@@ -193,10 +195,10 @@ def test_what_has_no_score_is_counted_and_bounded() -> None:
 
 
 def test_two_files_of_one_model_each_and_disjoint_ones() -> None:
-    one = table("one.csv", *((f"q{i}", 0, 1) for i in range(3)), header="question,sample,score")
-    two = table("two.csv", *((f"q{i}", 0, 0) for i in range(3)), header="question,sample,score")
+    one = item_scores("one.csv", *((f"q{i}", 0, 1) for i in range(3)), header="question,sample,score")
+    two = item_scores("two.csv", *((f"q{i}", 0, 0) for i in range(3)), header="question,sample,score")
     assert names(compared(one, two)) == [("one.csv", "two.csv")]
-    apart = table("apart.csv", *((f"z{i}", 0, 0) for i in range(3)), header="question,sample,score")
+    apart = item_scores("apart.csv", *((f"z{i}", 0, 0) for i in range(3)), header="question,sample,score")
     with pytest.raises(VivaError, match=r"one.csv and apart.csv have no question in common"):
         compare(one, apart)
     assert len(compared(one, two, apart)) == 1, "of several pairs those that have something in common"
@@ -209,7 +211,7 @@ def test_questions_about_one_text_are_no_two() -> None:
         for k, m in ((1, "a"), (3, "b"))
         for i in range(16)
     ]
-    one = table("t.csv", *rows, header="model,question,sample,score,text")
+    one = item_scores("t.csv", *rows, header="model,question,sample,score,text")
     (alone,), (together,) = compared(one), compared(one, "--cluster", "text")
     assert alone["found"]["p"] == pytest.approx(2 * 0.5**6)
     assert together["found"]["p"] == pytest.approx(2 * 0.5**3), "three texts, not six questions"
@@ -258,23 +260,21 @@ def test_the_published_sweep_and_the_published_experts() -> None:
         compare("infibench", "--baseline", "T 9")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("nowhere",), r"no table or run nowhere \(published tables that can be named: infibench, csbench\)"),
-        (("t.csv", "t.csv"), "a of t.csv is named twice"),
-        (("t.csv", "--model", "z"), r"nobody is called so; there are: a, b"),
-        (("t.csv", "--model", "a"), "takes two contestants on the same questions; here are item scores: a"),
-        (("t.csv", "--baseline", "z"), r"--baseline 'z': nobody is called so; there are: 'a', 'b'"),
-        (("t.csv", "--pairs", "ab"), "write FIRST=SECOND"),
-        (("t.csv", "--pairs", "a=z"), r"--pairs 'z': nobody"),
-        (("t.csv", "--between", "shots"), "do not differ in that, but in: models"),
-        (("t.csv", "--by", "colour"), "no column 'colour'"),
-        (("t.csv", "--attempts", "best@0"), "write mean, best, best@K or pass@K"),
-        (("t.csv", "--chart", "x.gif"), "a chart is written as"),
-    ],
-)
-def test_wrong_use_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
-    table("t.csv", *((model, f"q{i}", 0, 1) for model in "ab" for i in range(2)))
-    with pytest.raises(VivaError, match=said):
-        compare(*arguments)
+def test_wrong_use_is_one_sentence() -> None:
+    item_scores("t.csv", *((model, f"q{i}", 0, 1) for model in "ab" for i in range(2)))
+    with table() as row:
+        for arguments, said in [
+            (("nowhere",), r"no table or run nowhere \(published tables that can be named: infibench, csbench\)"),
+            (("t.csv", "t.csv"), "a of t.csv is named twice"),
+            (("t.csv", "--model", "z"), r"nobody is called so; there are: a, b"),
+            (("t.csv", "--model", "a"), "takes two contestants on the same questions; here are item scores: a"),
+            (("t.csv", "--baseline", "z"), r"--baseline 'z': nobody is called so; there are: 'a', 'b'"),
+            (("t.csv", "--pairs", "ab"), "write FIRST=SECOND"),
+            (("t.csv", "--pairs", "a=z"), r"--pairs 'z': nobody"),
+            (("t.csv", "--between", "shots"), "do not differ in that, but in: models"),
+            (("t.csv", "--by", "colour"), "no column 'colour'"),
+            (("t.csv", "--attempts", "best@0"), "write mean, best, best@K or pass@K"),
+            (("t.csv", "--chart", "x.gif"), "a chart is written as"),
+        ]:
+            with row(arguments), pytest.raises(VivaError, match=said):
+                compare(*arguments)

@@ -14,6 +14,7 @@ import pytest
 from benchmarks.published import figures
 from cli.collected import answers, write_jsonl, wrong
 from cli.told import told
+from rows import table
 from servers.fixtures import QUIET, Viva
 from viva.cli.correlate import correlate_command
 from viva.errors import VivaError
@@ -154,34 +155,33 @@ def test_tables_of_item_scores_are_summed_up_first() -> None:
         correlate("t.csv", "--by", "exam")
 
 
-@pytest.mark.parametrize(
-    ("content", "arguments", "said"),
-    [
-        ("", (), "line 1: needs a column of names and two of figures; it has 0 columns"),
-        ("m,a\nx,1\n", (), "it has 2 columns"),
-        ("m,a,b\n", (), "holds no rows below its header"),
-        ("m,a,b\nx,1\n", (), "line 2: 2 columns, where the header names 3"),
-        ("m,a,a\nx,1,2\n", (), "column 'a' is there twice"),
-        ("m;a;b\nx;0,5;1\n", (), "separated by ';': write commas, and decimal points"),
-        ("m,a,b\nx,1,2\nx,3,4\n", (), "line 3: 'x' is there twice, first in line 2"),
-        ("m,a,b\nx,1,two\n", (), "two columns of figures; here is 'a'"),
-        ("m,a,b\nx,1,two\n", ("--columns", "a,b"), "'b' is no column of figures (line 2: 'two')"),
-        ("m,a,b\nx,1,nan\n", ("--columns", "a,b"), "(line 2: 'nan')"),
-        ("m,a,b\nx,1,1_0\n", ("--columns", "a,b"), "(line 2: '1_0')"),
-        (TABLE, ("--columns", "a,d"), "--columns 'd': t.csv has no such column; it has: 'a', 'b', 'c'"),
-        (TABLE, ("--columns", "a"), "two columns of figures; here is 'a'"),
-        (TABLE, ("--without", "m9"), "--without 'm9': t.csv has no such row; it has: 'm1'"),
-        ('m,a,b\n"x,1,2\n', (), "is no CSV"),
-        (b"m,a,b\n\xff\xfe,1,2\n", (), "cannot read the table"),
-        (TABLE, ("t.csv",), "name it alone"),
-        (TABLE, ("nowhere",), "there is no table or run nowhere"),
-        (TABLE, ("--out", "no/where.csv"), "--out"),
-    ],
-)
-def test_what_cannot_be_used_is_said(content: str | bytes, arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(VivaError) as problem:
-        correlate(written(content), *arguments)
-    assert said in str(problem.value)
+def test_what_cannot_be_used_is_said() -> None:
+    with table() as row:
+        for content, arguments, said in [
+            ("", (), "line 1: needs a column of names and two of figures; it has 0 columns"),
+            ("m,a\nx,1\n", (), "it has 2 columns"),
+            ("m,a,b\n", (), "holds no rows below its header"),
+            ("m,a,b\nx,1\n", (), "line 2: 2 columns, where the header names 3"),
+            ("m,a,a\nx,1,2\n", (), "column 'a' is there twice"),
+            ("m;a;b\nx;0,5;1\n", (), "separated by ';': write commas, and decimal points"),
+            ("m,a,b\nx,1,2\nx,3,4\n", (), "line 3: 'x' is there twice, first in line 2"),
+            ("m,a,b\nx,1,two\n", (), "two columns of figures; here is 'a'"),
+            ("m,a,b\nx,1,two\n", ("--columns", "a,b"), "'b' is no column of figures (line 2: 'two')"),
+            ("m,a,b\nx,1,nan\n", ("--columns", "a,b"), "(line 2: 'nan')"),
+            ("m,a,b\nx,1,1_0\n", ("--columns", "a,b"), "(line 2: '1_0')"),
+            (TABLE, ("--columns", "a,d"), "--columns 'd': t.csv has no such column; it has: 'a', 'b', 'c'"),
+            (TABLE, ("--columns", "a"), "two columns of figures; here is 'a'"),
+            (TABLE, ("--without", "m9"), "--without 'm9': t.csv has no such row; it has: 'm1'"),
+            ('m,a,b\n"x,1,2\n', (), "is no CSV"),
+            (b"m,a,b\n\xff\xfe,1,2\n", (), "cannot read the table"),
+            (TABLE, ("t.csv",), "name it alone"),
+            (TABLE, ("nowhere",), "there is no table or run nowhere"),
+            (TABLE, ("--out", "no/where.csv"), "--out"),
+        ]:
+            with row((said, content)):
+                with pytest.raises(VivaError) as problem:
+                    correlate(written(content), *arguments)
+                assert said in str(problem.value)
 
 
 def test_constant_columns_have_no_coefficient_and_no_traceback() -> None:
@@ -240,20 +240,19 @@ SIX = ",".join(
 )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("csbench", "nowhere"), "there is no table or run nowhere"),
-        (("csbench", "--by", "format"), "is for runs and item scores"),
-        (("infibench", "--columns", "humaneval,nope"), "has no such column"),
-        (("csbench", "--chart", "c.gif"), "--chart"),
-        (("csbench", "--every", "--chart", "c.svg", "--columns", SIX), "12 pairs of columns at most"),
-    ],
-)
-def test_what_cannot_be_correlated_is_said(arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(VivaError) as problem:
-        correlate(*arguments)
-    assert said in str(problem.value)
+def test_what_cannot_be_correlated_is_said() -> None:
+    with table() as row:
+        for arguments, said in [
+            (("csbench", "nowhere"), "there is no table or run nowhere"),
+            (("csbench", "--by", "format"), "is for runs and item scores"),
+            (("infibench", "--columns", "humaneval,nope"), "has no such column"),
+            (("csbench", "--chart", "c.gif"), "--chart"),
+            (("csbench", "--every", "--chart", "c.svg", "--columns", SIX), "12 pairs of columns at most"),
+        ]:
+            with row(arguments):
+                with pytest.raises(VivaError) as problem:
+                    correlate(*arguments)
+                assert said in str(problem.value)
 
 
 def test_charts_name_the_outliers() -> None:

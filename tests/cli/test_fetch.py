@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.collected import refused
+from rows import table
 from servers.fixtures import Viva
 
 Serve = Callable[
@@ -68,20 +69,31 @@ def fetched(viva: Viva) -> list[Path]:
     return [path for path in viva.folder.rglob("*") if path.is_file() and path.suffix in (".json", ".csv", "")]
 
 
-@pytest.mark.parametrize(
-    ("handler", "said"),
-    [(Wrong, "SHA-256"), (Missing, "HTTP 404"), (None, "cannot fetch"), ("nonsense", "cannot fetch")],
-)
-@pytest.mark.parametrize("benchmark", ["csbench", "cmmlu"])
-def test_what_cannot_be_fetched_is_one_sentence_with_the_way_by_hand(
-    viva: Viva, mirror: Serve, benchmark: str, handler: type[Wrong] | str | None, said: str
-) -> None:
-    address = "http://127.0.0.1:9" if handler is None else handler if isinstance(handler, str) else mirror(handler)
-    ended = viva("fetch", benchmark, "--url", address)
-    page = {"csbench": "https://github.com/csbench/csbench", "cmmlu": "https://github.com/haonan-li/CMMLU"}[benchmark]
-    refused(ended, said, address, "By hand", page, "--data", "VIVA_DATA")
-    assert len(ended.err.splitlines()) == 2, "what it is about, and what went wrong"
-    assert fetched(viva) == [], "nothing that was not verified"
+def test_what_cannot_be_fetched_is_one_sentence_with_the_way_by_hand(viva: Viva, mirror: Serve) -> None:
+    with table() as row:
+        for handler, said in [
+            (Wrong, "SHA-256"),
+            (Missing, "HTTP 404"),
+            (None, "cannot fetch"),
+            ("nonsense", "cannot fetch"),
+        ]:
+            for benchmark in ["csbench", "cmmlu"]:
+                with row((benchmark, said)):
+                    address = (
+                        "http://127.0.0.1:9"
+                        if handler is None
+                        else handler
+                        if isinstance(handler, str)
+                        else mirror(handler)
+                    )
+                    ended = viva("fetch", benchmark, "--url", address)
+                    page = {
+                        "csbench": "https://github.com/csbench/csbench",
+                        "cmmlu": "https://github.com/haonan-li/CMMLU",
+                    }[benchmark]
+                    refused(ended, said, address, "By hand", page, "--data", "VIVA_DATA")
+                    assert len(ended.err.splitlines()) == 2, "what it is about, and what went wrong"
+                    assert fetched(viva) == [], "nothing that was not verified"
 
 
 def test_after_a_failure_nothing_passes_for_the_published_set(viva: Viva, mirror: Serve) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from cli.batch import batch
 from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_csv, write_jsonl, wrong
+from rows import table
 from servers.fixtures import QUIET, Ended, LocalServer, Viva
 
 SCORES = ("--out", "scores.csv")
@@ -227,13 +228,14 @@ def ungradable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...]
     return dict(zip(SAID, batch(tmp_path_factory.mktemp("grade"), commands, FILES), strict=True))
 
 
-@pytest.mark.parametrize("arguments", SAID, ids=" ".join)
 def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(
-    ungradable: dict[tuple[str, ...], tuple[Ended, list[str]]], arguments: tuple[str, ...]
+    ungradable: dict[tuple[str, ...], tuple[Ended, list[str]]],
 ) -> None:
-    ended, left = ungradable[arguments]
-    refused(ended, *SAID[arguments])
-    assert left == []
+    with table() as row:
+        for arguments, (ended, left) in ungradable.items():
+            with row(arguments):
+                refused(ended, *SAID[arguments])
+                assert left == []
 
 
 def test_answers_beyond_a_limit_are_passed_over(viva: Viva) -> None:

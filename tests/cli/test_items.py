@@ -16,6 +16,7 @@ from analysis.responders import subjects, world
 from benchmarks.published import published
 from cli.collected import dangerous
 from cli.told import told
+from rows import table
 from viva.cli.items import items_command
 from viva.cli.prompt import prompt_command
 from viva.cli.run import run_command
@@ -40,7 +41,7 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def table(scores: Any, name: str = "scores.csv") -> Path:
+def item_scores(scores: Any, name: str = "scores.csv") -> Path:
     lines = [
         f"model-{model},q{question},0,{score:g}"
         for model, row in enumerate(scores)
@@ -161,7 +162,7 @@ def test_a_csv_without_ids_is_refused_with_its_line() -> None:
 
 def test_abilities_and_difficulties_come_out_as_data() -> None:
     made = world(30, 60, 3)
-    found = json.loads(items(table(made.scores), "--irt", "2pl", "--format", "json"))
+    found = json.loads(items(item_scores(made.scores), "--irt", "2pl", "--format", "json"))
     (exam,) = found["exams"]
     ability = [model["ability"] for model in exam["models"]]
     assert np.corrcoef(ability, made.ability)[0, 1] > 0.93
@@ -176,15 +177,15 @@ def test_wrong_gold_answers_are_listed_first() -> None:
     made = world(40, 120, 5)
     wrong = int(np.argmax(made.discrimination * (np.abs(made.difficulty) < 0.7)))
     made.scores[:, wrong] = 1 - made.scores[:, wrong]
-    text = items(table(made.scores), "--irt", "2pl")
+    text = items(item_scores(made.scores), "--irt", "2pl")
     listed = text.split("Questions to look at")[1]
     assert f"q{wrong} " in next(line for line in listed.splitlines() if "more than chance" in line)
 
 
 def test_two_tables_are_one_exam_and_the_same_model_twice_is_told_apart() -> None:
     scores = subjects(4, 30, 1)
-    table(scores[:2], "a.csv")
-    table(scores[2:], "b.csv")
+    item_scores(scores[:2], "a.csv")
+    item_scores(scores[2:], "b.csv")
     found = json.loads(items("a.csv", "b.csv", "--format", "json"))
     assert [model["model"] for model in found["exams"][0]["models"]] == [
         "model-0",
@@ -230,34 +231,32 @@ def test_several_exams_are_told_one_by_one_and_chosen_by_name() -> None:
         items("r", "s", "--exam", "cmmlu")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "name runs or tables"),
-        (("t.csv", "--predict", "r"), "leave it out"),
-        (("--predict", "t.csv"), "needs --anchors-file"),
-        (("t.csv", "--anchors-file", "a.csv"), "goes with --predict"),
-        (("t.csv", "--levels"), "--levels needs --weaker"),
-        (("t.csv", "--weaker", "m"), "is for --levels"),
-        (("t.csv", "--levels", "--anchors", "5"), "ask them one by one"),
-        (("t.csv", "--anchors", "5", "--irt", "2pl"), "leave it out with --anchors"),
-        (("t.csv", "--anchors", "50"), "50 anchors of 30 questions"),
-        (("two.csv", "--anchors", "5"), "too few for that: it takes 3"),
-        (("nowhere.csv",), "there is no table"),
-        (("t.csv", "--chart", "x.gif"), "--chart x.gif"),
-        (("t.csv", "--levels", "--weaker", "x", "--stronger", "y"), "no such model here"),
-        (("--predict", "t.csv", "--anchors-file", "t.csv"), "no column 'weight'"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(arguments: tuple[object, ...], said: str) -> None:
-    table(subjects(4, 30, 1), "t.csv")
-    table(subjects(2, 30, 1), "two.csv")
-    with pytest.raises(VivaError, match=said):
-        items(*arguments)
+def test_what_cannot_be_is_one_sentence() -> None:
+    item_scores(subjects(4, 30, 1), "t.csv")
+    item_scores(subjects(2, 30, 1), "two.csv")
+    with table() as row:
+        for arguments, said in [
+            ((), "name runs or tables"),
+            (("t.csv", "--predict", "r"), "leave it out"),
+            (("--predict", "t.csv"), "needs --anchors-file"),
+            (("t.csv", "--anchors-file", "a.csv"), "goes with --predict"),
+            (("t.csv", "--levels"), "--levels needs --weaker"),
+            (("t.csv", "--weaker", "m"), "is for --levels"),
+            (("t.csv", "--levels", "--anchors", "5"), "ask them one by one"),
+            (("t.csv", "--anchors", "5", "--irt", "2pl"), "leave it out with --anchors"),
+            (("t.csv", "--anchors", "50"), "50 anchors of 30 questions"),
+            (("two.csv", "--anchors", "5"), "too few for that: it takes 3"),
+            (("nowhere.csv",), "there is no table"),
+            (("t.csv", "--chart", "x.gif"), "--chart x.gif"),
+            (("t.csv", "--levels", "--weaker", "x", "--stronger", "y"), "no such model here"),
+            (("--predict", "t.csv", "--anchors-file", "t.csv"), "no column 'weight'"),
+        ]:
+            with row(arguments), pytest.raises(VivaError, match=said):
+                items(*arguments)
 
 
 def test_a_damaged_file_of_anchors_is_refused_with_its_line() -> None:
-    source = table(subjects(5, 30, 1), "t.csv")
+    source = item_scores(subjects(5, 30, 1), "t.csv")
     items(source, "--anchors", 5, "--out", "anchors.csv")
     good = Path("anchors.csv").read_text().splitlines()
     for bad, said in (
@@ -275,9 +274,9 @@ def test_a_damaged_file_of_anchors_is_refused_with_its_line() -> None:
 
 
 def test_a_run_without_the_anchors_is_not_predicted() -> None:
-    source = table(subjects(5, 30, 1), "t.csv")
+    source = item_scores(subjects(5, 30, 1), "t.csv")
     items(source, "--anchors", 5, "--out", "anchors.csv")
-    table(subjects(2, 3, 1), "few.csv")
+    item_scores(subjects(2, 3, 1), "few.csv")
     with pytest.raises(DataError, match="of the 5 anchors: too few"):
         items("--predict", "few.csv", "--anchors-file", "anchors.csv", "--exam", "few.csv")
 
@@ -305,14 +304,14 @@ def test_names_that_want_to_run_do_not() -> None:
 def test_charts_of_every_kind(suffix: str) -> None:
     made = world(6, 40, 2)
     made.scores[:, 0] = 1
-    items(table(made.scores), "--irt", "1pl", "--chart", f"c.{suffix}")
+    items(item_scores(made.scores), "--irt", "1pl", "--chart", f"c.{suffix}")
     assert Path(f"c.{suffix}").stat().st_size > 3000
 
 
 def test_a_chart_without_a_fit_and_one_of_a_single_model() -> None:
-    table(world(6, 40, 2).scores)
+    item_scores(world(6, 40, 2).scores)
     items("scores.csv", "--chart", "many.json")
-    table(world(1, 40, 2).scores)
+    item_scores(world(1, 40, 2).scores)
     items("scores.csv", "--chart", "one.json")
     assert "discrimination" in Path("many.json").read_text()
     assert "count()" in Path("one.json").read_text() or '"count"' in Path("one.json").read_text()

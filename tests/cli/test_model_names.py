@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.told import told as told_command
+from rows import table
 from viva.cli.checkpoints import Checkpoints, models_of, read_checkpoints
 from viva.cli.listing import list_command
 from viva.cli.modelnames import Named, in_natural_order, named_models, tails, told_apart
@@ -39,7 +40,7 @@ def folder(name: str, seen: object = None) -> Path:
     return path.resolve()
 
 
-def table(content: str, name: str = "c.csv") -> Checkpoints:
+def checkpoints_of(content: str, name: str = "c.csv") -> Checkpoints:
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     Path(name).write_text(content, encoding="utf-8")
     return read_checkpoints(Path(name))
@@ -76,35 +77,38 @@ def test_a_name_with_its_revision_stands_by_itself() -> None:
     assert (record.name, record.weights.revision, record.weights.dtype) == (f"{PYTHIA}@step1", "step1", "float16")
 
 
-@pytest.mark.parametrize(
-    ("models", "revision", "said"),
-    [
-        (["openai/m"], "a", "--revision a is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME"),
-        (["hf/ckpts/step1"], "a,b", "hf/ckpts/step1 names a folder, and a folder has no revisions; name the"),
-        (["hf/ckpts/step*"], "a", "hf/ckpts/step1 names a folder, and a folder has no revisions"),
-        (["hf//no/such/folder"], "a", "hf//no/such/folder names a folder"),
-        ([PYTHIA, "hf/ckpts/step1"], "a", "hf/ckpts/step1 names a folder"),
-        ([PYTHIA, "hf/gpt2"], "a", f"of which model, {PYTHIA} or hf/gpt2? Write --model hf/NAME@REVISION for each"),
-        ([f"{PYTHIA}@x"], "a", f"{PYTHIA}@x names a revision, and so does --revision a"),
-        ([PYTHIA], "", "--revision '' names none; write NAME,NAME or NAME=TOKENS"),
-        ([PYTHIA], "a=many", "'many' is no number of tokens; write a=300000000000, a=3e11 or a=300B"),
-        ([PYTHIA], "=5", "is no branch, tag or commit"),
-        ([PYTHIA], "../x", "--revision '../x' is no branch, tag or commit"),
-        ([PYTHIA], "a b", "is no branch, tag or commit"),
-        ([PYTHIA], "a=1,a=2", "names 'a' twice, after different numbers of tokens"),
-        (["hf/ckpts/step1@a"], None, "hf/ckpts/step1@a: 'ckpts/step1' is a folder, and a folder has no revisions"),
-        ([], None, "whom to ask? --model PROVIDER/NAME"),
-        (["hf/nothing/*"], None, "--model hf/nothing/* names no folder of a model: there is no such folder"),
-        (["hf/empty*"], None, "names no folder of a model: none of these has a config.json: empty1, empty2"),
-    ],
-)
-def test_what_names_no_model_is_said(models: list[str], revision: str | None, said: str) -> None:
+def test_what_names_no_model_is_said() -> None:
     folder("ckpts/step1")
     Path("empty1").mkdir()
     Path("empty2").mkdir()
-    with pytest.raises(VivaError) as problem:
-        told(*models, revision=revision)
-    assert said in str(problem.value)
+    with table() as row:
+        for models, revision, said in [
+            (
+                ["openai/m"],
+                "a",
+                "--revision a is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME",
+            ),
+            (["hf/ckpts/step1"], "a,b", "hf/ckpts/step1 names a folder, and a folder has no revisions; name the"),
+            (["hf/ckpts/step*"], "a", "hf/ckpts/step1 names a folder, and a folder has no revisions"),
+            (["hf//no/such/folder"], "a", "hf//no/such/folder names a folder"),
+            ([PYTHIA, "hf/ckpts/step1"], "a", "hf/ckpts/step1 names a folder"),
+            ([PYTHIA, "hf/gpt2"], "a", f"of which model, {PYTHIA} or hf/gpt2? Write --model hf/NAME@REVISION for each"),
+            ([f"{PYTHIA}@x"], "a", f"{PYTHIA}@x names a revision, and so does --revision a"),
+            ([PYTHIA], "", "--revision '' names none; write NAME,NAME or NAME=TOKENS"),
+            ([PYTHIA], "a=many", "'many' is no number of tokens; write a=300000000000, a=3e11 or a=300B"),
+            ([PYTHIA], "=5", "is no branch, tag or commit"),
+            ([PYTHIA], "../x", "--revision '../x' is no branch, tag or commit"),
+            ([PYTHIA], "a b", "is no branch, tag or commit"),
+            ([PYTHIA], "a=1,a=2", "names 'a' twice, after different numbers of tokens"),
+            (["hf/ckpts/step1@a"], None, "hf/ckpts/step1@a: 'ckpts/step1' is a folder, and a folder has no revisions"),
+            ([], None, "whom to ask? --model PROVIDER/NAME"),
+            (["hf/nothing/*"], None, "--model hf/nothing/* names no folder of a model: there is no such folder"),
+            (["hf/empty*"], None, "names no folder of a model: none of these has a config.json: empty1, empty2"),
+        ]:
+            with row((models, revision)):
+                with pytest.raises(VivaError) as problem:
+                    told(*models, revision=revision)
+                assert said in str(problem.value)
 
 
 # Folders
@@ -174,17 +178,19 @@ def test_names_that_run_json_can_keep() -> None:
 # A Trainer's own count
 
 
-@pytest.mark.parametrize("seen", [0, -5, None, "many", True, [1], 1e40])
-def test_a_count_that_says_nothing(seen: object) -> None:
-    folder("step1", seen if seen is not None else {})
-    assert told("hf/step1")[0].trained is None
+def test_a_count_that_says_nothing() -> None:
+    with table() as row:
+        for number, seen in enumerate((0, -5, None, "many", True, [1], 1e40)):
+            with row(seen):
+                folder(f"step{number}", seen if seen is not None else {})
+                assert told(f"hf/step{number}")[0].trained is None
 
 
 def test_a_trainers_count_is_used_where_nobody_says_another() -> None:
     for number in (1, 2, 3):
         folder(f"step{number}", number * 1000)
     Path("step3/trainer_state.json").write_text("[" * 100_000, encoding="utf-8")
-    rows = table("model,tokens\nstep2,5k\n")
+    rows = checkpoints_of("model,tokens\nstep2,5k\n")
     assert {one.shown: one.trained for one in told("hf/step*", checkpoints=rows)} == {
         "hf/step1": 1000,
         "hf/step2": 5000,
@@ -197,7 +203,7 @@ def test_a_trainers_count_is_used_where_nobody_says_another() -> None:
 
 def test_rows_of_weights() -> None:
     here, beside, plain = folder("here"), folder("sets/beside"), folder("sets/plain")
-    rows = table(
+    rows = checkpoints_of(
         "model,revision,base_url,tokens\n"
         f"{PYTHIA},step1,,1B\n{PYTHIA}@step2,,,2B\n{PYTHIA}@step3,step3,,3B\nhf/here,first,,4B\nhf/beside,,,5B\n"
         "plain,last,,6B\nserved,label,,7B\nplain,,http://h:1/v1,8B\n",
@@ -218,37 +224,40 @@ def test_rows_of_weights() -> None:
         (f"{PYTHIA}@step1", "step1", 1e9),
         ("hf/here", "", 4e9),
     ]
-    assert {one.trained for one in told(checkpoints=table("model,steps\nserved,7\n"))} == {None}, "steps are no tokens"
+    assert {one.trained for one in told(checkpoints=checkpoints_of("model,steps\nserved,7\n"))} == {None}, (
+        "steps are no tokens"
+    )
 
 
 def test_a_model_of_both_the_command_and_the_file() -> None:
-    rows = table(f"model,revision,tokens\n{PYTHIA},a,1B\n{PYTHIA},b,2B\n")
+    rows = checkpoints_of(f"model,revision,tokens\n{PYTHIA},a,1B\n{PYTHIA},b,2B\n")
     found = told(PYTHIA, revision="a,b=2e9", checkpoints=rows)
     assert [(one.revision, one.trained) for one in found] == [("a", 1e9), ("b", 2e9)]
     with pytest.raises(VivaError, match=r"pythia-70m@b is there twice, after 3e\+09 and 2e\+09 tokens"):
         told(PYTHIA, revision="b=3B", checkpoints=rows)
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (f"{PYTHIA}@a,b,,1", f"line 2: {PYTHIA}@a names a revision, and so does the column: 'b'"),
-        (f"{PYTHIA},../b,,1", "line 2: revision '../b' is no branch, tag or commit"),
-        (f"{PYTHIA},,http://h:1/v1,1", "line 2: weights on this machine have no address"),
-        ("./nowhere,,,1", "line 2: there is no folder ./nowhere with a config.json"),
-        (f"hf/ckpts/step1,,,1\n{'ckpts/step1'},,,2", "lines 2 and 3: both are hf/"),
-    ],
-)
-def test_rows_that_name_no_weights(row: str, said: str) -> None:
+def test_rows_that_name_no_weights() -> None:
     folder("ckpts/step1")
-    with pytest.raises(DataError) as problem:
-        told(checkpoints=table(f"model,revision,base_url,tokens\n{row}\n"))
-    assert said in str(problem.value)
+    with table() as row:
+        for line, said in [
+            (f"{PYTHIA}@a,b,,1", f"line 2: {PYTHIA}@a names a revision, and so does the column: 'b'"),
+            (f"{PYTHIA},../b,,1", "line 2: revision '../b' is no branch, tag or commit"),
+            (f"{PYTHIA},,http://h:1/v1,1", "line 2: weights on this machine have no address"),
+            ("./nowhere,,,1", "line 2: there is no folder ./nowhere with a config.json"),
+            (f"hf/ckpts/step1,,,1\n{'ckpts/step1'},,,2", "lines 2 and 3: both are hf/"),
+        ]:
+            with row(line):
+                with pytest.raises(DataError) as problem:
+                    told(checkpoints=checkpoints_of(f"model,revision,base_url,tokens\n{line}\n"))
+                assert said in str(problem.value)
 
 
 def test_whose_row_it_is() -> None:
     run = Path("runs/x")
-    rows = table(f"model,revision,tokens\n{PYTHIA},a,1\n{PYTHIA},b,2\n{PYTHIA},,3\nsets/gone,late,4\nhf/final,end,5\n")
+    rows = checkpoints_of(
+        f"model,revision,tokens\n{PYTHIA},a,1\n{PYTHIA},b,2\n{PYTHIA},,3\nsets/gone,late,4\nhf/final,end,5\n"
+    )
     place = Path.cwd().resolve()
 
     def line(model: str, recorded: str) -> int | None:

@@ -18,6 +18,7 @@ import click
 import pytest
 
 from cli.collected import dangerous
+from rows import table
 from viva.cli.corpora import CUT, cuts, pieces_of
 from viva.cli.overlap import overlap_command
 from viva.errors import DataError, VivaError
@@ -75,29 +76,43 @@ def write_table(path: Path) -> None:
         path.write_text("\n".join(TEXTS), encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["c.jsonl", "c.jsonl.gz", "c.jsonl.bz2", "c.jsonl.xz", "c.csv", "c.parquet", "c.json", "c.txt", "c.md", "folder"],
-)
-def test_every_kind_of_corpus(name: str) -> None:
-    path = Path(name)
-    packs: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-    if name == "folder":
-        (path / "deep").mkdir(parents=True)
-        write_jsonl(path / "deep" / "a.jsonl")
-    elif name.startswith("c.jsonl"):
-        write_jsonl(path, packs.get(path.suffix, bytes))
-    else:
-        write_table(path)
-    rows = {row["question"]: row for row in found("--with", path)["rows"]}
-    assert rows.keys() == {"q0", "q1", "q2"}
-    assert rows["q0"]["leak"]["share"] == 1.0
-    assert rows["q0"]["leak"]["longest"]["text"] == QUESTIONS[0]
-    assert rows["q0"]["leak"]["longest"]["offset"] == LEAK.index(QUESTIONS[0])
-    assert rows["q1"]["leak"]["near"][0]["text"] == NEAR
-    assert rows["q1"]["leaked"]
-    assert rows["q2"]["leak"]["longest"]["tokens"] == 20
-    assert [row["beside"] for row in rows.values()] == [path.name] * 3
+def test_every_kind_of_corpus() -> None:
+    with table() as row:
+        for name in [
+            "c.jsonl",
+            "c.jsonl.gz",
+            "c.jsonl.bz2",
+            "c.jsonl.xz",
+            "c.csv",
+            "c.parquet",
+            "c.json",
+            "c.txt",
+            "c.md",
+            "folder",
+        ]:
+            with row(name):
+                path = Path(name)
+                packs: dict[str, Callable[[bytes], bytes]] = {
+                    ".gz": gzip.compress,
+                    ".bz2": bz2.compress,
+                    ".xz": lzma.compress,
+                }
+                if name == "folder":
+                    (path / "deep").mkdir(parents=True)
+                    write_jsonl(path / "deep" / "a.jsonl")
+                elif name.startswith("c.jsonl"):
+                    write_jsonl(path, packs.get(path.suffix, bytes))
+                else:
+                    write_table(path)
+                rows = {row["question"]: row for row in found("--with", path)["rows"]}
+                assert rows.keys() == {"q0", "q1", "q2"}
+                assert rows["q0"]["leak"]["share"] == 1.0
+                assert rows["q0"]["leak"]["longest"]["text"] == QUESTIONS[0]
+                assert rows["q0"]["leak"]["longest"]["offset"] == LEAK.index(QUESTIONS[0])
+                assert rows["q1"]["leak"]["near"][0]["text"] == NEAR
+                assert rows["q1"]["leaked"]
+                assert rows["q2"]["leak"]["longest"]["tokens"] == 20
+                assert [row["beside"] for row in rows.values()] == [path.name] * 3
 
 
 def test_a_set_beside_itself_has_each_pair_once() -> None:
@@ -174,41 +189,43 @@ def test_long_texts_are_cut_with_an_overlap() -> None:
     assert found("--with", "c.txt")["rows"][0]["leak"]["share"] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["none.jsonl"], "no file or folder"),
-        (["set.jsonl", "--field", "nope"], "no column 'nope'"),
-        (["other.jsonl"], "which column holds the text"),
-        (["set.jsonl", "--field", "prompt", "--with", "none"], "no file or folder"),
-        (["set.jsonl", "--field", "prompt", "--with", "bad.gz"], "texts are read from"),
-        (["set.jsonl", "--field", "prompt", "--with", "bad.txt.gz"], "cannot read bad.txt.gz"),
-        (["set.jsonl", "--field", "prompt", "--with", "bad.parquet"], "cannot read bad.parquet"),
-        (["set.jsonl", "--field", "prompt", "--with", "empty.txt"], "holds no text"),
-        (["set.jsonl", "--field", "prompt", "--with", "junk.jsonl"], r"no text .* \(1 lines are no JSON objects: junk"),
-        (["set.jsonl", "--field", "prompt", "--with", "numbers.parquet"], "no column of texts; it has: a, b"),
-        (["set.jsonl", "--field", "prompt", "--with", "set.jsonl", "--text", "x"], "no column 'x'"),
-        (["set.jsonl", "--field", "prompt", "--with", "a=empty.txt", "--with", "a=empty.txt"], "both called 'a'"),
-        (["set.jsonl", "--field", "prompt", "--shingle", "words"], "words:K or chars:K"),
-        (["set.jsonl", "--field", "prompt", "--shingle", "words:0"], "words:K or chars:K"),
-        (["set.jsonl", "--field", "prompt", "--least", "20"], "more than --n"),
-        (["empty.txt"], "no question has a text"),
-        (["set.jsonl", "--field", "prompt", "--on", "moon"], "no place to work"),
-    ],
-)
-def test_what_is_wrong_is_said(arguments: list[str], said: str) -> None:
+def test_what_is_wrong_is_said() -> None:
     Path("bad.gz").write_bytes(b"x")
     Path("bad.txt.gz").write_bytes(b"no gzip")
     Path("bad.parquet").write_bytes(b"no parquet")
     Path("junk.jsonl").write_bytes(b"\x00\xff junk")
-    if "numbers.parquet" in arguments:
-        import polars
-
-        polars.DataFrame({"a": [1], "b": [0.5]}).write_parquet("numbers.parquet")
     Path("empty.txt").write_bytes(b"")
     Path("other.jsonl").write_text('{"x": "y"}', encoding="utf-8")
-    with pytest.raises((VivaError, click.ClickException), match=said):
-        ran(*arguments)
+    with table() as row:
+        for arguments, said in [
+            (["none.jsonl"], "no file or folder"),
+            (["set.jsonl", "--field", "nope"], "no column 'nope'"),
+            (["other.jsonl"], "which column holds the text"),
+            (["set.jsonl", "--field", "prompt", "--with", "none"], "no file or folder"),
+            (["set.jsonl", "--field", "prompt", "--with", "bad.gz"], "texts are read from"),
+            (["set.jsonl", "--field", "prompt", "--with", "bad.txt.gz"], "cannot read bad.txt.gz"),
+            (["set.jsonl", "--field", "prompt", "--with", "bad.parquet"], "cannot read bad.parquet"),
+            (["set.jsonl", "--field", "prompt", "--with", "empty.txt"], "holds no text"),
+            (
+                ["set.jsonl", "--field", "prompt", "--with", "junk.jsonl"],
+                r"no text .* \(1 lines are no JSON objects: junk",
+            ),
+            (["set.jsonl", "--field", "prompt", "--with", "numbers.parquet"], "no column of texts; it has: a, b"),
+            (["set.jsonl", "--field", "prompt", "--with", "set.jsonl", "--text", "x"], "no column 'x'"),
+            (["set.jsonl", "--field", "prompt", "--with", "a=empty.txt", "--with", "a=empty.txt"], "both called 'a'"),
+            (["set.jsonl", "--field", "prompt", "--shingle", "words"], "words:K or chars:K"),
+            (["set.jsonl", "--field", "prompt", "--shingle", "words:0"], "words:K or chars:K"),
+            (["set.jsonl", "--field", "prompt", "--least", "20"], "more than --n"),
+            (["empty.txt"], "no question has a text"),
+            (["set.jsonl", "--field", "prompt", "--on", "moon"], "no place to work"),
+        ]:
+            with row(arguments):
+                if "numbers.parquet" in arguments:
+                    import polars
+
+                    polars.DataFrame({"a": [1], "b": [0.5]}).write_parquet("numbers.parquet")
+                with pytest.raises((VivaError, click.ClickException), match=said):
+                    ran(*arguments)
 
 
 def test_halves_of_surrogate_pairs_are_texts_of_a_set() -> None:

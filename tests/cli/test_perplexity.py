@@ -17,7 +17,8 @@ import pytest
 
 from cli.collected import questions, refused, write_csv, write_jsonl
 from cli.told import told
-from models.local.tiny import make_model, need_transformers
+from models.local.tiny import make_model
+from rows import table
 from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
 from viva.cli.measuring import Measured, StoppedError, Wish, measure
@@ -40,14 +41,12 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    need_transformers()
     return make_model(tmp_path_factory.mktemp("weights") / "tiny", "llama", "sentencepiece", context=256)
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model whose tokenizer has no BOS."""
-    need_transformers()
     return make_model(tmp_path_factory.mktemp("weights") / "bare", "gpt2", "bytes", context=256, bos_token=None)
 
 
@@ -149,6 +148,7 @@ def measured(model: Uniform, *sets: TextSet, items: Items | None = None, **wish:
 # Figures
 
 
+@pytest.mark.torch("transformers")
 def test_figures_are_those_that_transformers_gives(llama: Path) -> None:
     sample = [question.text for question in questions("csbench", "en")]
     chosen = [sample[index * len(sample) // 8] for index in range(8)]
@@ -164,6 +164,7 @@ def test_figures_are_those_that_transformers_gives(llama: Path) -> None:
     assert any("bundled sample" in note for note in content["notes"])
 
 
+@pytest.mark.torch("transformers")
 def test_a_set_that_the_model_knows_stands_out(llama: Path) -> None:
     prompts = [question.text[:12] for question in questions("csbench", "en")[:10]]
     leaked = write_jsonl(Path("leaked.jsonl"), ({"text": text} for text in continued(llama, prompts)))
@@ -184,6 +185,7 @@ def test_a_set_that_the_model_knows_stands_out(llama: Path) -> None:
     assert "Sets beside each other" in shown
 
 
+@pytest.mark.torch("transformers")
 def test_without_a_bos_the_first_token_is_not_scored_and_that_is_said(bare: Path) -> None:
     texts = ["a stack and a queue", "B"]
     nll, count = by_transformers(bare, texts)
@@ -198,6 +200,7 @@ def test_without_a_bos_the_first_token_is_not_scored_and_that_is_said(bare: Path
     assert any("1 texts of one token" in note for note in content["notes"])
 
 
+@pytest.mark.torch("transformers")
 def test_strange_texts_are_measured_or_counted(llama: Path) -> None:
     lines = ['{"text": ""}', '{"text": "  "}', '{"text": null}', '{"id": 1}', '{"text": "A"}', '{"text": "\\ud800x"}']
     long = json.dumps({"text": "栈 and queue " * 1000, "id": "long"})
@@ -212,6 +215,7 @@ def test_strange_texts_are_measured_or_counted(llama: Path) -> None:
     assert all(math.isfinite(row["nll"]) and row["first"] for row in found.values())
 
 
+@pytest.mark.torch("transformers")
 def test_two_models_a_tag_and_every_format(llama: Path, bare: Path) -> None:
     Path("s.csv").write_text("text,kind\nA stack,x\nA queue,=1+1\nB or C,x\nA tree,x\n")
     Path("u.csv").write_text("text,kind\nA tree,x\nA list,=1+1\nD or C,x\nA heap,x\n")
@@ -425,6 +429,7 @@ def test_a_model_that_refuses_gets_no_more() -> None:
     assert len(model.asked) < 30
 
 
+@pytest.mark.torch("transformers")
 def test_weights_that_cannot_be_opened_are_refused_with_a_sentence(
     llama: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -433,67 +438,67 @@ def test_weights_that_cannot_be_opened_are_refused_with_a_sentence(
     capsys.readouterr()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("csbench", "--model", "baseline/random"), "does not say how probable a text is"),
-        (("csbench",), "whom to ask"),
-        (("csbench", "--model", "baseline/random", "--base-url", "http://127.0.0.1:9/v1"), "--base-url is for openai/"),
-        (
-            ("csbench", "--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--bits", "4"),
-            "--bits is for weights",
-        ),
-        (("csbench", "--model", "hf/./nowhere", "--template", "qwen"), "--template 'qwen'.*leave it out"),
-    ],
-)
-def test_models_that_cannot_be_used_are_refused(arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(VivaError, match=said):
-        perplexity(*arguments)
+def test_models_that_cannot_be_used_are_refused() -> None:
+    with table() as row:
+        for arguments, said in [
+            (("csbench", "--model", "baseline/random"), "does not say how probable a text is"),
+            (("csbench",), "whom to ask"),
+            (
+                ("csbench", "--model", "baseline/random", "--base-url", "http://127.0.0.1:9/v1"),
+                "--base-url is for openai/",
+            ),
+            (
+                ("csbench", "--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--bits", "4"),
+                "--bits is for weights",
+            ),
+            (("csbench", "--model", "hf/./nowhere", "--template", "qwen"), "--template 'qwen'.*leave it out"),
+        ]:
+            with row(arguments), pytest.raises(VivaError, match=said):
+                perplexity(*arguments)
 
 
 # Sets
 
 
-@pytest.mark.parametrize(
-    ("given", "field", "by", "said"),
-    [
-        (["nosuch"], "question", None, "there is no set 'nosuch'"),
-        (["nosuch.jsonl"], "question", None, "there is no set"),
-        (["csbench"], "text", None, "have question, options, answer, explanation, whole"),
-        (["csbench"], "question", "subject", "--by 'subject'"),
-        (["t.jsonl"], "question", None, "no column 'question'; it has: 'text', 'n'"),
-        (["t.jsonl"], "text", "kind", "no column 'kind'"),
-        (["t.jsonl"], "n", None, "line 1: n is no text"),
-        (["t.jsonl", "t.jsonl"], "text", None, "both called 't'"),
-        (["torn.jsonl"], "text", None, "line 2 is no JSON"),
-        (["list.jsonl"], "text", None, "line 1 is no JSON object"),
-        (["deep.jsonl"], "text", None, "line 1 is no JSON"),
-        (["latin.csv"], "text", None, "not UTF-8"),
-        (["ragged.csv"], "text", None, "line 3: 1 columns"),
-        (["twice.csv"], "text", None, "column 'text' is there twice"),
-        (["blank.csv"], "text", None, "none of its 2 items has a text"),
-        (["object.json"], "text", None, "object.json"),
-        (["empty.txt"], "text", None, "is empty"),
-        (["cmmlu"], "explanation", None, "none of its 96 items"),
-    ],
-)
-def test_sets_that_cannot_be_used_are_refused(given: list[str], field: str, by: str | None, said: str) -> None:
-    for name, content in {
-        "t.jsonl": b'{"text": "a", "n": {}}\n{"text": "b"}\n',
-        "torn.jsonl": b'{"text": "a"}\n{"text"',
-        "list.jsonl": b"[1]\n",
-        "deep.jsonl": b"[" * 100_000,
-        "latin.csv": "text\né\n".encode("latin-1"),
-        "ragged.csv": b"text,n\na,1\nb\n",
-        "twice.csv": b"text,text\na,1\n",
-        "blank.csv": b'text,n\n,1\n" ",2\n',
-        "object.json": b'{"text": "a"}',
-        "empty.txt": b"\n",
-    }.items():
-        Path(name).write_bytes(content)
-    with pytest.raises(VivaError) as raised:
-        open_sets(given, field, by, Choice())
-    assert said in str(raised.value)
+def test_sets_that_cannot_be_used_are_refused() -> None:
+    with table() as row:
+        for given, field, by, said in [
+            (["nosuch"], "question", None, "there is no set 'nosuch'"),
+            (["nosuch.jsonl"], "question", None, "there is no set"),
+            (["csbench"], "text", None, "have question, options, answer, explanation, whole"),
+            (["csbench"], "question", "subject", "--by 'subject'"),
+            (["t.jsonl"], "question", None, "no column 'question'; it has: 'text', 'n'"),
+            (["t.jsonl"], "text", "kind", "no column 'kind'"),
+            (["t.jsonl"], "n", None, "line 1: n is no text"),
+            (["t.jsonl", "t.jsonl"], "text", None, "both called 't'"),
+            (["torn.jsonl"], "text", None, "line 2 is no JSON"),
+            (["list.jsonl"], "text", None, "line 1 is no JSON object"),
+            (["deep.jsonl"], "text", None, "line 1 is no JSON"),
+            (["latin.csv"], "text", None, "not UTF-8"),
+            (["ragged.csv"], "text", None, "line 3: 1 columns"),
+            (["twice.csv"], "text", None, "column 'text' is there twice"),
+            (["blank.csv"], "text", None, "none of its 2 items has a text"),
+            (["object.json"], "text", None, "object.json"),
+            (["empty.txt"], "text", None, "is empty"),
+            (["cmmlu"], "explanation", None, "none of its 96 items"),
+        ]:
+            with row((given, field, by)):
+                for name, content in {
+                    "t.jsonl": b'{"text": "a", "n": {}}\n{"text": "b"}\n',
+                    "torn.jsonl": b'{"text": "a"}\n{"text"',
+                    "list.jsonl": b"[1]\n",
+                    "deep.jsonl": b"[" * 100_000,
+                    "latin.csv": "text\né\n".encode("latin-1"),
+                    "ragged.csv": b"text,n\na,1\nb\n",
+                    "twice.csv": b"text,text\na,1\n",
+                    "blank.csv": b'text,n\n,1\n" ",2\n',
+                    "object.json": b'{"text": "a"}',
+                    "empty.txt": b"\n",
+                }.items():
+                    Path(name).write_bytes(content)
+                with pytest.raises(VivaError) as raised:
+                    open_sets(given, field, by, Choice())
+                assert said in str(raised.value)
 
 
 def texts(*given: str, field: str = "text", by: str | None = None, **choice: Any) -> dict[str, list[tuple[str, str]]]:
@@ -604,7 +609,7 @@ def test_ctrl_c_twice_stops_at_once_and_says_how_to_go_on(serve: Serve, viva: Vi
     going.signal(signal.SIGINT)
     wait_until(lambda: "finishing" in going.errors(), "word that the signal came")
     going.signal(signal.SIGINT)
-    ended = going.ended(20)
+    ended = going.ended(60)
     refused(ended, "interrupted, 1 of 3 texts measured", "items.jsonl keeps them", code=130)
     server.control(fault="")
     ended = viva(*served(server, "--items", "items.jsonl", "--format", "json"))

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.collected import answers, write_jsonl
 from cli.told import told
+from servers.fixtures import QUIET
 from viva.cli.answered import answered, is_fresh
 from viva.cli.examination import prepare
 from viva.cli.options import Limits
@@ -128,7 +130,11 @@ def rows(page: str) -> list[tuple[str, ...]]:
     ]
 
 
-def test_published_rows_stand_in_the_summary_below_ones_own_and_are_marked(run: Path) -> None:
+def test_published_rows_stand_in_the_summary_below_ones_own_and_are_marked(made: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"  # of a replay: beside a baseline stand published baselines alone
+    model = f"replay/{write_jsonl(tmp_path / 'a.jsonl', answers('csbench', 'en'))}"
+    data = ("--data", str(made.parent / "data"))
+    run_command.main(["csbench", *data, "--model", model, "--run", str(run), *QUIET], standalone_mode=False)
     told(report_command, run, "--beside", "llama3-8b,gpt-4")
     page = (run / "report.html").read_text(encoding="utf-8")
     assert [row[:4] for row in rows(page)][1:] == [

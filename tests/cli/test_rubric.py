@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 import time
@@ -57,15 +55,6 @@ GOOD = {
 
 
 @pytest.fixture
-def sandbox() -> None:
-    """Skip where nothing can be isolated; where everything must be checked that is a failure."""
-    if shutil.which("bwrap") is None:
-        if os.environ.get("VIVA_CI") == "1":
-            pytest.fail("bubblewrap is not installed")
-        pytest.skip("bubblewrap is not installed")
-
-
-@pytest.fixture
 def questions(viva: Viva) -> Path:
     file = viva.folder / "mine.yaml"
     file.write_text(QUESTIONS)
@@ -81,7 +70,8 @@ def examine(viva: Viva, file: Path, model: str, *more: object) -> Any:
     return viva("run", file, "--model", model, "--run", "run", "--format", "json", *QUIET, *more)
 
 
-def test_a_question_file_is_an_examination(viva: Viva, questions: Path, sandbox: None) -> None:
+@pytest.mark.sandbox
+def test_a_question_file_is_an_examination(viva: Viva, questions: Path) -> None:
     ended = examine(viva, questions, replay(viva, GOOD))
     assert ended.code == 0, ended.err
     assert ended.overall["mean"] == 1.0
@@ -92,27 +82,38 @@ def test_a_question_file_is_an_examination(viva: Viva, questions: Path, sandbox:
     assert "questions.1.mine" in result["signature"]
 
 
-def test_baselines_give_the_authors_example_answers(viva: Viva, questions: Path, sandbox: None) -> None:
-    assert examine(viva, questions, "baseline/first").overall["mean"] == 1.0
-    again = viva("run", questions, "--model", "baseline/last", "--run", "again", "--format", "json", *QUIET)
-    assert {row["question"]: row["value"] for row in viva.scores("again")} == {"double": 0.25, "undo": 0.0, "even": 0.0}
-    assert again.code == 0
+@pytest.mark.sandbox
+def test_one_baseline_gives_the_authors_example_answers_and_no_other_does(viva: Viva, questions: Path) -> None:
+    assert examine(viva, questions, "baseline/example-answers", "--samples", 20).code == 0
+    found: dict[str, set[float]] = {}
+    for row in viva.scores():
+        found.setdefault(row["question"], set()).add(row["value"])
+    assert found == {"double": {1.0, 0.25}, "undo": {1.0, 0.0}, "even": {1.0, 0.0}}
+    for name in ("random", "first", "last", "longest"):
+        again = viva("run", questions, "--model", f"baseline/{name}", "--run", name, "--format", "json", *QUIET)
+        assert again.code == 0
+        guessed = {entry["question"]: entry["text"] for entry in viva.entries(name)}
+        assert guessed.pop("even") in ("True", "False")
+        assert set(guessed.values()) == {"I do not know."}
 
 
-def test_partial_credit_is_by_weight(viva: Viva, questions: Path, sandbox: None) -> None:
+@pytest.mark.sandbox
+def test_partial_credit_is_by_weight(viva: Viva, questions: Path) -> None:
     half = GOOD | {"double": "```python\ndef double(x):\n    return 4\n```", "undo": "git reset", "even": "False"}
     assert examine(viva, questions, replay(viva, half)).code == 0
     assert {row["question"]: row["value"] for row in viva.scores()} == {"double": 0.25, "undo": 0.5, "even": 0.0}
 
 
-def test_identical_programs_are_run_once(viva: Viva, questions: Path, sandbox: None) -> None:
+@pytest.mark.sandbox
+def test_identical_programs_are_run_once(viva: Viva, questions: Path) -> None:
     ended = examine(viva, questions, replay(viva, GOOD, samples=5), "--samples", 5)
     assert ended.code == 0, ended.err
     assert len(viva.entries(stage="executions")) == 2
     assert len(viva.scores()) == 15
 
 
-def test_show_says_how_the_programs_fared(viva: Viva, questions: Path, sandbox: None) -> None:
+@pytest.mark.sandbox
+def test_show_says_how_the_programs_fared(viva: Viva, questions: Path) -> None:
     bad = GOOD | {"double": "```python\ndef double(x):\n    raise ValueError('\x1b[31mno')\n```"}
     examine(viva, questions, replay(viva, bad))
     shown = viva("show", "run", "--question", "double")
@@ -122,7 +123,8 @@ def test_show_says_how_the_programs_fared(viva: Viva, questions: Path, sandbox: 
     assert "\x1b" not in shown.out
 
 
-def test_without_a_sandbox_programs_wait_and_are_run_on_resume(viva: Viva, questions: Path, sandbox: None) -> None:
+@pytest.mark.sandbox
+def test_without_a_sandbox_programs_wait_and_are_run_on_resume(viva: Viva, questions: Path) -> None:
     # A machine that forbids user namespaces, made with one: in it no sandbox can be made.
     forbidding = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", "--die-with-parent"]
     run = ["run", questions, "--model", replay(viva, GOOD), "--run", "run", "--format", "json", *QUIET]
@@ -139,14 +141,15 @@ def test_without_a_sandbox_programs_wait_and_are_run_on_resume(viva: Viva, quest
 
 
 def test_the_only_way_round_the_sandbox_says_so_every_time(viva: Viva, questions: Path) -> None:
-    ended = examine(viva, questions, "baseline/first", "--unsafe-host-execution")
+    ended = examine(viva, questions, replay(viva, GOOD), "--unsafe-host-execution")
     assert ended.code == 0, ended.err
     assert "WITHOUT a sandbox" in ended.err
     assert ended.overall["mean"] == 1.0
     assert "WITHOUT" not in examine(viva, questions, "baseline/silent", "--run", "silent").err
 
 
-def test_a_run_killed_while_programs_run_goes_on_where_it_was(viva: Viva, questions: Path, sandbox: None) -> None:
+@pytest.mark.sandbox
+def test_a_run_killed_while_programs_run_goes_on_where_it_was(viva: Viva, questions: Path) -> None:
     slow = {"double": "```python\nimport time\ndef double(x):\n    time.sleep(SECONDS)\n    return 2 * x\n```"}
     rows = [
         {"question": "double", "sample": n, "text": slow["double"].replace("SECONDS", f"0.2{n}")} for n in range(10)
@@ -167,13 +170,15 @@ def test_a_run_killed_while_programs_run_goes_on_where_it_was(viva: Viva, questi
     assert [row["value"] for row in viva.scores() if row["question"] == "double"] == [1.0] * 10
 
 
-def test_check_accepts_a_good_file_and_runs_its_examples(viva: Viva, questions: Path, sandbox: None) -> None:
+@pytest.mark.sandbox
+def test_check_accepts_a_good_file_and_runs_its_examples(viva: Viva, questions: Path) -> None:
     ended = viva("check", questions)
     assert ended.code == 0, ended.out
     assert "3 questions, 6 example answers, 0 errors, 0 warnings" in ended.out
 
 
-def test_check_names_the_line_of_an_example_that_scores_otherwise(viva: Viva, questions: Path, sandbox: None) -> None:
+@pytest.mark.sandbox
+def test_check_names_the_line_of_an_example_that_scores_otherwise(viva: Viva, questions: Path) -> None:
     text = questions.read_text().replace("score: 0.25", "score: none")
     questions.write_text(text)
     line = next(n for n, row in enumerate(text.splitlines(), 1) if "return 4" in row)
@@ -209,9 +214,9 @@ def test_a_file_that_is_none_gets_one_sentence(viva: Viva, name: str, content: s
     refused(examine(viva, file, "baseline/silent"), said)
 
 
-def test_the_bundled_answers_are_graded_in_groups_of_ten_and_reduce_sums_up_what_was_written(
-    viva: Viva, sandbox: None
-) -> None:
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_the_bundled_answers_are_graded_in_groups_of_ten_and_reduce_sums_up_what_was_written(viva: Viva) -> None:
     ended = viva("grade", "infibench", ANSWERS, "--out", "scores.csv", "--run", "run", "--format", "json", *QUIET)
     assert ended.code == 3  # ten of the questions are answered
     rows = read_csv(viva.folder / "scores.csv")

@@ -13,6 +13,7 @@ import pytest
 from benchmarks.handmade import csbench, dropped, opened, record
 from cli.batch import batch
 from cli.collected import answers, dangerous, refused, write_csv, write_jsonl, wrong
+from rows import table
 from servers.fixtures import QUIET, Ended, LocalServer, Viva
 
 
@@ -218,18 +219,19 @@ def wrong_uses(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...]
     return dict(zip(WRONG, batch(folder, commands, {"empty.json": b""}), strict=True))
 
 
-@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
 def test_wrong_use_is_one_sentence_and_leaves_nothing(
-    wrong_uses: dict[tuple[str, ...], tuple[Ended, list[str]]], arguments: tuple[str, ...]
+    wrong_uses: dict[tuple[str, ...], tuple[Ended, list[str]]],
 ) -> None:
-    ended, left = wrong_uses[arguments]
-    refused(ended, *WRONG[arguments], code=5 if "--run" in arguments else 2)
-    assert "hidden" not in ended.err
-    assert left == []
+    with table() as row:
+        for arguments, (ended, left) in wrong_uses.items():
+            with row(arguments):
+                refused(ended, *WRONG[arguments], code=5 if "--run" in arguments else 2)
+                assert "hidden" not in ended.err
+                assert left == []
 
 
 def test_an_unknown_command_names_the_known_ones(viva: Viva) -> None:
-    refused(viva("examine", "cmmlu"), "'examine'", "run, resume, score, ", ", grade, ")
+    refused(viva("examine", "cmmlu"), "'examine'", "run, resume, limits, score, ", ", grade, ")
     ended = viva()
     assert ended.code == 2
     assert "Commands:" in ended.out + ended.err

@@ -13,6 +13,7 @@ import pytest
 
 import viva as library
 from cli.collected import answers, gold, write_jsonl
+from rows import table
 from servers.fixtures import QUIET, Ended, LocalServer, Viva, wait_until
 from viva.cli.merge import merge_command
 from viva.cli.sharding import find_parts, spans
@@ -151,6 +152,7 @@ def test_shards_that_asked_at_addresses_of_their_own(viva: Viva, serve: Callable
     ).read_bytes()
 
 
+@pytest.mark.slow
 def test_interrupted_in_the_middle_nothing_is_left(viva: Viva) -> None:
     asked_here(viva.folder, 2, limit=10)
     journal = viva.folder / "runs" / "1" / "responses.jsonl"
@@ -213,27 +215,27 @@ def test_the_second_shard_is_one(tmp_path: Path, record: RunRecord) -> None:
     assert parts.missing == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"exam": {"shots": 5}}, "exam 1 spec shots is 0 in the first, 5 in the second"),
-        ({"exam": {"limit": None}}, "exam 1 spec limit"),
-        ({"exam": {"seed": 7}}, "exam 1 spec seed"),
-        ({"exam": {"shard": "2/3"}}, "one is 1/2, the other 2/3"),
-        ({"viva": "9.9"}, "viva is '0.1.0' in the first, '9.9' in the second"),
-        ({"samples": 10}, "samples is 1"),
-        ({"repeats": 2}, "repeats is 1"),
-        ({"seed": 1}, "seed is 0"),
-        ({"judge_samples": 3}, "judge_samples is 1"),
-        ({"models": []}, "models 1 name is 'baseline/random' in the first, None"),
-    ],
-)
-def test_shards_of_different_runs_are_refused_with_what_differs(
-    tmp_path: Path, record: RunRecord, changes: dict[str, object], said: str
-) -> None:
-    with pytest.raises(VivaError, match="are no shards of one run") as refused:
-        find_parts(two(tmp_path, record, other(record, **changes)), any_address=True)  # type: ignore[arg-type]
-    assert said in str(refused.value)
+def test_shards_of_different_runs_are_refused_with_what_differs(tmp_path: Path, record: RunRecord) -> None:
+    with table() as row:
+        for number, (changes, said) in enumerate(
+            [
+                ({"exam": {"shots": 5}}, "exam 1 spec shots is 0 in the first, 5 in the second"),
+                ({"exam": {"limit": None}}, "exam 1 spec limit"),
+                ({"exam": {"seed": 7}}, "exam 1 spec seed"),
+                ({"exam": {"shard": "2/3"}}, "one is 1/2, the other 2/3"),
+                ({"viva": "9.9"}, "viva is '0.1.0' in the first, '9.9' in the second"),
+                ({"samples": 10}, "samples is 1"),
+                ({"repeats": 2}, "repeats is 1"),
+                ({"seed": 1}, "seed is 0"),
+                ({"judge_samples": 3}, "judge_samples is 1"),
+                ({"models": []}, "models 1 name is 'baseline/random' in the first, None"),
+            ]
+        ):
+            with row(changes):
+                (folder := tmp_path / str(number)).mkdir()
+                with pytest.raises(VivaError, match="are no shards of one run") as refused:
+                    find_parts(two(folder, record, other(record, **changes)), any_address=True)  # type: ignore[arg-type]
+                assert said in str(refused.value)
 
 
 def test_other_data_or_prompts_are_another_run(tmp_path: Path, record: RunRecord) -> None:

@@ -14,12 +14,14 @@ import pytest
 
 from cli.collected import read_csv, refused
 from cli.told import told
-from models.local.tiny import make_model, need_transformers
+from models.local.tiny import make_model
 from servers.fixtures import QUIET, SAMPLE, Viva, wait_until
 from viva.cli.run import resume_command, run_command
 from viva.cli.score import score_command
 from viva.cli.show import show_command
 from viva.cli.training import training_command
+
+pytestmark = pytest.mark.torch("transformers")
 
 STEPS = (2, 10, 1000)
 TOKENS = {step: step * 1_000_000.0 for step in STEPS}
@@ -30,7 +32,6 @@ SWEEP = ("cmmlu", "--model", "hf/ckpts/step*", *CHOOSING)
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ckpts/step2, step10 and step1000; a Trainer counted their tokens, but for the last."""
-    need_transformers()
     folder = tmp_path_factory.mktemp("sweep")
     for seed, step in enumerate(STEPS):
         made = make_model(folder / "ckpts" / f"step{step}", seed=seed, width=32)
@@ -49,7 +50,6 @@ def here(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[list[int]]:
     """How many language models were in memory, at every pass that one of them made."""
-    need_transformers()
     import torch
     from transformers import PreTrainedModel
 
@@ -120,6 +120,7 @@ def test_a_run_that_knows_its_tokens_draws_its_curves(here: Path, swept: dict[st
     assert points("--checkpoints", "tokens.csv") == [("last", 1e9, means[2])]
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swept: dict[str, Any], viva: Viva) -> None:
     shutil.copytree(here / "ckpts", viva.folder / "ckpts")
     shutil.copy(here / "tokens.csv", viva.folder)
@@ -161,7 +162,6 @@ def test_folders_of_one_name_stand_beside_each_other(here: Path, swept: dict[str
 
 
 def test_weights_that_cannot_be_swept(viva: Viva) -> None:
-    need_transformers()
     (viva.folder / "ckpts" / "step1").mkdir(parents=True)
     refused(viva("run", *SWEEP), "names no folder of a model: none of these has a config.json: ckpts/step1")
     refused(

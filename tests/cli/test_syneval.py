@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scipy.stats import binomtest
 
 from benchmarks.handmade_syneval import changed, rows, write
 from cli.collected import refused
+from rows import table
 from servers.fixtures import QUIET, LocalServer, Viva
 
 ALPHA = 1e-6
@@ -29,12 +29,16 @@ def column(report: dict[str, object], name: str, row: str = "Overall") -> dict[s
     return table["cells"][table["rows"].index(row)][table["columns"].index(name)]  # type: ignore[no-any-return]
 
 
-def test_chance_is_what_it_must_be(viva: Viva, data: Path) -> None:
+def test_chance_is_what_it_must_be_and_a_question_of_two_strata_is_asked_once(viva: Viva, data: Path) -> None:
+    from scipy.stats import binomtest
+
     asking = ("run", "syneval", "--data", data, "--model", "baseline/random", "--samples", 60, "--run", "run")
     ended = viva(*asking, "--format", "json", *QUIET)
     assert ended.code == 0, ended.err
-    assert ended.overall["n"] == 69 * 60
-    rows_of = Counter((row["tags"]["format"], row["value"] == 1.0) for row in viva.scores())
+    scores = list(viva.scores())
+    assert (len(viva.answered()), ended.overall["n"]) == (68 * 60, 69 * 60)
+    assert Counter(row.get("weight", 1) for row in scores) == {1: 67 * 60, 2: 60}
+    rows_of = Counter((row["tags"]["format"], row["value"] == 1.0) for row in scores)
     for form, chance in (("TF", 1 / 2), ("MC", 1 / 4)):
         right, wrong = rows_of[form, True], rows_of[form, False]
         assert binomtest(right, right + wrong, chance).pvalue > ALPHA, form
@@ -45,6 +49,7 @@ def test_chance_is_what_it_must_be(viva: Viva, data: Path) -> None:
     assert column(ended.report, "OA")["mean"] == ended.overall["mean"]
 
 
+@pytest.mark.slow
 def test_two_models_share_the_papers_tables(viva: Viva, data: Path) -> None:
     models = ("--model", "baseline/random", "--model", "baseline/first")
     ended = viva("run", "syneval", "--data", data, *models, "--run", "run", "--all", *QUIET)
@@ -73,15 +78,6 @@ def test_three_seeds_draw_three_prompts_where_exemplars_are_shown(
     assert "max_tokens:256" in ended.report["results"][0]["signature"]
 
 
-def test_a_question_of_two_strata_is_asked_once(viva: Viva, data: Path) -> None:
-    ended = viva(
-        "run", "syneval", "--data", data, "--model", "baseline/first", "--run", "run", "--format", "json", *QUIET
-    )
-    assert ended.code == 0, ended.err
-    assert (len(viva.answered()), ended.overall["n"]) == (68, 69)
-    assert Counter(row.get("weight", 1) for row in viva.scores()) == {1: 67, 2: 1}
-
-
 def test_a_limit_an_interruption_and_resume(viva: Viva, data: Path) -> None:
     asking = ("run", "syneval", "--data", data, "--model", "baseline/random", "--run", "run", "--limit", 20)
     ended = viva(*asking, "--max-requests", 5, "--format", "json", *QUIET)
@@ -92,6 +88,7 @@ def test_a_limit_an_interruption_and_resume(viva: Viva, data: Path) -> None:
     assert len(viva.answered()) == 20
 
 
+@pytest.mark.slow
 def test_answers_collected_elsewhere_are_graded(viva: Viva, data: Path) -> None:
     lines = [{"question": row["id"], "text": row["answer"]} for row in rows()]
     (viva.folder / "gold.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
@@ -120,18 +117,16 @@ def test_the_bundled_sample_is_what_is_asked_without_data(viva: Viva) -> None:
     assert "viva fetch syneval" not in listed, "there is nothing to fetch"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("--shots", 6), "at most 5 exemplars"),
-        (("--cot",), "leave --cot out"),
-        (("--language", "zh"), "no language 'zh'"),
-        (("--data", "nowhere"), "no data folder"),
-    ],
-)
-def test_wrong_use_is_said_in_a_sentence(viva: Viva, arguments: tuple[object, ...], why: str) -> None:
-    ended = viva("run", "syneval", "--model", "baseline/first", *arguments)
-    refused(ended, why)
+def test_wrong_use_is_said_in_a_sentence(viva: Viva) -> None:
+    with table() as row:
+        for arguments, why in (
+            (("--shots", 6), "at most 5 exemplars"),
+            (("--cot",), "leave --cot out"),
+            (("--language", "zh"), "no language 'zh'"),
+            (("--data", "nowhere"), "no data folder"),
+        ):
+            with row(arguments):
+                refused(viva("run", "syneval", "--model", "baseline/first", *arguments), why)
 
 
 def test_a_spoilt_row_is_named_by_file_and_line(viva: Viva, data: Path) -> None:

@@ -24,7 +24,8 @@ import pytest
 
 import viva
 from crew import works
-from peers import absent, needed
+from rows import table
+from tiers import absent
 from viva.crew import LostWorkerError, open_crew
 from viva.crew.cluster import ClusterError, connect, edition, introduce, is_place, knock
 from viva.crew.encoders import RemoteEncoder
@@ -38,9 +39,13 @@ QUESTIONS = 6
 SAMPLES = 10
 
 
+def of_a_cluster(test: Any) -> Any:
+    """To start its nodes takes twenty seconds of processors."""
+    return pytest.mark.slow(pytest.mark.peers("ray")(test))
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    needed("ray", "ray")
     from ray.cluster_utils import Cluster
 
     told = pytest.MonkeyPatch()  # nodes, and their workers, are told what this process is
@@ -65,6 +70,7 @@ def cluster() -> Iterator[Any]:
         told.undo()
 
 
+@of_a_cluster
 def test_a_crew_of_the_cluster_does_what_processes_do(cluster: Any, tmp_path: Path) -> None:
     with open_crew(cluster.address) as crew:
         assert crew.jobs == 2
@@ -83,6 +89,7 @@ def test_a_crew_of_the_cluster_does_what_processes_do(cluster: Any, tmp_path: Pa
         assert begun == sorted([*map(str, range(12)), "7"])
 
 
+@of_a_cluster
 def test_a_piece_that_costs_every_worker_is_named(cluster: Any, tmp_path: Path) -> None:
     with (
         open_crew(cluster.address, jobs=1) as crew,
@@ -91,6 +98,7 @@ def test_a_piece_that_costs_every_worker_is_named(cluster: Any, tmp_path: Path) 
         list(crew.map(functools.partial(works.dying, tmp_path, 99), range(20), name=lambda n: f"the tree <{n}>"))
 
 
+@of_a_cluster
 def test_replicas_of_an_encoder_give_every_pair_its_number(cluster: Any) -> None:
     encoder = RemoteEncoder(cluster.address, works.lengths)
     assert (encoder.name, dict(encoder.identity), encoder.batch) == ("lengths", {"encoder": "lengths"}, 4)
@@ -115,6 +123,7 @@ def request(text: str) -> Generate:
     return Generate(question="q", sample=0, prompt=text, sampling=Sampling())
 
 
+@of_a_cluster
 def test_replicas_of_a_model_answer_by_the_handful_one_model_after_the_other(cluster: Any) -> None:
     first, second = (RemoteModel(cluster.address, Face(name), works.parrot) for name in ("first", "second"))
     other = RemoteModel(cluster.address, Face("other", "cockatoo"), works.parrot)
@@ -176,6 +185,8 @@ def programs(run: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+@of_a_cluster
+@pytest.mark.sandbox
 def test_a_node_that_is_killed_while_programs_run_changes_nothing(
     cluster: Any, answers: tuple[Path, Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -216,8 +227,6 @@ def free_port() -> int:
 @pytest.fixture
 def guarded() -> Iterator[tuple[str, dict[str, str]]]:
     """A cluster as `ray start` makes one, that wants a token: its address for Ray Client; the environment with it."""
-    needed("ray", "ray")
-    needed("grpc", "ray")
     client = free_port()
     with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as short:  # a socket's path is short
         token = {"RAY_AUTH_TOKEN": "5" * 64, "HOME": short, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -245,6 +254,9 @@ def guarded() -> Iterator[tuple[str, dict[str, str]]]:
             head.wait(60)
 
 
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.peers("ray", "grpc")
 def test_a_cluster_elsewhere_that_wants_a_token_gives_the_same_scores(
     guarded: tuple[str, dict[str, str]], answers: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -290,33 +302,37 @@ def test_a_token_that_is_here_is_shown(
     assert os.environ.get("RAY_AUTH_MODE") == shown
 
 
-@pytest.mark.parametrize("place", ["ray", "ray://head:10001", "10.0.0.1:6379", "ray://[::1]:10001", "head-1.lan:6379"])
-def test_places(place: str) -> None:
-    assert is_place(place)
+PLACES = ("ray", "ray://head:10001", "10.0.0.1:6379", "ray://[::1]:10001", "head-1.lan:6379")
+NO_PLACES = (
+    "", "local ", "Ray", "ray://", "ray://head", "head", "head:0", "head:99999", "http://head:80", "a b:1", ":1",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "place",
-    ["", "local ", "Ray", "ray://", "ray://head", "head", "head:0", "head:99999", "http://head:80", "a b:1", ":1"],
-)
-def test_what_is_no_place(place: str) -> None:
-    assert not is_place(place)
-    with pytest.raises(VivaError, match="is no place to work"):
-        open_crew(place)
+def test_what_is_a_place_and_what_is_none() -> None:
+    with table() as row:
+        for place in PLACES:
+            with row(place):
+                assert is_place(place)
+        for place in NO_PLACES:
+            with row(place):
+                assert not is_place(place)
+                with pytest.raises(VivaError, match="is no place to work"):
+                    open_crew(place)
 
 
-@pytest.mark.parametrize("place", ["ray://127.0.0.1:9", "127.0.0.1:9", "ray://[::1]:9"])
-def test_nobody_there_is_told_at_once(place: str) -> None:
-    needed("ray", "ray")
-    needed("grpc", "ray")
+@pytest.mark.peers("ray", "grpc")
+def test_nobody_there_is_told_at_once() -> None:
     import ray
 
     ray.shutdown()  # the connection is the process's
     connect.cache_clear()
-    began = time.monotonic()
-    with pytest.raises(ClusterError, match=rf"no Ray cluster answers at {re.escape(place)} .*`ray status`"):
-        open_crew(place)
-    assert time.monotonic() - began < 20  # Ray itself tries for minutes
+    with table() as row:
+        for place in ("ray://127.0.0.1:9", "127.0.0.1:9", "ray://[::1]:9"):
+            with row(place):
+                began = time.monotonic()
+                with pytest.raises(ClusterError, match=rf"no Ray cluster answers at {re.escape(place)} .*`ray status`"):
+                    open_crew(place)
+                assert time.monotonic() - began < 60  # Ray itself tries for minutes
 
 
 def test_a_cluster_whose_head_was_killed_is_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -236,7 +236,7 @@ def test_concurrency_is_what_the_user_says(serve: Serve, viva: Viva) -> None:
 
 
 def test_auto_concurrency_grows_while_the_server_keeps_up(serve: Serve, viva: Viva) -> None:
-    server = serve(latency=0.05)
+    server = serve(latency=0.5)  # beside which the time that a busy machine takes is little
     assert viva.examine(server, "--samples", 2, "--seed", 1).code == 0
     assert 32 <= server.state()["most"] <= 2 * SAMPLE
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.batched import LIMIT, Desk, batches, words
-from servers.fixtures import LocalServer, needs
+from servers.fixtures import LocalServer
 from viva.engine.budget import Budget, Price
 from viva.engine.limits import Policy
 
@@ -38,11 +38,10 @@ def desk(vendor: LocalServer, tmp_path: Path) -> Desk:
 @pytest.fixture
 def other_desk(vendor: LocalServer, tmp_path: Path) -> Desk:
     """A model behind Anthropic's."""
-    needs("anthropic", "anthropic")
     return Desk(tmp_path, "anthropic/m")
 
 
-@pytest.fixture(params=["openai", "anthropic"])
+@pytest.fixture(params=["openai", pytest.param("anthropic", marks=pytest.mark.peers("anthropic"))])
 def either(request: pytest.FixtureRequest) -> Desk:
     """Both, one after the other."""
     return request.getfixturevalue("desk" if request.param == "openai" else "other_desk")

@@ -176,7 +176,7 @@ def small_disk(viva: Viva) -> Iterator[Path]:
     subprocess.run(["umount", "-l", disk], check=True)
 
 
-@pytest.mark.parametrize("concurrency", ["16", "auto"])
+@pytest.mark.parametrize("concurrency", ["16", pytest.param("auto", marks=pytest.mark.slow)])
 def test_on_a_full_disk_asking_stops_and_no_answer_that_came_is_lost(
     serve: Serve, viva: Viva, small_disk: Path, concurrency: str
 ) -> None:

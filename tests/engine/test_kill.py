@@ -63,6 +63,7 @@ class Victim:
         return alive
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60 + 20 * KILLS)
 def test_killed_at_random_moments_every_question_is_answered_once_and_scores_are_the_same(
     serve: Serve, viva: Viva
@@ -125,6 +126,7 @@ def test_what_a_killed_run_had_journaled_is_not_asked_again(serve: Serve, viva: 
     assert before - held <= CONCURRENCY
 
 
+@pytest.mark.slow
 def test_killed_while_it_writes_long_replies_no_torn_line_is_accepted(serve: Serve, viva: Viva) -> None:
     size = 2 << 20
     server = serve(padding=size)

@@ -1,95 +1,173 @@
-"""How many requests may be in flight, how soon to try again, and at which pace."""
+"""How many requests may be in flight, how soon to try again, and at which pace; in virtual time."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import statistics
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.engine.limits import AUTO_MOST, AUTO_START, Adaptive, Fixed, Pace, Policy
+from rows import table
+from viva.engine.adaptive import AUTO_MOST, AUTO_START, Adaptive
+from viva.engine.asking import LanePlan, Run
+from viva.engine.limits import Fixed, Policy
+from viva.engine.pacing import Pace
+from viva.types import Quota
 
-EVENTS = st.lists(st.one_of(st.floats(0.0, 100.0), st.none()), max_size=400)
-"""Replies with their latency; None for an overload."""
+sys.path.append(str(Path(__file__).parents[2] / "performance"))
 
+from simulated import (
+    Batching,
+    Bucket,
+    Pool,
+    Refusing,
+    bimodal,
+    constant,
+    lognormal,
+    spread,
+)
+from virtual import Server, ask
 
-def play(ceiling: Adaptive, events: list[float | None]) -> list[int]:
-    """The bound after each event."""
-    bounds: list[int] = []
-    for seconds in events:
-        if seconds is None:
-            ceiling.overloaded()
-        else:
-            ceiling.finished(seconds)
-        bounds.append(ceiling.limit)
-    return bounds
+EVENTS = st.lists(st.tuples(st.booleans(), st.floats(0.0, 100.0)), max_size=400)
+"""Replies with their latency, and refusals."""
 
 
 @given(EVENTS, st.integers(1, 64), st.integers(0, 200))
 def test_the_bound_stays_between_one_and_the_most_whatever_happens(
-    events: list[float | None], start: int, more: int
+    events: list[tuple[bool, float]], start: int, more: int
 ) -> None:
-    most = start + more
-    assert all(1 <= bound <= most for bound in play(Adaptive(start, most), events))
-
-
-@given(EVENTS)
-def test_one_overload_halves_the_bound_and_further_ones_of_the_same_window_do_not(events: list[float | None]) -> None:
-    ceiling = Adaptive(16, 256)
-    play(ceiling, events)
-    # Past whatever cooling the events left: as many replies as were in flight.
-    for _ in range(ceiling.limit + 1):
-        ceiling.finished(0.1)
-    before = ceiling.limit
-    ceiling.overloaded()
-    halved = max(1, before // 2)
-    assert ceiling.limit == halved
-    for _ in range(halved - 1):  # the replies and refusals of what was in flight at that moment
-        ceiling.overloaded()
-        ceiling.finished(0.1)
-    assert ceiling.limit == halved
-    ceiling.finished(0.1)
-    ceiling.overloaded()
-    assert ceiling.limit == max(1, halved // 2)
+    most = max(4, start + more)
+    ceiling = Adaptive(start, most)
+    now = 0.0
+    for answered, seconds in events:
+        now += seconds / max(1, ceiling.limit)
+        if answered:
+            ceiling.answered(now, seconds, ceiling.limit)
+        else:
+            ceiling.refused(now, ceiling.limit)
+        assert 1 <= ceiling.limit <= most
+        assert ceiling.rate is None or ceiling.rate > 0
 
 
 @given(st.floats(0.01, 60.0))
-def test_while_latency_holds_the_bound_doubles_each_window_up_to_the_most(latency: float) -> None:
+def test_while_answers_grow_with_the_bound_it_doubles_each_latency_up_to_the_most(latency: float) -> None:
     ceiling = Adaptive()
     assert ceiling.limit == AUTO_START
-    bounds = play(ceiling, [latency] * (4 * AUTO_MOST))
-    assert bounds == sorted(bounds)
-    assert bounds[-1] == AUTO_MOST
-    assert {8, 16, 32, 64, 128, 256, 512} == set(bounds)
+    ended = ask(Server(1, constant(latency)), ceiling, 3000)
+    assert ceiling.limit == AUTO_MOST
+    assert ended.seconds < latency * 16  # 1, 16, 32, ... 512, 512, ...
 
 
-@given(st.floats(0.05, 10.0), st.floats(2.6, 50.0))
-def test_when_latency_rises_the_bound_falls_and_never_below_one(latency: float, slower: float) -> None:
-    ceiling = Adaptive(32, 512)
-    play(ceiling, [latency] * 32)
-    grown = ceiling.limit
-    assert grown == 64
-    bounds = play(ceiling, [latency * slower] * 2000)
-    assert bounds == sorted(bounds, reverse=True)
-    assert 1 <= bounds[-1] < grown / 2
+CLEAN = {
+    "spread": spread,
+    "narrow": lognormal(1.0, 0.2),
+    "wide": lognormal(1.0, 1.0),
+    "two kinds": bimodal(0.3, 3.0, 0.1),
+    "stragglers": bimodal(0.5, 10.0, 0.05),
+    "long": lognormal(60.0, 0.5),
+}
 
 
-@given(st.floats(0.05, 10.0))
-def test_after_an_overload_the_bound_grows_again_slowly(latency: float) -> None:
-    ceiling = Adaptive(64, 512)
-    ceiling.overloaded()
-    bounds = play(ceiling, [latency] * 100)
-    steps = [later - earlier for earlier, later in itertools.pairwise(bounds)]
-    assert max(steps) <= 32 // 8
-    assert bounds[-1] > 32
+def test_latency_that_spreads_is_no_sign_of_load() -> None:
+    with table() as row:
+        for (name, latency), seed in itertools.product(CLEAN.items(), range(3)):
+            with row((name, seed)):
+                fixed = ask(Server(seed, latency), Fixed(64), 1000).seconds
+                assert ask(Server(seed, latency), Adaptive(), 1000).seconds <= 1.05 * fixed
+
+
+def test_refusals_that_have_nothing_to_do_with_load_cost_what_was_refused() -> None:
+    servers = {
+        "one in 25": lambda server: 0.0 if server.random.random() < 0.04 else None,
+        "a burst": lambda server: 0.0 if 40 <= server.asked < 61 else None,
+        "one in 50, Retry-After": lambda server: 5.0 if server.random.random() < 0.02 else None,
+    }
+    with table() as row:
+        for (name, refuses), seed in itertools.product(servers.items(), range(3)):
+            with row((name, seed)):
+                fixed = ask(Refusing(seed, spread, refuses), Fixed(32), 2000)
+                auto = ask(Refusing(seed, spread, refuses), Adaptive(), 2000)
+                assert auto.seconds < fixed.seconds
+                assert len(auto.entries) == 2000
+                assert not auto.lost
+
+
+def test_a_server_that_bears_less_is_found_out() -> None:
+    """Within 15 % of the number that suits it, after ten latencies for the start."""
+    servers = {
+        "pool of 4": (lambda seed: Pool(seed, lognormal(1.0, 0.5), lambda _: 4), 8, 1.0, 300),
+        "slows": (lambda seed: Batching(seed, lognormal(1.0, 0.3), lambda n: 1 + (n / 40) ** 2), 32, 2.0, 1500),
+        "bucket": (lambda seed: Bucket(seed, spread, 40.0, 40.0), 16, 0.4, 1200),
+        "bucket, untold": (lambda seed: Bucket(seed, spread, 40.0, 40.0, told=False), 16, 0.4, 1200),
+        "503 beyond 24": (
+            lambda seed: Refusing(seed, spread, lambda server: 0.0 if server.in_flight > 24 else None, 503),
+            24,
+            0.4,
+            1500,
+        ),
+    }
+    with table() as row:
+        for name, (make, best, latency, questions) in servers.items():
+            with row(name):
+                fixed = [ask(make(seed), Fixed(best), questions).seconds for seed in range(3)]
+                auto = [ask(make(seed), Adaptive(), questions) for seed in range(3)]
+                assert not sum(one.lost for one in auto)
+                took = statistics.mean(one.seconds for one in auto)
+                assert took <= 1.15 * statistics.mean(fixed) + 10 * latency
+
+
+def test_a_healthy_server_with_a_tight_limit_answers_every_question() -> None:
+    with table() as row:
+        for told, ceiling in itertools.product((True, False), (Adaptive, lambda: Fixed(32))):
+            with row((told, ceiling)):
+                ended = ask(Bucket(1, constant(0.3), 0.5, 1.0, told=told), ceiling(), 100)
+                assert ended.lost == 0
+                assert len(ended.entries) == 100
+                assert ended.seconds < 1.5 * 200
+
+
+def test_a_server_that_refuses_everything_is_given_up() -> None:
+    ended = ask(Refusing(1, constant(0.1), lambda _: 0.0), Adaptive(), 200)
+    assert not ended.server.answered
+    assert ended.seconds < 3 * Policy().question
+    assert ended.server.refused < 600
+
+
+def test_a_bound_that_is_changed_while_a_run_goes_on_holds_at_once() -> None:
+    seen: list[int] = []
+
+    async def change(run: Run, plan: LanePlan) -> None:
+        (slots,) = run.lanes.values()
+        for limit in (4, 50, 7):
+            await asyncio.sleep(20)
+            slots.change(Fixed(limit))
+            slots.notice()
+            await asyncio.sleep(10)
+            seen.append(slots.in_flight)
+
+    ended = ask(Server(1, constant(1.0)), Fixed(20), 3000, beside=change)
+    assert seen == [4, 50, 7]
+    assert len(ended.entries) == 3000
+
+
+def test_a_pace_that_is_lifted_lets_those_go_who_waited_for_it() -> None:
+    async def lift(run: Run, plan: LanePlan) -> None:
+        await asyncio.sleep(60)
+        plan.pace.per_minute = None
+
+    ended = ask(Server(1, constant(0.1)), Fixed(8), 100, Pace(1.0), beside=lift)
+    assert 60 < ended.seconds < 65
 
 
 def test_a_fixed_bound_stays_what_the_user_said() -> None:
     ceiling = Fixed(7)
-    ceiling.overloaded()
-    ceiling.finished(100.0)
+    ceiling.refused(0.0, 7)
+    ceiling.answered(1.0, 100.0, 7)
     assert ceiling.limit == 7
 
 
@@ -118,14 +196,51 @@ def test_a_pace_is_kept_however_requests_come(per_minute: float, gaps: list[floa
     now = 1000.0
     sent: list[float] = []
     for gap in gaps:
-        now += gap
-        wait = pace.wait(now)
-        assert wait >= 0
-        sent.append(now + wait)
+        since = now = now + gap
+        now += pace.wait(since, now, 0.0)
+        assert pace.wait(since, now, 0.0) <= 1e-6
+        pace.take(since, now, 0.0)
+        sent.append(now)
     assert all(later - earlier >= 60 / per_minute * (1 - 1e-6) - 1e-6 for earlier, later in itertools.pairwise(sent))
     assert sent[0] == pytest.approx(1000.0 + gaps[0])
 
 
+@given(st.lists(st.tuples(st.integers(1, 5000), st.floats(0.0, 1.0)), min_size=2, max_size=40))
+def test_tokens_a_minute_are_kept_as_they_turn_out(requests: list[tuple[int, float]]) -> None:
+    pace = Pace(None, 60_000.0)
+    now, used = 0.0, 0
+    for most, share in requests:
+        tokens = pace.estimate(most)
+        since = now
+        now += pace.wait(since, now, tokens)
+        pace.take(since, now, tokens)
+        spent = round(most * share)
+        pace.settle(tokens, most, spent)
+        used += spent
+        assert used <= 1000 * (now + 0.05 * len(requests)) + 2 * 5000
+
+
 def test_without_a_pace_nobody_waits() -> None:
-    pace = Pace(None)
-    assert [pace.wait(5.0) for _ in range(100)] == [0.0] * 100
+    pace = Pace()
+    assert pace.open
+    assert [pace.wait(5.0, 5.0, 100.0) for _ in range(100)] == [0.0] * 100
+
+
+def test_headers_are_kept_to_once_they_have_shown_what_they_mean() -> None:
+    told = ask(Bucket(1, constant(0.2), 10.0, 100.0, headers=True), Fixed(50), 600)
+    untold = ask(Bucket(1, constant(0.2), 10.0, 100.0), Fixed(50), 600)
+    assert not told.lost
+    assert told.server.refused < untold.server.refused / 3
+    assert told.seconds < 1.05 * untold.seconds
+
+
+@given(st.lists(st.tuples(st.floats(1, 1e12), st.floats(0, 1), st.floats(0, 86400.0), st.floats(0, 5)), max_size=40))
+def test_no_header_holds_requests_back_for_long(said: list[tuple[float, float, float, float]]) -> None:
+    pace, now = Pace(), 0.0
+    for limit, share, reset, gap in said:
+        now += gap
+        sent = pace.take(now, now, 10.0)
+        pace.told(
+            (Quota("requests", limit, limit * share, reset), Quota("tokens", limit, limit * share, reset)), sent, now
+        )
+        assert 0.0 <= pace.wait(now, now, 10.0) <= 30.0

@@ -11,12 +11,14 @@ import pytest
 from benchmarks.handmade import opened
 from cli.collected import read_csv, write_jsonl
 from interop.command import command
+from rows import table
 from viva.errors import VivaError
 from viva.interop.asked import Settings, open_asked
 from viva.interop.lmeval_tasks import headline, process_results
 from viva.types import Generate, Sampling
 
 
+@pytest.mark.sandbox
 def test_programs_run_in_our_sandbox_and_score_as_viva_grade_has_it(tmp_path: Path) -> None:
     exam = opened("infibench")
     wanted = [q for q in exam.questions() if q.tags["metric"] == "unit_test" and q.tags["language"] == "python"][:1]
@@ -25,7 +27,7 @@ def test_programs_run_in_our_sandbox_and_score_as_viva_grade_has_it(tmp_path: Pa
     for question in wanted:
         request = exam.request(question, 0, Sampling())
         assert isinstance(request, Generate)
-        replies = [*request.legal, "```python\nraise SystemExit(0)\n```"]
+        replies = [*request.examples, "```python\nraise SystemExit(0)\n```"]
         doc = {"viva_id": question.id, "settings": json.dumps({"benchmark": "infibench"})}
         items.append(process_results(doc, [replies])["viva"])
         rows += [{"question": question.id, "sample": n, "text": reply} for n, reply in enumerate(replies)]
@@ -40,20 +42,22 @@ def test_programs_run_in_our_sandbox_and_score_as_viva_grade_has_it(tmp_path: Pa
     assert "ungraded" in outcomes or headline(items) == 1.0, "the best of each question's answers"
 
 
-@pytest.mark.parametrize("benchmark", ["csbench", "clrbench", "cmmlu", "infibench", "syneval"])
-def test_exported_tasks_hold_settings_and_no_question(tmp_path: Path, benchmark: str) -> None:
+def test_exported_tasks_hold_settings_and_no_question(tmp_path: Path) -> None:
     import yaml
 
-    ended = command(tmp_path, "export", benchmark, "--to", "lm-eval-tasks", "--out", "tasks")
-    assert ended.code == 0, ended.err
-    text = (tmp_path / "tasks" / f"viva_{benchmark}.yaml").read_text(encoding="utf-8")
-    content = yaml.safe_load(text.replace("!function", ""))
-    draws = open_asked(benchmark, Settings()).draws
-    assert content["repeats"] == draws.samples
-    assert content["generation_kwargs"]["max_gen_toks"] == draws.sampling.max_tokens
-    assert content["metadata"]["signature"].startswith(f"benchmark:{benchmark}.")
-    first = next(iter(opened(benchmark).questions()))
-    assert first.text[:40] not in text
+    with table() as row:
+        for benchmark in ["csbench", "clrbench", "cmmlu", "infibench", "syneval"]:
+            with row(benchmark):
+                ended = command(tmp_path, "export", benchmark, "--to", "lm-eval-tasks", "--out", benchmark)
+                assert ended.code == 0, ended.err
+                text = (tmp_path / benchmark / f"viva_{benchmark}.yaml").read_text(encoding="utf-8")
+                content = yaml.safe_load(text.replace("!function", ""))
+                draws = open_asked(benchmark, Settings()).draws
+                assert content["repeats"] == draws.samples
+                assert content["generation_kwargs"]["max_gen_toks"] == draws.sampling.max_tokens
+                assert content["metadata"]["signature"].startswith(f"benchmark:{benchmark}.")
+                first = next(iter(opened(benchmark).questions()))
+                assert first.text[:40] not in text
 
 
 def test_tasks_are_of_benchmarks_and_of_settings_that_there_are(tmp_path: Path) -> None:

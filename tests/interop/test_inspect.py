@@ -18,7 +18,6 @@ from benchmarks.handmade import opened
 from cli.collected import write_jsonl
 from interop.command import command, grade
 from interop.replies import dice, reply_to
-from peers import needed
 from viva.types import Question
 
 os.environ.update(INSPECT_LOG_LEVEL="error", DO_NOT_TRACK="1")
@@ -59,7 +58,6 @@ def run(task: Any, answers: Any, folder: Path, **more: Any) -> Any:
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Logs of our tasks, and of somebody else's on the same questions."""
-    needed("inspect_ai", "inspect")
     from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.scorer import choice
@@ -117,6 +115,7 @@ def test_the_entry_point_names_the_module_of_tasks() -> None:
     assert point.value == "viva.interop.inspect_tasks"
 
 
+@pytest.mark.peers("inspect_ai")
 def test_every_benchmark_is_found_by_inspects_registry(logs: dict[str, Any]) -> None:
     from inspect_ai._util.entrypoints import ensure_entry_points
     from inspect_ai._util.registry import registry_find, registry_unqualified_name
@@ -127,6 +126,7 @@ def test_every_benchmark_is_found_by_inspects_registry(logs: dict[str, Any]) -> 
     assert names >= {"csbench", "clrbench", "cmmlu", "infibench", "syneval"}
 
 
+@pytest.mark.peers("inspect_ai")
 def test_inspect_scores_cmmlu_as_we_do_and_we_grade_its_log(logs: dict[str, Any], tmp_path: Path) -> None:
     plain = direct(tmp_path / "plain", "cmmlu", "--limit", LIMIT, limit=LIMIT)
     assert metrics(logs["cmmlu"])["Average"] == pytest.approx(plain["mean"])
@@ -137,6 +137,8 @@ def test_inspect_scores_cmmlu_as_we_do_and_we_grade_its_log(logs: dict[str, Any]
     assert {(row["usage"]["input"], row["usage"]["output"]) for row in rows} == {(11, 3)}
 
 
+@pytest.mark.slow
+@pytest.mark.peers("inspect_ai")
 def test_a_process_that_never_saw_inspect_reads_its_log(logs: dict[str, Any], tmp_path: Path) -> None:
     """Inspect packs its logs in a way that Python's zipfile learns from it alone."""
     given = ["grade", "cmmlu", logs["cmmlu"].location, "--limit", str(LIMIT), "--format", "json", "--progress", "quiet"]
@@ -147,6 +149,7 @@ def test_a_process_that_never_saw_inspect_reads_its_log(logs: dict[str, Any], tm
     assert json.loads(ended.stdout)["results"][0]["overall"]["n"] == LIMIT
 
 
+@pytest.mark.peers("inspect_ai")
 def test_three_outcomes_stay_three(logs: dict[str, Any], tmp_path: Path) -> None:
     log = logs["csbench"]
     plain = direct(tmp_path / "plain", "csbench", "--limit", LIMIT, limit=LIMIT)
@@ -160,12 +163,14 @@ def test_three_outcomes_stay_three(logs: dict[str, Any], tmp_path: Path) -> None
     assert log.results.scores[0].unscored_samples == sum(math.isnan(score.value) for score in kept.values())
 
 
+@pytest.mark.peers("inspect_ai")
 def test_a_log_says_what_produced_its_number(logs: dict[str, Any]) -> None:
     said = logs["cmmlu"].eval.metadata["viva"]
     assert said["signature"].startswith(f"benchmark:cmmlu.1|lang:zh|shots:0|cot:no|form:chat|only:all|n:{LIMIT}|")
     assert said["data"].endswith(".sample")
 
 
+@pytest.mark.peers("inspect_ai")
 def test_a_json_log_is_read_and_prompts_were_ours(logs: dict[str, Any], tmp_path: Path) -> None:
     location = logs["csbench"].location
     assert location.endswith(".json")
@@ -180,6 +185,7 @@ def test_a_json_log_is_read_and_prompts_were_ours(logs: dict[str, Any], tmp_path
     assert [(turn.role, turn.text) for turn in sample.input] == [(turn.role, turn.content) for turn in prompt]
 
 
+@pytest.mark.peers("inspect_ai")
 def test_somebody_elses_order_of_options_is_turned_back_and_epochs_are_samples(
     logs: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -188,6 +194,7 @@ def test_somebody_elses_order_of_options_is_turned_back_and_epochs_are_samples(
     assert ended.overall == direct(tmp_path / "plain", "cmmlu", "--limit", LIMIT, limit=LIMIT, samples=2)
 
 
+@pytest.mark.peers("inspect_ai")
 def test_a_sample_that_failed_or_ran_into_a_limit_is_no_zero(logs: dict[str, Any], tmp_path: Path) -> None:
     from inspect_ai.log import EvalError, read_eval_log, write_eval_log
     from inspect_ai.log._log import EvalSampleLimit
@@ -205,6 +212,7 @@ def test_a_sample_that_failed_or_ran_into_a_limit_is_no_zero(logs: dict[str, Any
     assert [row["error"].split(":")[0] for row in rows if row["text"] is None] == ["error", "limit"]
 
 
+@pytest.mark.peers("inspect_ai")
 def test_a_judge_is_asked_through_inspects_models(logs: dict[str, Any], tmp_path: Path) -> None:
     from inspect_ai.model import ModelAPI, ModelOutput, modelapi
 
@@ -229,6 +237,7 @@ def test_a_judge_is_asked_through_inspects_models(logs: dict[str, Any], tmp_path
     assert "judge:patient/judgex1" in log.eval.metadata["viva"]["signature"]
 
 
+@pytest.mark.peers("inspect_ai")
 def test_infibench_is_the_best_of_ten_epochs(logs: dict[str, Any]) -> None:
     from viva.interop import inspect_tasks
 
@@ -237,6 +246,7 @@ def test_infibench_is_the_best_of_ten_epochs(logs: dict[str, Any]) -> None:
     assert [one.__registry_info__.name.rpartition("/")[2] for one in task.epochs_reducer] == ["max"]
 
 
+@pytest.mark.peers("inspect_ai")
 def test_what_is_no_log_is_refused(logs: dict[str, Any], tmp_path: Path) -> None:
     whole = Path(logs["cmmlu"].location).read_bytes()
     deep = '{"version": 2, "status": "success", "eval": ' + '{"a": ' * 200_000 + "1" + "}" * 200_001
@@ -252,6 +262,7 @@ def test_what_is_no_log_is_refused(logs: dict[str, Any], tmp_path: Path) -> None
         assert "Traceback" not in ended.err
 
 
+@pytest.mark.peers("inspect_ai")
 def test_names_in_a_zip_file_are_no_paths(logs: dict[str, Any], tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()

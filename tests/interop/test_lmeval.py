@@ -12,7 +12,6 @@ from benchmarks.handmade import opened
 from cli.collected import write_jsonl
 from interop.command import command, grade
 from interop.replies import dice, reply_to
-from peers import needed
 from viva.types import Question, Sampling
 
 THEIRS = """\
@@ -63,8 +62,6 @@ def turned(question: Question) -> list[str]:
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run of lm-eval over our exported tasks, and over tasks of somebody else's on the same questions."""
-    needed("lm_eval", "")
-    needed("datasets", "")
     from interop.harness import evaluate
 
     folder = tmp_path_factory.mktemp("lm-eval")
@@ -145,6 +142,8 @@ def direct(folder: Path, benchmark: str, samples: int = 1) -> dict[str, Any]:
     return ended.overall
 
 
+@pytest.mark.slow
+@pytest.mark.peers("lm_eval", "datasets")
 @pytest.mark.parametrize("benchmark", ["cmmlu", "csbench", "syneval"])
 def test_lm_eval_scores_our_tasks_as_we_do_and_we_grade_what_it_wrote(
     outputs: dict[str, Any], tmp_path: Path, benchmark: str
@@ -157,12 +156,16 @@ def test_lm_eval_scores_our_tasks_as_we_do_and_we_grade_what_it_wrote(
     assert "by id" in ended.err
 
 
+@pytest.mark.slow
+@pytest.mark.peers("lm_eval", "datasets")
 def test_what_is_unscored_is_counted_and_no_zero(outputs: dict[str, Any]) -> None:
     results = outputs["ours"]["results"]["viva_csbench"]
     assert results["viva_unscored,none"] > 0
     assert results["viva,none"] > 0.3
 
 
+@pytest.mark.slow
+@pytest.mark.peers("lm_eval", "datasets")
 def test_somebody_elses_task_is_matched_by_text_and_its_letters_by_their_options(
     outputs: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -172,6 +175,8 @@ def test_somebody_elses_task_is_matched_by_text_and_its_letters_by_their_options
     assert ended.overall == direct(tmp_path / "plain", "cmmlu", samples=2)
 
 
+@pytest.mark.slow
+@pytest.mark.peers("lm_eval", "datasets")
 def test_an_option_chosen_by_likelihood_is_its_letter(outputs: dict[str, Any], tmp_path: Path) -> None:
     (samples,) = (outputs["folder"] / "others").rglob("samples_theirs_choose_*.jsonl")
     ended = grade(tmp_path, "cmmlu", samples)
@@ -180,6 +185,8 @@ def test_an_option_chosen_by_likelihood_is_its_letter(outputs: dict[str, Any], t
     assert ended.overall["outcomes"]["right"] == round(acc * 96)
 
 
+@pytest.mark.slow
+@pytest.mark.peers("lm_eval", "datasets")
 def test_a_results_folder_is_read_whole_and_two_answers_to_a_question_are_refused(
     outputs: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -191,6 +198,8 @@ def test_a_results_folder_is_read_whole_and_two_answers_to_a_question_are_refuse
     assert "not matched" in ended.err
 
 
+@pytest.mark.slow
+@pytest.mark.peers("lm_eval", "datasets")
 def test_a_run_needs_the_original_no_more(outputs: dict[str, Any], tmp_path: Path) -> None:
     (samples,) = (outputs["folder"] / "ours").rglob("samples_viva_cmmlu_*.jsonl")
     copy = tmp_path / samples.name

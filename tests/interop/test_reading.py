@@ -17,7 +17,7 @@ from benchmarks.handmade import opened
 from cli.collected import dangerous, write_csv, write_jsonl
 from interop.command import command, grade
 from interop.replies import reply_to
-from peers import needed
+from rows import table
 from viva.errors import DataError
 from viva.interop.reading import FORMS, read_logs
 from viva.interop.reading.detecting import form_of
@@ -127,8 +127,8 @@ def test_what_is_not_matched_is_listed_and_ends_with_3(tmp_path: Path) -> None:
 # Data sets and tables
 
 
+@pytest.mark.peers("datasets")
 def test_data_sets_of_parquet_and_as_saved_to_disk(tmp_path: Path, plain: dict[str, Any]) -> None:
-    needed("datasets", "")
     from datasets import Dataset, DatasetDict
 
     rows = [{"asked": asked(q), "said": reply_to(q), "note": number} for number, q in enumerate(cmmlu())]
@@ -192,20 +192,23 @@ HOSTILE: list[tuple[str, str, str]] = [  # lm-eval's are named samples_*, OpenCo
     ("empty.json", '{"0": {}}', "has no `prediction`"),
     ("text.json", '{"0": {"prediction": "B"}, "../x": {"prediction": "B"}}', "no prediction of OpenCompass"),
     ("broken.parquet", "PAR1 and nothing of a table", "is no table"),
-    ("broken.arrow", "no table", "is no table"),
+    ("no_table.arrow", "no table", "is no table"),
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "said"), HOSTILE, ids=[row[0] for row in HOSTILE])
-def test_a_hostile_file_is_refused_with_a_sentence(tmp_path: Path, name: str, content: str, said: str) -> None:
-    (tmp_path / name).write_text(content, encoding="utf-8")
-    form = "lm-eval" if name.startswith("samples_") else "opencompass" if name.endswith(".json") else None
-    ended = command(tmp_path, "grade", "cmmlu", name, *(("--from", form) if form else ()))
-    assert ended.code == 2, ended.err
-    assert said in ended.err
-    assert name in ended.err
-    assert "Traceback" not in ended.err
-    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing was written"
+def test_a_hostile_file_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    with table() as row:
+        for name, content, said in HOSTILE:
+            with row(name):
+                (folder := tmp_path / Path(name).stem).mkdir(exist_ok=True)
+                (folder / name).write_text(content, encoding="utf-8")
+                form = "lm-eval" if name.startswith("samples_") else "opencompass" if name.endswith(".json") else None
+                ended = command(folder, "grade", "cmmlu", name, *(("--from", form) if form else ()))
+                assert ended.code == 2, ended.err
+                assert said in ended.err
+                assert name in ended.err
+                assert "Traceback" not in ended.err
+                assert [path.name for path in folder.iterdir()] == [name], "nothing was written"
 
 
 def test_numbers_that_are_none_are_no_choice(tmp_path: Path) -> None:

@@ -14,14 +14,12 @@ import pytest
 
 from cli.told import told
 from interop.exported import exported, hostile_run, plain_run, results, scores
-from peers import needed
 from viva.cli.export import export_command
 from viva.errors import VivaError
 
 
 @pytest.fixture(scope="module")
 def logs() -> Any:
-    needed("inspect_ai", "inspect")
     import inspect_ai.log
 
     return inspect_ai.log
@@ -41,6 +39,7 @@ def opened(logs: Any, folder: Path) -> list[Any]:
     return [logs.read_eval_log(info) for info in logs.list_eval_logs(str(folder))]
 
 
+@pytest.mark.peers("inspect_ai")
 def test_a_log_a_model_and_exam_is_listed_with_our_numbers(logs: Any, run: Path, out: Path) -> None:
     infos = logs.list_eval_logs(str(out))
     assert {info.task for info in infos} == {"ours"}
@@ -62,6 +61,7 @@ def test_a_log_a_model_and_exam_is_listed_with_our_numbers(logs: Any, run: Path,
         assert log.results.total_samples == 15
 
 
+@pytest.mark.peers("inspect_ai")
 def test_samples_are_our_answers_and_a_missing_score_is_no_zero(logs: Any, run: Path, out: Path) -> None:
     rows = {(row["model"], row["question"], row.get("sample", 0)): row for row in scores(run)}
     seen: set[str] = set()
@@ -82,6 +82,7 @@ def test_samples_are_our_answers_and_a_missing_score_is_no_zero(logs: Any, run: 
     assert seen >= {"right", "partly", "wrong", "empty", "ungraded", "error"}
 
 
+@pytest.mark.peers("inspect_ai")
 def test_a_sample_has_what_was_asked_and_what_came_back(logs: Any, out: Path) -> None:
     log = next(log for log in opened(logs, out) if log.eval.model.startswith("replay/"))
     sample = next(sample for sample in log.samples if (sample.id, sample.epoch) == ("tcp", 1))
@@ -91,6 +92,7 @@ def test_a_sample_has_what_was_asked_and_what_came_back(logs: Any, out: Path) ->
     assert sample.metadata["kind"] == "free"
 
 
+@pytest.mark.peers("inspect_ai")
 def test_inspects_own_mean_over_the_samples_is_ours(logs: Any, run: Path, out: Path) -> None:
     from inspect_ai.scorer import SampleScore, mean
 
@@ -101,6 +103,7 @@ def test_inspects_own_mean_over_the_samples_is_ours(logs: Any, run: Path, out: P
         assert log.results.scores[0].unscored_samples == len(weighed) - len(counted)
 
 
+@pytest.mark.peers("inspect_ai")
 def test_summaries_headers_and_single_samples_can_be_read_alone(logs: Any, out: Path) -> None:
     for info in logs.list_eval_logs(str(out)):
         header = logs.read_eval_log(info, header_only=True)
@@ -114,6 +117,7 @@ def test_summaries_headers_and_single_samples_can_be_read_alone(logs: Any, out: 
         assert sum(1 for _ in logs.read_eval_log_samples(info, all_samples_required=False)) == 15
 
 
+@pytest.mark.peers("inspect_ai")
 def test_a_json_log_says_the_same(logs: Any, run: Path, out: Path, tmp_path: Path) -> None:
     with pytest.raises(VivaError, match=r"one log.*here are 2: name a folder"):
         told(export_command, run, "--to", "inspect", "--out", tmp_path / "one.json")
@@ -145,6 +149,7 @@ def opened_exams(name: str) -> list[Any]:
     return [exam for exam, _ in open_exams((name,), Choice())]
 
 
+@pytest.mark.peers("inspect_ai")
 def test_hostile_texts_come_back_as_they_were_and_choose_no_path(logs: Any, tmp_path: Path) -> None:
     run = hostile_run(tmp_path)
     out = exported(run, "inspect", tmp_path / "logs")
@@ -170,6 +175,7 @@ def test_hostile_texts_come_back_as_they_were_and_choose_no_path(logs: Any, tmp_
     assert not replies
 
 
+@pytest.mark.peers("inspect_ai")
 def test_the_view_server_shows_them(logs: Any, out: Path) -> None:
     import httpx
     from inspect_ai._view.fastapi_server import view_server_app
@@ -190,6 +196,7 @@ def test_the_view_server_shows_them(logs: Any, out: Path) -> None:
     assert shown["results"]["scores"][0]["metrics"]["mean"]["value"] in (0.25, 0.5)
 
 
+@pytest.mark.peers("inspect_ai")
 def test_what_we_wrote_we_grade_to_the_same_scores(logs: Any, tmp_path: Path) -> None:
     from viva.cli.grade import grade_command
 

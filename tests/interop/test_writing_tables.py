@@ -13,7 +13,6 @@ import pytest
 
 from cli.told import told
 from interop.exported import QUESTIONS, exported, hostile_run, plain_run, results, scores
-from peers import needed
 from viva.cli.export import export_command
 from viva.cli.run import run_command
 from viva.errors import VivaError
@@ -40,7 +39,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def datasets() -> Any:
-    needed("datasets")
     os.environ.update(OFFLINE)
     import datasets
 
@@ -50,7 +48,6 @@ def datasets() -> Any:
 
 @pytest.fixture(scope="module")
 def croissant() -> Any:
-    needed("mlcroissant")
     import mlcroissant
 
     return mlcroissant
@@ -59,8 +56,8 @@ def croissant() -> Any:
 # lm-evaluation-harness
 
 
+@pytest.mark.peers("datasets", "lm_eval")
 def test_lm_evals_table_has_our_numbers(run: Path, tmp_path: Path, datasets: Any) -> None:
-    needed("lm_eval")
     from lm_eval import utils
 
     out = exported(run, "lm-eval", tmp_path / "out")
@@ -106,8 +103,8 @@ def test_a_question_without_a_score_has_no_metric_and_an_outage_no_reply(run: Pa
 # Parquet
 
 
+@pytest.mark.peers("pyarrow")
 def test_tables_are_those_of_scores_jsonl(run: Path, tmp_path: Path) -> None:
-    needed("pyarrow")
     import pyarrow.parquet
 
     out = exported(run, "parquet", tmp_path / "out")
@@ -176,6 +173,7 @@ def test_two_runs_share_their_questions_unless_these_are_others_of_the_same_name
 # Hugging Face
 
 
+@pytest.mark.peers("datasets")
 def test_load_dataset_opens_a_run_offline(run: Path, tmp_path: Path, datasets: Any) -> None:
     out = exported(run, "hf", tmp_path / "out")
     cache = str(tmp_path / "cache")
@@ -194,6 +192,7 @@ def test_load_dataset_opens_a_run_offline(run: Path, tmp_path: Path, datasets: A
     assert questions["question"][:] == ["tcp", "even.odd", "why", "sort", "lost"]
 
 
+@pytest.mark.peers("datasets")
 def test_a_set_without_its_gold_answers(tmp_path: Path, datasets: Any, capsys: pytest.CaptureFixture[str]) -> None:
     for gold in (True, False):
         out = tmp_path / f"out{gold}"
@@ -206,6 +205,7 @@ def test_a_set_without_its_gold_answers(tmp_path: Path, datasets: Any, capsys: p
         assert len(read[0]["options"]) == 4
 
 
+@pytest.mark.peers("mlcroissant")
 def test_croissant_is_valid_and_its_records_are_ours(run: Path, tmp_path: Path, croissant: Any) -> None:
     out = exported(run, "hf", tmp_path / "out")
     read = croissant.Dataset(jsonld=str(out / "croissant.json"))
@@ -220,6 +220,7 @@ def test_croissant_is_valid_and_its_records_are_ours(run: Path, tmp_path: Path, 
     assert held <= described
 
 
+@pytest.mark.peers("datasets", "mlcroissant")
 def test_hostile_texts_come_back_as_they_were(hostile: Path, tmp_path: Path, datasets: Any, croissant: Any) -> None:
     out = exported(hostile, "hf", tmp_path / "out")
     replies = []

@@ -9,17 +9,27 @@ which is no part of an answer.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from viva.prompting import fence
 from viva.types import Question
 
-ROWS: list[dict[str, Any]] = [
-    json.loads(line) for line in (Path(__file__).parent / "attacks.jsonl").read_text(encoding="utf-8").splitlines()
-]
 HARMLESS = "The last element that was put in comes out first, and so the order is turned round."
 LONG = 20_000
+
+
+@cache
+def attacks() -> tuple[dict[str, Any], ...]:
+    """The rows of attacks.jsonl."""
+    file = Path(__file__).parent / "attacks.jsonl"
+    return tuple(map(json.loads, file.read_text(encoding="utf-8").splitlines()))
+
+
+@cache
+def many_fences() -> str:
+    return "\n".join(fence(str(number)) for number in range(400))
 
 
 def woven(row: dict[str, Any], question: Question, rubric: str = "") -> str:
@@ -38,7 +48,7 @@ def woven(row: dict[str, Any], question: Question, rubric: str = "") -> str:
         "fence of gold": fence(str(question.answer)),
         "fence of harmless": fence(HARMLESS),
         "fence of before": fence(text.partition("«fence of before»")[0]),
-        "fences": "\n".join(fence(str(number)) for number in range(400)),
+        "fences": many_fences(),
     }
     for name, value in known.items():
         text = text.replace(f"«{name}»", value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -12,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence import heard
-from judging.attacks import HARMLESS, LONG, ROWS, replies, woven
+from judging.attacks import HARMLESS, LONG, attacks, replies, woven
 from judging.benches import Target, few, sheet, targets, texts
-from judging.reading import Gullible, Quoting, orders
+from judging.reading import Gullible, Quoting, Sheet, orders
+from rows import table
 from viva.prompting import LONGEST_JUDGED, fence, fill, whole
 from viva.types import RATIONALE, Generate, Response
 
 HALF = re.compile("[\ud800-\udfff]")
-LONG_ROWS = {row["id"] for row in ROWS if "fill" in row}
 
 
 def harmless(target: Target) -> Generate:
@@ -27,6 +29,13 @@ def harmless(target: Target) -> Generate:
     request = target.asks(reply)
     assert request is not None, target.name
     return request
+
+
+@cache
+def innocent_sheet(name: str) -> Sheet:
+    """What a target's judge reads about a harmless reply."""
+    (target,) = (target for target in targets() if target.name == name)
+    return sheet(harmless(target))
 
 
 def shown(row: dict[str, Any], target: Target) -> list[tuple[str, Generate]]:
@@ -38,7 +47,7 @@ def shown(row: dict[str, Any], target: Target) -> list[tuple[str, Generate]]:
 
 def hold(target: Target, reply: str, request: Generate) -> None:
     """Everything that must hold about one attack on one judge."""
-    innocent, attacked = sheet(harmless(target)), sheet(request)
+    innocent, attacked = innocent_sheet(target.name), sheet(request)
     # The judge is told the very same; only the fence differs, and it is not in what it fences.
     assert attacked.outside == innocent.outside, target.name
     assert attacked.fence not in attacked.material
@@ -68,40 +77,59 @@ def given_mark(target: Target, reply: str) -> float | None:
 
 
 def test_the_suite_is_what_it_says() -> None:
-    assert len(ROWS) >= 60
-    assert len({row["id"] for row in ROWS}) == len(ROWS)
-    assert all(row["tries"] and ("text" in row) != ("reply" in row) for row in ROWS)
+    assert len(attacks()) >= 60
+    assert len({attack["id"] for attack in attacks()}) == len(attacks())
+    assert all(attack["tries"] and ("text" in attack) != ("reply" in attack) for attack in attacks())
     assert len(targets()) == 6 + 4 * 6 + 1
     assert len(few()) == 5
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-def test_no_attack_gets_through(row: dict[str, Any]) -> None:
+def repelled(attack: dict[str, Any], tried: Sequence[Target]) -> int:
+    """Try one attack on some judges; the number of those that were asked anything, all of whom it must not move."""
     asked = 0
-    for target in few() if row["id"] in LONG_ROWS else targets():
-        found = shown(row, target)
+    for target in tried:
+        found = shown(attack, target)
         asked += bool(found)
-        assert found or row.get("thinks") or "reply" in row, target.name
+        assert found or attack.get("thinks") or "reply" in attack, target.name
         for reply, request in found:
             hold(target, reply, request)
-    assert asked >= len(few())
+    return asked
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if "text" in row], ids=lambda row: row["id"])
-def test_a_judge_sees_what_was_written_and_of_long_rationales_both_ends(row: dict[str, Any]) -> None:
+def test_no_attack_gets_through() -> None:
+    with table() as row:
+        for attack in attacks():
+            with row(attack["id"]):
+                assert repelled(attack, few()[-1:] if "fill" in attack else few())
+
+
+@pytest.mark.slow
+def test_no_attack_gets_through_to_a_judge_of_any_exam_and_language() -> None:
+    with table() as row:
+        for attack in attacks():
+            with row(attack["id"]):
+                assert repelled(attack, few() if "fill" in attack else targets()) >= len(few())
+
+
+def test_a_judge_sees_what_was_written_and_of_long_rationales_both_ends() -> None:
     plain, *_ = (target for target in few() if target.name == "csbench-en open")
-    text = woven(row, plain.question)
-    request = plain.asks(text)
-    assert request is not None
-    if len(text) <= LONGEST_JUDGED:
-        assert sheet(request).material == text.strip()
     formed, *_ = (target for target in few() if target.aspect == RATIONALE)
-    request = formed.asks(json.dumps({"Rationale": text, "Answer": "B"}))
-    meant = not {"\b", "\f"} & set(text)  # in JSON these two are LaTeX that lost its backslash: \\beta, \\frac
-    if request is not None and meant and not row.get("thinks"):
-        material = sheet(request).material
-        assert whole(text.strip())[: LONG // 4] in material
-        assert len(material) <= 2 * LONGEST_JUDGED + 200
+    with table() as row:
+        for attack in (attack for attack in attacks() if "text" in attack):
+            with row(attack["id"]):
+                text = woven(attack, plain.question)
+                request = plain.asks(text)
+                assert request is not None
+                if len(text) <= LONGEST_JUDGED:
+                    assert sheet(request).material == text.strip()
+                request = formed.asks(json.dumps({"Rationale": text, "Answer": "B"}))
+                meant = not {"\b", "\f"} & set(
+                    text
+                )  # in JSON these two are LaTeX that lost its backslash: \\beta, \\frac
+                if request is not None and meant and not attack.get("thinks"):
+                    material = sheet(request).material
+                    assert whole(text.strip())[: LONG // 4] in material
+                    assert len(material) <= 2 * LONGEST_JUDGED + 200
 
 
 def test_such_a_judge_does_obey_where_the_fence_can_be_guessed() -> None:

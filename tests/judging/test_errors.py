@@ -17,10 +17,11 @@ from hypothesis import given
 
 from benchmarks.handmade import csbench, opened, record
 from cli.collected import dangerous, refused, write_jsonl
-from judging.attacks import ROWS, woven
+from judging.attacks import attacks, woven
 from judging.reading import Sheet, read, visible
 from judging.serving import Body, JudgeServer
 from judging.test_attacks import EVIL, HALF
+from rows import table
 from servers.fixtures import QUIET, Ended, Viva, wait_until
 from viva.benchmarks.csbench.errors import GROUPS, ErrorTypes
 from viva.types import Question, Response
@@ -272,11 +273,13 @@ def hold(question: Question, reply: str) -> None:
     assert silent is None
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-def test_no_attack_gets_a_label_or_loses_one(row: dict[str, Any]) -> None:
-    for target in targets()[:2] if "fill" in row else targets():
-        kind = "R" if target.tags["tag"] == "Reasoning" else "K"
-        hold(target, as_labels(woven(row, target), kind))
+def test_no_attack_gets_a_label_or_loses_one() -> None:
+    with table() as row:
+        for attack in attacks():
+            with row(attack["id"]):
+                for target in targets()[:2] if "fill" in attack else targets():
+                    kind = "R" if target.tags["tag"] == "Reasoning" else "K"
+                    hold(target, as_labels(woven(attack, target), kind))
 
 
 @given(EVIL)
@@ -288,10 +291,8 @@ def test_whatever_is_answered_fences_and_labels_hold(text: str) -> None:
 def test_the_attacks_do_order_labels_here() -> None:
     """The corpus has teeth: most of its orders are orders in our form."""
     known = {code for codes in GROUPS.values() for code in codes}
-    ordering = [
-        row for row in ROWS if "text" in row and set(ORDER.findall(as_labels(row["text"], "K"))) & {*known, "none"}
-    ]
-    assert len(ordering) >= 25
+    texts = [as_labels(attack["text"], "K") for attack in attacks() if "text" in attack]
+    assert sum(bool(set(ORDER.findall(text)) & {*known, "none"}) for text in texts) >= 25
 
 
 def test_a_judge_that_quotes_its_student_labels_as_it_means_or_not_at_all(viva: Viva, server: Labelling) -> None:

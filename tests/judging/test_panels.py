@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from cli.collected import refused
-from judging.attacks import ROWS, replies
+from judging.attacks import attacks, replies
 from judging.benches import sheet, targets
 from judging.reading import Gullible, orders
 from judging.serving import JudgeServer
@@ -153,10 +153,11 @@ def test_no_money_without_a_price(sitting: Sitting, judges: JudgeServer) -> None
     assert not judges.bodies
 
 
+@pytest.mark.slow
 def test_attacks_over_a_real_socket(viva: Viva, judges: JudgeServer) -> None:
     """The whole sample, an attack on every question in answer and rationale at once; both judges read every prompt."""
     exam = open_exam(ExamSpec(benchmark="clrbench"), None)
-    rows = [row for row in ROWS if "fill" not in row and row["id"] != "surrogates"]  # no file can hold half a pair
+    rows = [row for row in attacks() if "fill" not in row and row["id"] != "surrogates"]  # no file holds half a pair
     attacked = [
         {"question": question.id, "text": replies(row, question)[-1 if "reply" in row else 2]}
         for question, row in zip(exam.questions(), itertools.cycle(rows), strict=False)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from cli.collected import refused
-from judging.attacks import ROWS
+from judging.attacks import attacks
 from judging.serving import JudgeServer
 from judging.sittings import OPEN, TRUTH, VERDICTS, Sitting
-from models.encoders import make_bert, need_torch
+from rows import table
 from servers.fixtures import QUIET, Viva
 
 RUBRIC = """
@@ -111,9 +111,8 @@ BARE = "{question} {gold}\\n{fence}\\n{answer}\\n{fence}\\nAgain: {answer}"
 ONCE = "{question} {gold}\\n{answer}\\n{fence}"
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
+def test_a_rubric_that_is_none_is_refused_before_anybody_is_asked(viva: Viva) -> None:
+    rubrics = (
         ('[answer.open]\nuser = "x"', "must give a name and a version"),
         ('[answer.rubric]\nname = "x"', "must give a name and a version"),
         ('[rationale.en]\ntruth = "x"', "must give a name and a version"),
@@ -125,34 +124,44 @@ ONCE = "{question} {gold}\\n{answer}\\n{fence}"
         (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{LOST}"', "lacks {answer}"),
         (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{BARE}"', "between them alone"),
         (f'[answer.rubric]\nname = "x"\nversion = "1"\n[answer.open]\nuser = "{ONCE}"', "between them alone"),
-    ],
-)
-def test_a_rubric_that_is_none_is_refused_before_anybody_is_asked(viva: Viva, content: str, said: str) -> None:
+    )
     file = viva.folder / "rubric.toml"
-    file.write_text(content, encoding="utf-8")
     judge = ("--judge", "openai/m", "--judge-base-url", "http://127.0.0.1:9/v1", "--encoder", "none")
-    ended = viva("run", "clrbench", "--model", "baseline/first", *judge, "--rubric", file, "--run", "run")
-    refused(ended, said)
-    assert not (viva.folder / "run").exists()
+    with table() as row:
+        for content, said in rubrics:
+            with row(content):
+                file.write_text(content, encoding="utf-8")
+                refused(
+                    viva("run", "clrbench", "--model", "baseline/first", *judge, "--rubric", file, "--run", "run"), said
+                )
+                assert not (viva.folder / "run").exists()
 
 
 def test_what_is_refused_on_resume_leaves_the_run_as_it_was(sitting: Sitting, judges: JudgeServer) -> None:
     viva = sitting.viva
     assert sitting.run("mark-1").code == 0
     before = (viva.folder / "run" / "run.json").read_bytes()
-    viva.environment["HF_HUB_OFFLINE"] = "1"  # an encoder that is not there is not looked for elsewhere
     (viva.folder / "bad.toml").write_text('[answer.rubric]\nname = "x"\n', encoding="utf-8")
     for more, said in (
         (("--rubric", "bad.toml"), "name and a version"),
         (("--rubric", "absent.toml"), "no prompt file"),
         (("--judge", "nobody/x"), "nobody"),
         (("--judge", "openai/x", "--judge-key-env", "NOT_SET"), "NOT_SET"),
-        (("--encoder", "no-such-folder-of-an-encoder/x"), "no-such-folder"),
         (("--judge", "openai/x", "--max-cost", 1), "--price openai/x=IN/OUT"),
     ):
         refused(sitting.resume(more=more), said)
     assert (viva.folder / "run" / "run.json").read_bytes() == before
     assert judges.asked == {"mark-1": VERDICTS}
+
+
+@pytest.mark.torch("transformers")
+def test_an_encoder_that_is_not_there_is_refused_on_resume(sitting: Sitting) -> None:
+    viva = sitting.viva
+    assert sitting.run().code == 0
+    before = (viva.folder / "run" / "run.json").read_bytes()
+    viva.environment["HF_HUB_OFFLINE"] = "1"  # or it would be looked for elsewhere
+    refused(sitting.resume(more=("--encoder", "no-such-folder-of-an-encoder/x")), "no-such-folder")
+    assert (viva.folder / "run" / "run.json").read_bytes() == before
 
 
 def test_without_a_judge_there_is_no_panel_to_change(sitting: Sitting, judges: JudgeServer) -> None:
@@ -183,8 +192,11 @@ def test_one_writer_at_a_time(sitting: Sitting, judges: JudgeServer) -> None:
     assert [judge["name"] for judge in record(sitting.viva)["judges"]] == ["openai/mark-1"]
 
 
+@pytest.mark.slow  # for the seconds that importing transformers takes, here and in two commands
+@pytest.mark.torch("transformers")
 def test_an_encoder_may_come_and_go(sitting: Sitting, judges: JudgeServer, tmp_path: Path) -> None:
-    need_torch()
+    from models.encoders import make_bert
+
     encoder = make_bert(tmp_path / "encoder")
     assert sitting.run("mark-1").code == 0
     compared = sitting.resume(more=("--encoder", encoder))
@@ -207,7 +219,7 @@ def test_the_rubric_in_the_documentation_is_one(sitting: Sitting, judges: JudgeS
     assert ended.code == 0, ended.err
     assert signature(ended)["rubric"] == "our-course.2+our-reasons.1"
     assert any("the course Operating Systems" in json.dumps(body) for body in judges.bodies)
-    assert f"{len(ROWS)} attempts" in page
+    assert f"{len(attacks())} attempts" in page
 
 
 def test_an_encoder_or_a_rubric_for_what_is_not_asked_is_refused(viva: Viva, tmp_path: Path) -> None:

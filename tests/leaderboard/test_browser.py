@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from review.conftest import script
+
 Visit = Callable[..., Any]
-CONTRAST = (Path(__file__).parents[1] / "review" / "contrast.js").read_text(encoding="utf-8")
+pytestmark = pytest.mark.browser
 
 
 def names(page: Any, table: str = "t1") -> list[str]:
@@ -36,7 +38,7 @@ def address(page: Any) -> str:
 
 def until(page: Any, part: str) -> None:
     """Wait for the address to say so. The pages allow no eval, so playwright's `wait_for_function` is not to be had."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while part not in address(page):
         assert time.monotonic() < end, address(page)
         time.sleep(0.02)
@@ -122,6 +124,7 @@ def test_models_are_chosen_and_drawn_side_by_side(visit: Visit) -> None:
     assert chosen[0] in Path(saved.value.path()).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_charts_are_drawn_and_saved(visit: Visit) -> None:
     page = visit("csbench.html")
     page.locator("html[data-charts=drawn]").wait_for(state="attached")
@@ -166,11 +169,13 @@ def test_hostile_names_are_shown_as_text(visit: Visit, site: Path) -> None:
     assert page.evaluate("window.vivaattack") is None
 
 
-@pytest.mark.parametrize("path", ["index.html", "csbench.html", "models.html"])
+@pytest.mark.parametrize(
+    "path", ["csbench.html", *(pytest.param(name, marks=pytest.mark.slow) for name in ("index.html", "models.html"))]
+)
 def test_nothing_is_cut_off_at_400_px_or_pale_in_the_dark(visit: Visit, path: str) -> None:
     page = visit(path, viewport={"width": 400, "height": 800}, color_scheme="dark")
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    found = page.evaluate(CONTRAST)
+    found = page.evaluate(script("contrast.js"))
     assert found["seen"] > 10
     assert found["poor"] == []
 
@@ -182,6 +187,7 @@ def test_without_scripts_the_tables_are_still_there(visit: Visit) -> None:
     assert page.locator("#t1 th.name").nth(1).is_visible()
 
 
+@pytest.mark.slow
 def test_two_thousand_rows_are_sorted_and_searched_at_once(visit: Visit) -> None:
     page = visit("models.html")
     page.evaluate("""() => {

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import get_type_hints
 
@@ -18,6 +19,7 @@ import pytest
 
 import viva
 from cli.collected import answers, write_jsonl
+from rows import table
 from servers.fixtures import LocalServer
 from viva.cli.grade import grade_command
 from viva.cli.run import resume_command, run_command
@@ -26,7 +28,10 @@ from viva.library.options import NOT_HERE, GradeOptions, ResumeOptions, RunOptio
 from viva.models.called import Prompt
 from web.hostile import TEXTS, assert_only_text
 
-GOLD = {row["question"]: row["text"] for row in answers("cmmlu", "zh")}
+
+@cache
+def gold() -> dict[str, str]:
+    return {row["question"]: row["text"] for row in answers("cmmlu", "zh")}
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +42,17 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def first(prompt: Prompt) -> str:
     return "A"
+
+
+def test_the_mean_of_points_is_the_tables_mean_also_where_replies_could_not_be_read() -> None:
+    def unsure(prompt: str) -> str:
+        return "A" if len(prompt) % 3 else "It depends."
+
+    run = viva.run("csbench", model=unsure, limit=40, run="run")
+    scores = run.scores()
+    assert scores.filter(scores["outcome"] == "unparsed").height > 5
+    assert scores["points"].mean() == pytest.approx(run.mean)
+    assert scores["score"].mean() > run.mean + 0.01
 
 
 def test_it_is_what_the_command_line_makes_and_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -52,6 +68,7 @@ def test_it_is_what_the_command_line_makes_and_nothing_is_printed(capfd: pytest.
     assert again.report.results == run.report.results
     assert again.scores().equals(run.scores())
     assert run.scores().height == 24
+    assert run.scores()["points"].mean() == pytest.approx(run.scores()["score"].mean()), "everything was read"
     assert run.answers()["prompt"].str.len_chars().min() > 20  # type: ignore[operator]
 
 
@@ -64,30 +81,27 @@ def test_options_are_called_as_on_the_command_line(command: click.Command, optio
     assert set(get_type_hints(options)) == known - (anew if command is resume_command else set())
 
 
-@pytest.mark.parametrize(
-    ("options", "problem", "said"),
-    [
-        ({"limit": 0}, viva.VivaError, "--limit"),
-        ({"limit": "many"}, viva.VivaError, "many"),
-        ({"limit": True}, viva.VivaError, "no bool"),
-        ({"cot": "yes"}, viva.VivaError, "True or False"),
-        ({"form": "poem"}, viva.VivaError, "poem"),
-        ({"shots": [1, 2]}, viva.VivaError, "no list"),
-        ({"temperature": "hot"}, viva.VivaError, "hot"),
-        ({"data": "nowhere"}, viva.DataError, "nowhere"),
-        ({"shard": "3/2"}, viva.VivaError, "I/N"),
-        ({"format": "json"}, TypeError, "'format'"),
-        ({"help": True}, TypeError, "'help'"),
-        ({"estimate": True}, TypeError, "'estimate'"),
-        ({"max_request": 3}, TypeError, "max_requests"),
-    ],
-)
-def test_wrong_options_are_exceptions_with_the_same_words(
-    options: dict[str, object], problem: type[Exception], said: str
-) -> None:
-    with pytest.raises(problem, match=said):
-        viva.run("cmmlu", model=first, **options)  # type: ignore[arg-type]
-    assert not Path("runs").exists()
+def test_wrong_options_are_exceptions_with_the_same_words() -> None:
+    with table() as row:
+        for options, problem, said in [
+            ({"limit": 0}, viva.VivaError, "--limit"),
+            ({"limit": "many"}, viva.VivaError, "many"),
+            ({"limit": True}, viva.VivaError, "no bool"),
+            ({"cot": "yes"}, viva.VivaError, "True or False"),
+            ({"form": "poem"}, viva.VivaError, "poem"),
+            ({"shots": [1, 2]}, viva.VivaError, "no list"),
+            ({"temperature": "hot"}, viva.VivaError, "hot"),
+            ({"data": "nowhere"}, viva.DataError, "nowhere"),
+            ({"shard": "3/2"}, viva.VivaError, "I/N"),
+            ({"format": "json"}, TypeError, "'format'"),
+            ({"help": True}, TypeError, "'help'"),
+            ({"estimate": True}, TypeError, "'estimate'"),
+            ({"max_request": 3}, TypeError, "max_requests"),
+        ]:
+            with row(options):
+                with pytest.raises(problem, match=said):
+                    viva.run("cmmlu", model=first, **options)  # type: ignore[arg-type]
+                assert not Path("runs").exists()
 
 
 def test_options_that_may_be_repeated_take_lists_numbers_and_paths() -> None:
@@ -212,25 +226,25 @@ def test_functions_do_not_choose_by_probability() -> None:
         viva.run("cmmlu", model=first, choose="next-token")
 
 
-@pytest.mark.parametrize(
-    "model", [5, None, [], {}, {"a/b": first}, {"": first}, {"q": 5}, {"\x1b": first}, [first, first]]
-)
-def test_what_is_no_model_is_refused(model: object) -> None:
-    with pytest.raises(viva.VivaError):
-        viva.run("cmmlu", model=model)  # type: ignore[arg-type]
-    assert not Path("runs").exists()
+def test_what_is_no_model_is_refused() -> None:
+    with table() as row:
+        for model in [5, None, [], {}, {"a/b": first}, {"": first}, {"q": 5}, {"\x1b": first}, [first, first]]:
+            with row(model):
+                with pytest.raises(viva.VivaError):
+                    viva.run("cmmlu", model=model)  # type: ignore[arg-type]
+                assert not Path("runs").exists()
 
 
 def test_answers_are_models_and_stay_with_their_run(tmp_path: Path) -> None:
     run = viva.run(
-        "cmmlu", model={"mine": GOLD, "theirs": {name: ["A", text] for name, text in GOLD.items()}}, samples=1
+        "cmmlu", model={"mine": gold(), "theirs": {name: ["A", text] for name, text in gold().items()}}, samples=1
     )
     assert {result.model: result.overall.mean for result in run.results}["replay/mine"] == 1.0
     moved = run.path.rename(tmp_path / "moved")
     assert viva.open_run(moved).report.results == run.report.results
     assert viva.resume(moved).report.results == run.report.results
     file = write_jsonl(tmp_path / "answers.jsonl", answers("cmmlu", "zh"))
-    assert viva.grade("cmmlu", GOLD).mean == viva.grade("cmmlu", file).mean == viva.grade("cmmlu", [file]).mean == 1.0
+    assert viva.grade("cmmlu", gold()).mean == viva.grade("cmmlu", file).mean == viva.grade("cmmlu", [file]).mean == 1.0
     with pytest.raises(viva.DataError, match="'nonsense/0'"):
         viva.grade("cmmlu", {"nonsense/0": "A"})
 

@@ -18,11 +18,11 @@ def request(prompt: Prompt = CHAT, sample: int = 0, **sampling: Any) -> Generate
 
 
 def ask(model: Model, *requests: Generate) -> list[Response | ModelError]:
-    """All the requests at once, each tried a single time, within seconds."""
+    """All the requests at once, each tried a single time, within a minute."""
 
     async def one(asked: Generate) -> Response | ModelError:
         try:
-            return await asyncio.wait_for(model.answer(asked), 20)
+            return await asyncio.wait_for(model.answer(asked), 60)
         except ModelError as problem:
             return problem
 

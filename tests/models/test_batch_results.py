@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.asking import request
-from servers.fixtures import needs
+from rows import table
 from viva.contracts import BatchModel
 from viva.errors import ModelError
 from viva.models import Endpoint, connect
@@ -37,7 +37,6 @@ def openai() -> OpenAIBatches:
 
 @pytest.fixture(scope="module")
 def anthropic() -> AnthropicBatches:
-    needs("anthropic", "anthropic")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANTHROPIC_API_KEY", "sk-of-the-tests")
         model = connect("anthropic/m", Endpoint(base_url=None))
@@ -63,7 +62,6 @@ def test_a_line_that_never_ends_takes_no_memory_and_the_next_is_read() -> None:
     assert [line for _ in range(1000) for line in splitter.take(b"x" * 1000)] == []
     assert not splitter._parts
     assert list(splitter.take(b"\nshort\n")) == [b"short"]
-    assert splitter.too_long == 1
 
 
 def line(outcome: Any, kind: str) -> bytes:
@@ -77,31 +75,42 @@ def checked(found: tuple[str, Response | ModelError] | None) -> None:
         assert isinstance(reply, Response | ModelError)
 
 
-@given(st.binary(max_size=60))
-def test_any_bytes_are_read_or_left_out(openai: OpenAIBatches, anthropic: AnthropicBatches, content: bytes) -> None:
+WHERE = st.sampled_from(["body", "whole", "response"])
+
+
+@given(st.binary(max_size=60), JSON, WHERE)
+def test_anything_of_openais_is_read_or_left_out(openai: OpenAIBatches, content: bytes, value: Any, where: str) -> None:
     checked(openai._reply(content))
-    checked(anthropic._result(content))
-
-
-@given(JSON, st.sampled_from(["body", "whole", "response"]))
-def test_any_json_is_read_or_left_out(
-    openai: OpenAIBatches, anthropic: AnthropicBatches, value: Any, where: str
-) -> None:
     response = {"status_code": 200, "body": value} if where == "body" else value
-    result = {"type": "succeeded", "message": value} if where == "body" else value
-    whole = json.dumps(value).encode()
-    checked(openai._reply(whole if where == "whole" else line(response, "response")))
-    checked(anthropic._result(whole if where == "whole" else line(result, "result")))
+    checked(openai._reply(json.dumps(value).encode() if where == "whole" else line(response, "response")))
 
 
-@pytest.mark.parametrize(
-    "deep", [b"[" * 200_000, b'{"a":' * 200_000, b'{"custom_id":"n","response":{"body":' + b"[" * 200_000]
-)
-def test_what_is_nested_without_end_is_left_out(
-    openai: OpenAIBatches, anthropic: AnthropicBatches, deep: bytes
+@pytest.mark.peers("anthropic")
+@given(st.binary(max_size=60), JSON, WHERE)
+def test_anything_of_anthropics_is_read_or_left_out(
+    anthropic: AnthropicBatches, content: bytes, value: Any, where: str
 ) -> None:
-    assert openai._reply(deep) is None
-    assert anthropic._result(deep) is None
+    checked(anthropic._result(content))
+    result = {"type": "succeeded", "message": value} if where == "body" else value
+    checked(anthropic._result(json.dumps(value).encode() if where == "whole" else line(result, "result")))
+
+
+NESTED = (b"[" * 200_000, b'{"a":' * 200_000, b'{"custom_id":"n","response":{"body":' + b"[" * 200_000)
+
+
+def test_what_is_nested_without_end_is_left_out(openai: OpenAIBatches) -> None:
+    with table() as row:
+        for deep in NESTED:
+            with row(deep[:40]):
+                assert openai._reply(deep) is None
+
+
+@pytest.mark.peers("anthropic")
+def test_what_is_nested_without_end_is_left_out_of_anthropics(anthropic: AnthropicBatches) -> None:
+    with table() as row:
+        for deep in NESTED:
+            with row(deep[:40]):
+                assert anthropic._result(deep) is None
 
 
 def openai_line(status: int, body: Any, error: Any = None) -> bytes:
@@ -116,9 +125,8 @@ GOOD = {
 TROUBLE = {"error": {"message": "so it is", "code": None}}
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "error", "retry", "fatal"),
-    [
+def test_what_becomes_of_a_result_of_openais(openai: OpenAIBatches) -> None:
+    results: tuple[tuple[int, Any, Any, bool, bool], ...] = (
         (0, None, {"code": "batch_expired", "message": "late"}, True, False),
         (0, None, {"code": "batch_cancelled", "message": "off"}, True, False),
         (0, None, {"code": "invalid_request", "message": "bad"}, False, False),
@@ -132,20 +140,23 @@ TROUBLE = {"error": {"message": "so it is", "code": None}}
         (400, {"error": {"message": "use max_completion_tokens"}}, None, True, False),
         (200, {"choices": []}, None, True, False),
         (200, "text", None, True, False),
-    ],
-)
-def test_what_becomes_of_a_result_of_openais(
-    openai: OpenAIBatches, status: int, body: Any, error: Any, retry: bool, fatal: bool
-) -> None:
-    found = openai._reply(openai_line(status, body, error))
-    assert found is not None
-    problem = found[1]
-    assert isinstance(problem, ModelError)
-    assert (problem.retry, problem.fatal) == (retry, fatal)
+    )
+    with table() as row:
+        for status, body, error, retry, fatal in results:
+            with row((status, body, error)):
+                found = openai._reply(openai_line(status, body, error))
+                assert found is not None
+                problem = found[1]
+                assert isinstance(problem, ModelError)
+                assert (problem.retry, problem.fatal) == (retry, fatal)
 
 
-def test_a_reply_is_read_as_of_one_asked_alone(openai: OpenAIBatches, anthropic: AnthropicBatches) -> None:
+def test_a_reply_is_read_as_of_one_asked_alone(openai: OpenAIBatches) -> None:
     assert openai._reply(openai_line(200, GOOD)) == ("n", Response(text="A", stop_reason="length", usage=Usage(3, 4)))
+
+
+@pytest.mark.peers("anthropic")
+def test_a_reply_of_anthropics_is_read_as_of_one_asked_alone(anthropic: AnthropicBatches) -> None:
     content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
     usage = {"input_tokens": 3, "output_tokens": 4}
     message = {"content": content, "stop_reason": "max_tokens", "usage": usage}
@@ -154,27 +165,26 @@ def test_a_reply_is_read_as_of_one_asked_alone(openai: OpenAIBatches, anthropic:
     assert anthropic._result(line(result, "result")) == ("n", read)
 
 
-@pytest.mark.parametrize(
-    ("kind", "retry", "fatal"),
-    [
+@pytest.mark.peers("anthropic")
+def test_what_becomes_of_an_error_of_anthropics(anthropic: AnthropicBatches) -> None:
+    kinds = (
         ("api_error", True, False),
         ("overloaded_error", True, False),
         ("invalid_request_error", False, False),
         ("authentication_error", False, True),
         ("not_found_error", False, True),
         ("", True, False),
-    ],
-)
-def test_what_becomes_of_an_error_of_anthropics(
-    anthropic: AnthropicBatches, kind: str, retry: bool, fatal: bool
-) -> None:
-    error = {"type": "error", "error": {"type": kind, "message": "the key is sk-of-the-tests"}}
-    found = anthropic._result(line({"type": "errored", "error": error}, "result"))
-    assert found is not None
-    problem = found[1]
-    assert isinstance(problem, ModelError)
-    assert (problem.retry, problem.fatal) == (retry, fatal)
-    assert "sk-of-the-tests" not in problem.message
+    )
+    with table() as row:
+        for kind, retry, fatal in kinds:
+            with row(kind):
+                error = {"type": "error", "error": {"type": kind, "message": "the key is sk-of-the-tests"}}
+                found = anthropic._result(line({"type": "errored", "error": error}, "result"))
+                assert found is not None
+                problem = found[1]
+                assert isinstance(problem, ModelError)
+                assert (problem.retry, problem.fatal) == (retry, fatal)
+                assert "sk-of-the-tests" not in problem.message
 
 
 def test_openai_itself_is_sent_the_newer_name_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,15 +17,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.encoders import LAYERS, PACKAGE, TEXT, WINDOW, make_bert, make_roberta, need_torch, real_encoder
+from models.encoders import LAYERS, PACKAGE, TEXT, WINDOW, make_bert, make_roberta, real_encoder
+from models.fresh import told
+from rows import table
 from thorough import THOROUGH
-from threads import ONE_THREAD
 from viva.errors import VivaError
 from viva.models import embedding
-from viva.models.encoder import fingerprint, missing, open_encoder, published_layer
+from viva.models.encoder import fingerprint, missing, open_encoder
 
-SRC = Path(embedding.__file__).parents[2]
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "bertscore.json").read_text(encoding="utf-8"))
+pytestmark = pytest.mark.torch("transformers")
+real_one = pytest.mark.torch(PACKAGE)
+
 LINES = TEXT.splitlines()
 WORDS = TEXT.split()
 SPECIAL = ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "<s>", "</s>", "<pad>"]
@@ -36,18 +37,16 @@ MAKERS: dict[str, Callable[[Path], Path]] = {"bert": make_bert, "roberta": make_
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    need_torch()
     return {name: make(tmp_path_factory.mktemp("encoders") / name) for name, make in MAKERS.items()}
 
 
-@pytest.fixture(scope="session", params=MAKERS)
-def tiny(folders: dict[str, Path], request: pytest.FixtureRequest) -> embedding.ContextualEncoder:
-    return opened(folders[request.param])
+@pytest.fixture(scope="session")
+def tiny(folders: dict[str, Path]) -> dict[str, embedding.ContextualEncoder]:
+    return {name: opened(folder) for name, folder in folders.items()}
 
 
 @pytest.fixture(scope="session")
 def real() -> embedding.ContextualEncoder:
-    need_torch()
     return opened(real_encoder())
 
 
@@ -99,41 +98,47 @@ def naive(encoder: embedding.ContextualEncoder, folder: Path, layer: int, text: 
     return 2 * precision * recall / (precision + recall)
 
 
-@pytest.mark.parametrize("layer", range(1, LAYERS + 1))
-@pytest.mark.parametrize("name", MAKERS)
-def test_it_is_the_formula_of_the_paper(folders: dict[str, Path], name: str, layer: int) -> None:
-    encoder = opened(folders[name], f"#{layer}")
-    for text, reference in [(LINES[0], LINES[5]), ("a stack", LINES[0]), ("Zzz!", "process"), (LINES[2], LINES[2])]:
-        expected = naive(encoder, folders[name], layer, text, reference)
-        assert one(encoder, text, reference) == pytest.approx(expected, abs=NEAR)
+def test_it_is_the_formula_of_the_paper(folders: dict[str, Path]) -> None:
+    pairs = [(LINES[0], LINES[5]), ("a stack", LINES[0]), ("Zzz!", "process"), (LINES[2], LINES[2])]
+    with table() as row:
+        for name, layer in itertools.product(MAKERS, range(1, LAYERS + 1)):
+            encoder = opened(folders[name], f"#{layer}")
+            for text, reference in pairs:
+                with row((name, layer, text)):
+                    expected = naive(encoder, folders[name], layer, text, reference)
+                    assert one(encoder, text, reference) == pytest.approx(expected, abs=NEAR)
 
 
-@pytest.mark.parametrize("layer", GOLDEN["f1"])
-def test_it_is_what_the_authors_program_gives(layer: str) -> None:
-    need_torch()
-    encoder = opened(real_encoder(), f"#{layer}")
-    texts = GOLDEN["texts"]
-    rows = GOLDEN["f1"][layer]
-    expected = [value for row in rows for value in row]
+@real_one
+def test_it_is_what_the_authors_program_gives() -> None:
+    golden = json.loads((Path(__file__).parents[1] / "golden" / "bertscore.json").read_text(encoding="utf-8"))
+    texts = golden["texts"]
     pairs = [(text, other) for place, text in enumerate(texts) for other in texts[place:]]
-    assert len(expected) == len(pairs) == 300
-    assert encoder.similarities(pairs) == pytest.approx(expected, abs=NEAR)
+    with table() as row:
+        for layer, values in golden["f1"].items():
+            with row(layer):
+                expected = [value for line in values for value in line]
+                assert len(expected) == len(pairs) == 300
+                found = opened(real_encoder(), f"#{layer}").similarities(pairs)
+                assert found == pytest.approx(expected, abs=NEAR)
 
 
-@pytest.mark.parametrize("text", [*LINES, "栈", "No!", "x = 1\n\ty = 2", words(300, 1)])
-def test_a_text_is_like_itself(tiny: embedding.ContextualEncoder, text: str) -> None:
-    assert one(tiny, text, text) == pytest.approx(1.0, abs=NEAR)
-    assert one(tiny, f"\n  {text} \t", text) == pytest.approx(1.0, abs=NEAR), "space around it is no part of it"
+def test_a_text_is_like_itself_and_either_may_be_the_reference(tiny: dict[str, embedding.ContextualEncoder]) -> None:
+    with table() as row:
+        for name, encoder in tiny.items():
+            for text in (*LINES, "栈", "No!", "x = 1\n\ty = 2", words(300, 1)):
+                with row((name, text[:40])):
+                    assert one(encoder, text, text) == pytest.approx(1.0, abs=NEAR)
+                    spaced = one(encoder, f"\n  {text} \t", text)
+                    assert spaced == pytest.approx(1.0, abs=NEAR), "space around it is no part of it"
+            for other in LINES[1:]:
+                with row((name, "either", other)):
+                    assert one(encoder, LINES[0], other) == pytest.approx(one(encoder, other, LINES[0]), abs=NEAR)
 
 
-@pytest.mark.parametrize("other", LINES[1:])
-def test_either_may_be_the_reference(tiny: embedding.ContextualEncoder, other: str) -> None:
-    assert one(tiny, LINES[0], other) == pytest.approx(one(tiny, other, LINES[0]), abs=NEAR)
-
-
-@pytest.mark.parametrize(
-    ("gold", "paraphrase", "unrelated"),
-    [
+@real_one
+def test_a_paraphrase_is_nearer_than_something_else(real: embedding.ContextualEncoder) -> None:
+    texts = (
         (
             "A stack is last in, first out.",
             "In a stack, the element inserted last is removed first.",
@@ -154,21 +159,28 @@ def test_either_may_be_the_reference(tiny: embedding.ContextualEncoder, other: s
             "If a language is regular, its complement is regular as well.",
             "The ferry stayed on the other side of the river until the evening.",
         ),
-    ],
-)
-def test_a_paraphrase_is_nearer_than_something_else(
-    real: embedding.ContextualEncoder, gold: str, paraphrase: str, unrelated: str
-) -> None:
-    near, far = real.similarities([(paraphrase, gold), (unrelated, gold)])
-    assert far + 0.2 < near < 0.99
+    )
+    with table() as row:
+        for gold, paraphrase, unrelated in texts:
+            with row(gold):
+                near, far = real.similarities([(paraphrase, gold), (unrelated, gold)])
+                assert far + 0.2 < near < 0.99
 
 
 # --- what it must not depend on
 
 
-@pytest.mark.parametrize("kind", ["tiny", "real"])
-def test_company_does_not_matter(kind: str, request: pytest.FixtureRequest) -> None:
-    encoder = request.getfixturevalue(kind) if kind == "real" else opened(request.getfixturevalue("folders")["bert"])
+def test_company_does_not_matter(folders: dict[str, Path]) -> None:
+    _assert_company_does_not_matter(opened(folders["bert"]))
+
+
+@real_one
+@pytest.mark.slow
+def test_company_does_not_matter_to_the_real_one(real: embedding.ContextualEncoder) -> None:
+    _assert_company_does_not_matter(real)
+
+
+def _assert_company_does_not_matter(encoder: embedding.ContextualEncoder) -> None:
     pairs = [(words(1 + size * size % 97, size), words(1 + size * 31 % 120, -size)) for size in range(20)]
     pairs += [(LINES[0], LINES[0]), ("", LINES[0])]
     single = [value for pair in pairs for value in encoder.similarities([pair])]
@@ -183,33 +195,41 @@ def test_the_same_again_is_the_same(folders: dict[str, Path]) -> None:
     assert first == second
 
 
-def test_a_pair_that_is_given_twice_has_one_number(tiny: embedding.ContextualEncoder) -> None:
+def test_a_pair_that_is_given_twice_has_one_number(tiny: dict[str, embedding.ContextualEncoder]) -> None:
     pairs = [(LINES[0], LINES[1]), (LINES[2], LINES[1])] * 3
-    values = tiny.similarities(pairs)
-    assert values[:2] * 3 == values
-    assert tiny.similarities([]) == []
+    with table() as row:
+        for name, encoder in tiny.items():
+            with row(name):
+                values = encoder.similarities(pairs)
+                assert values[:2] * 3 == values
+                assert encoder.similarities([]) == []
 
 
 # --- long texts
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
-@pytest.mark.parametrize("more", [-1, 0, 1])
-def test_all_tokens_count_whatever_the_window(tiny: embedding.ContextualEncoder, times: int, more: int) -> None:
-    tokens = times * tiny.frame.room + more
-    embedded = tiny._embed([text := " ".join(["a"] * tokens)])[text]
-    assert int(embedded.own.sum()) == tokens
-    windows = math.ceil(tokens / tiny.frame.room)
-    assert len(embedded.vectors) == tokens + 2 * windows
+def test_all_tokens_count_whatever_the_window(tiny: dict[str, embedding.ContextualEncoder]) -> None:
+    with table() as row:
+        for (name, encoder), times, more in itertools.product(tiny.items(), (1, 2, 3), (-1, 0, 1)):
+            with row((name, times, more)):
+                assert encoder.frame.room == WINDOW - 2
+                tokens = times * encoder.frame.room + more
+                embedded = encoder._embed([text := " ".join(["a"] * tokens)])[text]
+                assert int(embedded.own.sum()) == tokens
+                assert len(embedded.vectors) == tokens + 2 * math.ceil(tokens / encoder.frame.room)
 
 
-def test_the_tiny_ones_read_64_tokens_at_a_time(tiny: embedding.ContextualEncoder) -> None:
-    assert tiny.frame.room == WINDOW - 2
+def test_an_answer_that_only_begins_like_the_gold_is_not_the_gold(folders: dict[str, Path]) -> None:
+    _assert_the_beginning_is_not_enough(opened(folders["roberta"]))
 
 
-@pytest.mark.parametrize("kind", ["tiny", "real"])
-def test_an_answer_that_only_begins_like_the_gold_is_not_the_gold(kind: str, request: pytest.FixtureRequest) -> None:
-    encoder = request.getfixturevalue(kind) if kind == "real" else opened(request.getfixturevalue("folders")["roberta"])
+@real_one
+@pytest.mark.slow
+def test_nor_to_the_real_one(real: embedding.ContextualEncoder) -> None:
+    _assert_the_beginning_is_not_enough(real)
+
+
+def _assert_the_beginning_is_not_enough(encoder: embedding.ContextualEncoder) -> None:
     gold = words(600, 1)
     same_start = f"{gold} {words(600, 2)[::-1]}"
     assert one(encoder, gold, gold) == pytest.approx(1.0, abs=NEAR)
@@ -241,29 +261,37 @@ def test_any_text_has_a_similarity(folders: dict[str, Path], pairs: list[tuple[s
                 assert value == 0.0
 
 
-@pytest.mark.parametrize("empty", ["", " ", "\n\t\r", "\u3000"])
-def test_nothing_is_like_nothing(tiny: embedding.ContextualEncoder, empty: str) -> None:
-    assert tiny.similarities([(empty, LINES[0]), (LINES[0], empty), (empty, empty)]) == [0.0, 0.0, 0.0]
+def test_nothing_is_like_nothing(tiny: dict[str, embedding.ContextualEncoder]) -> None:
+    with table() as row:
+        for (name, encoder), empty in itertools.product(tiny.items(), ("", " ", "\n\t\r", "\u3000")):
+            with row((name, empty)):
+                pairs = [(empty, LINES[0]), (LINES[0], empty), (empty, empty)]
+                assert encoder.similarities(pairs) == [0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("mark", SPECIAL)
-def test_a_special_token_in_a_text_is_text(tiny: embedding.ContextualEncoder, mark: str) -> None:
+def test_a_special_token_in_a_text_is_text(tiny: dict[str, embedding.ContextualEncoder]) -> None:
     gold = LINES[0]
-    embedded = tiny._embed([mark])[mark]
-    own = embedded.own.tolist()
-    assert sum(own) >= 1, "it would weigh nothing"
-    if mark not in ("[UNK]", "[CLS]", "[PAD]", "[SEP]"):
-        assert sum(own) > 1
-    assert one(tiny, f"{gold} {mark * 8}", gold) < 0.99
-    assert one(tiny, mark, gold) < 0.99
+    with table() as row:
+        for (name, encoder), mark in itertools.product(tiny.items(), SPECIAL):
+            with row((name, mark)):
+                own = encoder._embed([mark])[mark].own.tolist()
+                assert sum(own) >= 1, "it would weigh nothing"
+                assert mark in ("[UNK]", "[CLS]", "[PAD]", "[SEP]") or sum(own) > 1
+                assert one(encoder, f"{gold} {mark * 8}", gold) < 0.99
+                assert one(encoder, mark, gold) < 0.99
 
 
-def test_texts_of_megabytes_are_near_nothing_at_once(tiny: embedding.ContextualEncoder) -> None:
+def test_texts_of_megabytes_are_near_nothing_at_once(tiny: dict[str, embedding.ContextualEncoder]) -> None:
     long = "a stack " * 1_000_000
-    assert tiny.similarities([(long, long), (long, LINES[0]), (LINES[0], LINES[0])]) == [0.0, 0.0, pytest.approx(1.0)]
-    assert one(tiny, "é" * (embedding.LONGEST // 2 + 1), LINES[0]) == 0.0, "bytes count"
+    with table() as row:
+        for name, encoder in tiny.items():
+            with row(name):
+                values = encoder.similarities([(long, long), (long, LINES[0]), (LINES[0], LINES[0])])
+                assert values == [0.0, 0.0, pytest.approx(1.0)]
+                assert one(encoder, "é" * (embedding.LONGEST // 2 + 1), LINES[0]) == 0.0, "bytes count"
 
 
+@pytest.mark.slow
 def test_the_longest_texts_take_bounded_memory(folders: dict[str, Path]) -> None:
     """All similarities of two such texts at a time would take 3.6 GB, in the quick suite 0.9 GB."""
     tokens = 30_000 if THOROUGH else 15_000
@@ -315,42 +343,6 @@ def test_what_was_used_last_stays_and_what_is_too_large_does_not_come_in(folders
 # --- layers, names, identity
 
 
-@pytest.mark.parametrize(
-    ("name", "layer"),
-    [
-        ("roberta-large", 17),
-        ("FacebookAI/roberta-large", 17),
-        ("roberta-base", 10),
-        ("bert-base-uncased", 9),
-        ("google-bert/bert-base-uncased", 9),
-        ("microsoft/deberta-xlarge-mnli", 40),
-        ("someone/roberta-large", None),
-        ("roberta-large-tuned", None),
-        ("my-encoder", None),
-        ("", None),
-    ],
-)
-def test_the_layer_is_the_published_one_where_there_is_one(name: str, layer: int | None) -> None:
-    assert published_layer(name, folder=False) == layer
-
-
-@pytest.mark.parametrize(
-    ("name", "layer"),
-    [
-        ("/models/roberta-large", 17),
-        ("models/roberta-large/", 17),
-        ("/home/x/.cache/huggingface/hub/models--roberta-large/snapshots/0123abcd", 17),
-        ("/cache/models--FacebookAI--roberta-base/snapshots/0123abcd", 10),
-        ("/models/microsoft/deberta-large", 16),
-        ("/models/deberta-large", None),
-        ("/roberta-large/tuned", None),
-        ("/", None),
-    ],
-)
-def test_a_folder_that_is_called_like_a_listed_encoder_has_its_layer(name: str, layer: int | None) -> None:
-    assert published_layer(name, folder=True) == layer
-
-
 def test_the_layer_can_be_named_and_is_otherwise_the_last(folders: dict[str, Path]) -> None:
     for name in MAKERS:
         last, named, first = (opened(folders[name], more) for more in ("", f"#{LAYERS}", "#1"))
@@ -364,10 +356,11 @@ def test_the_layer_can_be_named_and_is_otherwise_the_last(folders: dict[str, Pat
         assert first.name == f"{folders[name]}#1"
 
 
-@pytest.mark.parametrize("layer", ["0", str(LAYERS + 1), "9999"])
-def test_a_layer_that_is_not_there_is_said(folders: dict[str, Path], layer: str) -> None:
-    with pytest.raises(VivaError, match=f"layer {layer} of {LAYERS}.*NAME#{LAYERS}"):
-        open_encoder(f"{folders['bert']}#{layer}")
+def test_a_layer_that_is_not_there_is_said(folders: dict[str, Path]) -> None:
+    with table() as row:
+        for layer in ("0", str(LAYERS + 1), "9999"):
+            with row(layer), pytest.raises(VivaError, match=f"layer {layer} of {LAYERS}.*NAME#{LAYERS}"):
+                open_encoder(f"{folders['bert']}#{layer}")
 
 
 def test_a_folder_may_have_the_sign_in_its_name(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -386,38 +379,46 @@ def test_the_identity_is_of_the_weights_wherever_they_lie(folders: dict[str, Pat
     msgspec.json.encode(identity)
 
 
-@pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
-def test_one_byte_makes_another_fingerprint(folders: dict[str, Path], tmp_path: Path, file: str) -> None:
-    copy = Path(shutil.copytree(folders["bert"], tmp_path / "copy"))
-    assert fingerprint(copy) == fingerprint(folders["bert"])
-    content = bytearray((copy / file).read_bytes())
-    content[-3] ^= 1
-    (copy / file).write_bytes(content)
-    assert fingerprint(copy) != fingerprint(folders["bert"])
+FILES = {"config.json": "config", "tokenizer.json": "tokenizer", "model.safetensors": "weights"}
+
+
+def test_one_byte_makes_another_fingerprint(folders: dict[str, Path], tmp_path: Path) -> None:
+    with table() as row:
+        for file in FILES:
+            with row(file):
+                copy = Path(shutil.copytree(folders["bert"], tmp_path / file))
+                assert fingerprint(copy) == fingerprint(folders["bert"])
+                content = bytearray((copy / file).read_bytes())
+                content[-3] ^= 1
+                (copy / file).write_bytes(content)
+                assert fingerprint(copy) != fingerprint(folders["bert"])
 
 
 # --- what can be wrong
 
 
-@pytest.mark.parametrize("lost", ["config.json", "tokenizer.json", "model.safetensors"])
-def test_a_folder_that_lacks_something_is_named(folders: dict[str, Path], tmp_path: Path, lost: str) -> None:
-    copy = Path(shutil.copytree(folders["bert"], tmp_path / "copy"))
-    (copy / lost).unlink()
-    what = {"config.json": "config", "tokenizer.json": "tokenizer", "model.safetensors": "weights"}[lost]
-    assert what in missing(str(copy))
-    with pytest.raises(VivaError, match=f"has no {what}.*--encoder none"):
-        open_encoder(str(copy))
+def test_a_folder_that_lacks_something_is_named(folders: dict[str, Path], tmp_path: Path) -> None:
+    with table() as row:
+        for lost, what in FILES.items():
+            with row(lost):
+                copy = Path(shutil.copytree(folders["bert"], tmp_path / lost))
+                (copy / lost).unlink()
+                assert what in missing(str(copy))
+                with pytest.raises(VivaError, match=f"has no {what}.*--encoder none"):
+                    open_encoder(str(copy))
 
 
-@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "model.safetensors"])
-def test_a_damaged_folder_is_an_error_of_one_sentence(folders: dict[str, Path], tmp_path: Path, file: str) -> None:
-    copy = Path(shutil.copytree(folders["bert"], tmp_path / "copy"))
-    (copy / file).write_bytes((copy / file).read_bytes()[:100])
-    assert missing(str(copy)) == ""
-    with pytest.raises(VivaError, match="cannot be read as an encoder") as raised:
-        open_encoder(str(copy))
-    assert "\n" not in str(raised.value)
-    assert len(str(raised.value)) < 800
+def test_a_damaged_folder_is_an_error_of_one_sentence(folders: dict[str, Path], tmp_path: Path) -> None:
+    with table() as row:
+        for file in FILES:
+            with row(file):
+                copy = Path(shutil.copytree(folders["bert"], tmp_path / file))
+                (copy / file).write_bytes((copy / file).read_bytes()[:100])
+                assert missing(str(copy)) == ""
+                with pytest.raises(VivaError, match="cannot be read as an encoder") as raised:
+                    open_encoder(str(copy))
+                assert "\n" not in str(raised.value)
+                assert len(str(raised.value)) < 800
 
 
 def test_weights_that_are_another_models_are_not_filled_up_by_chance(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -445,21 +446,18 @@ def test_weights_that_are_no_numbers_give_no_similarity(folders: dict[str, Path]
         open_encoder(str(copy)).similarities([("a", "b")])
 
 
-@pytest.mark.parametrize(
-    "name", ["./no-such-folder", "/no/such/folder", "a/b/c", "~/nothing/here/at/all", "", "#3", "ü"]
-)
-def test_what_is_neither_a_folder_nor_a_name_is_said(name: str) -> None:
-    need_torch()
-    assert "no such folder" in missing(name)
-    with pytest.raises(VivaError, match="no such folder"):
-        open_encoder(name)
+def test_what_is_neither_a_folder_nor_a_name_is_said() -> None:
+    with table() as row:
+        for name in ("./no-such-folder", "/no/such/folder", "a/b/c", "~/nothing/here/at/all", "", "#3", "ü"):
+            with row(name):
+                assert "no such folder" in missing(name)
+                with pytest.raises(VivaError, match="no such folder"):
+                    open_encoder(name)
 
 
-def test_a_name_that_is_not_here_is_an_error_that_mentions_folders(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_a_name_that_is_not_here_is_an_error_that_mentions_folders(tmp_path: Path) -> None:
     """By itself: the Hub's address is one where nobody listens."""
-    need_torch()
     code = """
 from viva.errors import VivaError
 from viva.models.encoder import missing, open_encoder
@@ -483,16 +481,6 @@ except VivaError as problem:
 # --- what it costs before it is used
 
 
-def told(code: str, more: dict[str, str] | None = None, *flags: str) -> str:
-    """What a Python of its own prints."""
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(SRC)} | ONE_THREAD | (more or {})
-    ended = subprocess.run(
-        [sys.executable, *flags, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
-
-
 def test_asking_whether_it_can_be_used_imports_nothing(folders: dict[str, Path]) -> None:
     code = f"""
 import sys
@@ -503,27 +491,7 @@ print(sorted({{"torch", "transformers", "numpy", "huggingface_hub"}} & set(sys.m
     assert told(code) == "[]\n"
 
 
-def test_without_torch_it_says_what_to_install(tmp_path: Path) -> None:
-    """A Python that sees nothing but Viva and msgspec."""
-    (tmp_path / "msgspec").symlink_to(Path(msgspec.__file__).parent)
-    code = f"""
-import sys
-sys.path += [{str(SRC)!r}, {str(tmp_path)!r}]
-from viva.errors import VivaError
-from viva.models.encoder import missing, open_encoder
-print(missing("roberta-large"))
-try:
-    open_encoder("roberta-large")
-except VivaError as problem:
-    print(problem)
-"""
-    first, second = told(code, None, "-I", "-S").splitlines()
-    assert first == second
-    assert "torch and transformers" in first
-    assert "pip install 'viva[encoder]'" in first
-    assert "--encoder none" in first
-
-
+@pytest.mark.slow
 def test_a_folder_is_used_without_a_word_to_anybody(folders: dict[str, Path]) -> None:
     """No socket is opened, and nothing is printed."""
     code = f"""
@@ -544,9 +512,9 @@ assert os.environ["HF_HUB_DISABLE_TELEMETRY"] == "1"
     assert told(code) == ""
 
 
-def test_the_package_with_the_real_encoder_is_what_its_name_says() -> None:
-    need_torch()
-    encoder = opened(real_encoder())
+@real_one
+def test_the_package_with_the_real_encoder_is_what_its_name_says(real: embedding.ContextualEncoder) -> None:
+    encoder = real
     assert PACKAGE in encoder.name
     assert encoder.identity["layer"] == "6"
     assert encoder.frame.room == 510, "not the 128 tokens that its tokenizer is set to"

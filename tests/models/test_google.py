@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from models.asking import RETRY, answer, ask, refusal, request, summary
-from servers.fixtures import QUIET, LocalServer, Viva, needs
+from rows import table
+from servers.fixtures import QUIET, LocalServer, Viva
 from viva.contracts import Model
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.types import Message, Response, Usage
+
+pytestmark = pytest.mark.peers("google.genai")
 
 Serve = Callable[..., LocalServer]
 KEY = "the-good-key"
@@ -22,7 +25,6 @@ KEY = "the-good-key"
 @pytest.fixture
 def vendor(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
     """The stand-in, with the address and the key where the SDK looks for them."""
-    needs("google.genai", "google")
     server = serve("vendors.py")
     for name in ("GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"):
         monkeypatch.delenv(name, raising=False)
@@ -34,6 +36,10 @@ def vendor(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
 @pytest.fixture
 def model(vendor: LocalServer) -> Model:
     """A model behind the stand-in."""
+    return model_there()
+
+
+def model_there() -> Model:
     return connect("google/gemini-x", Endpoint())
 
 
@@ -72,13 +78,15 @@ def test_what_is_left_to_the_server_is_not_sent(vendor: LocalServer, model: Mode
     assert not event["body"].get("generationConfig")
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours"),
-    [("STOP", "stop"), ("MAX_TOKENS", "length"), ("SAFETY", "filter"), ("RECITATION", "filter"), ("OTHER", "other")],
-)
-def test_why_a_reply_ended(vendor: LocalServer, model: Model, theirs: str, ours: str) -> None:
-    vendor.control(stop=theirs)
-    assert answer(model).stop_reason == ours
+def test_why_a_reply_ended(vendor: LocalServer) -> None:
+    reasons = {
+        "STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "filter", "RECITATION": "filter", "OTHER": "other",
+    }  # fmt: skip
+    with table() as row:
+        for theirs, ours in reasons.items():
+            with row(theirs):
+                vendor.control(stop=theirs)
+                assert answer(model_there()).stop_reason == ours
 
 
 def test_a_reply_without_content_is_an_answer(vendor: LocalServer, model: Model) -> None:
@@ -110,17 +118,17 @@ REFUSALS: dict[int, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("status", REFUSALS)
-def test_what_a_status_means_and_that_the_sdk_does_not_try_again(
-    vendor: LocalServer, model: Model, status: int
-) -> None:
-    kind, expected = REFUSALS[status]
-    vendor.control(status=status, verbatim=error(status, kind))
-    problem = refusal(model)
-    assert summary(problem) == expected
-    assert f"HTTP {status}" in problem.message
-    assert "So it is." in problem.message
-    assert len(vendor.events("asked")) == 1
+def test_what_a_status_means_and_that_the_sdk_does_not_try_again(vendor: LocalServer) -> None:
+    with table() as row:
+        for status, (kind, expected) in REFUSALS.items():
+            with row(status):
+                before = len(vendor.events("asked"))
+                vendor.control(status=status, verbatim=error(status, kind))
+                problem = refusal(model_there())
+                assert summary(problem) == expected
+                assert f"HTTP {status}" in problem.message
+                assert "So it is." in problem.message
+                assert len(vendor.events("asked")) == before + 1
 
 
 def test_a_bad_key_is_fatal_and_not_shown(vendor: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,19 +151,19 @@ def test_the_time_that_stands_in_the_error_itself_is_handed_on(vendor: LocalServ
     assert refusal(model).retry_after == 17
 
 
-@pytest.mark.parametrize(
-    ("content", "content_type"),
-    [
+def test_what_is_no_reply_is_tried_again(vendor: LocalServer) -> None:
+    contents = (
         ("<html>Bad gateway</html>", "text/html"),
         ('{"candidates": [', "application/json"),
         ('{"candidates": 7}', "application/json"),
         ("[]", "application/json"),
         ("{}", "application/json"),
-    ],
-)
-def test_what_is_no_reply_is_tried_again(vendor: LocalServer, model: Model, content: str, content_type: str) -> None:
-    vendor.control(verbatim=content, content_type=content_type)
-    assert refusal(model).retry
+    )
+    with table() as row:
+        for content, content_type in contents:
+            with row((content, content_type)):
+                vendor.control(verbatim=content, content_type=content_type)
+                assert refusal(model_there()).retry
 
 
 def test_a_server_that_is_not_there_is_worth_another_try(vendor: LocalServer, model: Model) -> None:

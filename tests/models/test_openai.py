@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from models.asking import CHAT, RETRY, answer, ask, refusal, request, summary
+from rows import table
 from servers.faults import FAULTS, WAIT
 from servers.fixtures import LocalServer
 from viva.contracts import Model
@@ -95,10 +97,12 @@ def test_the_seed_goes_up_by_one_with_every_sample_and_is_not_sent_unless_given(
     assert sorted(body.get("seed", -1) for body in sent(server)) == [-1, 40, 41, 42]
 
 
-@pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/completions"])
-def test_the_address_may_be_pasted_with_its_ending(server: LocalServer, ending: str) -> None:
-    assert answer(connect("openai/m", Endpoint(base_url=server.url + ending))).text in "ABCD"
-    assert answer(connect(f"openai/m@{server.url}{ending}", Endpoint())).text in "ABCD"
+def test_the_address_may_be_pasted_with_its_ending(server: LocalServer) -> None:
+    with table() as row:
+        for ending in ("", "/", "/chat/completions", "/completions"):
+            with row(ending):
+                assert answer(connect("openai/m", Endpoint(base_url=server.url + ending))).text in "ABCD"
+                assert answer(connect(f"openai/m@{server.url}{ending}", Endpoint())).text in "ABCD"
 
 
 def test_a_model_may_have_a_slash_and_an_at_sign_in_its_name(server: LocalServer) -> None:
@@ -192,10 +196,12 @@ REPLIES: dict[str, tuple[str, Response]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", REPLIES)
-def test_what_a_reply_becomes(serve: Serve, what: str) -> None:
-    body, expected = REPLIES[what]
-    assert answer(model_at(serve(verbatim=body))) == expected
+def test_what_a_reply_becomes(server: LocalServer) -> None:
+    with table() as row:
+        for what, (body, expected) in REPLIES.items():
+            with row(what):
+                server.control(verbatim=body)
+                assert answer(model_at(server)) == expected
 
 
 BROKEN = {
@@ -213,10 +219,12 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_what_is_no_completion_is_tried_again(serve: Serve, what: str) -> None:
-    server = serve(verbatim=BROKEN[what] or " ")
-    assert summary(refusal(model_at(server))) == {"kind": "body", **RETRY}
+def test_what_is_no_completion_is_tried_again(server: LocalServer) -> None:
+    with table() as row:
+        for what, body in BROKEN.items():
+            with row(what):
+                server.control(verbatim=body or " ")
+                assert summary(refusal(model_at(server))) == {"kind": "body", **RETRY}
 
 
 EXPECTED: dict[str, dict[str, Any]] = {
@@ -230,9 +238,12 @@ EXPECTED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("fault", EXPECTED)
-def test_every_fault_is_worth_another_try(serve: Serve, fault: str) -> None:
-    assert summary(refusal(model_at(serve(faults={fault: 1.0})))) == EXPECTED[fault]
+def test_every_fault_is_worth_another_try(server: LocalServer) -> None:
+    with table() as row:
+        for fault, expected in EXPECTED.items():
+            with row(fault):
+                server.control(faults={fault: 1.0})
+                assert summary(refusal(model_at(server))) == expected
 
 
 def test_the_time_that_the_server_asks_for_is_handed_on(serve: Serve) -> None:
@@ -246,22 +257,21 @@ def test_the_time_that_the_server_asks_for_is_handed_on(serve: Serve) -> None:
     assert refusal(model_at(server)).retry_after is None
 
 
-@pytest.mark.parametrize(
-    ("header", "value", "expected"),
-    [
+def test_a_strange_retry_after_is_no_reason_to_fail_or_to_wait_for_ever(serve: Serve) -> None:
+    server = serve(verbatim="{}", status=429)
+    headers = (
         ("Retry-After", "soon", None),
         ("Retry-After", "-3", 0.0),
         ("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
         ("Retry-After", "2.5", 2.5),
         ("retry-after-ms", "many", None),
         ("Retry-After", "inf", None),
-    ],
-)
-def test_a_strange_retry_after_is_no_reason_to_fail_or_to_wait_for_ever(
-    serve: Serve, header: str, value: str, expected: float | None
-) -> None:
-    server = serve(verbatim="{}", status=429, headers={header: value})
-    assert refusal(model_at(server)).retry_after == expected
+    )
+    with table() as row:
+        for header, value, expected in headers:
+            with row((header, value)):
+                server.control(headers={header: value})
+                assert refusal(model_at(server)).retry_after == expected
 
 
 REFUSALS: dict[int, dict[str, Any]] = {
@@ -279,25 +289,35 @@ REFUSALS: dict[int, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("status", REFUSALS)
-def test_what_a_status_means(serve: Serve, status: int) -> None:
-    problem = refusal(model_at(serve(status=status, verbatim='{"error": {"message": "So it is."}}')))
-    assert summary(problem) == REFUSALS[status]
-    assert f"HTTP {status}" in problem.message
-    assert "So it is." in problem.message
+def test_what_a_status_means(serve: Serve) -> None:
+    server = serve(verbatim='{"error": {"message": "So it is."}}')
+    with table() as row:
+        for status, expected in REFUSALS.items():
+            with row(status):
+                server.control(status=status)
+                problem = refusal(model_at(server))
+                assert summary(problem) == expected
+                assert f"HTTP {status}" in problem.message
+                assert "So it is." in problem.message
 
 
-@pytest.mark.parametrize("code", ["insufficient_quota", "model_not_found", "invalid_api_key"])
-def test_a_code_that_says_it_is_for_good_is_for_good_under_any_status(serve: Serve, code: str) -> None:
-    body = json.dumps({"error": {"message": "No.", "type": "x", "code": code}})
-    assert refusal(model_at(serve(status=429, verbatim=body))).fatal
+def test_a_code_that_says_it_is_for_good_is_for_good_under_any_status(serve: Serve) -> None:
+    server = serve(status=429)
+    with table() as row:
+        for code in ("insufficient_quota", "model_not_found", "invalid_api_key"):
+            with row(code):
+                server.control(verbatim=json.dumps({"error": {"message": "No.", "type": "x", "code": code}}))
+                assert refusal(model_at(server)).fatal
 
 
-@pytest.mark.parametrize("status", [400, 429, 500])
-def test_such_a_word_in_the_text_of_an_error_is_not_a_code(serve: Serve, status: int) -> None:
+def test_such_a_word_in_the_text_of_an_error_is_not_a_code(serve: Serve) -> None:
     text = "Please try again in 20s. To raise the limit, see /account/billing (see also model_not_found)"
-    body = json.dumps({"error": {"message": text, "type": "requests", "code": "rate_limit_exceeded"}})
-    assert not refusal(model_at(serve(status=status, verbatim=body))).fatal
+    server = serve(verbatim=json.dumps({"error": {"message": text, "type": "requests", "code": "rate_limit_exceeded"}}))
+    with table() as row:
+        for status in (400, 429, 500):
+            with row(status):
+                server.control(status=status)
+                assert not refusal(model_at(server)).fatal
 
 
 def test_a_server_that_is_not_there_is_worth_another_try(server: LocalServer) -> None:
@@ -309,18 +329,16 @@ def test_a_server_that_is_not_there_is_worth_another_try(server: LocalServer) ->
 # --- the key
 
 
-@pytest.mark.parametrize("status", [200, 400, 500])
-@pytest.mark.parametrize("filler", ["x", " "])
-def test_a_key_that_an_error_quotes_is_not_shown_wherever_the_quotation_is_cut(
-    serve: Serve, status: int, filler: str
-) -> None:
-    server = serve(status=status)
+def test_a_key_that_an_error_quotes_is_not_shown_wherever_the_quotation_is_cut(server: LocalServer) -> None:
     model = model_at(server)
-    for before in (*range(100, 210, 9), *range(340, 420, 9), *range(1930, 2050, 9)):
-        server.control(verbatim=f"{filler * before}Bearer {KEY} is wrong")
-        text = refusal(model).message
-        pieces = [KEY[start : start + 8] for start in range(len(KEY) - 7) if KEY[start : start + 8] in text]
-        assert not pieces, f"after {before} characters: {text[-80:]}"
+    places = (*range(100, 210, 9), *range(340, 420, 9), *range(1930, 2050, 9))
+    with table() as row:
+        for status, filler, before in itertools.product((200, 400, 500), "x ", places):
+            with row((status, filler, before)):
+                server.control(status=status, verbatim=f"{filler * before}Bearer {KEY} is wrong")
+                text = refusal(model).message
+                pieces = [KEY[start : start + 8] for start in range(len(KEY) - 7) if KEY[start : start + 8] in text]
+                assert not pieces, text[-80:]
 
 
 def test_what_stands_in_for_a_key_where_none_is_needed_is_not_taken_out_of_every_word(
@@ -338,13 +356,15 @@ def test_a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent(monk
         connect("openai/m", Endpoint(base_url="http://127.0.0.1:1/v1", key_variable="MY_KEY"))
 
 
-@pytest.mark.parametrize("name", ["m@localhost:8000/v1", "m@127.0.0.1:8000", "a/b@example.org/v1"])
-def test_an_address_without_its_scheme_is_no_part_of_a_name(name: str) -> None:
-    with pytest.raises(VivaError, match="@http://"):
-        connect(f"openai/{name}", Endpoint(base_url="http://127.0.0.1:1/v1"))
+def test_an_address_without_its_scheme_is_no_part_of_a_name() -> None:
+    with table() as row:
+        for name in ("m@localhost:8000/v1", "m@127.0.0.1:8000", "a/b@example.org/v1"):
+            with row(name), pytest.raises(VivaError, match="@http://"):
+                connect(f"openai/{name}", Endpoint(base_url="http://127.0.0.1:1/v1"))
 
 
-@pytest.mark.parametrize("name", ["gpt-4o", "openai/", "opneai/m", "", "/"])
-def test_a_name_that_is_no_model_says_how_models_are_named(name: str) -> None:
-    with pytest.raises(VivaError, match=r"openai/\.\.\."):
-        connect(name, Endpoint())
+def test_a_name_that_is_no_model_says_how_models_are_named() -> None:
+    with table() as row:
+        for name in ("gpt-4o", "openai/", "opneai/m", "", "/"):
+            with row(name), pytest.raises(VivaError, match=r"openai/\.\.\."):
+                connect(name, Endpoint())

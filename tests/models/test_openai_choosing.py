@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import math
+import re
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from servers.fixtures import LocalServer
 from servers.language import LETTERS, Language, chat_text
 from viva.errors import ModelError, VivaError
@@ -27,6 +31,12 @@ T = TypeVar("T")
 PROMPTS = [f"题目：第{number}题，哪一个？ one of {number}\n答案是：" for number in range(12)]
 CHATS = [(Message("user", prompt),) for prompt in PROMPTS]
 LANGUAGE = Language()
+
+
+def anew(server: LocalServer, tmp_path: Path, number: int, plan: dict[str, Any]) -> LocalServer:
+    """The server with another plan and an empty log: for the next row of a table."""
+    server.begin(tmp_path / f"row-{number}.log", plan)
+    return server
 
 
 @pytest.fixture(autouse=True)
@@ -48,11 +58,11 @@ def patiently(model: OpenAIModel, *work: Callable[[], Awaitable[T]]) -> list[T]:
     async def one(call: Callable[[], Awaitable[T]]) -> T:
         for _ in range(2):
             try:
-                return await asyncio.wait_for(call(), 20)
+                return await asyncio.wait_for(call(), 60)
             except ModelError as problem:
                 if not problem.retry:
                     raise
-        return await asyncio.wait_for(call(), 20)
+        return await asyncio.wait_for(call(), 60)
 
     async def everything() -> list[T]:
         try:
@@ -129,21 +139,27 @@ WAYS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_the_choice_is_the_models_own_in_chat_and_text(serve: Serve, way: str) -> None:
-    server = serve("scoring.py", **WAYS[way])
-    hidden = WAYS[way].get("hidden", ())
+def test_the_choice_is_the_models_own_in_chat_and_text(serve: Serve, tmp_path: Path) -> None:
+    server = serve("scoring.py")
+    with table() as row:
+        for number, (way, plan) in enumerate(WAYS.items()):
+            with row(way):
+                _assert_the_models_choice(anew(server, tmp_path, number, plan), plan)
+
+
+def _assert_the_models_choice(server: LocalServer, plan: dict[str, Any]) -> None:
+    hidden = plan.get("hidden", ())
     prompts: list[Prompt] = [*PROMPTS, *CHATS]
     for prompt, reply in zip(prompts, choose(model_at(server), *map(asked, prompts)), strict=True):
-        count = min(WAYS[way].get("most", 20), WAYS[way].get("lists", 20)) - ("never" in WAYS[way])
+        count = min(plan.get("most", 20), plan.get("lists", 20)) - ("never" in plan)
         assert (reply.text, reply.error) == ("", None)
         if hidden:  # the server keeps them back: they are bounded by what the others leave
             assert [one.bound for one in reply.likelihoods][::2] == [True, True]
         agree(reply.likelihoods, visible(prompt, count, hidden))
-        assert (reply.usage is None) == (WAYS[way].get("usage") is False)
+        assert (reply.usage is None) == (plan.get("usage") is False)
     bodies = [event["body"] for event in server.events("asked")]
     limits = {body.get("top_logprobs") or body["logprobs"] for body in bodies}
-    assert limits == ({5, 20} if WAYS[way].get("most") else {20})
+    assert limits == ({5, 20} if plan.get("most") else {20})
     assert all((body.get("max_tokens") or body["max_completion_tokens"]) == 1 for body in bodies)
     assert all(body["temperature"] == 0 for body in bodies)
 
@@ -184,16 +200,16 @@ USELESS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", USELESS)
-def test_a_server_that_cannot_is_given_up_with_a_word_on_what_to_do(serve: Serve, what: str) -> None:
-    plan, words = USELESS[what]
-    server = serve("scoring.py", **plan)
-    for prompt in (PROMPTS[0], CHATS[0]):
-        problem = refused(model_at(server), asked(prompt))
-        assert problem.fatal
-        with pytest.raises(ModelError, match=words):
-            raise problem
-        assert what == "not logarithms" or f"viva serve-check {server.url} --model m" in problem.message
+def test_a_server_that_cannot_is_given_up_with_a_word_on_what_to_do(serve: Serve, tmp_path: Path) -> None:
+    server = serve("scoring.py")
+    with table() as row:
+        for number, (what, (plan, words)) in enumerate(USELESS.items()):
+            for prompt in (PROMPTS[0], CHATS[0]):
+                with row((what, prompt)):
+                    problem = refused(model_at(anew(server, tmp_path, number, plan)), asked(prompt))
+                    assert problem.fatal
+                    assert re.search(words, problem.message)
+                    assert what == "not logarithms" or f"viva serve-check {server.url} --model m" in problem.message
 
 
 def test_one_odd_reply_of_a_server_that_can_costs_one_question(serve: Serve) -> None:
@@ -230,11 +246,15 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("what", BROKEN)
-@pytest.mark.parametrize("by", ["next-token", "likelihood"])
-def test_what_is_no_completion_is_tried_again(serve: Serve, what: str, by: Choosing) -> None:
-    problem = refused(model_at(serve("scoring.py", verbatim=BROKEN[what])), asked(PROMPTS[0], by=by))
-    assert (problem.kind, problem.retry) == ("body", True)
+def test_what_is_no_completion_is_tried_again(serve: Serve) -> None:
+    server = serve("scoring.py")
+    ways: tuple[Choosing, ...] = ("next-token", "likelihood")
+    with table() as row:
+        for what, by in itertools.product(BROKEN, ways):
+            with row((what, by)):
+                server.control(verbatim=BROKEN[what])
+                problem = refused(model_at(server), asked(PROMPTS[0], by=by))
+                assert (problem.kind, problem.retry) == ("body", True)
 
 
 def test_lists_of_unequal_length_are_an_error_of_one_question(serve: Serve) -> None:
@@ -325,10 +345,22 @@ def own_sum(prompt: str, continuation: str, bos: bool, language: Language = LANG
     return math.fsum(language.of(whole, len(before))), len(whole) - len(before)
 
 
-@pytest.mark.parametrize("way", ECHOES)
-def test_likelihoods_are_the_models_own(serve: Serve, way: str) -> None:
-    bos = ECHOES[way].get("bos") is not None
-    model = model_at(serve("scoring.py", **ECHOES[way]))
+def test_likelihoods_and_a_texts_tokens_have_the_models_own_numbers(serve: Serve, tmp_path: Path) -> None:
+    server = serve("scoring.py")
+    text = "The first and the 题目 are two, one  of: 鑫\n\nTrue"
+    with table() as row:
+        for number, (way, plan) in enumerate(ECHOES.items()):
+            bos = plan.get("bos") is not None
+            anew(server, tmp_path, number, plan)
+            with row((way, "likelihood")):
+                _assert_the_models_likelihoods(model_at(server), bos)
+            with row((way, "text")):
+                model = model_at(server)
+                (found,) = patiently(model, lambda model=model: model.token_logprobs(text))
+                assert found == pytest.approx(LANGUAGE.of([LANGUAGE.end] * bos + LANGUAGE.encode(text), 1))
+
+
+def _assert_the_models_likelihoods(model: OpenAIModel, bos: bool) -> None:
     prompts = [prompt + "Answer: yes," for prompt in PROMPTS[:3]]
     replies = choose(model, *(asked(prompt, OPTIONS, "likelihood") for prompt in prompts))
     for prompt, reply in zip(prompts, replies, strict=True):
@@ -346,12 +378,15 @@ def test_blanks_at_the_end_of_a_prompt_count_to_the_continuation(serve: Serve) -
     assert [one.tokens for one in reply.likelihoods] == [1, 1]
 
 
-@pytest.mark.parametrize("offsets", ["characters", "bytes", "none"])
-def test_a_token_across_the_border_is_an_error_that_names_it(serve: Serve, offsets: str) -> None:
-    model = model_at(serve("scoring.py", joined=["：A"], offsets=offsets))
-    problem = refused(model, asked("答案是：", ["A", "B"], "likelihood"))
-    assert (problem.kind, problem.fatal, problem.retry) == ("border", False, False)
-    assert "'：A'" in problem.message
+def test_a_token_across_the_border_is_an_error_that_names_it(serve: Serve) -> None:
+    server = serve("scoring.py", joined=["：A"])
+    with table() as row:
+        for offsets in ("characters", "bytes", "none"):
+            with row(offsets):
+                server.control(offsets=offsets)
+                problem = refused(model_at(server), asked("答案是：", ["A", "B"], "likelihood"))
+                assert (problem.kind, problem.fatal, problem.retry) == ("border", False, False)
+                assert "'：A'" in problem.message
 
 
 def test_a_border_that_nothing_shows_is_an_error(serve: Serve) -> None:
@@ -360,27 +395,31 @@ def test_a_border_that_nothing_shows_is_an_error(serve: Serve) -> None:
     assert problem.kind == "border"
 
 
-@pytest.mark.parametrize(
-    ("echo", "words"), [("ignored", "does not give the text back"), ("refused", "refuses .*echo is not supported")]
-)
-def test_a_server_that_does_not_echo_is_given_up(serve: Serve, echo: str, words: str) -> None:
-    server = serve("scoring.py", echo=echo)
-    with pytest.raises(ModelError, match=words) as caught:
-        choose(model_at(server), asked(PROMPTS[0], by="likelihood"))
-    assert caught.value.fatal
-    assert f"viva serve-check {server.url}" in caught.value.message
+def test_a_server_that_does_not_echo_is_given_up(serve: Serve) -> None:
+    server = serve("scoring.py")
+    said = {"ignored": "does not give the text back", "refused": "refuses .*echo is not supported"}
+    with table() as row:
+        for echo, words in said.items():
+            with row(echo):
+                server.control(echo=echo)
+                problem = refused(model_at(server), asked(PROMPTS[0], by="likelihood"))
+                assert problem.fatal
+                assert re.search(words, problem.message)
+                assert f"viva serve-check {server.url}" in problem.message
 
 
 LONG = "This model's maximum context length is 8 tokens"
 
 
-@pytest.mark.parametrize(
-    ("prompt", "said"), [(PROMPTS[0], LONG), ("What does echo do?", f"{LONG}: What does echo do?")]
-)
-def test_a_prompt_that_is_refused_does_not_give_the_server_up(serve: Serve, prompt: str, said: str) -> None:
-    problem = refused(model_at(serve("scoring.py", status=400, verbatim=said)), asked(prompt, by="likelihood"))
-    assert (problem.kind, problem.fatal, problem.retry) == ("status", False, False)
-    assert LONG in problem.message
+def test_a_prompt_that_is_refused_does_not_give_the_server_up(serve: Serve) -> None:
+    server = serve("scoring.py", status=400)
+    with table() as row:
+        for prompt, said in {PROMPTS[0]: LONG, "What does echo do?": f"{LONG}: What does echo do?"}.items():
+            with row(prompt):
+                server.control(verbatim=said)
+                problem = refused(model_at(server), asked(prompt, by="likelihood"))
+                assert (problem.kind, problem.fatal, problem.retry) == ("status", False, False)
+                assert LONG in problem.message
 
 
 def test_what_an_attempt_found_before_it_failed_is_not_sent_again(serve: Serve) -> None:
@@ -399,12 +438,12 @@ def test_what_an_attempt_found_before_it_failed_is_not_sent_again(serve: Serve) 
         finally:
             await model.close()
 
-    resumed, anew = asyncio.run(asyncio.wait_for(work(), 20))
+    resumed, again = asyncio.run(asyncio.wait_for(work(), 60))
     known, torn, left = OPTIONS[:2], OPTIONS[2:3], OPTIONS[2:]
     assert [body["prompt"] for body in sent(server)] == [
         PROMPTS[0] + option for option in (*known, *torn, *left, *OPTIONS)
     ]
-    assert resumed == anew
+    assert resumed == again
     assert resumed.usage is not None
 
 
@@ -414,16 +453,6 @@ def test_a_chat_has_no_likelihood(serve: Serve) -> None:
     assert problem.fatal
     assert "--form base" in problem.message
     assert not server.events("asked")
-
-
-@pytest.mark.parametrize("way", ECHOES)
-def test_a_texts_tokens_have_the_models_own_numbers(serve: Serve, way: str) -> None:
-    bos = ECHOES[way].get("bos") is not None
-    text = "The first and the 题目 are two, one  of: 鑫\n\nTrue"
-    model = model_at(serve("scoring.py", **ECHOES[way]))
-    (found,) = patiently(model, lambda: model.token_logprobs(text))
-    tokens = [LANGUAGE.end] * bos + LANGUAGE.encode(text)
-    assert found == pytest.approx(LANGUAGE.of(tokens, 1))
 
 
 def test_a_text_that_is_not_echoed_has_none(serve: Serve) -> None:

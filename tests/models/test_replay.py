@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.asking import answer, refusal, request
+from rows import table as rows_of
 from servers.fixtures import SAMPLE, Viva
 from viva.errors import DataError
 from viva.models import Endpoint, connect
@@ -56,16 +57,17 @@ WAYS: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", WAYS)
-def test_every_form_of_file_gives_the_same_answers(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(WAYS[name]())
-    model = opened(path)
-    assert model.samples == 2
-    assert {(question, sample): reply.text for (question, sample), reply in model.answers.items()} == {
-        (row["question"], row["sample"]): row["text"] for row in ROWS
-    }
-    assert answer(model, request(sample=1)) == Response(text=str(ROWS[1]["text"]))
+def test_every_form_of_file_gives_the_same_answers(tmp_path: Path) -> None:
+    wanted = {(one["question"], one["sample"]): one["text"] for one in ROWS}
+    with rows_of() as row:
+        for name, content in WAYS.items():
+            with row(name):
+                path = tmp_path / name
+                path.write_bytes(content())
+                model = opened(path)
+                assert model.samples == 2
+                assert {key: reply.text for key, reply in model.answers.items()} == wanted
+                assert answer(model, request(sample=1)) == Response(text=str(ROWS[1]["text"]))
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)
@@ -82,12 +84,14 @@ def test_any_answer_comes_back_as_it_was_collected(
     assert {key: reply.text for key, reply in opened(path).answers.items()} == answers
 
 
-@pytest.mark.parametrize("question", ["question", "question_id", "id", "ID"])
-@pytest.mark.parametrize("text", ["text", "reply", "response", "answer", "output"])
-def test_the_columns_may_be_called_as_others_call_them(tmp_path: Path, question: str, text: str) -> None:
+def test_the_columns_may_be_called_as_others_call_them(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    path.write_bytes(jsonl({question: 17, text: "B", "model": "x", "latency": 3.2}))
-    assert opened(path).answers == {("17", 0): Response(text="B")}
+    with rows_of() as row:
+        for question in ("question", "question_id", "id", "ID"):
+            for text in ("text", "reply", "response", "answer", "output"):
+                with row((question, text)):
+                    path.write_bytes(jsonl({question: 17, text: "B", "model": "x", "latency": 3.2}))
+                    assert opened(path).answers == {("17", 0): Response(text="B")}
 
 
 def test_a_stop_reason_is_kept_and_an_unknown_one_is_another(tmp_path: Path) -> None:
@@ -114,42 +118,47 @@ def test_null_is_how_tools_write_down_a_request_that_failed(tmp_path: Path) -> N
 
 
 GOOD = b'{"question": "q", "text": "A"}\n'
-ZIPPED = gzip.compress(GOOD)
-BAD: dict[str, tuple[str, bytes, str]] = {
-    "no JSON": ("a.jsonl", GOOD + b"A, B, C\n", r"line 2"),
-    "a torn line": ("a.jsonl", GOOD * 1 + b'{"question": "r", "te', r"line 2"),
-    "a list": ("a.jsonl", GOOD + b'["q", "A"]\n', r"line 2"),
-    "no question": ("a.jsonl", GOOD + b'{"text": "A"}\n', r"line 2.*'question'.*'text'"),
-    "no text": ("a.jsonl", GOOD + b'{"question": "r"}\n', r"line 2.*'text'"),
-    "a sample that is none": ("a.jsonl", b'{"question": "q", "text": "A", "sample": "two"}\n', r"line 1.*'two'"),
-    "a negative sample": ("a.jsonl", b'{"question": "q", "text": "A", "sample": -1}\n', r"line 1.*-1"),
-    "half a sample": ("a.jsonl", b'{"question": "q", "text": "A", "sample": 0.5}\n', r"line 1.*0\.5"),
-    "a sample in another script": ("a.csv", "question,sample,text\nq,²,A\n".encode(), r"line 2.*²"),
-    "a second answer": ("a.jsonl", GOOD + b"\n" + GOOD, r"line 3.*second answer.*q"),
-    "a second answer in a table": ("a.csv", b"question,text\nq,A\nq,B\n", r"line 3.*second answer"),
-    "a table without its columns": ("a.csv", b"number,letter\nq,A\n", r"line 2.*'question'.*'number'"),
-    "a row that is too short": ("a.csv", b"question,sample,text\nq,0,A\nr\n", r"line 3"),
-    "a row that is too long": ("a.csv", b"question,text\nq,A,surely\n", r"line 2"),
-    "a table that is no UTF-8": ("a.csv", "question,text\nq,é\n".encode("latin-1"), r"UTF-8"),
-    "lines that are no UTF-8": ("a.jsonl", b'{"question": "q", "text": "\xe9"}\n', r"line 1"),
-    "an open quote": ("a.csv", b'question,text\nq,"A\n', r"CSV"),
-    "nothing": ("a.jsonl", b"\n\n", r"no answers"),
-    "a table of nothing": ("a.csv", b"question,text\n", r"no answers"),
-    "no gzip": ("a.jsonl.gz", GOOD, r"a\.jsonl\.gz"),
-    "a bomb": ("a.jsonl.gz", gzip.compress(b" " * (40 << 20)), r"unpacks to more than 200 times"),
-    "half a gzip": ("a.jsonl.gz", gzip.compress(GOOD * 50)[:30], r"a\.jsonl\.gz"),
-    "a gzip with a hole": ("a.jsonl.gz", ZIPPED[:12] + b"\xff\xff" + ZIPPED[14:], r"a\.jsonl\.gz"),
-}  # fmt: skip
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_a_file_that_cannot_be_used_is_named_with_the_line(tmp_path: Path, what: str) -> None:
-    name, content, said = BAD[what]
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=f"(?s){said}") as problem:
-        opened(path)
-    assert str(path) in str(problem.value)
+def bad_files() -> dict[str, tuple[str, bytes, str]]:
+    """Name, content and what is said of it."""
+    zipped = gzip.compress(GOOD)
+    return {
+        "no JSON": ("a.jsonl", GOOD + b"A, B, C\n", r"line 2"),
+        "a torn line": ("a.jsonl", GOOD * 1 + b'{"question": "r", "te', r"line 2"),
+        "a list": ("a.jsonl", GOOD + b'["q", "A"]\n', r"line 2"),
+        "no question": ("a.jsonl", GOOD + b'{"text": "A"}\n', r"line 2.*'question'.*'text'"),
+        "no text": ("a.jsonl", GOOD + b'{"question": "r"}\n', r"line 2.*'text'"),
+        "a sample that is none": ("a.jsonl", b'{"question": "q", "text": "A", "sample": "two"}\n', r"line 1.*'two'"),
+        "a negative sample": ("a.jsonl", b'{"question": "q", "text": "A", "sample": -1}\n', r"line 1.*-1"),
+        "half a sample": ("a.jsonl", b'{"question": "q", "text": "A", "sample": 0.5}\n', r"line 1.*0\.5"),
+        "a sample in another script": ("a.csv", "question,sample,text\nq,²,A\n".encode(), r"line 2.*²"),
+        "a second answer": ("a.jsonl", GOOD + b"\n" + GOOD, r"line 3.*second answer.*q"),
+        "a second answer in a table": ("a.csv", b"question,text\nq,A\nq,B\n", r"line 3.*second answer"),
+        "a table without its columns": ("a.csv", b"number,letter\nq,A\n", r"line 2.*'question'.*'number'"),
+        "a row that is too short": ("a.csv", b"question,sample,text\nq,0,A\nr\n", r"line 3"),
+        "a row that is too long": ("a.csv", b"question,text\nq,A,surely\n", r"line 2"),
+        "a table that is no UTF-8": ("a.csv", "question,text\nq,é\n".encode("latin-1"), r"UTF-8"),
+        "lines that are no UTF-8": ("a.jsonl", b'{"question": "q", "text": "\xe9"}\n', r"line 1"),
+        "an open quote": ("a.csv", b'question,text\nq,"A\n', r"CSV"),
+        "nothing": ("a.jsonl", b"\n\n", r"no answers"),
+        "a table of nothing": ("a.csv", b"question,text\n", r"no answers"),
+        "no gzip": ("a.jsonl.gz", GOOD, r"a\.jsonl\.gz"),
+        "a bomb": ("a.jsonl.gz", gzip.compress(b" " * (40 << 20)), r"unpacks to more than 200 times"),
+        "half a gzip": ("a.jsonl.gz", gzip.compress(GOOD * 50)[:30], r"a\.jsonl\.gz"),
+        "a gzip with a hole": ("a.jsonl.gz", zipped[:12] + b"\xff\xff" + zipped[14:], r"a\.jsonl\.gz"),
+    }  # fmt: skip
+
+
+def test_a_file_that_cannot_be_used_is_named_with_the_line(tmp_path: Path) -> None:
+    with rows_of() as row:
+        for what, (name, content, said) in bad_files().items():
+            with row(what):
+                path = tmp_path / name
+                path.write_bytes(content)
+                with pytest.raises(DataError, match=f"(?s){said}") as problem:
+                    opened(path)
+                assert str(path) in str(problem.value)
 
 
 def test_a_file_that_is_not_there_or_a_folder_is_named(tmp_path: Path) -> None:
@@ -183,22 +192,21 @@ def test_an_exam_from_a_file_counts_what_is_missing(viva: Viva) -> None:
 # Folders of text files
 
 
-@pytest.mark.parametrize(
-    ("name", "question", "sample"),
-    [
+def test_a_folder_of_text_files_is_read_by_their_names(tmp_path: Path) -> None:
+    names = (
         ("0-0-1.txt", "0-0-1", 0),
         ("0-0-1_7.txt", "0-0-1", 7),
         ("0-0-1/7.txt", "0-0-1", 7),
         ("0-0-1/answer_7.txt", "0-0-1", 7),
         ("gpt/0-0-1/7.txt", "0-0-1", 7),
-    ],
-)
-def test_a_folder_of_text_files_is_read_by_their_names(tmp_path: Path, name: str, question: str, sample: int) -> None:
-    file = tmp_path / "answers" / name
-    file.parent.mkdir(parents=True)
-    file.write_bytes(b" ein\r\nzwei\rdrei \n")
-    model = opened(tmp_path / "answers")
-    assert model.answers == {(question, sample): Response(text=" ein\nzwei\ndrei \n")}
+    )
+    with rows_of() as row:
+        for number, (name, question, sample) in enumerate(names):
+            with row(name):
+                folder = tmp_path / f"answers-{number}"
+                (folder / name).parent.mkdir(parents=True)
+                (folder / name).write_bytes(b" ein\r\nzwei\rdrei \n")
+                assert opened(folder).answers == {(question, sample): Response(text=" ein\nzwei\ndrei \n")}
 
 
 def test_two_files_for_one_answer_are_refused(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.published import beside_the_repository
+from rows import table
 from viva.errors import VivaError
 from viva.models.templates import families, for_server, render
 from viva.types import Message
 
-NAMES = sorted(families())
 OWN_SYSTEM = {"magicoder", "starcoder2"}
 # Words that no template has, braces and placeholders among them.
 TEXTS = st.text("äß题{}\n<|% ", min_size=1, max_size=12).map(lambda text: f"Q{text}Q")
@@ -23,23 +23,31 @@ def both(system: str, user: str) -> tuple[Message, ...]:
     return (Message("system", system), Message("user", user))
 
 
-@pytest.mark.parametrize("family", NAMES)
 @given(system=TEXTS, user=TEXTS)
-def test_both_texts_stand_in_it_as_they_are(family: str, system: str, user: str) -> None:
-    text = render(family, both(f"S{system}", f"U{user}"))
-    assert text.count(f"S{system}") == 1
-    assert text.count(f"U{user}") == 1
-    assert text.index(f"S{system}") < text.index(f"U{user}")
+def test_both_texts_stand_in_it_as_they_are(system: str, user: str) -> None:
+    for family in families():
+        text = render(family, both(f"S{system}", f"U{user}"))
+        assert text.count(f"S{system}") == 1, family
+        assert text.count(f"U{user}") == 1, family
+        assert text.index(f"S{system}") < text.index(f"U{user}"), family
 
 
-@pytest.mark.parametrize("family", NAMES)
-def test_what_is_filled_in_is_never_filled_itself(family: str) -> None:
-    text = render(family, both("{user}", "{system}"))
-    assert text.count("{user}") == text.count("{system}") == 1
+def test_what_is_filled_in_is_never_filled_itself() -> None:
+    with table() as row:
+        for family in families():
+            with row(family):
+                text = render(family, both("{user}", "{system}"))
+                assert text.count("{user}") == text.count("{system}") == 1
 
 
-@pytest.mark.parametrize("family", NAMES)
-def test_without_a_system_text_no_place_for_one_is_left(family: str) -> None:
+def test_without_a_system_text_no_place_for_one_is_left() -> None:
+    with table() as row:
+        for family in families():
+            with row(family):
+                _assert_no_system(family)
+
+
+def _assert_no_system(family: str) -> None:
     alone = render(family, (Message("user", "WHY?"),))
     assert alone == render(family, "WHY?"), "a text is what the user says"
     assert alone.count("WHY?") == 1
@@ -53,20 +61,20 @@ def test_without_a_system_text_no_place_for_one_is_left(family: str) -> None:
     assert render(family, both("BE BRIEF", "WHY?")).endswith(after), "where the model answers is the same"
 
 
-@pytest.mark.parametrize(
-    ("family", "alone"),
-    [
-        ("default", "WHY?\n"),
-        ("qwen", "<|im_start|>user\nWHY?<|im_end|>\n<|im_start|>assistant\n"),
-        ("llama2", "<s>[INST] WHY? [/INST]"),
-        ("deepseek-llm", "User: WHY?\n\nAssistant:"),
-        ("phi2", "Instruct: WHY?\nOutput:"),
-        ("wizardlm", "### Instruction:\nWHY?\n\n### Response:"),
-        ("baichuan2", "<reserved_106>WHY?<reserved_107>"),
-    ],
-)
-def test_alone(family: str, alone: str) -> None:
-    assert render(family, "WHY?") == alone
+def test_alone() -> None:
+    texts = {
+        "default": "WHY?\n",
+        "qwen": "<|im_start|>user\nWHY?<|im_end|>\n<|im_start|>assistant\n",
+        "llama2": "<s>[INST] WHY? [/INST]",
+        "deepseek-llm": "User: WHY?\n\nAssistant:",
+        "phi2": "Instruct: WHY?\nOutput:",
+        "wizardlm": "### Instruction:\nWHY?\n\n### Response:",
+        "baichuan2": "<reserved_106>WHY?<reserved_107>",
+    }
+    with table() as row:
+        for family, alone in texts.items():
+            with row(family):
+                assert render(family, "WHY?") == alone
 
 
 def test_several_messages_of_a_kind_are_joined_by_line_feeds() -> None:
@@ -79,14 +87,14 @@ def test_a_family_with_a_system_text_of_its_own_does_not_lose_ours() -> None:
         assert "Instruction\nBE BRIEF\nWHY?\n" in render(family, both("BE BRIEF", "WHY?"))
 
 
-@pytest.mark.parametrize(
-    ("family", "mark"), [("llama2", "<s>"), ("mistral", "<s>"), ("llama3", "<|begin_of_text|>"), ("qwen", "")]
-)
-def test_a_server_puts_the_first_mark_there_itself(family: str, mark: str) -> None:
-    text = render(family, both("S", "U"))
-    assert text.startswith(mark)
-    assert for_server(family, text) == text[len(mark) :]
-    assert for_server(family, "<s>" * 2 if mark == "<s>" else "x") in ("<s>", "x"), "one mark, not more"
+def test_a_server_puts_the_first_mark_there_itself() -> None:
+    with table() as row:
+        for family, mark in {"llama2": "<s>", "mistral": "<s>", "llama3": "<|begin_of_text|>", "qwen": ""}.items():
+            with row(family):
+                text = render(family, both("S", "U"))
+                assert text.startswith(mark)
+                assert for_server(family, text) == text[len(mark) :]
+                assert for_server(family, "<s>" * 2 if mark == "<s>" else "x") in ("<s>", "x"), "one mark, not more"
 
 
 def test_starcoders_first_mark_is_part_of_its_text() -> None:
@@ -94,13 +102,15 @@ def test_starcoders_first_mark_is_part_of_its_text() -> None:
     assert for_server("starcoder2", text) == text
 
 
-@pytest.mark.parametrize("family", ["", "Qwen", "no such", "\x1b[31m"])
-def test_an_unknown_family_is_said_with_those_there_are(family: str) -> None:
-    with pytest.raises(VivaError, match=r"no family.*default.*qwen") as raised:
-        render(family, "U")
-    assert "\x1b" not in str(raised.value)
+def test_an_unknown_family_is_said_with_those_there_are() -> None:
+    with table() as row:
+        for family in ("", "Qwen", "no such", "\x1b[31m"):
+            with row(family):
+                with pytest.raises(VivaError, match=r"no family.*default.*qwen") as raised:
+                    render(family, "U")
+                assert "\x1b" not in str(raised.value)
 
 
 def test_the_templates_are_the_published_ones() -> None:
-    table = beside_the_repository("published") / "prompt_templates.toml"
-    assert families() == tomllib.loads(table.read_text(encoding="utf-8"))
+    file = beside_the_repository("published") / "prompt_templates.toml"
+    assert families() == tomllib.loads(file.read_text(encoding="utf-8"))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.published import figures
+from rows import table as cases
 from viva.errors import DataError
 from viva.published import Entry, called, catalogue, find, similar, table
 
@@ -98,16 +99,20 @@ ANOTHER = (
 )
 
 
-@pytest.mark.parametrize(("given", "row"), SAME.items())
-def test_the_same_name_written_otherwise_is_found(rows: tuple[Entry, ...], given: str, row: str) -> None:
-    found = find(rows, given)
-    assert found is not None
-    assert found.name == row
+def test_the_same_name_written_otherwise_is_found(rows: tuple[Entry, ...]) -> None:
+    with cases() as case:
+        for given, row in SAME.items():
+            with case(given):
+                found = find(rows, given)
+                assert found is not None
+                assert found.name == row
 
 
-@pytest.mark.parametrize("given", ANOTHER)
-def test_a_name_that_may_be_another_model_has_no_row(rows: tuple[Entry, ...], given: str) -> None:
-    assert find(rows, given) is None
+def test_a_name_that_may_be_another_model_has_no_row(rows: tuple[Entry, ...]) -> None:
+    with cases() as case:
+        for given in ANOTHER:
+            with case(given):
+                assert find(rows, given) is None
 
 
 def test_versions_are_offered_and_not_chosen(rows: tuple[Entry, ...]) -> None:

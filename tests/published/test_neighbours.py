@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.published import published
+from rows import table as cases
 from viva.benchmarks import open_exam
 from viva.errors import DataError
 from viva.published import Neighbour, beside, catalogue, neighbours, table
@@ -40,34 +41,36 @@ def layouts(published: Path) -> dict[str, tuple[Layout, ...]]:
     }
 
 
-@pytest.mark.parametrize("benchmark", list(catalogue()))
-def test_every_cell_that_the_catalogue_names_is_one_of_the_exams(
-    benchmark: str, layouts: dict[str, tuple[Layout, ...]]
-) -> None:
-    cells = {
-        (layout.name, line.label, column.label)
-        for layout in layouts[benchmark]
-        for line in layout.rows
-        for column in layout.columns
-    }
-    for one in catalogue()[benchmark].tables:
-        columns = {column.name for column in table(benchmark, one.name).columns}
-        for block in one.cells:
-            named = block.named()
-            assert set(named) <= cells, (one.name, set(named) - cells)
-            assert set(named.values()) <= columns, (one.name, set(named.values()) - columns)
+def test_every_cell_that_the_catalogue_names_is_one_of_the_exams(layouts: dict[str, tuple[Layout, ...]]) -> None:
+    with cases() as case:
+        for benchmark in list(catalogue()):
+            with case(benchmark):
+                cells = {
+                    (layout.name, line.label, column.label)
+                    for layout in layouts[benchmark]
+                    for line in layout.rows
+                    for column in layout.columns
+                }
+                for one in catalogue()[benchmark].tables:
+                    columns = {column.name for column in table(benchmark, one.name).columns}
+                    for block in one.cells:
+                        named = block.named()
+                        assert set(named) <= cells, (one.name, set(named) - cells)
+                        assert set(named.values()) <= columns, (one.name, set(named.values()) - columns)
 
 
-@pytest.mark.parametrize("benchmark", list(catalogue()))
-def test_every_setting_names_tables_and_a_headline_that_there_are(benchmark: str) -> None:
-    assert catalogue()[benchmark].settings
-    for setting in catalogue()[benchmark].settings:
-        first, *_ = [table(benchmark, name) for name in setting.tables]
-        assert setting.headline in {column.name for column in first.columns}
-        assert setting.said
-        known = {column.name for name in setting.tables for column in table(benchmark, name).columns}
-        assert set(setting.comprehension) <= known
-        assert bool(setting.comprehension) == bool(setting.comprehension_cell)
+def test_every_setting_names_tables_and_a_headline_that_there_are() -> None:
+    with cases() as case:
+        for benchmark in list(catalogue()):
+            with case(benchmark):
+                assert catalogue()[benchmark].settings
+                for setting in catalogue()[benchmark].settings:
+                    first, *_ = [table(benchmark, name) for name in setting.tables]
+                    assert setting.headline in {column.name for column in first.columns}
+                    assert setting.said
+                    known = {column.name for name in setting.tables for column in table(benchmark, name).columns}
+                    assert set(setting.comprehension) <= known
+                    assert bool(setting.comprehension) == bool(setting.comprehension_cell)
 
 
 def test_csbench_has_domains_formats_and_subfields_of_one_model_together() -> None:
@@ -92,7 +95,7 @@ def test_cmmlu_goes_by_the_exemplars() -> None:
     assert row("cmmlu", "GPT4").score == 0.6890
     five = row("cmmlu", "GPT4", shots=5)
     assert (five.score, five.condition) == (0.7095, "five-shot")
-    assert five.figures["averages", "STEM", "Macro over subjects (published)"] == 0.6523
+    assert five.figures["averages", "STEM", "Macro over subjects"] == 0.6523
     three = row("cmmlu", "GPT4", shots=3)
     assert (three.score, three.condition) == (0.7095, "five-shot; here: 3-shot")
 
@@ -133,24 +136,23 @@ def test_clrbench_has_both_metrics_where_they_are_known() -> None:
     })  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("settings", "differs"),
-    [
-        ({}, ()),
-        ({"shots": 5}, ("five-shot",)),
-        ({"shots": 2, "chain_of_thought": True}, ("2-shot", "chain of thought")),
-        ({"form": "base"}, ("asked as a base model",)),
-        ({"language": "de"}, ("in German",)),
-        ({"limit": 100}, ("100 questions at most",)),
-        ({"limit": 2183}, ()),
-        ({"questions": ("1", "2")}, ("2 listed questions only",)),
-        ({"choose": "likelihood"}, ("options chosen by their likelihood",)),
-    ],
-)
-def test_what_is_otherwise_is_said(settings: dict[str, Any], differs: tuple[str, ...]) -> None:
-    one = neighbours(spec("csbench", **settings))[0]
-    assert one.differs == differs
-    assert one.condition == "zero-shot, English" + (f"; here: {', '.join(differs)}" if differs else "")
+def test_what_is_otherwise_is_said() -> None:
+    with cases() as case:
+        for settings, differs in [
+            ({}, ()),
+            ({"shots": 5}, ("five-shot",)),
+            ({"shots": 2, "chain_of_thought": True}, ("2-shot", "chain of thought")),
+            ({"form": "base"}, ("asked as a base model",)),
+            ({"language": "de"}, ("in German",)),
+            ({"limit": 100}, ("100 questions at most",)),
+            ({"limit": 2183}, ()),
+            ({"questions": ("1", "2")}, ("2 listed questions only",)),
+            ({"choose": "likelihood"}, ("options chosen by their likelihood",)),
+        ]:
+            with case(settings):
+                one = neighbours(spec("csbench", **settings))[0]
+                assert one.differs == differs
+                assert one.condition == "zero-shot, English" + (f"; here: {', '.join(differs)}" if differs else "")
 
 
 def test_a_sample_and_a_number_of_answers_are_said() -> None:
@@ -160,21 +162,18 @@ def test_a_sample_and_a_number_of_answers_are_said() -> None:
     assert neighbours(spec("infibench"), answers=10)[0].differs == ()
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "asked", "settings", "differs"),
-    [
-        ("infibench", 234, {}, ()),
-        ("infibench", 135, {}, ("135 questions in place of 234",)),
-        ("cmmlu", 200, {"limit": 200}, ("200 questions in place of 11,582",)),
-        ("cmmlu", 11582, {"limit": 20_000}, ()),
-        ("syneval", 1161, {}, ("1,161 questions in place of 3,170",)),
-        ("csbench", 2, {"questions": ("1", "2")}, ("2 questions in place of 2,183",)),
-    ],
-)
-def test_another_number_of_questions_is_said(
-    benchmark: str, asked: int, settings: dict[str, Any], differs: tuple[str, ...]
-) -> None:
-    assert neighbours(spec(benchmark, **settings), questions=asked)[0].differs == differs
+def test_another_number_of_questions_is_said() -> None:
+    with cases() as case:
+        for benchmark, asked, settings, differs in [
+            ("infibench", 234, {}, ()),
+            ("infibench", 135, {}, ("135 questions in place of 234",)),
+            ("cmmlu", 200, {"limit": 200}, ("200 questions in place of 11,582",)),
+            ("cmmlu", 11582, {"limit": 20_000}, ()),
+            ("syneval", 1161, {}, ("1,161 questions in place of 3,170",)),
+            ("csbench", 2, {"questions": ("1", "2")}, ("2 questions in place of 2,183",)),
+        ]:
+            with case((benchmark, asked)):
+                assert neighbours(spec(benchmark, **settings), questions=asked)[0].differs == differs
 
 
 def test_comprehension_alone_is_compared_with_the_parts_that_are_asked() -> None:
@@ -195,7 +194,7 @@ def test_nothing_is_compared_with_another_headline_or_with_questions_of_ones_own
     assert neighbours(ExamSpec(benchmark="questions", name="mine")) == ()
 
 
-@given(score=st.floats(0, 1), benchmark=st.sampled_from(list(catalogue())))
+@given(score=st.floats(0, 1), benchmark=st.deferred(lambda: st.sampled_from(list(catalogue()))))
 def test_nearest_is_the_next_above_and_the_next_below(score: float, benchmark: str) -> None:
     everything = neighbours(spec(benchmark))
     found = beside(everything, "nearest", score, "a/model-of-mine")

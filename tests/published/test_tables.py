@@ -12,13 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.published import figures
+from rows import table as cases
 from viva.errors import DataError
-from viva.published import Size, about, bibtex, called, catalogue, share, size, table, tables
+from viva.published import Size, Table, about, bibtex, called, catalogue, share, size, table, tables
 
 __all__ = ["figures"]
-
-ALL = [one for benchmark in catalogue() for one in tables(benchmark)]
-NAMES = [f"{one.benchmark}-{one.name}" for one in ALL]
 
 
 def lines(path: Path) -> list[dict[str, str]]:
@@ -26,9 +24,14 @@ def lines(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(source))
 
 
-@pytest.mark.parametrize("one", ALL, ids=NAMES)
-def test_a_table_says_where_it_stands_and_holds_what_its_columns_promise(one: object) -> None:
-    found = next(each for each in ALL if each is one)
+def test_a_table_says_where_it_stands_and_holds_what_its_columns_promise() -> None:
+    with cases() as case:
+        for found in (one for benchmark in catalogue() for one in tables(benchmark)):
+            with case((found.benchmark, found.name)):
+                holds_what_it_promises(found)
+
+
+def holds_what_it_promises(found: Table) -> None:
     assert found.title
     assert found.source.table
     assert found.source.url.startswith("https://")
@@ -54,36 +57,40 @@ def test_every_file_of_figures_belongs_to_a_table() -> None:
     assert shipped == declared | {"sizes.csv"}
 
 
-@pytest.mark.parametrize("benchmark", list(catalogue()))
-def test_a_paper_has_a_bibtex_entry_under_its_key(benchmark: str) -> None:
-    entry = bibtex(benchmark)
-    key = re.match(r"@(inproceedings|misc)\{(\w+),\n", entry)
-    assert key is not None
-    assert key[2] == about(benchmark).key == tables(benchmark)[0].source.bibtex
-    assert entry.count("{") == entry.count("}")
-    assert "author" in entry
-    assert "year" in entry
+def test_a_paper_has_a_bibtex_entry_under_its_key() -> None:
+    with cases() as case:
+        for benchmark in list(catalogue()):
+            with case(benchmark):
+                entry = bibtex(benchmark)
+                key = re.match(r"@(inproceedings|misc)\{(\w+),\n", entry)
+                assert key is not None
+                assert key[2] == about(benchmark).key == tables(benchmark)[0].source.bibtex
+                assert entry.count("{") == entry.count("}")
+                assert "author" in entry
+                assert "year" in entry
 
 
-@pytest.mark.parametrize(
-    ("file", "benchmark", "names"),
-    [
-        *((f"csbench_{name}", "csbench", (name,)) for name in ("en_domains", "en_formats", "zh_domains", "zh_formats")),
-        ("csbench_en_expert_models", "csbench", ("en_experts",)),
-        ("clrbench_leaderboard", "clrbench", ("main",)),
-        ("cmmlu_leaderboard", "cmmlu", ("zero_shot", "five_shot")),
-    ],
-)
-def test_the_figures_are_the_published_ones(figures: Path, file: str, benchmark: str, names: tuple[str, ...]) -> None:
-    expected_rows = lines(figures / f"{file}.csv")
-    assert sum(len(table(benchmark, name).entries) for name in names) == len(expected_rows)
-    for line in expected_rows:
-        name = line.get("setting", names[0])
-        row = next(entry for entry in table(benchmark, name).entries if entry.model == line["model"])
-        expected = {column.name: line[column.name] for column in table(benchmark, name).columns}
-        assert row.figures == {column: float(value) for column, value in expected.items() if value}
-        if "access" in line:
-            assert row.words == {"access": line["access"]}
+def test_the_figures_are_the_published_ones(figures: Path) -> None:
+    with cases() as case:
+        for file, benchmark, names in [
+            *(
+                (f"csbench_{name}", "csbench", (name,))
+                for name in ("en_domains", "en_formats", "zh_domains", "zh_formats")
+            ),
+            ("csbench_en_expert_models", "csbench", ("en_experts",)),
+            ("clrbench_leaderboard", "clrbench", ("main",)),
+            ("cmmlu_leaderboard", "cmmlu", ("zero_shot", "five_shot")),
+        ]:
+            with case(file):
+                expected_rows = lines(figures / f"{file}.csv")
+                assert sum(len(table(benchmark, name).entries) for name in names) == len(expected_rows)
+                for line in expected_rows:
+                    name = line.get("setting", names[0])
+                    row = next(entry for entry in table(benchmark, name).entries if entry.model == line["model"])
+                    expected = {column.name: line[column.name] for column in table(benchmark, name).columns}
+                    assert row.figures == {column: float(value) for column, value in expected.items() if value}
+                    if "access" in line:
+                        assert row.words == {"access": line["access"]}
 
 
 def test_subfields_are_the_published_ones_turned_round(figures: Path) -> None:
@@ -104,30 +111,41 @@ def test_experts_are_where_the_paper_has_them(figures: Path) -> None:
         assert entry.words.get("expert_in", "chat") == kinds[entry.model]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("Qwen1.5-110B", Size(110, 110)),
-        ("openai/Qwen1.5-0.5B-Chat", Size(0.5, 0.5)),
-        ("Llama2 7B (Chat)", Size(7, 7)),
-        ("Mixtral-8x7B", Size(46.7, 12.9)),
-        ("mistralai/Mixtral-8x7B-Instruct-v0.1", Size(46.7, 12.9)),
-        ("deepseek-moe-16b-chat", Size(16.4, 2.8)),
-        ("16B / 2.8B", Size(16, 2.8)),
-        ("70b", Size(70, 70)),
-        ("phi-2", Size(2.7, 2.7)),
-    ],
-)
-def test_sizes_are_read_from_names(name: str, expected: Size) -> None:
-    assert size(name) == expected
+def test_sizes_are_read_from_names() -> None:
+    with cases() as case:
+        for name, expected in [
+            ("Qwen1.5-110B", Size(110, 110)),
+            ("openai/Qwen1.5-0.5B-Chat", Size(0.5, 0.5)),
+            ("Llama2 7B (Chat)", Size(7, 7)),
+            ("Mixtral-8x7B", Size(46.7, 12.9)),
+            ("mistralai/Mixtral-8x7B-Instruct-v0.1", Size(46.7, 12.9)),
+            ("deepseek-moe-16b-chat", Size(16.4, 2.8)),
+            ("16B / 2.8B", Size(16, 2.8)),
+            ("70b", Size(70, 70)),
+            ("phi-2", Size(2.7, 2.7)),
+        ]:
+            with case(name):
+                assert size(name) == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["gpt-4", "?", "", "8x3B-of-mine", "b", "model-7B-and-13B", "0B", "x7b", "Claude-3", "1.2.3B", "2B / 16B", "٣B"],
-)
-def test_no_size_is_guessed(name: str) -> None:
-    assert size(name) is None
+def test_no_size_is_guessed() -> None:
+    with cases() as case:
+        for name in [
+            "gpt-4",
+            "?",
+            "",
+            "8x3B-of-mine",
+            "b",
+            "model-7B-and-13B",
+            "0B",
+            "x7b",
+            "Claude-3",
+            "1.2.3B",
+            "2B / 16B",
+            "٣B",
+        ]:
+            with case(name):
+                assert size(name) is None
 
 
 @given(st.text(alphabet="bB0123456789./x- ", max_size=20) | st.text(max_size=20))

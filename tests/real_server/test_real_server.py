@@ -7,7 +7,6 @@ It takes one to two minutes on two cores. Last run with torch 2.13.0 and transfo
 """
 
 import importlib.metadata
-import importlib.util
 import json
 import os
 import socket
@@ -20,13 +19,9 @@ from pathlib import Path
 
 import pytest
 
-NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai")
-MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-if "transformers" not in MISSING and importlib.metadata.version("transformers").startswith("4."):
-    MISSING.append("transformers from 5 on")  # `serve` of the fourth can only stream
-pytestmark = pytest.mark.skipif(
-    bool(MISSING), reason=f"needs a real server: {', '.join(MISSING)} not installed here (the docstring says how)"
-)
+from tiers import absent
+
+pytestmark = pytest.mark.torch("transformers", "fastapi", "uvicorn", "openai")
 
 HERE = Path(__file__).parent
 QUESTIONS = 24
@@ -99,6 +94,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    if importlib.metadata.version("transformers").startswith("4."):
+        absent("needs transformers from 5 on: `serve` of the fourth can only stream")
     server = Server(model, tmp_path_factory.mktemp("log") / "serve.log")
     server.start()
     yield server

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rows import table
 from viva.analysis.agreement import Agreement, agree
 from viva.analysis.ratings import Ratings
 from viva.reports.agreement import FORMATS, NAMES, agreement_grids, as_terminal, measure_text, notes_on
@@ -59,18 +59,18 @@ def test_it_follows_dark_and_light() -> None:
     assert not painted, "a colour of its own would not follow"
 
 
-@pytest.mark.parametrize("form", ["svg", "terminal", *FORMATS])
-def test_names_cannot_break_out(form: str) -> None:
+def test_names_cannot_break_out() -> None:
     found = report(judge=EVIL, title=EVIL)
     notes = notes_on([found])
-    if form == "svg":
-        assert not list(ET.fromstring(svg_agreement(found)).iter(f"{SVG}script"))
-        text = svg_agreement(found)
-    else:
-        text = as_terminal([found], notes) if form == "terminal" else FORMATS[form]([found], notes)
-    assert "\x1b" not in text
-    if form == "markdown":
-        assert not re.search(r"(?<!\\)<script", text)
+    drawn = svg_agreement(found)
+    assert not list(ET.fromstring(drawn).iter(f"{SVG}script"))
+    assert "\x1b" not in drawn
+    with table() as row:
+        for form, write in {"terminal": as_terminal, **FORMATS}.items():
+            with row(form):
+                text = write([found], notes)
+                assert "\x1b" not in text
+                assert form != "markdown" or not re.search(r"(?<!\\)<script", text)
 
 
 @settings(max_examples=40, deadline=None)

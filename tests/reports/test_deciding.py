@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from benchmarks.explaining import evidence, first, opened, reply
 from reports.samples import report, result
+from rows import table
 from viva.reports.deciding import Deciding
 from viva.reports.formats import FORMATS
 from viva.types import ANSWER, RATIONALE, Decider, Mark, Outcome, Question, Response, Score
@@ -44,20 +43,20 @@ def test_each_aspect_has_its_shares() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "scores",
-    [
-        (),
-        (score(),),
-        (score({ANSWER: "rule"}), score({ANSWER: "rule", RATIONALE: "rule"}, outcome="wrong")),
-        (score(outcome="empty"), score(outcome="error")),
-        (score({ANSWER: "rule"}), score(outcome="refused")),
-    ],
-)
-def test_where_rules_decide_everything_there_is_no_table(scores: tuple[Score, ...]) -> None:
-    deciding = watched(*scores)
-    assert deciding.shares() == ()
-    assert not deciding.reviewed
+def test_where_rules_decide_everything_there_is_no_table() -> None:
+    runs: dict[str, tuple[Score, ...]] = {
+        "no answer": (),
+        "nothing decided": (score(),),
+        "rules": (score({ANSWER: "rule"}), score({ANSWER: "rule", RATIONALE: "rule"}, outcome="wrong")),
+        "empty": (score(outcome="empty"), score(outcome="error")),
+        "refused": (score({ANSWER: "rule"}), score(outcome="refused")),
+    }
+    with table() as row:
+        for name, scores in runs.items():
+            with row(name):
+                deciding = watched(*scores)
+                assert deciding.shares() == ()
+                assert not deciding.reviewed
 
 
 def test_what_nobody_decided_is_counted_where_it_was_to_be_judged() -> None:
@@ -132,12 +131,14 @@ def test_an_exams_own_scores() -> None:
     assert agreed.rows == ((RATIONALE, "1", "0.0 %", "1.000"),)
 
 
-@pytest.mark.parametrize("form", ["terminal", "markdown", "latex"])
-def test_the_tables_are_printed_with_their_exam_and_model(form: str) -> None:
+def test_the_tables_are_printed_with_their_exam_and_model() -> None:
     grids = watched(score({RATIONALE: "judge"}, {RATIONALE: (1.0, 0.5)})).shares()
-    text = FORMATS[form](report(result(decided=grids, model="openai/z|1\x1b[31m")))
-    assert "Who decided" in text
-    assert "100.0" in text
-    assert "0.500" in text
-    assert "\x1b" not in text
-    assert "Who decided" not in FORMATS[form](report())
+    with table() as row:
+        for form in ("terminal", "markdown", "latex"):
+            with row(form):
+                text = FORMATS[form](report(result(decided=grids, model="openai/z|1\x1b[31m")))
+                assert "Who decided" in text
+                assert "100.0" in text
+                assert "0.500" in text
+                assert "\x1b" not in text
+                assert "Who decided" not in FORMATS[form](report())

@@ -9,12 +9,12 @@ import re
 import unicodedata
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.explaining import opened
 from reports.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
+from rows import table as rows_of
 from viva.reports.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
 from viva.reports.grids import grids_terminal
 from viva.reports.result import Grid, bounds_text, cell_text, footnotes, outcomes_text, side_by_side
@@ -55,35 +55,33 @@ def dangerous(text: str) -> set[str]:
     return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in "\n\t"}
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_every_form_renders_numbers_intervals_and_signatures(form: str) -> None:
-    text = FORMATS[form](report())
-    assert "benchmark:csbench.1" in text
-    assert "openai/m" in text
-    assert "62.5" in text or "0.625" in text
-    assert text.endswith("\n")
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_every_form_renders_a_report_without_results(form: str) -> None:
-    assert FORMATS[form](report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
+def test_every_form_renders_numbers_intervals_and_signatures() -> None:
+    with rows_of() as row:
+        for form, write in FORMATS.items():
+            with row(form):
+                text = write(report())
+                assert "benchmark:csbench.1" in text
+                assert "openai/m" in text
+                assert "62.5" in text or "0.625" in text
+                assert text.endswith("\n")
+                assert write(report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
 
 
 # Numbers
 
 
-@pytest.mark.parametrize(
-    ("cell", "text", "bounds"),
-    [
+def test_a_mean_that_leaves_something_out_is_marked_and_bounded() -> None:
+    cells = (
         (RIGHT, "62.50 [47.0, 75.8]", ""),
         (SHORT, "50.00† ± 2.10 [36.6, 63.4]", "40.00–60.00"),
         (NOTHING, "–", ""),
         (UNGRADED, "–†", "0.00–100.00"),
-    ],
-)
-def test_a_mean_that_leaves_something_out_is_marked_and_bounded(cell: object, text: str, bounds: str) -> None:
-    assert cell_text(cell) == text  # type: ignore[arg-type]
-    assert bounds_text(cell) == bounds  # type: ignore[arg-type]
+    )
+    with rows_of() as row:
+        for cell, text, bounds in cells:
+            with row(text):
+                assert cell_text(cell) == text
+                assert bounds_text(cell) == bounds
 
 
 def test_outcomes_are_counted_in_words() -> None:
@@ -205,15 +203,25 @@ def test_several_results_are_summed_up_in_one_table() -> None:
 # Hostile names
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "csv"])
-def test_no_name_drives_a_terminal(form: str, name: str) -> None:
-    hostile = report(result(table(model=name, title=name, rows=(name, "CN")), model=name), notes=(name,))
-    assert not dangerous(FORMATS[form](hostile))
+def test_no_name_drives_a_terminal() -> None:
+    with rows_of() as row:
+        for name in HOSTILE:
+            hostile = report(result(table(model=name, title=name, rows=(name, "CN")), model=name), notes=(name,))
+            for form in ("terminal", "markdown", "latex", "csv"):
+                with row((form, name)):
+                    assert not dangerous(FORMATS[form](hostile))
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_no_name_breaks_a_markdown_table(name: str) -> None:
+def test_no_name_breaks_a_table_is_a_formula_or_is_changed_in_json() -> None:
+    checks = (_whole_in_markdown, _whole_in_latex, _no_formula_in_csv, _unchanged_in_json)
+    with rows_of() as row:
+        for name in HOSTILE:
+            for check in checks:
+                with row((check.__name__, name)):
+                    check(name)
+
+
+def _whole_in_markdown(name: str) -> None:
     text = as_markdown(report(result(table(model=name, rows=(name, "CN")), model=name)))
     lines = [line for line in text.splitlines() if line.startswith("|")]
     pipes = {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines}
@@ -223,8 +231,7 @@ def test_no_name_breaks_a_markdown_table(name: str) -> None:
     assert not re.search(r"(?<!\\)\]\(", text)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_no_name_breaks_a_latex_table(name: str) -> None:
+def _whole_in_latex(name: str) -> None:
     text = as_latex(report(result(table(model=name, rows=(name, "CN")), model=name)))
     body = text[text.index(r"\midrule") : text.index(r"\bottomrule")].splitlines()[1:]
     assert len(body) == 2, "a row a line"
@@ -239,8 +246,7 @@ def test_no_name_breaks_a_latex_table(name: str) -> None:
     assert "\n\n" not in code[: code.index(r"\begin{tabular}")], "an empty line ends a caption"
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_no_name_is_a_formula_in_a_spreadsheet(name: str) -> None:
+def _no_formula_in_csv(name: str) -> None:
     text = as_csv(report(result(table(model=name, rows=(name, "CN"), columns=(name, "x")), model=name, signature=name)))
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert len(rows) == 5
@@ -250,8 +256,7 @@ def test_no_name_is_a_formula_in_a_spreadsheet(name: str) -> None:
             assert not value.lstrip("\t\r\n ").startswith(("=", "+", "-", "@"))
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_json_keeps_a_name_as_it_is(name: str) -> None:
+def _unchanged_in_json(name: str) -> None:
     text = as_json(report(result(model=name)))
     assert json.loads(text)["results"][0]["model"] == name
     assert "\x1b" not in text
@@ -317,16 +322,18 @@ def test_a_long_text_is_cut_and_says_by_how_much() -> None:
     assert visible("\x1b[31m") == "<U+001B>[31m"
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 110, 200])
-def test_a_narrow_terminal_breaks_no_figure(width: int) -> None:
+def test_a_narrow_terminal_breaks_no_figure() -> None:
     header = ("model", "n", "score", "difference", "p", "for 2 points", "outcomes")
     rows = (
         ("baseline/longest", "11,582", "38.02 [35.8, 40.3]", "−7.20 [−10.3, −4.1]", "< 0.001", "34,303", "right 676"),
         ("a/" + "very" * 20, "1,778", "30.82 [28.7, 33.0]", "+12.70 [+8.5, +14.4]", "0.067", "8,576", "wrong 1230"),
     )
-    text = grids_terminal([Grid("A title that is longer than the table", header, rows)], [], width=width)
-    lines = text.splitlines()
-    assert lines[0] == "A title that is longer than the table"
-    assert max(map(len, lines[1:])) <= width
-    figures = {word for row in rows for cell in row[1:] for word in cell.split()}
-    assert figures <= set(re.split(r"[\s│┃]+", text))
+    figures = {word for cells in rows for cell in cells[1:] for word in cell.split()}
+    with rows_of() as row:
+        for width in (40, 60, 80, 110, 200):
+            with row(width):
+                text = grids_terminal([Grid("A title that is longer than the table", header, rows)], [], width=width)
+                lines = text.splitlines()
+                assert lines[0] == "A title that is longer than the table"
+                assert max(map(len, lines[1:])) <= width
+                assert figures <= set(re.split(r"[\s│┃]+", text))

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import pytest
-
+from rows import table
 from viva.reports.printing import formats
 from viva.reports.result import Grid, p_text, signed
 
 
-@pytest.mark.parametrize(
-    ("points", "digits", "said"),
-    [
+def test_a_difference_has_a_sign_and_nothing_has_none() -> None:
+    differences = (
         (3.2, 2, "+3.20"),
         (-0.4, 2, "−0.40"),
         (0.0, 2, "0.00"),
         (-0.001, 2, "0.00"),
         (0.001, 2, "0.00"),
         (-4.26, 1, "−4.3"),
-    ],
-)
-def test_a_difference_has_a_sign_and_nothing_has_none(points: float, digits: int, said: str) -> None:
-    assert signed(points, digits) == said
+    )
+    with table() as row:
+        for points, digits, said in differences:
+            with row(points):
+                assert signed(points, digits) == said
 
 
-@pytest.mark.parametrize(
-    ("p", "said"),
-    [(None, "–"), (0.0, "< 0.001"), (0.00099, "< 0.001"), (0.001, "0.001"), (0.0312, "0.031"), (1.0, "1.000")],
-)
-def test_a_p_value_is_never_printed_as_nothing(p: float | None, said: str) -> None:
-    assert p_text(p) == said
+def test_a_p_value_is_never_printed_as_nothing() -> None:
+    values = ((None, "–"), (0.0, "< 0.001"), (0.00099, "< 0.001"), (0.001, "0.001"), (0.0312, "0.031"), (1.0, "1.000"))
+    with table() as row:
+        for p, said in values:
+            with row(p):
+                assert p_text(p) == said
 
 
 def test_every_form_is_made_of_the_same_tables() -> None:

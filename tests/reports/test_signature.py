@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from reports.samples import EXAM, RUN, changed
+from rows import table
 from viva.engine.folder import EncoderRecord, ModelRecord
 from viva.reports.result import signature
 from viva.types import ExamSpec, Sampling
@@ -36,76 +36,78 @@ def opened(**values: Any) -> str:
     return signed(opened=ModelRecord(name="hf/m", weights=weights))
 
 
-CHANGES = {
-    "benchmark": with_spec(benchmark="cmmlu"),
-    "question file": with_spec(name="mine"),
-    "the exam's own samples": signed(exam=changed(EXAM, samples=10)),
-    "the exam's own sampling": signed(exam=changed(EXAM, sampling=Sampling(temperature=0.2, top_p=0.9))),
-    "language": with_spec(language="de"),
-    "shots": with_spec(shots=5),
-    "chain of thought": with_spec(chain_of_thought=True),
-    "form": with_spec(form="base"),
-    "only": with_spec(only="comprehension"),
-    "limit": with_spec(limit=100),
-    "listed questions": with_spec(questions=("1", "2")),
-    "other listed questions": with_spec(questions=("1", "3")),
-    "exam seed": signed(changed(RUN, seed=1), changed(EXAM, spec=changed(SPEC, seed=1))),
-    "as published": with_spec(as_published=True),
-    "context": with_spec(context=4096),
-    "data": signed(exam=changed(EXAM, fingerprint="ba9876543210")),
-    "bundled sample": signed(exam=changed(EXAM, data=None)),
-    "number of questions": signed(exam=changed(EXAM, questions=2182)),
-    "benchmark version": signed(exam=changed(EXAM, version="2")),
-    "prompts": signed(exam=changed(EXAM, templates={"en": {"choice": {"ask": "Which one?"}}})),
-    "model": signed(model="openai/n"),
-    "no judge": signed(changed(RUN, judges=[])),
-    "judge": signed(changed(RUN, judges=[ModelRecord(name="openai/k")])),
-    "a second judge": signed(changed(RUN, judges=PANEL)),
-    "how the panel's verdicts become one": signed(
+CHANGES: dict[str, Callable[[], str]] = {
+    "benchmark": lambda: with_spec(benchmark="cmmlu"),
+    "question file": lambda: with_spec(name="mine"),
+    "the exam's own samples": lambda: signed(exam=changed(EXAM, samples=10)),
+    "the exam's own sampling": lambda: signed(exam=changed(EXAM, sampling=Sampling(temperature=0.2, top_p=0.9))),
+    "language": lambda: with_spec(language="de"),
+    "shots": lambda: with_spec(shots=5),
+    "chain of thought": lambda: with_spec(chain_of_thought=True),
+    "form": lambda: with_spec(form="base"),
+    "only": lambda: with_spec(only="comprehension"),
+    "limit": lambda: with_spec(limit=100),
+    "listed questions": lambda: with_spec(questions=("1", "2")),
+    "other listed questions": lambda: with_spec(questions=("1", "3")),
+    "exam seed": lambda: signed(changed(RUN, seed=1), changed(EXAM, spec=changed(SPEC, seed=1))),
+    "as published": lambda: with_spec(as_published=True),
+    "context": lambda: with_spec(context=4096),
+    "data": lambda: signed(exam=changed(EXAM, fingerprint="ba9876543210")),
+    "bundled sample": lambda: signed(exam=changed(EXAM, data=None)),
+    "number of questions": lambda: signed(exam=changed(EXAM, questions=2182)),
+    "benchmark version": lambda: signed(exam=changed(EXAM, version="2")),
+    "prompts": lambda: signed(exam=changed(EXAM, templates={"en": {"choice": {"ask": "Which one?"}}})),
+    "model": lambda: signed(model="openai/n"),
+    "no judge": lambda: signed(changed(RUN, judges=[])),
+    "judge": lambda: signed(changed(RUN, judges=[ModelRecord(name="openai/k")])),
+    "a second judge": lambda: signed(changed(RUN, judges=PANEL)),
+    "how the panel's verdicts become one": lambda: signed(
         changed(RUN, judges=PANEL), changed(EXAM, spec=changed(SPEC, panel="median"))
     ),
-    "chosen by the next token": with_spec(choose="next-token"),
-    "chosen by likelihood": with_spec(choose="likelihood"),
-    "weights": opened(),
-    "other weights": opened(fingerprint="0" * 32),
-    "their numbers": opened(dtype="bfloat16"),
-    "their bits": opened(bits=4),
-    "an adapter": opened(adapter="mine"),
-    "a template": opened(template="qwen"),
-    "a template of an endpoint": signed(opened=ModelRecord(name="openai/m", template="qwen")),
-    "rationale": with_spec(rationale=True),
-    "a shard": with_spec(shard="1/3"),
-    "another shard": with_spec(shard="2/3"),
-    "rubric": signed(exam=changed(EXAM, templates={**EXAM.templates, "rubric": RUBRIC})),
-    "rubric's version": signed(exam=changed(EXAM, templates={**EXAM.templates, "rubric": {**RUBRIC, "version": "2"}})),
-    "encoder": signed(changed(RUN, encoder=ENCODER), COMPARED),
-    "encoder's weights": signed(
+    "chosen by the next token": lambda: with_spec(choose="next-token"),
+    "chosen by likelihood": lambda: with_spec(choose="likelihood"),
+    "weights": opened,
+    "other weights": lambda: opened(fingerprint="0" * 32),
+    "their numbers": lambda: opened(dtype="bfloat16"),
+    "their bits": lambda: opened(bits=4),
+    "an adapter": lambda: opened(adapter="mine"),
+    "a template": lambda: opened(template="qwen"),
+    "a template of an endpoint": lambda: signed(opened=ModelRecord(name="openai/m", template="qwen")),
+    "rationale": lambda: with_spec(rationale=True),
+    "a shard": lambda: with_spec(shard="1/3"),
+    "another shard": lambda: with_spec(shard="2/3"),
+    "rubric": lambda: signed(exam=changed(EXAM, templates={**EXAM.templates, "rubric": RUBRIC})),
+    "rubric's version": lambda: signed(
+        exam=changed(EXAM, templates={**EXAM.templates, "rubric": {**RUBRIC, "version": "2"}})
+    ),
+    "encoder": lambda: signed(changed(RUN, encoder=ENCODER), COMPARED),
+    "encoder's weights": lambda: signed(
         changed(RUN, encoder=changed(ENCODER, identity={**ENCODER.identity, "weights": "0" * 64})), COMPARED
     ),
-    "encoder's layer": signed(
+    "encoder's layer": lambda: signed(
         changed(RUN, encoder=changed(ENCODER, identity={**ENCODER.identity, "layer": "10"})), COMPARED
     ),
-    "judge samples": signed(changed(RUN, judge_samples=3)),
-    "samples": signed(changed(RUN, samples=3)),
-    "repeats": signed(changed(RUN, repeats=3)),
-    "temperature": with_sampling(temperature=0.7),
-    "the server's temperature": with_sampling(temperature=None),
-    "top-p": with_sampling(top_p=0.9),
-    "max tokens": with_sampling(max_tokens=16),
-    "the server's max tokens": with_sampling(max_tokens=None),
-    "a seed sent to the server": with_sampling(seed=0),
-    "viva": signed(changed(RUN, viva="0.2.0")),
+    "judge samples": lambda: signed(changed(RUN, judge_samples=3)),
+    "samples": lambda: signed(changed(RUN, samples=3)),
+    "repeats": lambda: signed(changed(RUN, repeats=3)),
+    "temperature": lambda: with_sampling(temperature=0.7),
+    "the server's temperature": lambda: with_sampling(temperature=None),
+    "top-p": lambda: with_sampling(top_p=0.9),
+    "max tokens": lambda: with_sampling(max_tokens=16),
+    "the server's max tokens": lambda: with_sampling(max_tokens=None),
+    "a seed sent to the server": lambda: with_sampling(seed=0),
+    "viva": lambda: signed(changed(RUN, viva="0.2.0")),
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_another(change: str) -> None:
-    assert CHANGES[change] != signed()
-
-
-def test_no_two_changes_look_alike() -> None:
-    distinct = {name: text for name, text in CHANGES.items() if text != signed()}
-    assert len(set(distinct.values())) == len(distinct)
+def test_whatever_can_move_a_number_moves_the_signature_each_in_a_way_of_its_own() -> None:
+    seen = {signed(): "nothing changed"}
+    with table() as row:
+        for change, make in CHANGES.items():
+            with row(change):
+                text = make()
+                assert text not in seen, f"as: {seen[text]}"
+                seen[text] = change
 
 
 def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None:
@@ -118,19 +120,19 @@ def test_every_setting_of_an_exam_and_of_sampling_is_among_the_changes() -> None
     assert set(Sampling.__struct_fields__) == {"temperature", "top_p", "max_tokens", "seed", "stop"}
 
 
-@pytest.mark.parametrize(
-    "same",
-    [
-        signed(changed(RUN, created="2027-01-01T00:00:00+00:00")),
-        signed(changed(RUN, command=["viva", "grade"])),
-        signed(exam=changed(EXAM, data="/elsewhere/the/same/files")),
-        signed(exam=changed(EXAM, templates={"en": {"choice": {"ask": "Which?"}}})),
-        with_spec(panel="majority"),  # one verdict is one verdict
-        signed(changed(RUN, encoder=ENCODER)),  # of another exam of the run
-    ],
-)
-def test_what_cannot_move_a_number_does_not_move_the_signature(same: str) -> None:
-    assert same == signed()
+def test_what_cannot_move_a_number_does_not_move_the_signature() -> None:
+    changes = {
+        "created": lambda: signed(changed(RUN, created="2027-01-01T00:00:00+00:00")),
+        "command": lambda: signed(changed(RUN, command=["viva", "grade"])),
+        "where the data lie": lambda: signed(exam=changed(EXAM, data="/elsewhere/the/same/files")),
+        "the same prompts": lambda: signed(exam=changed(EXAM, templates={"en": {"choice": {"ask": "Which?"}}})),
+        "a panel of one verdict": lambda: with_spec(panel="majority"),
+        "an encoder of another exam of the run": lambda: signed(changed(RUN, encoder=ENCODER)),
+    }
+    with table() as row:
+        for change, make in changes.items():
+            with row(change):
+                assert make() == signed()
 
 
 def test_a_signature_is_one_line_of_names_and_values() -> None:
@@ -166,17 +168,17 @@ def test_an_encoder_that_was_not_opened_yet_is_said_to_be_missing() -> None:
     assert "encoder:missing" in signed(exam=COMPARED)
 
 
-@pytest.mark.parametrize(
-    ("name", "weights", "said"),
-    [
+def test_an_encoder_is_named_as_it_is_called_and_not_by_where_it_lies() -> None:
+    encoders = (
         ("roberta-large", "roberta-large@4f2e0a1b2c3d4e5f", "roberta-large.17.4f2e0a1b2c3d"),
         ("microsoft/deberta-base", "microsoft/deberta-base@4f2e0a1b2c3d", "microsoft/deberta-base.17.4f2e0a1b2c3d"),
         ("./models/mine", "f" * 32, f"mine.17.{'f' * 12}"),
         ("/home/ada/models/mine/", "f" * 32, f"mine.17.{'f' * 12}"),
         ("models/mine", "f" * 32, f"mine.17.{'f' * 12}"),
         (".", "f" * 32, f"folder.17.{'f' * 12}"),
-    ],
-)
-def test_an_encoder_is_named_as_it_is_called_and_not_by_where_it_lies(name: str, weights: str, said: str) -> None:
-    found = EncoderRecord(name=name, identity={"layer": "17", "weights": weights})
-    assert f"|encoder:{said}|" in signed(changed(RUN, encoder=found), COMPARED)
+    )
+    with table() as row:
+        for name, weights, said in encoders:
+            with row(name):
+                found = EncoderRecord(name=name, identity={"layer": "17", "weights": weights})
+                assert f"|encoder:{said}|" in signed(changed(RUN, encoder=found), COMPARED)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.reports.textchart import BLOCKS, Dot, Series, drawable, short_number, sparkline, text_chart
 
 CURVE = Series("MC", (Dot(1e9, 0.25), Dot(1e10, 0.5), Dot(1e11, 0.75)))
@@ -20,15 +20,15 @@ def drawn(text: str, letter: str) -> list[tuple[int, int]]:
     return sorted(found, key=lambda place: place[1])
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
+def test_numbers_as_people_say_them() -> None:
+    numbers = (
         (0, "0"), (7, "7"), (999, "999"), (1000, "1k"), (2.1e9, "2.1B"), (3e11, "300B"), (999_700, "1M"),
         (999_400, "999k"), (1.4e12, "1.4T"), (5e15, "5e+03T"), (math.inf, "inf"),
-    ],
-)  # fmt: skip
-def test_numbers_as_people_say_them(number: float, text: str) -> None:
-    assert short_number(number) == text
+    )  # fmt: skip
+    with table() as row:
+        for number, text in numbers:
+            with row(number):
+                assert short_number(number) == text
 
 
 def test_a_line_of_blocks() -> None:

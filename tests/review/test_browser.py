@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from review.conftest import Server, fields
+from review.conftest import Server, fields, script
 from review.hostile import HOSTILE
 from review.material import ITEMS, editable
 from thorough import THOROUGH
@@ -29,9 +29,7 @@ PAGES = (
 )
 Open = Callable[..., Any]
 
-CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
-
-STRUCTURE = (Path(__file__).parent / "structure.js").read_text(encoding="utf-8")
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
@@ -49,7 +47,7 @@ def web(chromium: Any, server: Server) -> Iterator[Open]:
 
     def make(name: str = "Ada", watched: bool = True, **settings: Any) -> Any:
         context = chromium.new_context(base_url=address, **settings)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(60_000)
         contexts.append(context)
         page = context.new_page()
         if watched:
@@ -128,6 +126,7 @@ def test_an_expert_marks_by_keyboard_alone(web: Open, path: Path) -> None:
     assert ReviewLog(path).reviews[-1].blind is False, "the draft was seen before"
 
 
+@pytest.mark.slow
 def test_digits_go_to_the_aspect_that_has_the_focus(web: Open, path: Path) -> None:
     page = web()
     page.goto(f"/item/{FIRST.key}")
@@ -163,6 +162,7 @@ def test_everything_works_without_javascript(web: Open, path: Path) -> None:
     assert page.get_by_role("alert").inner_text() == "Nothing was saved: choose a mark first."
 
 
+@pytest.mark.slow
 def test_a_page_that_was_open_when_the_server_died_can_still_be_saved(web: Open, server: Server, path: Path) -> None:
     page = web(watched=False)  # the icon may be asked for while nobody is there
     page.goto(f"/item/{FIRST.key}")
@@ -217,8 +217,13 @@ def test_a_set_is_edited_and_approved(web: Open, path: Path) -> None:
     assert page.get_by_label("Text, to edit").input_value() == "Better.\nMuch better."
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("dark", 400),
+        *(pytest.param(*other, marks=pytest.mark.slow) for other in (("light", 400), ("light", 1280), ("dark", 1280))),
+    ],
+)
 def test_pages_are_legible_and_well_formed(web: Open, scheme: str, width: int) -> None:
     page = web(color_scheme=scheme, viewport={"width": width, "height": 800}, reduced_motion="reduce")
     page.goto(f"/item/{FIRST.key}")
@@ -229,15 +234,16 @@ def test_pages_are_legible_and_well_formed(web: Open, scheme: str, width: int) -
         page.goto(address)
         for details in page.locator("details").all():
             details.evaluate("one => { one.open = true; }")
-        found = page.evaluate(CONTRAST)
+        found = page.evaluate(script("contrast.js"))
         assert found["seen"] > 5
         assert found["poor"] == [], address
-        assert page.evaluate(STRUCTURE) == [], address
+        assert page.evaluate(script("structure.js")) == [], address
         wide = page.evaluate("Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)")
         assert wide <= width, address
         assert page.evaluate("document.getAnimations().length") == 0
 
 
+@pytest.mark.slow
 def test_the_focus_goes_down_the_page_and_is_seen(web: Open) -> None:
     page = web(viewport={"width": 1280, "height": 900})
     page.goto(f"/item/{FIRST.key}")
@@ -264,6 +270,7 @@ def test_the_focus_goes_down_the_page_and_is_seen(web: Open) -> None:
     assert seen.index("up") < seen.index("mark.0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scripted", [True, False])
 def test_no_text_runs_loads_or_hides(web: Open, path: Path, scripted: bool) -> None:
     page = web(java_script_enabled=scripted)
@@ -288,6 +295,17 @@ def test_no_text_runs_loads_or_hides(web: Open, path: Path, scripted: bool) -> N
         for details in other.locator(".draft details summary").all():
             details.click()
     assert len(ReviewLog(path).reviews) == len(shown)
+
+
+def test_a_text_runs_loads_or_hides_nothing(web: Open, path: Path) -> None:
+    """Four of the corpus: a script, a handler, a frame, a text area's end."""
+    page = web()
+    for item in (HOSTILE[0], HOSTILE[1], HOSTILE[5], HOSTILE[3]):
+        page.goto(f"/item/{item.key}")
+        found = "document.querySelectorAll('img, iframe, svg, object, embed, base, [style]').length"
+        assert page.evaluate(found) == 0
+        assert page.evaluate("document.scripts.length") == 1
+        assert page.locator("#save").is_visible()
 
 
 def test_another_site_can_neither_post_nor_frame_nor_read(web: Open, server: Server, path: Path) -> None:
@@ -338,6 +356,7 @@ def serving(content: bytes) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_two_reviewers_work_side_by_side(web: Open, path: Path) -> None:
     ada, bo = web("Ada"), web("Bo")
     for page in (ada, bo):

@@ -15,6 +15,7 @@ import pytest
 
 from review.conftest import fields
 from review.test_server import Reviewer
+from rows import table
 from servers.fixtures import Viva, Warm, warm
 from viva.engine.reviews import ReviewLog
 
@@ -41,7 +42,7 @@ class Page:
 
     def end(self) -> str:
         self.process.send_signal(signal.SIGINT)
-        said, _ = self.process.communicate(timeout=30)
+        said, _ = self.process.communicate(timeout=60)
         assert self.process.returncode == 0
         return said
 
@@ -90,9 +91,8 @@ def test_a_run_is_reviewed_and_its_marks_stay(run: Path, opened: object) -> None
     assert "<b>5 of" in Reviewer(again.address, "Ada").web.get("/items").text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_what_makes_no_sense_is_said_in_a_sentence(ran: Viva) -> None:
+    wrong = (
         (["--host", "0.0.0.0", "--token", "short"], "too short"),
         (["--only", "colour=red"], "the tags are: exam, model"),
         (["--only", "outcome"], "write TAG=VALUE"),
@@ -102,14 +102,15 @@ def test_a_run_is_reviewed_and_its_marks_stay(run: Path, opened: object) -> None
         (["--strata", "outcome"], "goes with --sample"),
         (["--sample", "3", "--strata", "colour"], "is one of: exam, model"),
         (["--reviewer", "a\x1bb"], "without control"),
-    ],
-)
-def test_what_makes_no_sense_is_said_in_a_sentence(ran: Viva, arguments: list[str], said: str) -> None:
-    ended = ran("review", "one", "--port", "0", *arguments)
-    assert ended.code == 2
-    assert said in ended.err
-    assert "Traceback" not in ended.err
-    assert "\x1b" not in ended.err
+    )
+    with table() as row:
+        for arguments, said in wrong:
+            with row(arguments):
+                ended = ran("review", "one", "--port", "0", *arguments)
+                assert ended.code == 2
+                assert said in ended.err
+                assert "Traceback" not in ended.err
+                assert "\x1b" not in ended.err
 
 
 def test_a_run_with_nothing_to_review_says_so(tmp_path: Path, warm: Warm) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from judging.serving import JudgeServer
-from models.encoders import need_torch, real_encoder
+from models.encoders import PACKAGE, real_encoder
 from review import story
 from servers.fixtures import idle_servers, serve, viva, warm
 from viva.cli.examination import prepare
@@ -52,7 +52,7 @@ class Page:
     def end(self) -> str:
         """Ctrl-C, and what was said after it."""
         self.process.send_signal(signal.SIGINT)
-        rest, _ = self.process.communicate(timeout=20)
+        rest, _ = self.process.communicate(timeout=60)
         assert self.process.returncode == 0
         return rest
 
@@ -73,11 +73,13 @@ def mark_by_keyboard(page: Any, asked: dict[str, str], worth: dict[str, tuple[fl
     page.wait_for_load_state()
 
 
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.torch("transformers", PACKAGE)
 @pytest.mark.timeout(280)
 def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
     viva: Any, judges: JudgeServer, chromium: Any, tmp_path: Path
 ) -> None:
-    need_torch()
     worth = story.write(tmp_path / "answers.jsonl")
     run = tmp_path / "run"
     ended = viva(
@@ -100,7 +102,7 @@ def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
     page_of = Page(run, "--sample", str(LABELS), "--reviewer", "Ada", "--blind")
     try:
         context = chromium.new_context(base_url=page_of.address, viewport={"width": 1280, "height": 900})
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(60_000)
         page = context.new_page()
         page.goto("/")
         page.wait_for_load_state()

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from review.conftest import Visitor, fields, named
 from review.material import ITEMS, editable, many
+from rows import table
 from viva.types import Mark
 
 Visit = Callable[..., Visitor]
@@ -36,13 +36,15 @@ def test_who_has_no_name_is_asked_for_it(visit: Visit) -> None:
     assert ada.log.marks(FIRST.key) == (Mark("Ada Müller", "answer", 1.0),)
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 61, "a\x00b", "a\u202eb", "a\u200bb", "\u3164"])
-def test_a_name_must_be_one(visit: Visit, name: str) -> None:
-    ada = visit()
-    answer = ada.post("/start", data={"csrf": ada.fields("/start")["csrf"], "name": name})
-    assert answer.status_code == 422
-    assert "Please give" in answer.text
-    assert "reviewer" not in " ".join(ada.cookies)
+def test_a_name_must_be_one(visit: Visit) -> None:
+    with table() as row:
+        for name in ("", "   ", "x" * 61, "a\x00b", "a\u202eb", "a\u200bb", "\u3164"):
+            with row(name):
+                ada = visit()
+                answer = ada.post("/start", data={"csrf": ada.fields("/start")["csrf"], "name": name})
+                assert answer.status_code == 422
+                assert "Please give" in answer.text
+                assert "reviewer" not in " ".join(ada.cookies)
 
 
 def test_marks_are_saved_and_the_next_item_comes(visit: Visit, path: Path) -> None:
@@ -124,11 +126,13 @@ def test_nothing_that_was_written_is_lost_when_a_form_comes_back(visit: Visit) -
     assert "x" * 4001 in long.text
 
 
-@pytest.mark.parametrize("mark", ["3", "-1", "1.0", "x", "٣", "9" * 50])
-def test_a_mark_that_the_scale_lacks_is_refused(visit: Visit, mark: str) -> None:
+def test_a_mark_that_the_scale_lacks_is_refused(visit: Visit) -> None:
     ada = visit().enter()
-    assert ada.mark(FIRST, answer=mark).status_code == 400
-    assert ada.log.reviews == ()
+    with table() as row:
+        for mark in ("3", "-1", "1.0", "x", "٣", "9" * 50):
+            with row(mark):
+                assert ada.mark(FIRST, answer=mark).status_code == 400
+                assert ada.log.reviews == ()
 
 
 def test_undo_takes_back_and_shows_the_item(visit: Visit) -> None:
@@ -205,13 +209,15 @@ def test_filters_and_order(visit: Visit) -> None:
     assert listed(ada.get("/items?todo=mine").text) == [item.key for item in ITEMS[1:]], "half marked is not marked"
 
 
-@pytest.mark.parametrize("query", ["sample=x", "order=x", "todo=x", "seed=-1", "page=0", "page=x", "sample=0"])
-def test_a_filter_that_makes_no_sense_is_said(visit: Visit, query: str) -> None:
+def test_a_filter_that_makes_no_sense_is_said(visit: Visit) -> None:
     ada = visit().enter()
-    for address in (f"/items?{query}", f"/item/{FIRST.key}?{query}"):
-        answer = ada.get(address)
-        assert answer.status_code == 400
-        assert "That did not work" in answer.text
+    with table() as row:
+        for query in ("sample=x", "order=x", "todo=x", "seed=-1", "page=0", "page=x", "sample=0"):
+            for address in (f"/items?{query}", f"/item/{FIRST.key}?{query}"):
+                with row(address):
+                    answer = ada.get(address)
+                    assert answer.status_code == 400
+                    assert "That did not work" in answer.text
 
 
 def test_previous_and_next_stay_within_the_filter(visit: Visit) -> None:

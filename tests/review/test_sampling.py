@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.material import many
+from rows import table
 from viva.errors import DataError
 from viva.review.filters import Filter
 from viva.review.items import DECIDED, tags
@@ -54,35 +55,35 @@ def test_strata_get_their_shares() -> None:
     assert Counter(item.about["type"] for item in sample_items(ITEMS, 7, 1, "type")).most_common()[-1][1] == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("30", 30), ("1", 1), ("1.0", 1.0), ("0.25", 0.25), ("10%", 0.1), ("100%", 1.0), ("1e-2", 0.01)],
-)
-def test_a_size_is_a_number_or_a_share(text: str, size: int | float) -> None:
-    found = read_size(text)
-    assert found == size
-    assert isinstance(found, type(size))
+def test_a_size_is_a_number_or_a_share() -> None:
+    sizes = {"30": 30, "1": 1, "1.0": 1.0, "0.25": 0.25, "10%": 0.1, "100%": 1.0, "1e-2": 0.01}
+    with table() as row:
+        for text, size in sizes.items():
+            with row(text):
+                found = read_size(text)
+                assert found == size
+                assert isinstance(found, type(size))
 
 
-@pytest.mark.parametrize("text", ["", "0", "-3", "1.5", "2.0", "ten", "110%", "nan", "inf", "0%", "%", "9" * 40, "٣"])
-def test_what_is_neither_is_refused(text: str) -> None:
-    with pytest.raises(DataError, match=r"give a number"):
-        read_size(text)
+def test_what_is_neither_is_refused() -> None:
+    with table() as row:
+        for text in ("", "0", "-3", "1.5", "2.0", "ten", "110%", "nan", "inf", "0%", "%", "9" * 40, "٣"):
+            with row(text), pytest.raises(DataError, match=r"give a number"):
+                read_size(text)
 
 
-@pytest.mark.parametrize(
-    ("query", "design"),
-    [
+def test_a_design_is_named_by_what_it_was_drawn_from() -> None:
+    designs: tuple[tuple[dict[str, str], str], ...] = (
         ({}, ""),
         ({"sample": "30"}, "random:30:seed0"),
         ({"sample": "10%", "seed": "7", "by": "type"}, "random:10%:seed7:by=type"),
         ({"sample": "5", "t.type": "MC", "t.discipline": "A & B"}, "random:5:seed0:discipline=A+%26+B&type=MC"),
         ({"by": "type"}, ""),
-    ],
-)
-def test_a_design_is_named_by_what_it_was_drawn_from(query: dict[str, str], design: str) -> None:
-    chosen = Filter.read(query, False)
-    assert chosen.design == design
+    )
+    with table() as row:
+        for query, design in designs:
+            with row(query):
+                assert Filter.read(query, False).design == design
 
 
 def test_the_tags_are_those_that_tell_items_apart() -> None:

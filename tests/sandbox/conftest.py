@@ -1,26 +1,19 @@
-"""A sandbox for the tests, and who is left out where isolation or a toolchain is missing."""
+"""A sandbox for the tests; a test is skipped where isolation or a toolchain turns out to be missing."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from tiers import absent
 from viva.errors import VivaError
 from viva.sandbox import Sandbox
 from viva.types import Execute, Execution
 
-Run = Callable[..., Execution]
-
-
-def absent(reason: str) -> None:
-    """Skip, or fail where nothing may be skipped (VIVA_CI=1)."""
-    if os.environ.get("VIVA_CI") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
+Run = Callable[..., list[Execution]]
 
 
 def request(language: str, program: str, test: str = "", **more: Any) -> Execute:
@@ -48,14 +41,24 @@ def run_all(*requests: Execute, **settings: Any) -> list[Execution]:
     return asyncio.run(work())
 
 
-@pytest.fixture
-def run() -> Run:
-    """Run one program; skipped where its toolchain is missing."""
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Runs programs in one sandbox for all tests of a file; a test is skipped where a toolchain is missing."""
 
-    def go(language: str, program: str, test: str = "", **more: Any) -> Execution:
-        (execution,) = run_all(request(language, program, test, **more))
-        if execution.verdict == "toolchain":
-            absent(execution.detail)
-        return execution
+    async def work(requests: Sequence[Execute]) -> list[Execution]:
+        if not sandboxes:
+            sandboxes.append(opened())
+        return list(await asyncio.gather(*map(sandboxes[0].run, requests)))
 
-    return go
+    def go(*requests: Execute) -> list[Execution]:
+        found = runner.run(work(requests))
+        for execution in found:
+            if execution.verdict == "toolchain":
+                absent(execution.detail)
+        return found
+
+    sandboxes: list[Sandbox] = []
+    with asyncio.Runner() as runner:
+        yield go
+        for sandbox in sandboxes:
+            runner.run(sandbox.close())

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from sandbox.conftest import Run
+from rows import table
+from sandbox.conftest import Run, request, run_all
 from viva.sandbox.languages import canonical, install_command, languages
 
 
@@ -85,21 +86,11 @@ CASES: Mapping[str, Case] = {
     ),
 }
 COMPILED = {"java", "cpp", "go", "csharp"}
+QUICK = ("python", "javascript", "ruby")
 
 
 def test_every_language_of_the_table_is_tried_here() -> None:
     assert sorted(CASES) == sorted(languages())
-
-
-@pytest.mark.parametrize("proof", ["completion", "exit"])
-@pytest.mark.parametrize("language", CASES)
-def test_a_right_program_passes_and_a_wrong_one_fails(language: str, proof: str, run: Run) -> None:
-    case = CASES[language]
-    good = run(language, case.right, case.test, seconds=20, proof=proof)
-    assert good.verdict == "passed", good.detail
-    assert run(language, case.wrong, case.test, seconds=20, proof=proof).verdict == "failed"
-    assert 0 < good.cpu < 20
-    assert good.seconds > 0
 
 
 SHOWING = {
@@ -111,84 +102,116 @@ SHOWING = {
     "ruby": "def double(n) = raise(Object.new.inspect)",
 }
 """Programs that fail, and say where something lies in memory."""
+SWALLOWING = (
+    ("cpp", "int f() { return 1; } int main() { return 0; } /*", "/* the test */ int main() { return f() != 2; }"),
+    (
+        "java",
+        "public class Main { static int f() { return 1; } public static void main(String[] a) {} } /*",
+        "/* the test */ public static void main(String[] a) { if (f() != 2) System.exit(1); } }",
+    ),
+    (
+        "go",
+        "package main\nfunc f() int { return 1 }\nfunc main() {}\n/*",
+        "/* the test */\nfunc main() { if f() != 2 { panic(1) } }",
+    ),
+    (
+        "csharp",
+        "class P { public static int F() { return 1; } static void Main() {} } /*",
+        "/* the test */ class T { static void Main() { if (P.F() != 2) throw new System.Exception(); } }",
+    ),
+    ("ruby", "def f = 1\n__END__", "raise 'wrong' unless f == 2"),
+    ("python", "def f(): return 1\n'''", "'''\nassert f() == 2"),
+    ("javascript", "function f() { return 1 } /*", "/* */ if (f() !== 2) throw 1"),
+)
+"""Programs that would have their test for a comment or a text: language, program, test."""
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("language", CASES)
+def test_only_the_right_program_that_comes_to_its_end_passes(language: str, run: Run) -> None:
+    case = CASES[language]
+    programs = (case.right, case.wrong, case.broken, case.leaves)
+    right, wrong, broken, leaves = run(*(request(language, program, case.test, seconds=20) for program in programs))
+    assert right.verdict == "passed", right.detail
+    assert 0 < right.cpu < 20
+    assert right.seconds > 0
+    assert wrong.verdict == "failed"
+    assert broken.verdict == ("compile" if language in COMPILED else "failed")
+    assert broken.detail
+    assert leaves.verdict == "failed", "it exits with status 0 before the test ends"
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("language", CASES)
+def test_as_published_the_exit_status_decides(language: str, run: Run) -> None:
+    case = CASES[language]
+    programs = (case.right, case.wrong, case.leaves)
+    right, wrong, leaves = run(
+        *(request(language, program, case.test, seconds=20, proof="exit") for program in programs)
+    )
+    assert right.verdict == "passed", right.detail
+    assert 0 < right.cpu < 20
+    assert right.seconds > 0
+    assert wrong.verdict == "failed"
+    assert leaves.verdict == "passed"
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    "language",
+    [*QUICK, *(pytest.param(one, marks=pytest.mark.slow) for one in sorted(set(CASES).difference(QUICK)))],
+)
 def test_a_program_that_fails_says_the_same_each_time(language: str, run: Run) -> None:
     case = CASES[language]
-    for program in filter(None, (case.wrong, case.broken, SHOWING.get(language))):
-        found, again = (run(language, program, case.test, seconds=20) for _ in range(2))
-        assert found.verdict in ("failed", "compile")
-        assert (found.verdict, found.detail) == (again.verdict, again.detail)
+    programs = [one for one in (case.wrong, case.broken, SHOWING.get(language)) if one]
+    requests = [request(language, program, case.test, seconds=20) for program in programs]
+    found, again = run(*requests), run_all(*requests)  # of two sandboxes, with nothing in memory in common
+    with table() as row:
+        for program, one, other in zip(programs, found, again, strict=True):
+            with row(program):
+                assert one.verdict in ("failed", "compile")
+                assert (one.verdict, one.detail) == (other.verdict, other.detail)
 
 
-@pytest.mark.parametrize("language", CASES)
-def test_a_program_that_does_not_compile_fails_and_says_why(language: str, run: Run) -> None:
-    found = run(language, CASES[language].broken, CASES[language].test, seconds=20)
-    assert found.verdict == ("compile" if language in COMPILED else "failed")
-    assert found.detail
+@pytest.mark.sandbox
+@pytest.mark.parametrize("swallowing", SWALLOWING, ids=lambda one: one[0])
+def test_a_program_cannot_swallow_its_test(swallowing: tuple[str, str, str], run: Run) -> None:
+    (found,) = run(request(*swallowing, seconds=20))
+    assert found.verdict in {"failed", "compile"}
 
 
-@pytest.mark.parametrize("language", CASES)
-def test_leaving_with_status_0_before_the_test_ends_passes_only_as_published(language: str, run: Run) -> None:
-    case = CASES[language]
-    assert run(language, case.leaves, case.test, seconds=20).verdict == "failed"
-    assert run(language, case.leaves, case.test, seconds=20, proof="exit").verdict == "passed"
-
-
-@pytest.mark.parametrize(
-    ("language", "program", "test"),
-    [
-        ("cpp", "int f() { return 1; } int main() { return 0; } /*", "/* the test */ int main() { return f() != 2; }"),
-        (
-            "java",
-            "public class Main { static int f() { return 1; } public static void main(String[] a) {} } /*",
-            "/* the test */ public static void main(String[] a) { if (f() != 2) System.exit(1); } }",
-        ),
-        (
-            "go",
-            "package main\nfunc f() int { return 1 }\nfunc main() {}\n/*",
-            "/* the test */\nfunc main() { if f() != 2 { panic(1) } }",
-        ),
-        (
-            "csharp",
-            "class P { public static int F() { return 1; } static void Main() {} } /*",
-            "/* the test */ class T { static void Main() { if (P.F() != 2) throw new System.Exception(); } }",
-        ),
-        ("ruby", "def f = 1\n__END__", "raise 'wrong' unless f == 2"),
-        ("python", "def f(): return 1\n'''", "'''\nassert f() == 2"),
-        ("javascript", "function f() { return 1 } /*", "/* */ if (f() !== 2) throw 1"),
-    ],
-)
-def test_a_program_cannot_swallow_its_test(language: str, program: str, test: str, run: Run) -> None:
-    assert run(language, program, test, seconds=20).verdict in {"failed", "compile"}
-
-
+@pytest.mark.sandbox
 def test_a_test_that_goes_on_asynchronously_is_waited_for(run: Run) -> None:
     program = "const later = (n) => new Promise((done) => setTimeout(() => done(2 * n), 50));"
     test = "const check = require('assert'); later(4).then((found) => check.strictEqual(found, %d));"
-    assert run("js", program, test % 8).verdict == "passed"
-    assert run("js", program, test % 9).verdict == "failed"
+    right, wrong = run(request("js", program, test % 8), request("js", program, test % 9))
+    assert (right.verdict, wrong.verdict) == ("passed", "failed")
 
 
+@pytest.mark.sandbox
 def test_files_given_with_a_program_lie_beside_it(run: Run) -> None:
-    found = run("python", "text = open('data.csv').read()", "assert text == 'a,é\\n'", files=(("data.csv", "a,é\n"),))
+    program, test = "text = open('data.csv').read()", "assert text == 'a,é\\n'"
+    (found,) = run(request("python", program, test, files=(("data.csv", "a,é\n"),)))
     assert found.verdict == "passed", found.detail
 
 
+@pytest.mark.sandbox
 def test_the_published_rule_runs_python_as_the_published_runner_does(run: Run) -> None:
     program = "import sys\nassert __name__ == 'builtins' and sys.stdin.read() == ''"
-    assert run("python", program, proof="exit").verdict == "passed"
-    assert run("python", program, "sys.exit(0)", proof="exit").verdict == "failed"
+    left, exited = (request("python", program, test, proof="exit") for test in ("", "sys.exit(0)"))
+    assert [found.verdict for found in run(left, exited)] == ["passed", "failed"]
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [("C++", "cpp"), ("c/c++", "cpp"), ("C", "cpp"), ("js", "javascript"), ("TS", "typescript"), ("C#", "csharp"),
-     ("R", "r"), ("golang", "go"), ("Python", "python"), ("cobol", ""), ("", "")],
-)  # fmt: skip
-def test_languages_are_known_by_many_names(given: str, name: str) -> None:
-    assert canonical(given) == name
+NAMES = [("C++", "cpp"), ("c/c++", "cpp"), ("C", "cpp"), ("js", "javascript"), ("TS", "typescript"), ("C#", "csharp"),
+         ("R", "r"), ("golang", "go"), ("Python", "python"), ("cobol", ""), ("", "")]  # fmt: skip
+
+
+def test_languages_are_known_by_many_names() -> None:
+    with table() as row:
+        for given, name in NAMES:
+            with row(given):
+                assert canonical(given) == name
 
 
 def test_the_install_command_is_one_line_that_names_what_a_language_needs() -> None:

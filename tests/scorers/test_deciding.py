@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers.deciding import ALIKE, Panel, decide, drafted, heard, settle, spread
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import ANSWER, RATIONALE, Mark, Opinion
@@ -23,9 +24,8 @@ def mark(value: float, aspect: str = RATIONALE, reviewer: str = "ada") -> Mark:
 # Who decides
 
 
-@pytest.mark.parametrize(
-    ("marks", "verdicts", "similarity", "value", "by"),
-    [
+def test_expert_beats_judge_beats_similarity() -> None:
+    cases = (
         ((), (), None, None, None),
         ((), (), 0.95, 1.0, "similarity"),
         ((), (), 0.90, 1.0, "similarity"),
@@ -40,13 +40,15 @@ def mark(value: float, aspect: str = RATIONALE, reviewer: str = "ada") -> Mark:
         ((mark(0.0), mark(1.0, reviewer="bob")), (1.0, 1.0), None, 0.5, "expert"),
         ((mark(1.0, ANSWER),), (0.5,), None, 0.5, "judge"),  # a mark of something else
         ((mark(1.0, ANSWER),), (), None, None, None),
-    ],
-)
-def test_expert_beats_judge_beats_similarity(marks, verdicts, similarity, value, by) -> None:
-    decision = decide(RATIONALE, marks=marks, opinions={"judge": verdicts}, heard=len(verdicts), similarity=similarity)
-    assert (decision.value, decision.by) == (value, by)
-    assert decision.verdicts == verdicts, "what the judges gave is kept, whoever decides"
-    assert decision.why
+    )
+    with table() as row:
+        for marks, verdicts, alike, value, by in cases:
+            with row((marks, verdicts, alike)):
+                opinions = {"judge": verdicts}
+                decision = decide(RATIONALE, marks=marks, opinions=opinions, heard=len(verdicts), similarity=alike)
+                assert (decision.value, decision.by) == (value, by)
+                assert decision.verdicts == verdicts, "what the judges gave is kept, whoever decides"
+                assert decision.why
 
 
 def test_the_reasons_name_who_decided_or_what_is_missing() -> None:
@@ -68,9 +70,8 @@ def test_a_panel_that_is_tied_is_not_overruled_by_similarity() -> None:
 # Panels
 
 
-@pytest.mark.parametrize(
-    ("opinions", "mean", "median", "majority"),
-    [
+def test_what_a_panels_verdicts_become() -> None:
+    cases = (
         ({}, None, None, None),
         ({"a": ()}, None, None, None),
         ({"a": (0.5,)}, 0.5, 0.5, 0.5),
@@ -83,12 +84,13 @@ def test_a_panel_that_is_tied_is_not_overruled_by_similarity() -> None:
         ({"a": (1.0, 1.0), "b": (0.0, 0.0)}, 0.5, 0.5, None),
         ({"a": (0.5, 0.5, 1.0), "b": (1.0,)}, 5 / 6, 0.75, None),
         ({"a": (0.0,), "b": (0.0,), "c": (1.0,), "d": (1.0,), "e": (0.5,)}, 0.5, 0.5, None),
-    ],
-)
-def test_what_a_panels_verdicts_become(opinions, mean, median, majority) -> None:
-    assert settle(opinions, "mean") == (None if mean is None else pytest.approx(mean))
-    assert settle(opinions, "median") == median
-    assert settle(opinions, "majority") == majority
+    )
+    with table() as row:
+        for opinions, mean, median, majority in cases:
+            with row(opinions):
+                assert settle(opinions, "mean") == (None if mean is None else pytest.approx(mean))
+                assert settle(opinions, "median") == median
+                assert settle(opinions, "majority") == majority
 
 
 PANEL = st.dictionaries(st.sampled_from("abcde"), st.lists(st.sampled_from(SCALE), max_size=4).map(tuple), max_size=5)
@@ -149,9 +151,8 @@ def test_a_draft_shows_all_that_was_written_and_each_judges_mean() -> None:
     assert draft.reasons == "mean of 2 verdicts\n\na: Good.\nVERDICT: 1\n\na: x"
 
 
-@pytest.mark.parametrize(
-    ("reply", "mark", "none"),
-    [
+def test_a_mark_of_three_steps_and_none() -> None:
+    replies = (
         ("VERDICT: 0", 0.0, False),
         ("VERDICT: 0.5", 0.5, False),
         ("VERDICT: 1", 1.0, False),
@@ -177,11 +178,12 @@ def test_a_draft_shows_all_that_was_written_and_each_judges_mean() -> None:
         ("My VERDICT: 1", None, False),
         ("VERDICT: 1 or 0.5", None, False),
         ("", None, False),
-    ],
-)
-def test_a_mark_of_three_steps_and_none(reply: str, mark: float | None, none: bool) -> None:
-    assert read_mark(reply, SCALE) == mark
-    assert undecided(reply) == none
+    )
+    with table() as row:
+        for reply, mark, none in replies:
+            with row(reply):
+                assert read_mark(reply, SCALE) == mark
+                assert undecided(reply) == none
 
 
 def test_the_threshold_is_the_papers() -> None:

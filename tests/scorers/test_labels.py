@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers.labels import read_labels
 
 KNOWN = ("K1", "K2", "K3")
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
+def test_only_a_last_line_of_the_form_that_nothing_contradicts_is_read() -> None:
+    replies: tuple[tuple[str, tuple[str, ...] | None], ...] = (
         ("ERRORS: K1", ("K1",)),
         ("It mixes two things up.\nERRORS: K1, K3", ("K1", "K3")),
         ("ERRORS: K3, K1", ("K1", "K3")),
@@ -48,12 +47,11 @@ KNOWN = ("K1", "K2", "K3")
         ("He wrote:\n**ERRORS: K9**\nERRORS: K2", None),
         ("VERDICT: 1", None),
         ("ERRORS: " + "K1, " * 100 + "K1", None),
-    ],
-)
-def test_only_a_last_line_of_the_form_that_nothing_contradicts_is_read(
-    reply: str, expected: tuple[str, ...] | None
-) -> None:
-    assert read_labels(reply, KNOWN) == expected
+    )
+    with table() as row:
+        for reply, expected in replies:
+            with row(reply):
+                assert read_labels(reply, KNOWN) == expected
 
 
 @given(st.text())

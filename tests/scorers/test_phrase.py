@@ -1,34 +1,30 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """Near misses and properties of the phrase reader, its golden file, and the score of what it reads."""
 
+from __future__ import annotations
+
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
+from viva.benchmarks.syneval.grading import ROLES
 from viva.scorers.phrase import PhraseReading, read_phrase
-from viva.scorers.spangrading import grade_span
-from viva.scorers.spans import tokens
-from viva.types import Response
+from viva.scorers.spans import score_span, tokens
 from within import within
 
 FILE = Path(__file__).parent.parent / "golden" / "syneval_fitb.jsonl"
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
-ROLES = {
-    "GS": ("subject",), "SC": ("complement", "predicative"), "DO": ("direct object",), "IO": ("indirect object",),
-    "MVP": ("verb phrase", "verb", "predicate"), "ADJ": ("modifier",), "ADV": ("modifier", "adverbial"),
-}  # fmt: skip
 SENTENCE = "The old lighthouse keeper painted the crooked door before the storm reached the bay."
 
 
-def read_row(row: dict[str, Any]) -> PhraseReading:
-    point = row["knowledge_point"]
-    return read_phrase(
-        row["reply"], shown=row["slot"], inverse=point == "MVP", roles=ROLES.get(point, ()), sentence=row["sentence"]
-    )
+@cache
+def golden() -> list[dict[str, Any]]:
+    """Labelled replies; what they earn is tested with the benchmark's grading."""
+    return [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 
 
 def label(row: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
@@ -36,28 +32,35 @@ def label(row: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 
 def test_the_golden_file_is_large_and_varied():
-    assert len(ROWS) >= 150
-    assert len({row["reply"] for row in ROWS}) > 0.9 * len(ROWS)
-    assert {row["knowledge_point"] for row in ROWS} == {"GS", "SC", "DO", "IO", "MVP", "ADJ", "ADV", "CO", "PPA"}
-    assert {row.get("unread", "") for row in ROWS} == {"", "unparsed", "empty", "refused"}
+    rows = golden()
+    assert len(rows) >= 150
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert len({row["reply"] for row in rows}) > 0.9 * len(rows)
+    assert {row["knowledge_point"] for row in rows} == {"GS", "SC", "DO", "IO", "MVP", "ADJ", "ADV", "CO", "PPA"}
+    assert {row.get("unread", "") for row in rows} == {"", "unparsed", "empty", "refused"}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
-def test_golden_replies_are_read_and_scored_as_labelled(row: dict[str, Any]):
-    reading = read_row(row)
-    assert (reading.unread, tokens(reading.phrase)) == label(row), reading
-    score = grade_span(reading, row["accepted"], Response(text=row["reply"]))
-    assert score.parts["f1"] == pytest.approx(row["f1"], abs=1e-6)
-    assert score.parts["exact"] == row["exact"]
-    assert (score.value or 0.0) == pytest.approx((row["f1"] + row["exact"]) / 2, abs=1e-6)
+def test_golden_replies_are_read_as_labelled():
+    with table() as row:
+        for known in golden():
+            with row(known["id"]):
+                point = known["knowledge_point"]
+                reading = read_phrase(
+                    known["reply"],
+                    shown=known["slot"],
+                    inverse=point == "MVP",
+                    roles=ROLES[point],
+                    sentence=known["sentence"],
+                )
+                assert (reading.unread, tokens(reading.phrase)) == label(known), reading
 
 
 def test_most_golden_replies_are_read_alike_with_nothing_known_of_the_question():
     alike = 0
-    for row in ROWS:
+    for row in golden():
         reading = read_phrase(row["reply"], shown=row["slot"], inverse=row["knowledge_point"] == "MVP")
         alike += (reading.unread, tokens(reading.phrase)) == label(row)
-    assert alike / len(ROWS) >= 0.95
+    assert alike / len(golden()) >= 0.95
 
 
 def test_offsets_point_to_what_was_read():
@@ -114,47 +117,14 @@ def test_listing_every_phrase_earns_no_exact_match():
     for reply in lists:
         for gold in ("the crooked door", "the bay", "painted"):
             reading = read_phrase(reply, shown="met", sentence=SENTENCE, roles=("direct object",))
-            score = grade_span(reading, (gold,), Response(text=reply))
-            assert score.parts["exact"] == 0, reply
-            assert score.parts["f1"] <= 0.4, reply
+            score = score_span((reading.phrase,), (gold,))
+            assert not score.exact, reply
+            assert score.f1 <= 0.4, reply
 
 
 def test_one_answer_is_read_of_many_given():
     many = "\n".join(f"Answer: {each}" for each in ("the storm", "the crooked door", "the bay"))
     assert read_phrase(many, sentence=SENTENCE).phrase == "the bay"
-
-
-# The outcome of the score.
-
-
-def test_the_value_is_the_mean_of_exact_match_and_f1():
-    def graded(phrase: str) -> tuple[float | None, str]:
-        score = grade_span(PhraseReading(phrase), ("the door", "a gate"), Response(text=phrase))
-        return score.value, score.outcome
-
-    assert graded("The door.") == (1.0, "right")
-    assert graded("a gate") == (1.0, "right")
-    assert graded("door") == (pytest.approx(1 / 3), "partly")
-    assert graded("a window") == (pytest.approx(1 / 4), "partly")
-    assert graded("windows") == (0.0, "wrong")
-    assert graded("") == (0.0, "wrong")
-
-
-@pytest.mark.parametrize(
-    ("unread", "stop", "outcome"),
-    [
-        ("unparsed", "stop", "unparsed"), ("unparsed", "length", "truncated"), ("empty", "stop", "empty"),
-        ("empty", "length", "truncated"), ("refused", "stop", "refused"), ("empty", "filter", "refused"),
-    ],
-)  # fmt: skip
-def test_what_was_not_read_earns_nothing_and_says_why(unread: Any, stop: Any, outcome: str):
-    score = grade_span(PhraseReading("", unread), ("the door",), Response(stop_reason=stop))
-    assert (score.value, score.outcome, score.parts) == (None, outcome, {"exact": 0.0, "f1": 0.0})
-
-
-def test_a_question_without_a_word_to_compare_is_unsound():
-    for accepted in ((), ("%",), ("", "“”")):
-        assert grade_span(PhraseReading("the door"), accepted, Response()).outcome == "unsound"
 
 
 # Properties.
@@ -216,8 +186,7 @@ def test_any_text_is_read_to_one_phrase_of_its_own(reply: str, shown: str, inver
     if reading.span is not None:
         assert 0 <= reading.span[0] <= reading.span[1] <= len(reply)
     assert len(reading.phrase) <= 3 * len(reply)
-    score = grade_span(reading, ("the door",), Response(text=reply))
-    assert score.value is None or 0 <= score.value <= 1
+    assert 0 <= score_span((reading.phrase,), ("the door",)).f1 <= 1
 
 
 @given(PHRASES, st.sampled_from(FORMS))
@@ -227,15 +196,18 @@ def test_the_gold_answer_earns_full_marks_however_it_is_dressed(phrase: str, for
     if not tokens(phrase):
         return
     reading = read_phrase(reply, shown="met", roles=("direct object",), sentence=sentence)
-    assert grade_span(reading, (phrase,), Response(text=reply)).outcome == "right", (reply, reading)
+    assert score_span((reading.phrase,), (phrase,)).exact, (reply, reading)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    ["“", '"', "'", "**", "*a ", "`", "“a” ", "the direct object of ", "is ", "the the ", "\n", "- a\n", "Answer: ", "a. B", "(", "[", "{",
-     "<b>", "not ", "“a” or ", "it is ", "the subject of “x” is “y”. ", "wait, ", " -- ", "'a ", "_a ", "x' "],
+HOSTILE = (
+    "“", '"', "'", "**", "*a ", "`", "“a” ", "the direct object of ", "is ", "the the ", "\n", "- a\n", "Answer: ", "a. B", "(", "[", "{",
+    "<b>", "not ", "“a” or ", "it is ", "the subject of “x” is “y”. ", "wait, ", " -- ", "'a ", "_a ", "x' ",
 )  # fmt: skip
-def test_hostile_replies_take_no_time(piece: str):
-    with within(5):
-        for reply in (piece * 3_000, piece * 60_000):
-            read_phrase(reply, shown="met", roles=("subject",), sentence=SENTENCE)
+
+
+def test_hostile_replies_take_no_time():
+    with table() as row:
+        for piece in HOSTILE:
+            with row(piece), within(5):
+                for reply in (piece * 3_000, piece * 60_000):
+                    read_phrase(reply, shown="met", roles=("subject",), sentence=SENTENCE)

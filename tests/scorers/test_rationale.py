@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from thorough import LONG, SECONDS
 from viva.benchmarks import open_exam
 from viva.benchmarks.explained.combining import Q_A
@@ -17,44 +20,48 @@ from viva.scorers.rationale import Taken, take_apart
 from viva.types import RATIONALE, Evidence, ExamSpec, Opinion, Response
 from within import within
 
-ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).parent.parent / "golden" / "rationales.jsonl").read_text(encoding="utf-8").splitlines()
-]
 WHY = "Both rows are one and the same list."
 
 
 # Golden replies
 
 
+@functools.cache
+def golden() -> tuple[dict, ...]:
+    file = Path(__file__).parent.parent / "golden" / "rationales.jsonl"
+    return tuple(map(json.loads, file.read_text(encoding="utf-8").splitlines()))
+
+
 def test_there_are_enough_golden_replies_of_every_form() -> None:
-    assert len(ROWS) >= 150
-    assert len({row["id"] for row in ROWS}) == len(ROWS)
+    assert len(golden()) >= 150
+    assert len({reply["id"] for reply in golden()}) == len(golden())
     for form in ("json", "near", "none"):
-        assert sum(row["form"] == form for row in ROWS) >= 10
+        assert sum(reply["form"] == form for reply in golden()) >= 10
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
-def test_a_golden_reply_is_taken_apart_as_labelled(row: dict) -> None:
-    taken = take_apart(row["reply"])
-    assert (taken.form, taken.answer) == (row["form"], row["answer"])
-    assert bool(taken.rationale) == bool(row["rationale"])
-    for said in row["rationale"]:
-        assert said in taken.rationale
-    for other in row.get("lacks", ()):
-        assert other not in taken.rationale
+def test_a_golden_reply_is_taken_apart_as_labelled() -> None:
+    with table() as row:
+        for reply in golden():
+            with row(reply["id"]):
+                taken = take_apart(reply["reply"])
+                assert (taken.form, taken.answer) == (reply["form"], reply["answer"])
+                assert bool(taken.rationale) == bool(reply["rationale"])
+                for said in reply["rationale"]:
+                    assert said in taken.rationale
+                for other in reply.get("lacks", ()):
+                    assert other not in taken.rationale
 
 
-EXAM = open_exam(ExamSpec(benchmark="clrbench", shots=1), None)
-QUESTIONS = {question.id: question for question in EXAM.questions()}
-ASKED = [row for row in ROWS if "question" in row]
-
-
-@pytest.mark.parametrize("row", ASKED, ids=[row["id"] for row in ASKED])
-def test_a_golden_replys_answer_earns_what_was_worked_out_by_hand(row: dict) -> None:
+def test_a_golden_replys_answer_earns_what_was_worked_out_by_hand() -> None:
+    exam = open_exam(ExamSpec(benchmark="clrbench", shots=1), None)
+    questions = {question.id: question for question in exam.questions()}
     full = Evidence(opinions=[Opinion("judge", RATIONALE, "VERDICT: 1")])
-    score = EXAM.score(QUESTIONS[row["question"]], Response(text=row["reply"]), full)
-    assert score.parts[Q_A] == row["value"], score.explanation
+    with table() as row:
+        for reply in golden():
+            if "question" in reply:
+                with row(reply["id"]):
+                    score = exam.score(questions[reply["question"]], Response(text=reply["reply"]), full)
+                    assert score.parts[Q_A] == reply["value"], score.explanation
 
 
 # Near misses
@@ -140,14 +147,15 @@ APART: tuple[tuple[str, Taken], ...] = (
 # fmt: on
 
 
-@pytest.mark.parametrize(("reply", "taken"), APART, ids=[repr(reply)[:60] for reply, _ in APART])
-def test_a_reply_and_its_parts(reply: str, taken: Taken) -> None:
-    assert take_apart(reply) == taken
+def test_a_reply_and_its_parts() -> None:
+    with table() as row:
+        for reply, taken in APART:
+            with row(reply):
+                assert take_apart(reply) == taken
 
 
-@pytest.mark.parametrize(
-    ("reply", "rationale"),
-    [
+def test_a_bare_answer_gives_no_reason() -> None:
+    replies = (
         ("B", ""),
         ("A, B and D", ""),
         ("closure", ""),
@@ -158,10 +166,11 @@ def test_a_reply_and_its_parts(reply: str, taken: Taken) -> None:
         ("三行是同一个列表，所以选B。", "三行是同一个列表，所以选B。"),
         ("1 2 3 4 5 6 7 8 9", ""),
         ("x = y + z * w - v / u", ""),
-    ],
-)
-def test_a_bare_answer_gives_no_reason(reply: str, rationale: str) -> None:
-    assert take_apart(reply) == Taken(rationale, reply, "none")
+    )
+    with table() as row:
+        for reply, rationale in replies:
+            with row(reply):
+                assert take_apart(reply) == Taken(rationale, reply, "none")
 
 
 # Properties
@@ -232,26 +241,39 @@ UNITS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("before", ["", '{"Rationale": "', '{"Rationale": "x", "Answer": ', "Rationale: x\nAnswer: "])
-def test_a_long_reply_of_anything_is_taken_apart_in_time_that_grows_with_it(unit: str, before: str) -> None:
-    reply = before + (unit * (LONG // len(unit) + 1))[:LONG]
-    with within(1.2 * SECONDS):
-        take_apart(reply)
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        *(
+            pytest.param(before, marks=pytest.mark.slow)
+            for before in ('{"Rationale": "', '{"Rationale": "x", "Answer": ', "Rationale: x\nAnswer: ")
+        ),
+    ],
+)
+def test_a_long_reply_of_anything_is_taken_apart_in_time_that_grows_with_it(before: str) -> None:
+    with table() as row:
+        for unit in UNITS:
+            reply = before + (unit * (LONG // len(unit) + 1))[:LONG]
+            with row(unit), within(1.2 * SECONDS):
+                take_apart(reply)
 
 
-@pytest.mark.parametrize("value", ["9" * 900_000, "-" + "9" * 900_000, "1e" + "9" * 900_000, "0." + "9" * 900_000])
-@pytest.mark.parametrize("frame", ['{{"Rationale": "x", "Answer": {}}}', '{{"Rationale": {}, "Answer": "B"}}'])
-def test_a_huge_number_is_no_trap(value: str, frame: str) -> None:
-    with within(1):
-        take_apart(frame.format(value))
+def test_a_huge_number_is_no_trap() -> None:
+    frames = ('{{"Rationale": "x", "Answer": {}}}', '{{"Rationale": {}, "Answer": "B"}}')
+    with table() as row:
+        for before, frame in itertools.product(("", "-", "1e", "0."), frames):
+            reply = frame.format(before + "9" * 900_000)
+            with row((before, frame)), within(1):
+                take_apart(reply)
 
 
-@pytest.mark.parametrize("depth", [10, 500, 5_000, 100_000])
-def test_deep_nesting_is_no_trap(depth: int) -> None:
-    for opening, closing in (("[", "]"), ('{"a":', "}")):
-        nested = opening * depth + "1" + closing * depth
-        with within(1):
-            taken = take_apart('{"Rationale": "x", "Answer": ' + nested + "}")
-            take_apart('{"Rationale": ' + nested + ', "Answer": "B"}')
-        assert taken.form in ("json", "near")
+def test_deep_nesting_is_no_trap() -> None:
+    with table() as row:
+        for depth, (opening, closing) in itertools.product((10, 500, 5_000, 100_000), (("[", "]"), ('{"a":', "}"))):
+            nested = opening * depth + "1" + closing * depth
+            with row((depth, opening)):
+                with within(1):
+                    taken = take_apart('{"Rationale": "x", "Answer": ' + nested + "}")
+                    take_apart('{"Rationale": ' + nested + ', "Answer": "B"}')
+                assert taken.form in ("json", "near")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers import choice
 from viva.scorers.choice import read_choice
 from viva.scorers.short import is_lone_letter, with_own_text
@@ -275,7 +276,7 @@ WRAPPINGS = (
     "{})",
 )
 CLOSINGS = ("", ".", "。", "!", "\n", " ")  # fmt: skip
-LONE = tuple((cue + each + end, each) for cue, each, end in itertools.product(CUES, WRAPPINGS, CLOSINGS))
+LONE = tuple(map("".join, itertools.product(CUES, WRAPPINGS, CLOSINGS)))
 ORDINARY = ("a stack", "a queue", "round robin", "page table")
 AWKWARD = (
     ("D", "B", "A", "C"),
@@ -285,33 +286,42 @@ AWKWARD = (
 )
 
 
-@pytest.mark.parametrize(("language", "read", "reply", "options"), CHOICES)
-def test_the_letter_that_reasoning_ends_in(language: str, read: str, reply: str, options: tuple[str, ...]):
-    assert read_choice(reply, language=language, options=options).read == read
+def test_the_letter_that_reasoning_ends_in():
+    with table() as row:
+        for language, read, reply, options in CHOICES:
+            with row((language, reply)):
+                assert read_choice(reply, language=language, options=options).read == read
 
 
-@pytest.mark.parametrize(("language", "read", "reply"), TRUTHS)
-def test_the_truth_value_that_reasoning_ends_in(language: str, read: str, reply: str):
-    assert read_truth(reply, language=language).read == read
+def test_the_truth_value_that_reasoning_ends_in():
+    with table() as row:
+        for language, read, reply in TRUTHS:
+            with row((language, reply)):
+                assert read_truth(reply, language=language).read == read
 
 
-@pytest.mark.parametrize("letter", "ABCD")
-def test_a_lone_letter_is_that_letter_whatever_the_options(letter: str):
-    for shape, _ in LONE:
-        reply = shape.format(letter)
-        assert is_lone_letter(reply), reply
-        for options in (ORDINARY, *AWKWARD):
-            reading = read_choice(reply, options=options)
-            assert reading.read == letter, (reply, options)
-            start, end = reading.span or (0, 0)
-            assert letter in reply[start:end], reply
+def test_a_lone_letter_is_that_letter_whatever_the_options():
+    with table() as row:
+        for shape, letter in itertools.product(LONE, "ABCD"):
+            reply = shape.format(letter)
+            with row(reply):
+                assert is_lone_letter(reply)
+                for options in (ORDINARY, *AWKWARD):
+                    reading = read_choice(reply, options=options)
+                    assert reading.read == letter, options
+                    start, end = reading.span or (0, 0)
+                    assert letter in reply[start:end]
 
 
-@pytest.mark.parametrize("letter", "ABCD")
+@pytest.mark.parametrize("letter", ["A", *(pytest.param(letter, marks=pytest.mark.slow) for letter in "BCD")])
 def test_the_early_exit_for_a_lone_letter_says_what_the_rules_say(letter: str, monkeypatch: pytest.MonkeyPatch):
-    early = [read_choice(shape.format(letter), options=ORDINARY).read for shape, _ in LONE]
+    replies = [shape.format(letter) for shape in LONE]
+    early = [read_choice(reply, options=ORDINARY).read for reply in replies]
     monkeypatch.setattr(choice, "is_lone_letter", lambda text: False)
-    assert early == [read_choice(shape.format(letter), options=ORDINARY).read for shape, _ in LONE]
+    with table() as row:
+        for reply, read in zip(replies, early, strict=True):
+            with row(reply):
+                assert read_choice(reply, options=ORDINARY).read == read
 
 
 @given(
@@ -329,17 +339,20 @@ def test_the_rules_read_a_letter_with_its_own_text_no_other_way(
     assert general in {"ABCD"[place], "unparsed"}  # "A、a stack" may be a list to them
 
 
-@pytest.mark.parametrize("options", AWKWARD)
-def test_a_letter_with_its_own_text_is_that_letter_whatever_the_text(options: tuple[str, ...]):
-    for letter, text in zip("ABCD", options, strict=True):
-        reply = f"{letter}. {text}"
-        assert read_choice(reply, options=options).read == letter
-        assert with_own_text(reply, "ABCD", options)
+def test_a_letter_with_its_own_text_is_that_letter_whatever_the_text():
+    with table() as row:
+        for options, place in itertools.product(AWKWARD, range(4)):
+            reply = f"{'ABCD'[place]}. {options[place]}"
+            with row((options, reply)):
+                assert read_choice(reply, options=options).read == "ABCD"[place]
+                assert with_own_text(reply, "ABCD", options)
 
 
-@pytest.mark.parametrize("cue", ["", "Answer: ", "答案：", "Antwort: ", "Réponse : "])
-@pytest.mark.parametrize("word", ["True", "False", "正确", "错误", "Wahr", "Falsch", "Vrai", "Faux"])
-def test_a_truth_word_alone_reads_the_same_early_and_late(cue: str, word: str):
-    early = read_truth(cue + word)
-    late = read_truth(cue + word + " " * 60)
-    assert early.read == late.read == ("true" if word in {"True", "正确", "Wahr", "Vrai"} else "false")
+def test_a_truth_word_alone_reads_the_same_early_and_late():
+    words = {"true": ("True", "正确", "Wahr", "Vrai"), "false": ("False", "错误", "Falsch", "Faux")}
+    cues = ("", "Answer: ", "答案：", "Antwort: ", "Réponse : ")
+    with table() as row:
+        for cue, read, number in itertools.product(cues, words, range(4)):
+            reply = cue + words[read][number]
+            with row(reply):
+                assert read_truth(reply).read == read_truth(reply + " " * 60).read == read

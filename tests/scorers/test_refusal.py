@@ -1,7 +1,6 @@
 """Declining is neither a wrong answer nor an unreadable one."""
 
-import pytest
-
+from rows import table
 from viva.scorers.choice import read_choice
 from viva.scorers.refusal import WINDOW, refusal
 from viva.scorers.truth import read_truth
@@ -36,23 +35,23 @@ NO_REFUSALS = (
 )
 
 
-@pytest.mark.parametrize("reply", REFUSALS)
-def test_declining_is_read_as_refused(reply: str):
-    assert read_choice(reply).read == "refused"
-    assert read_truth(reply).read == "refused"
-    start, end = refusal(reply) or (0, 0)
-    assert 0 <= start < end <= len(reply)
+def test_declining_is_read_as_refused_and_a_commitment_beats_it():
+    with table() as row:
+        for reply in REFUSALS:
+            with row(reply):
+                assert read_choice(reply).read == "refused"
+                assert read_truth(reply).read == "refused"
+                start, end = refusal(reply) or (0, 0)
+                assert 0 <= start < end <= len(reply)
+                assert read_choice(reply + "\n\nAnswer: B").read == "B"
+                assert read_truth(reply + "\n\nAnswer: False").read == "false"
 
 
-@pytest.mark.parametrize("reply", NO_REFUSALS)
-def test_not_knowing_is_not_declining(reply: str):
-    assert read_choice(reply).read == "unparsed"
-
-
-@pytest.mark.parametrize("reply", REFUSALS)
-def test_a_commitment_beats_a_refusal(reply: str):
-    assert read_choice(reply + "\n\nAnswer: B").read == "B"
-    assert read_truth(reply + "\n\nAnswer: False").read == "false"
+def test_not_knowing_is_not_declining():
+    with table() as row:
+        for reply in NO_REFUSALS:
+            with row(reply):
+                assert read_choice(reply).read == "unparsed"
 
 
 def test_only_the_beginning_is_searched():

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers.reading import EMPTY, UNPARSED
 from viva.scorers.selection import grade_selection, read_selection
 from within import within
@@ -57,14 +57,15 @@ REPLIES: dict[str, tuple[str, ...]] = {
 # fmt: on
 
 
-@pytest.mark.parametrize(("reply", "read"), [(reply, read) for read, all_ in REPLIES.items() for reply in all_])
-def test_the_letters_that_an_answer_names(reply: str, read: str) -> None:
-    assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == read
+def test_the_letters_that_an_answer_names() -> None:
+    with table() as row:
+        for reply, read in ((reply, read) for read, all_ in REPLIES.items() for reply in all_):
+            with row(reply):
+                assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == read
 
 
-@pytest.mark.parametrize(
-    ("reply", "options", "read"),
-    [
+def test_options_of_all_kinds() -> None:
+    replies: tuple[tuple[str, tuple[str, ...], str], ...] = (
         ("C", LANGUAGES, "C"),  # the letter was asked for
         ("C++", LANGUAGES, "B"),
         ("C, C++", LANGUAGES, "AB"),
@@ -88,16 +89,19 @@ def test_the_letters_that_an_answer_names(reply: str, read: str) -> None:
         ("C", ("x", "y"), UNPARSED),
         ("I and J", tuple("qrstuvwxyz"), "IJ"),
         ("A, I", tuple("qrstuvwxyz"), "AI"),
-    ],
-)
-def test_options_of_all_kinds(reply: str, options: tuple[str, ...], read: str) -> None:
-    letters = "ABCDEFGHIJ"[: len(options)]
-    assert read_selection(reply, letters=letters, options=options).read == read
+    )
+    with table() as row:
+        for reply, options, read in replies:
+            with row((reply, options)):
+                letters = "ABCDEFGHIJ"[: len(options)]
+                assert read_selection(reply, letters=letters, options=options).read == read
 
 
-@pytest.mark.parametrize("reply", ["A, C", "AC", "(a) and (c)", "Options A and C"])
-def test_letters_need_no_texts(reply: str) -> None:
-    assert read_selection(reply, letters="ABCD").read == "AC"
+def test_letters_need_no_texts() -> None:
+    with table() as row:
+        for reply in ("A, C", "AC", "(a) and (c)", "Options A and C"):
+            with row(reply):
+                assert read_selection(reply, letters="ABCD").read == "AC"
 
 
 SELECTIONS = st.sets(st.sampled_from("ABCDE"), min_size=1).map(lambda chosen: "".join(sorted(chosen)))
@@ -137,25 +141,24 @@ def test_any_text_is_read_the_same_every_time_and_only_as_letters_in_order(text:
         assert reading.read in {UNPARSED, EMPTY}
 
 
-@pytest.mark.parametrize(
-    "unit", [*HOSTILE, " ", "A, ", "A. x\n", "(", "A-", "x, ", "a stack, ", " and", "A." + " " * 50]
-)
-@pytest.mark.parametrize("size", [19_990, 1_000_000])
-def test_a_long_answer_is_read_quickly(unit: str, size: int) -> None:
-    reply = "A" + (unit * (size // len(unit) + 1))[:size]
-    with within(1):
-        read_selection(reply, letters="ABCDE", options=STRUCTURES)
+def test_a_long_answer_is_read_quickly() -> None:
+    units = (*HOSTILE, " ", "A, ", "A. x\n", "(", "A-", "x, ", "a stack, ", " and", "A." + " " * 50)
+    with table() as row:
+        for unit, size in itertools.product(units, (19_990, 1_000_000)):
+            reply = "A" + (unit * (size // len(unit) + 1))[:size]
+            with row((unit, size)), within(1):
+                read_selection(reply, letters="ABCDE", options=STRUCTURES)
 
 
-@pytest.mark.parametrize("size", range(1, 6))
-def test_exactly_the_gold_earns_all_a_part_of_it_half_and_anything_else_nothing(size: int) -> None:
-    letters = "ABCDE"[:size]
-    subsets = ["".join(some) for n in range(size + 1) for some in itertools.combinations(letters, n)]
-    for gold in filter(None, subsets):
-        for chosen in subsets:
+def test_exactly_the_gold_earns_all_a_part_of_it_half_and_anything_else_nothing() -> None:
+    """Also of fewer letters, for they are subsets of these."""
+    subsets = ["".join(some) for n in range(6) for some in itertools.combinations("ABCDE", n)]
+    with table() as row:
+        for gold, chosen in itertools.product(filter(None, subsets), subsets):
             wanted = 1.0 if chosen == gold else 0.5 if chosen and set(chosen) < set(gold) else 0.0
-            assert grade_selection(chosen, gold) == wanted
-            assert grade_selection(chosen[::-1] + chosen, gold) == wanted
+            with row((gold, chosen)):
+                assert grade_selection(chosen, gold) == wanted
+                assert grade_selection(chosen[::-1] + chosen, gold) == wanted
 
 
 def test_half_marks_are_no_way_to_full_ones() -> None:
@@ -196,10 +199,13 @@ STATED: dict[str, tuple[str, ...]] = {
 # fmt: on
 
 
-@pytest.mark.parametrize("before", [LONG + " ", LONG + "\n\n", LONG * 200 + "\n"], ids=["sentence", "line", "long"])
-@pytest.mark.parametrize(("end", "read"), [(end, read) for read, all_ in STATED.items() for end in all_])
-def test_prose_is_read_where_its_end_states_a_selection(end: str, read: str, before: str) -> None:
-    assert read_selection(before + end, letters="ABCDE", options=STRUCTURES).read == read
+def test_prose_is_read_where_its_end_states_a_selection() -> None:
+    befores = {"sentence": LONG + " ", "line": LONG + "\n\n", "long": LONG * 200 + "\n"}
+    ends = [(end, read) for read, all_ in STATED.items() for end in all_]
+    with table() as row:
+        for (end, read), (name, before) in itertools.product(ends, befores.items()):
+            with row((end, name)):
+                assert read_selection(before + end, letters="ABCDE", options=STRUCTURES).read == read
 
 
 ENDS = (
@@ -224,25 +230,15 @@ def test_letters_that_are_merely_mentioned_are_no_selection(letters: list[str], 
     assert read_selection(reply, letters="ABCDE", options=STRUCTURES).read == UNPARSED
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "So the answer is ",
-        "so ",
-        ", ",
-        "I think that ",
-        "since x, ",
-        "* ",
-        "and then now ",
-        "选",
-        "因此",
-        "\\boxed{",
-        "\n- ",
-        "x ",
-    ],
-)
-def test_prose_is_read_quickly(unit: str) -> None:
-    reply = (unit * 30_000)[:30_000]
-    with within(1):
-        for end in ("", " are correct", "So the answer is B"):
-            read_selection(reply + end, letters="ABCDE", options=STRUCTURES)
+PROSE = (
+    "So the answer is ", "so ", ", ", "I think that ", "since x, ", "* ", "and then now ", "选", "因此", "\\boxed{", "\n- ", "x ",
+)  # fmt: skip
+
+
+def test_prose_is_read_quickly() -> None:
+    with table() as row:
+        for unit in PROSE:
+            reply = (unit * 30_000)[:30_000]
+            with row(unit), within(1):
+                for end in ("", " are correct", "So the answer is B"):
+                    read_selection(reply + end, letters="ABCDE", options=STRUCTURES)

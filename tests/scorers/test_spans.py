@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers.spans import common_length, score_span, tokens
 from within import within
 
@@ -59,16 +60,20 @@ SCORES = [
 # fmt: on
 
 
-@pytest.mark.parametrize(("text", "expected"), TOKENS)
-def test_tokens(text: str, expected: str):
-    assert tokens(text) == tuple(expected.split())
+def test_tokens():
+    with table() as row:
+        for text, expected in TOKENS:
+            with row(text):
+                assert tokens(text) == tuple(expected.split())
 
 
-@pytest.mark.parametrize(("answer", "gold", "f1", "precision", "recall"), SCORES)
-def test_scores(answer: str, gold: str, f1: float, precision: float, recall: float):
-    score = score_span((answer,), (gold,))
-    assert (score.f1, score.precision, score.recall) == pytest.approx((f1, precision, recall))
-    assert score.exact == (f1 == 1)
+def test_scores():
+    with table() as row:
+        for answer, gold, f1, precision, recall in SCORES:
+            with row((answer, gold)):
+                score = score_span((answer,), (gold,))
+                assert (score.f1, score.precision, score.recall) == pytest.approx((f1, precision, recall))
+                assert score.exact == (f1 == 1)
 
 
 def test_the_best_of_candidates_and_accepted_answers_counts():
@@ -121,6 +126,7 @@ def test_any_text_has_tokens_and_always_the_same(text: str):
     assert score_span((text,), (text, "the board")).f1 in (0.0, 1.0)
 
 
+@pytest.mark.slow
 @given(st.one_of(PHRASES, WORDS))
 def test_words_are_split_as_nltk_splits_them(text: str):
     from nltk.tokenize import word_tokenize
@@ -141,9 +147,19 @@ def test_two_long_answers_with_every_pair_swapped_take_no_time():
 
 
 def test_importing_does_not_import_nltk_and_splitting_not_all_of_it():
-    program = (
-        "import sys, viva.scorers.spans as spans; assert 'nltk' not in sys.modules; spans.tokens('the board\\'s'); "
-        "assert not {'nltk', 'scipy', 'numpy'} & set(sys.modules); import nltk; assert nltk.word_tokenize; "
-        "from nltk.tokenize.destructive import NLTKWordTokenizer"
-    )
+    run(ALONE)
+
+
+@pytest.mark.slow
+def test_whoever_imports_nltk_later_gets_all_of_it():
+    run(f"{ALONE}; import nltk; assert nltk.word_tokenize; from nltk.tokenize.destructive import NLTKWordTokenizer")
+
+
+ALONE = (
+    "import sys, viva.scorers.spans as spans; assert 'nltk' not in sys.modules; spans.tokens('the board\\'s'); "
+    "assert not {'nltk', 'scipy', 'numpy'} & set(sys.modules)"
+)
+
+
+def run(program: str) -> None:
     subprocess.run([sys.executable, "-c", program], check=True)

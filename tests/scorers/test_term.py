@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viva.benchmarks.clrbench
+from rows import table
 from viva.scorers.term import LONGEST, LONGEST_TERM, normal_form, read_term, same_term
 from within import within
 
@@ -114,16 +117,18 @@ DIFFERENT: dict[str, tuple[str, ...]] = {
 # fmt: on
 
 
-@pytest.mark.parametrize(("wanted", "answer"), [(wanted, answer) for wanted, all_ in SAME.items() for answer in all_])
-def test_the_same_however_it_is_written(wanted: str, answer: str) -> None:
-    assert same_term(answer, [wanted]) == wanted, (normal_form(answer), normal_form(wanted))
+def test_the_same_however_it_is_written() -> None:
+    with table() as row:
+        for wanted, answer in ((wanted, answer) for wanted, all_ in SAME.items() for answer in all_):
+            with row((wanted, answer)):
+                assert same_term(answer, [wanted]) == wanted, (normal_form(answer), normal_form(wanted))
 
 
-@pytest.mark.parametrize(
-    ("wanted", "answer"), [(wanted, answer) for wanted, all_ in DIFFERENT.items() for answer in all_]
-)
-def test_not_the_same(wanted: str, answer: str) -> None:
-    assert same_term(answer, [wanted]) is None, (normal_form(answer), normal_form(wanted))
+def test_not_the_same() -> None:
+    with table() as row:
+        for wanted, answer in ((wanted, answer) for wanted, all_ in DIFFERENT.items() for answer in all_):
+            with row((wanted, answer)):
+                assert same_term(answer, [wanted]) is None, (normal_form(answer), normal_form(wanted))
 
 
 def test_any_accepted_answer_will_do_and_the_first_that_fits_is_named() -> None:
@@ -134,23 +139,42 @@ def test_any_accepted_answer_will_do_and_the_first_that_fits_is_named() -> None:
     assert same_term("closure", ()) is None
 
 
-FOLDER = Path(viva.benchmarks.clrbench.__file__).parent / "sample"
-GOLDS = [
-    [str(one) for one in record.get("answers") or [record["answer"]]]
-    for name in ("test.jsonl", "exemplars.jsonl")
-    for record in map(json.loads, (FOLDER / name).read_text(encoding="utf-8").splitlines())
-    if record["type"] == "FB"
-]
+@functools.cache
+def sample_golds() -> tuple[tuple[str, ...], ...]:
+    """The accepted answers of every question of the sample that has a gap to fill."""
+    folder = Path(viva.benchmarks.clrbench.__file__).parent / "sample"
+    return tuple(
+        tuple(str(one) for one in record.get("answers") or [record["answer"]])
+        for name in ("test.jsonl", "exemplars.jsonl")
+        for record in map(json.loads, (folder / name).read_text(encoding="utf-8").splitlines())
+        if record["type"] == "FB"
+    )
 
 
-@pytest.mark.parametrize("golds", GOLDS, ids=lambda golds: golds[0])
-def test_the_samples_golds_are_accepted_and_those_of_other_questions_are_not(golds: list[str]) -> None:
-    for gold in golds:
-        for said in (gold, gold.upper(), f"**{gold}**", f"“{gold}”.", f"the answer is {gold}", f"  {gold}\n"):
-            assert same_term(said, golds), said
-    taken = {normal_form(gold) for gold in golds}
-    others = [other for row in GOLDS if row is not golds for other in row if normal_form(other) not in taken]
-    assert not [other for other in others if same_term(other, golds)]
+def test_the_samples_golds_are_accepted() -> None:
+    with table() as row:
+        for golds in sample_golds():
+            with row(golds):
+                for gold in golds:
+                    for said in (
+                        gold,
+                        gold.upper(),
+                        f"**{gold}**",
+                        f"“{gold}”.",
+                        f"the answer is {gold}",
+                        f"  {gold}\n",
+                    ):
+                        assert same_term(said, golds), said
+
+
+@pytest.mark.slow
+def test_the_samples_golds_of_other_questions_are_not_accepted() -> None:
+    forms = {gold: normal_form(gold) for golds in sample_golds() for gold in golds}
+    with table() as row:
+        for golds in sample_golds():
+            with row(golds):
+                taken = {forms[gold] for gold in golds}
+                assert not [gold for gold, form in forms.items() if form not in taken and same_term(gold, golds)]
 
 
 TEXTS = st.one_of(
@@ -215,13 +239,13 @@ UNITS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("size", [LONGEST, 1_000_000])
-def test_a_long_answer_is_read_quickly_and_beyond_all_terms_is_none(unit: str, size: int) -> None:
-    answer = (unit * (size // len(unit) + 1))[:size]
-    with within(1):
-        same_term(answer, ["stack", answer[:LONGEST], "25"])
-        normal_form(answer)
+def test_a_long_answer_is_read_quickly_and_beyond_all_terms_is_none() -> None:
+    with table() as row:
+        for unit, size in itertools.product(UNITS, (LONGEST, 1_000_000)):
+            answer = (unit * (size // len(unit) + 1))[:size]
+            with row((unit, size)), within(1):
+                same_term(answer, ["stack", answer[:LONGEST], "25"])
+                normal_form(answer)
     assert same_term("x" * (LONGEST + 1), ["x" * (LONGEST + 1)]) is None
 
 
@@ -248,19 +272,18 @@ STATED: dict[str, dict[str | None, tuple[str, ...]]] = {
 # fmt: on
 
 
-@pytest.mark.parametrize("before", [LONG + ". ", LONG + "\n", LONG * 50 + "\n"], ids=["sentence", "line", "long"])
-@pytest.mark.parametrize(
-    ("gold", "same", "end"),
-    [(gold, same, end) for gold, all_ in STATED.items() for same, ends in all_.items() for end in ends],
-)
-def test_the_end_of_a_long_reply_is_compared(gold: str, same: str | None, end: str, before: str) -> None:
-    said = read_term(before + end, [gold])
-    assert (said.same if said else None) == same
+def test_the_end_of_a_long_reply_is_compared() -> None:
+    stated = [(gold, same, end) for gold, all_ in STATED.items() for same, ends in all_.items() for end in ends]
+    befores = {"sentence": LONG + ". ", "line": LONG + "\n", "long": LONG * 50 + "\n"}
+    with table() as row:
+        for (gold, same, end), (name, before) in itertools.product(stated, befores.items()):
+            with row((gold, end, name)):
+                said = read_term(before + end, [gold])
+                assert (said.same if said else None) == same
 
 
-@pytest.mark.parametrize(
-    ("reply", "states"),
-    [
+def test_a_long_reply_that_states_nothing_is_no_answer() -> None:
+    replies = (
         (LONG + ".", False),
         ("word " * LONGEST_TERM, True),
         ("word " * (LONGEST_TERM + 1), False),
@@ -269,12 +292,13 @@ def test_the_end_of_a_long_reply_is_compared(gold: str, same: str | None, end: s
         ("栈" * 2 * LONGEST_TERM, False),
         ("栈", True),
         ("queue", True),
-    ],
-)
-def test_a_long_reply_that_states_nothing_is_no_answer(reply: str, states: bool) -> None:
-    said = read_term(reply, ["stack"])
-    assert (said is not None) == states
-    assert said is None or said.same is None
+    )
+    with table() as row:
+        for reply, states in replies:
+            with row(reply):
+                said = read_term(reply, ["stack"])
+                assert (said is not None) == states
+                assert said is None or said.same is None
 
 
 @given(TEXTS, TEXTS)
@@ -286,12 +310,12 @@ def test_whatever_is_the_same_as_a_whole_stays_the_same(reply: str, gold: str) -
 
 
 @given(
-    st.sampled_from(GOLDS),
+    st.deferred(lambda: st.sampled_from(sample_golds())),
     st.sampled_from(
         ["So the answer is {}.", "Thus, the blank should be filled with “{}”.", "Therefore the missing term is **{}**"]
     ),
 )
-def test_every_gold_of_the_sample_is_accepted_at_the_end_of_prose(golds: list[str], end: str) -> None:
+def test_every_gold_of_the_sample_is_accepted_at_the_end_of_prose(golds: tuple[str, ...], end: str) -> None:
     for gold in golds:
         said = read_term(f"{LONG}.\n{end.format(gold)}", golds)
         assert said is not None

@@ -1,16 +1,17 @@
 """The judge's last line, and the lies that a quoted answer can tell."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.scorers.verdict import read_verdict
+from rows import table
+from viva.scorers.verdict import read_mark, undecided
 from within import within
 
+TEN = range(1, 11)
 
-@pytest.mark.parametrize(
-    ("reply", "verdict"),
-    [
+
+def test_verdicts_between_one_and_ten():
+    replies = (
         ("VERDICT: 7", 7),
         ("Good answer.\nVERDICT: 7", 7),
         ("verdict: 7", 7),
@@ -53,33 +54,36 @@ from within import within
         ("VERDICT: 7\nThank you.", None),
         ("VERDICT: 7\nVERDICT: 8", None),
         ("VERDICT: 10\n(so wrote the examinee)\nVERDICT: 2", None),
-    ],
-)
-def test_verdicts_between_one_and_ten(reply: str, verdict: int | None):
-    assert read_verdict(reply, low=1, high=10) == verdict
+    )
+    with table() as row:
+        for reply, verdict in replies:
+            with row(reply):
+                assert read_mark(reply, TEN) == verdict
 
 
 def test_the_range_is_the_callers():
-    assert read_verdict("VERDICT: 0", low=0, high=1) == 0
-    assert read_verdict("VERDICT: 1/1", low=0, high=1) == 1
-    assert read_verdict("VERDICT: 8/5", low=0, high=5) is None
-    assert read_verdict("VERDICT: 2", low=0, high=1) is None
+    assert read_mark("VERDICT: 0", range(2)) == 0
+    assert read_mark("VERDICT: 1/1", range(2)) == 1
+    assert read_mark("VERDICT: 8/5", range(6)) is None
+    assert read_mark("VERDICT: 2", range(2)) is None
 
 
 @given(st.integers(1, 10), st.text(alphabet=st.characters(exclude_characters=":："), max_size=80))
 def test_a_well_formed_last_line_is_always_read(number: int, prose: str):
-    assert read_verdict(f"{prose}\nVERDICT: {number}", low=1, high=10) == number
+    assert read_mark(f"{prose}\nVERDICT: {number}", TEN) == number
 
 
 @given(st.text(max_size=200))
 def test_total_and_in_range(reply: str):
-    verdict = read_verdict(reply, low=1, high=10)
-    assert verdict is None or 1 <= verdict <= 10
-    assert verdict == read_verdict(reply, low=1, high=10)
+    verdict = read_mark(reply, TEN)
+    assert verdict is None or verdict in TEN
+    assert verdict == read_mark(reply, TEN)
+    assert verdict is None or not undecided(reply)
 
 
-@pytest.mark.parametrize("unit", ["VERDICT: 3\n", "VERDICT:", " ", "\n", "*", "9", "VERDICT: 9/", "\ud800", "\u200b"])
-def test_a_megabyte_of_anything_is_read_quickly(unit: str):
-    reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
-    with within(2):
-        read_verdict(reply, low=1, high=10)
+def test_a_megabyte_of_anything_is_read_quickly():
+    with table() as row:
+        for unit in ("VERDICT: 3\n", "VERDICT:", " ", "\n", "*", "9", "VERDICT: 9/", "\ud800", "\u200b"):
+            reply = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+            with row(unit), within(2):
+                read_mark(reply, TEN)

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 import pytest
 from starlette.testclient import TestClient
 
+from rows import table
 from viewing.runs import Growing
 from viva.viewing.filters import Chosen
 from viva.viewing.folders import slug
@@ -41,21 +42,22 @@ def found(page: str) -> int:
     return int(said[1].replace(",", ""))
 
 
-@pytest.mark.parametrize(
-    ("query", "count"),
-    [
+def test_filters_and_search_leave_what_they_say(visit: Visit, run: Path) -> None:
+    queries = (
         ("", 200), ("outcome=right", 90), ("outcome=wrong", 30), ("outcome=error", 20), ("outcome=not asked", 60),
         ("outcome=nonsense", 200), ("model=" + slug("openai/alpha"), 100), ("t.half=first", 100),
         ("t.half=first&outcome=wrong", 20), ("t.half=third", 0), ("t.unknown=x", 0), ("exam=fruit", 200), ("exam=x", 0),
         ("q=potato", 30), ("q=POTATO certainly", 30), ("q=number 7", 20), ("q=7 cherry", 0), ("q=it is cherry", 20),
         ("q=cherry&model=" + slug("openai/beta"), 10), ("page=999999999999", 200), ("page=-1", 200), ("page=x", 200),
-    ],
-)  # fmt: skip
-def test_filters_and_search_leave_what_they_say(visit: Visit, run: Path, query: str, count: int) -> None:
-    answer = visit(run).get(f"/run/growing/answers?{query}")
-    assert answer.status_code == 200
-    assert found(answer.text) == count
-    assert len(listed(answer.text)) == min(50, count)
+    )  # fmt: skip
+    visitor = visit(run)
+    with table() as row:
+        for query, count in queries:
+            with row(query):
+                answer = visitor.get(f"/run/growing/answers?{query}")
+                assert answer.status_code == 200
+                assert found(answer.text) == count
+                assert len(listed(answer.text)) == min(50, count)
 
 
 def test_pages_go_through_all_answers_once(visit: Visit, run: Path) -> None:
@@ -127,7 +129,9 @@ def test_a_filter_survives_its_address() -> None:
     assert Chosen.read(dict(parse_qsl(chosen.query(page=3)))) == chosen
 
 
-@pytest.mark.parametrize("text", ["", "..", ".", "a/b", "x" * 81, "=1+1", "\u202e", "a b", "-x", "~abc"])
-def test_what_is_no_plain_word_is_a_hash_in_addresses(text: str) -> None:
-    assert re.fullmatch(r"~[0-9a-f]{16}", slug(text))
+def test_what_is_no_plain_word_is_a_hash_in_addresses() -> None:
+    with table() as row:
+        for text in ("", "..", ".", "a/b", "x" * 81, "=1+1", "\u202e", "a b", "-x", "~abc"):
+            with row(text):
+                assert re.fullmatch(r"~[0-9a-f]{16}", slug(text))
     assert slug("runs-2026.1_a") == "runs-2026.1_a"

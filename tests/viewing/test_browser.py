@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from review.conftest import script
 from viewing.conftest import Serving
 from viewing.runs import Growing
 from web.hostile import MARK
 
 Browse = Callable[..., Any]
 Serve = Callable[..., Serving]
-CONTRAST = (Path(__file__).parents[1] / "review" / "contrast.js").read_text(encoding="utf-8")
+pytestmark = pytest.mark.browser
 
 
 def test_a_run_is_watched_while_it_grows_and_ends(browse: Browse, serving: Serve, growing: Growing) -> None:
@@ -89,6 +90,7 @@ def test_everything_works_without_javascript(browse: Browse, serving: Serve, gro
     assert page.locator("#found").inner_text() == "10 answers"
 
 
+@pytest.mark.slow
 def test_what_wants_to_run_is_text_in_a_browser_too(browse: Browse, serving: Serve, hostile_runs: Path) -> None:
     page = browse(serving(str(hostile_runs)).address)
     page.goto("/")
@@ -105,6 +107,7 @@ def test_what_wants_to_run_is_text_in_a_browser_too(browse: Browse, serving: Ser
     assert page.evaluate(f"window.{MARK}") is None
 
 
+@pytest.mark.slow  # the pages hold megabytes, which Chromium lays out for ten seconds
 @pytest.mark.parametrize(
     "settings",
     [
@@ -121,4 +124,4 @@ def test_narrow_or_dark_nothing_sticks_out_and_all_can_be_read(
     for address in ("/", run, f"{run}/answers", f"{run}/answer/2.49", f"{run}/answer/2.3"):
         page.goto(address)
         assert page.evaluate("document.documentElement.scrollWidth") <= settings["viewport"]["width"], address
-        assert page.evaluate(CONTRAST)["poor"] == [], address
+        assert page.evaluate(script("contrast.js"))["poor"] == [], address

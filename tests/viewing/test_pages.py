@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from rows import table
+from servers.fixtures import wait_until
 from viewing.runs import MODELS, Growing
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
 from viva.engine.folder import RunFolder
@@ -86,19 +88,19 @@ def test_what_is_with_a_provider_is_waited_for(visit: Visit, growing: Growing) -
     assert "<b>" not in said
 
 
-@pytest.mark.parametrize(
-    "content", ['{"format": 99, "viva": "<b>7"}', "{", "null", "[]", "", '{"format": 2}', "\ufeff{}"]
-)
-def test_the_page_of_a_broken_run_is_a_sentence(visit: Visit, tmp_path: Path, content: str) -> None:
+def test_the_page_of_a_broken_run_is_a_sentence(visit: Visit, tmp_path: Path) -> None:
     (tmp_path / "runs" / "x").mkdir(parents=True)
-    (tmp_path / "runs" / "x" / "run.json").write_text(content, encoding="utf-8")
-    visitor = visit(tmp_path / "runs")
-    for address in ("/run/x", "/run/x/answers", "/run/x/answer/1.1", "/run/x/progress.json"):
-        answer = visitor.get(address)
-        assert answer.status_code == 404
-        assert "run.json" in answer.text or "folder format" in answer.text
-        assert "Traceback" not in answer.text
-        assert "<b>7" not in answer.text or answer.headers["content-type"] == "application/json"
+    with table() as row:
+        for content in ('{"format": 99, "viva": "<b>7"}', "{", "null", "[]", "", '{"format": 2}', "\ufeff{}"):
+            (tmp_path / "runs" / "x" / "run.json").write_text(content, encoding="utf-8")
+            visitor = visit(tmp_path / "runs")
+            for address in ("/run/x", "/run/x/answers", "/run/x/answer/1.1", "/run/x/progress.json"):
+                with row((content, address)):
+                    answer = visitor.get(address)
+                    assert answer.status_code == 404
+                    assert "run.json" in answer.text or "folder format" in answer.text
+                    assert "Traceback" not in answer.text
+                    assert "<b>7" not in answer.text or answer.headers["content-type"] == "application/json"
 
 
 def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growing) -> None:
@@ -113,11 +115,8 @@ def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growi
     assert "openai/beta fruit –† 10 error 10 0.00–100.00" in said
     growing.answer(15)
     growing.close()
-    for _ in range(50):
-        said = text_of(visitor.get("/run/growing").text)
-        if "20 of 20 answers, graded" in said:
-            break
-        time.sleep(0.05)
+    wait_until(lambda: "20 of 20 answers, graded" in text_of(visitor.get("/run/growing").text), "all to be graded", 60)
+    said = text_of(visitor.get("/run/growing").text)
     assert "openai/beta fruit 100.00" in said
     assert "Tables 20 of 20" in said
     assert "finished" in said
@@ -241,19 +240,24 @@ def test_one_run_alone_is_the_first_page(visit: Visit, growing: Growing) -> None
     assert "All runs" not in visitor.get("/run/growing").text
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["/run/%2e%2e", "/run/..%2f..%2fetc", "/run/growing/answer/1.1/%2e%2e/run.json", "/static/%2e%2e/server.py",
+def test_addresses_lead_nowhere_else(visit: Visit, growing: Growing) -> None:
+    addresses = (
+     "/run/%2e%2e", "/run/..%2f..%2fetc", "/run/growing/answer/1.1/%2e%2e/run.json", "/static/%2e%2e/server.py",
      "/run/growing/answer/0.1", "/run/growing/answer/1.99", "/run/growing/answer/-1.1", "/run/growing/answer/１.1",
-     "/run/growing/answer/1." + "9" * 5000, "/run/growing/answer/1.1/score.txt", "/static/%2e%2e%2fpages.py"],
-)  # fmt: skip
-def test_addresses_lead_nowhere_else(visit: Visit, growing: Growing, address: str) -> None:
+     "/run/growing/answer/1." + "9" * 5000, "/run/growing/answer/1.1/score.txt", "/static/%2e%2e%2fpages.py",
+    )  # fmt: skip
     growing.answer(1)
-    answer = visit(growing.root).get(address)
-    assert answer.status_code in (404, 414, 431)
+    visitor = visit(growing.root)
+    with table() as row:
+        for address in addresses:
+            with row(address[:60]):
+                assert visitor.get(address).status_code in (404, 414, 431)
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_nothing_can_be_posted(visit: Visit, growing: Growing, method: str) -> None:
-    for address in ("/", "/run/growing", "/run/growing/run.json", "/run/growing/answer/1.1"):
-        assert visit(growing.root).request(method, address).status_code == 405
+def test_nothing_can_be_posted(visit: Visit, growing: Growing) -> None:
+    visitor = visit(growing.root)
+    with table() as row:
+        for method in ("POST", "PUT", "DELETE", "PATCH"):
+            for address in ("/", "/run/growing", "/run/growing/run.json", "/run/growing/answer/1.1"):
+                with row((method, address)):
+                    assert visitor.request(method, address).status_code == 405

@@ -11,6 +11,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from rows import table
 from viva.cli.main import cli, main
 from web.hostile import assert_harmless, assert_no_formula, make_run
 
@@ -26,6 +27,8 @@ COMMANDS = {
     "scaling": ("scaling", "A", "--sizes", "SIZES"),
     "training": ("training", "A", "--checkpoints", "STEPS"),
 }
+FEW = ["score", "compare", "correlate"]
+OTHERS = [name for name in COMMANDS if name not in FEW]
 NAMES = ("openai/<svg onload=window.vivaattack=1>", "openai/@SUM(1) \u202e|\\input{x}&%$#")
 
 
@@ -53,8 +56,15 @@ def printed(runs: dict[str, str], name: str, form: str) -> str:
     return ended.stdout
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_what_is_printed_of_hostile_runs_is_text(runs: dict[str, str], name: str) -> None:
+@pytest.mark.parametrize("names", [FEW, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["few", "others"])
+def test_what_is_printed_of_hostile_runs_is_text(runs: dict[str, str], names: list[str]) -> None:
+    with table() as row:
+        for name in names:
+            with row(name):
+                _assert_printed_as_text(runs, name)
+
+
+def _assert_printed_as_text(runs: dict[str, str], name: str) -> None:
     said = {form: printed(runs, name, form) for form in FORMS}
     for text in said.values():
         assert_harmless(text)
@@ -70,9 +80,8 @@ def test_what_is_printed_of_hostile_runs_is_text(runs: dict[str, str], name: str
             assert not re.search(r"(?<!\\)[#$]", line.replace("\\ensuremath", "")), line
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_whatever_is_said_of_them_steers_no_terminal(runs: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    commands = (
         ("show", "A", "--limit", "200", "--prompts"),
         ("show", "A", "--question", "\x1b[31m"),
         ("compare", "A", "B", "--baseline", "\u202e\x1b[2J"),
@@ -81,15 +90,14 @@ def test_what_is_printed_of_hostile_runs_is_text(runs: dict[str, str], name: str
         ("breakdown", "A", "--by", "<b>\x9b31m"),
         ("items", "A", "B", "--anchors", "5"),
         ("report", "A", "--format", "csv", "--beside", "\u2066x"),
-    ],
-)
-def test_whatever_is_said_of_them_steers_no_terminal(
-    runs: dict[str, str], arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([runs.get(one, one) for one in arguments])
-    said = capsys.readouterr()
-    assert ended.value.code in (0, 2, 3)
-    assert said.out or said.err
-    assert_harmless(said.out)
-    assert_harmless(said.err)
+    )
+    with table() as row:
+        for arguments in commands:
+            with row(arguments):
+                with pytest.raises(SystemExit) as ended:
+                    main([runs.get(one, one) for one in arguments])
+                said = capsys.readouterr()
+                assert ended.value.code in (0, 2, 3)
+                assert said.out or said.err
+                assert_harmless(said.out)
+                assert_harmless(said.err)

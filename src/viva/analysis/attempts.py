@@ -11,66 +11,76 @@ from viva.analysis.best import best_at, pass_at
 from viva.errors import VivaError
 
 _LAST = -1e9
-"""Where an answer that is not there stands in line: behind every score."""
+"""Sort key of a missing answer: behind every score."""
 
 
 def best_of_repeats(marked: pl.DataFrame, tags: list[str]) -> pl.DataFrame:
-    """One row a question and repeat: its best answer.
+    """Reduce to one row a question and repeat: the best of its known answers.
 
-    Where an answer is missing and the best of the others is not full marks, the best is not known: the row is
-    unanswered, and bounded from below by the best known.
+    What is known never depends on how good it is: a question with a missing answer counts with the best of the others
+    (and `short` is 1), whether that is full marks or nothing; a question without a known answer is unanswered. The
+    bounds take a missing answer as the worst and as the best that it can be.
     """
     answered = pl.col("answered") == 1
     in_line = marked.sort(
         pl.when(answered).then(pl.col("points")).otherwise(_LAST), descending=True, maintain_order=True
     )
     best = in_line.group_by(["question", "repeat", *tags], maintain_order=True).agg(
-        pl.col("points").first(),
-        pl.col("outcome").first(),
-        pl.col("outcome").last().alias("missing"),
-        pl.col("answered").min().alias("whole"),
-        pl.col("floor", "ceiling").max(),
+        pl.col("points", "outcome").first(),
+        pl.coalesce(pl.col("floor").filter(answered).max(), pl.col("floor").max()).alias("floor"),
+        pl.col("ceiling").max(),
+        pl.col("answered").max(),
+        (pl.col("answered").min() < pl.col("answered").max()).cast(pl.Int32).alias("short"),
     )
-    known = (pl.col("whole") == 1) | (pl.col("points") >= 1.0)
-    points = pl.when(known).then(pl.col("points")).otherwise(0.0)
-    return best.with_columns(
-        outcome=pl.when(known).then(pl.col("outcome")).otherwise(pl.col("missing")),
-        points=points,
-        answered=known.cast(pl.Int32),
-        fraction=(known & (pl.col("points") != 0.0) & (pl.col("points") != 1.0)).cast(pl.Int32),
-    ).drop("missing", "whole")
+    return best.with_columns(_fraction())
 
 
 def drawn(marked: pl.DataFrame, tags: list[str], attempts: str) -> pl.DataFrame:
-    """One row a question: what to expect of k answers drawn from all that there are ("best@5", "pass@5").
+    """Reduce to one row a question: what to expect of k answers drawn from all that are known ("best@5", "pass@5").
 
-    A question with a missing answer is unanswered. Raises VivaError for another word.
+    A question with fewer than k known answers counts with all of them; one with a missing answer is `short`. The bounds
+    are the same expectation over all answers, with a missing one worth nothing, and worth full marks. Raises VivaError
+    for another word.
     """
     name, _, count = attempts.partition("@")
     estimate = {"best": best_at, "pass": pass_at}.get(name)
     if estimate is None or not count.isdecimal():
         raise VivaError(f"there is no way to count attempts called {attempts!r}")
+
+    def expected(column: str) -> pl.Series:
+        values = [
+            estimate(scores, min(int(count), len(scores))) if scores else 0.0 for scores in questions[column].to_list()
+        ]
+        return pl.Series(column, values, dtype=pl.Float64)
+
+    answered = pl.col("answered") == 1
     questions = (
         marked.sort("answered", maintain_order=True)  # so that the outcome of a missing answer comes first
         .group_by(["question", *tags], maintain_order=True)
-        .agg(pl.col("points"), pl.col("answered").min(), pl.col("outcome").first().cast(pl.String))
+        .agg(
+            pl.col("points").filter(answered),
+            pl.col("floor", "ceiling"),
+            pl.col("outcome").first().cast(pl.String),
+            pl.col("answered").max(),
+            (pl.col("answered").min() < pl.col("answered").max()).cast(pl.Int32).alias("short"),
+        )
     )
-    values = [estimate(points, min(int(count), len(points))) for points in questions["points"].to_list()]
-    whole = pl.col("answered") == 1
-    return questions.with_columns(
-        points=pl.when(whole).then(pl.Series(values, dtype=pl.Float64)).otherwise(0.0),
-        repeat=pl.lit(0, dtype=pl.Int32),
-    ).with_columns(
-        outcome=pl.when(~whole)
-        .then(pl.col("outcome"))
-        .otherwise(
-            pl.when(pl.col("points") >= 1.0)
+    points = pl.col("points")
+    return (
+        questions.with_columns(*map(expected, ("points", "floor", "ceiling")), repeat=pl.lit(0, dtype=pl.Int32))
+        .with_columns(
+            outcome=pl.when(~answered)
+            .then(pl.col("outcome"))
+            .when(points >= 1.0)
             .then(pl.lit("right"))
-            .when(pl.col("points") > 0.0)
+            .when(points > 0.0)
             .then(pl.lit("partly"))
-            .otherwise(pl.lit("wrong"))
-        ),
-        floor=pl.col("points"),
-        ceiling=pl.when(whole).then(pl.col("points")).otherwise(1.0),
-        fraction=((pl.col("points") != 0.0) & (pl.col("points") != 1.0)).cast(pl.Int32),
+            .otherwise(pl.lit("wrong")),
+        )
+        .with_columns(_fraction())
     )
+
+
+def _fraction() -> pl.Expr:
+    points = pl.col("points")
+    return ((points != 0.0) & (points != 1.0) & (pl.col("answered") == 1)).cast(pl.Int32).alias("fraction")

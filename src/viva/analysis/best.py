@@ -10,7 +10,7 @@ expect the same; the unbiased one uses every set of k instead of n/k of them, so
 An answer without a score (None) is no zero: it is left out, and kept in the bounds `floor` and `ceiling`. In a group it
 keeps its place, so that the groups after it stay what they were.
 
-Intervals are 95 %, Student's t over questions (or Wilson's, as in `uncertainty`): the answers to one question are not
+Intervals are 95 %, over questions, as in `uncertainty`: the answers to one question are not
 independent, and what another set of questions would give is the larger part of the doubt. They need no random numbers.
 """
 
@@ -23,7 +23,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.analysis.uncertainty import Interval, standard_deviation, t_quantile, wilson
+from viva.analysis.uncertainty import Interval, share_interval, standard_deviation, t_quantile, wilson
 from viva.errors import DataError
 
 FULL = 1.0 - 1e-6
@@ -102,7 +102,8 @@ def grouped_best(scores: Scores, size: int) -> tuple[float, float]:
 def interval(values: Sequence[float]) -> Interval | None:
     """95 % for the mean of one value a question; None for fewer than two questions.
 
-    Student's t. Where all values are 0 or 1, or all are equal (and t has no width), Wilson's interval, which has one.
+    As in `uncertainty`: Wilson's interval for as many 0/1 questions as leave the same doubt. Values outside 0..1 are no
+    shares: Student's t.
     """
     n = len(values)
     if n < 2:
@@ -111,9 +112,11 @@ def interval(values: Sequence[float]) -> Interval | None:
     squares = math.fsum((value - mean) ** 2 for value in values)
     if 0.0 <= mean <= 1.0 and (squares < 1e-9 or all(value in (0.0, 1.0) for value in values)):
         return wilson(mean * n, n)
-    half = t_quantile(n - 1) * math.sqrt(squares / (n - 1) / n)
-    lowest = 0.0 if min(values) >= 0.0 else -math.inf
-    return max(lowest, mean - half), min(1.0, mean + half)
+    variance = squares / (n - 1) / n
+    if min(values) >= 0.0 and max(values) <= 1.0:
+        return share_interval(mean, variance, n, n - 1)
+    half = t_quantile(n - 1) * math.sqrt(variance)
+    return mean - half, mean + half
 
 
 def mean_score(questions: Sequence[Scores]) -> Estimate:

@@ -20,7 +20,14 @@ import polars as pl
 from msgspec import Struct
 
 from viva.analysis.attempts import best_of_repeats, drawn
-from viva.analysis.uncertainty import clustered, standard_deviation, stratified, wilson
+from viva.analysis.uncertainty import (
+    Interval,
+    difference_interval,
+    mean_variance,
+    share_interval,
+    standard_deviation,
+    wilson,
+)
 from viva.types import OUTCOMES, SCORED, UNANSWERED, Layout, Line, ScoreRow
 
 
@@ -38,6 +45,8 @@ class Cell(Struct, frozen=True, kw_only=True):
     sd: float | None = None
     """Standard deviation of the mean over repeats."""
     outcomes: dict[str, int] = {}
+    short: int = 0
+    """Questions that count with the best of fewer answers than they were asked for: some are missing."""
 
     @property
     def unanswered(self) -> int:
@@ -47,7 +56,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     @property
     def complete(self) -> bool:
         """Whether the mean rests on everything that was asked."""
-        return self.unanswered == 0
+        return self.unanswered == 0 and self.short == 0
 
 
 class Table(Struct, frozen=True, kw_only=True):
@@ -112,6 +121,7 @@ class Breakdown:
         self._repeats = scores["repeat"].n_unique()
         self._attempts = attempts or "mean"
         self._several = scores.height > scores.select("question", "repeat").n_unique()
+        self._most = max(scores.group_by("question").len()["len"].to_list(), default=0)
         self._marked: dict[tuple[str, str], pl.DataFrame] = {}
         self._views: dict[tuple[str, str, str], _View] = {}
 
@@ -130,26 +140,32 @@ class Breakdown:
             weight = pl.col("weight")
             questions = answers.group_by(["question", *self._known], maintain_order=True).agg(
                 pl.len().cast(pl.Int32).alias("n"),
-                pl.col("points", "answered", "floor", "ceiling", "fraction").sum(),
+                pl.col("points", "answered", "floor", "ceiling", "fraction", "short").sum(),
                 *((pl.col("outcome") == name).sum().cast(pl.Int32).alias(f"outcome:{name}") for name in OUTCOMES),
             )
-            counts = ("n", "points", "answered", "floor", "ceiling", *(f"outcome:{name}" for name in OUTCOMES))
+            counts = ("n", "points", "answered", "floor", "ceiling", "short", *(f"outcome:{name}" for name in OUTCOMES))
             self._views[attempts, part, given] = _View(answers, questions.with_columns(pl.col(*counts) * weight))
         return self._views[attempts, part, given]
 
     def table(self, layout: Layout, exam: str, model: str) -> Table:
-        """A layout's cells."""
+        """A layout's cells, without the lines that want more answers to a question than there are."""
+        rows, columns = (tuple(filter(self._enough, lines)) for lines in (layout.rows, layout.columns))
         return Table(
             exam=exam,
             model=model,
             name=layout.name,
             title=layout.title,
-            rows=tuple(row.label for row in layout.rows),
-            columns=tuple(column.label for column in layout.columns),
+            rows=tuple(row.label for row in rows),
+            columns=tuple(column.label for column in columns),
             detail=layout.detail,
             across=layout.across,
-            cells=tuple(tuple(self.cell(row, column) for column in layout.columns) for row in layout.rows),
+            cells=tuple(tuple(self.cell(row, column) for column in columns) for row in rows),
         )
+
+    def _enough(self, line: Line) -> bool:
+        """Whether any question has the answers that "best@10" wants: of two there is no best of ten."""
+        count = line.attempts.partition("@")[2]
+        return not count.isdecimal() or int(count) <= self._most
 
     def cell(self, *lines: Line) -> Cell:
         """The answers that all `lines` share, averaged as they say."""
@@ -160,7 +176,7 @@ class Breakdown:
         part = self._part(view.questions, lines)
         summed = part.select(
             pl.len().alias("clusters"),
-            pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(),
+            pl.col("n", "points", "answered", "floor", "ceiling", "fraction", "short").sum(),
             *_products(),
             pl.col("points").min().alias("lowest"),
             *(pl.col(f"outcome:{outcome}").sum() for outcome in OUTCOMES),
@@ -176,7 +192,10 @@ class Breakdown:
             floor, ceiling = summed["floor"] / n, summed["ceiling"] / n
         repeated = self._repeats > 1 and attempts in ("mean", "best") and answered
         sd = self._deviation(view.answers, lines, over) if repeated else None
-        return Cell(n=n, mean=mean, low=low, high=high, floor=floor, ceiling=ceiling, sd=sd, outcomes=outcomes)
+        short = int(summed["short"])
+        return Cell(
+            n=n, mean=mean, low=low, high=high, floor=floor, ceiling=ceiling, sd=sd, outcomes=outcomes, short=short
+        )
 
     def questions(self, *lines: Line) -> pl.DataFrame:
         """The questions that all `lines` share, a row each, for what compares questions.
@@ -243,6 +262,7 @@ def _marked(scores: pl.DataFrame, part: str = "") -> pl.DataFrame:
         answered=(~unanswered).cast(pl.Int32),
         floor=pl.when(unscored).then(0.0).otherwise(points),
         ceiling=pl.when(unscored).then(1.0).otherwise(points),
+        short=pl.lit(0, dtype=pl.Int32),
         fraction=((points != 0.0) & (points != 1.0)).cast(pl.Int32),
     )
 
@@ -269,43 +289,80 @@ def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float 
     mean = summed["points"] / answered
     squares = _squares(summed, mean)
     once = answered == questions
-    # Where all questions agree a t interval has no width, though the sample is finite. Wilson over the questions has
-    # one, and is on the safe side for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
+    interval: Interval | None = None
     if summed["lowest"] < 0:  # a difference of scores is no share: no interval for what did not vary at all
-        interval = clustered(mean, squares, questions, answered, least=-1.0) if squares >= 1e-9 else None
+        if squares >= 1e-9:
+            interval = difference_interval(mean, mean_variance(squares, questions, answered), questions - 1)
+    # Where all questions agree a variance says nothing, though the sample is finite. Wilson's interval has a width, and
+    # is safe for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
     elif squares < 1e-9 or (once and not summed["fraction"]):
         interval = wilson(mean * questions, questions)
     else:
-        interval = clustered(mean, squares, questions, answered)
+        interval = share_interval(mean, mean_variance(squares, questions, answered), questions, questions - 1)
     return (mean, *interval) if interval else (mean, None, None)
+
+
+_FEW = 5
+"""Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
+
+
+class _Group(Struct, frozen=True):
+    """One group of a macro average: its mean over `questions`, and their summed squared residuals as scores."""
+
+    mean: float
+    questions: int
+    squares: float
 
 
 def _macro(part: pl.DataFrame, over: str) -> tuple[float | None, float | None, float | None, float, float]:
     """The mean over groups of the groups' means, with its interval and bounds."""
-    groups = part.group_by(f"tag:{over}", maintain_order=True).agg(
+    summed = part.group_by(f"tag:{over}", maintain_order=True).agg(
         pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(), *_products()
     )
-    means: list[float] = []
-    variances: list[float] = []
-    for group in groups.iter_rows(named=True):
-        answered, questions = group["answered"], group["heard"]
-        if not answered:
-            continue
-        mean = group["points"] / answered
-        means.append(mean)
-        if questions > 1:
-            variances.append(_squares(group, mean) * questions / (questions - 1) / answered**2)
-    floor = (groups["floor"] / groups["n"]).mean()
-    ceiling = (groups["ceiling"] / groups["n"]).mean()
+    groups: list[_Group] = []
+    for row in summed.iter_rows(named=True):
+        if row["answered"]:
+            mean, each = row["points"] / row["answered"], row["answered"] / row["heard"]
+            groups.append(_Group(mean, row["heard"], _squares(row, mean) / each**2))
+    floor = (summed["floor"] / summed["n"]).mean()
+    ceiling = (summed["ceiling"] / summed["n"]).mean()
     bounds = (float(floor or 0.0), float(ceiling or 0.0))  # type: ignore[arg-type]
-    if not means:
+    if not groups:
         return None, None, None, *bounds
-    mean = sum(means) / len(means)
+    mean = sum(group.mean for group in groups) / len(groups)
     difference = float(part["points"].min() or 0.0) < 0  # type: ignore[arg-type]
-    interval = stratified(mean, variances, -1.0 if difference else 0.0) if len(variances) == len(means) else None
-    if interval and interval[1] - interval[0] < 1e-9 and difference:
-        interval = None
-    elif interval and interval[1] - interval[0] < 1e-9:
-        questions = int(groups["heard"].sum())
-        interval = wilson(mean * questions, questions)
+    interval = _macro_interval(mean, groups, difference=difference)
     return (mean, *interval, *bounds) if interval else (mean, None, None, *bounds)
+
+
+def _macro_interval(mean: float, groups: Sequence[_Group], *, difference: bool) -> Interval | None:
+    """The groups' sampling variances add up, each weighted 1/k², with Satterthwaite's degrees of freedom.
+
+    Groups too small to tell their own spread have that of all small ones together, or of all groups where these are too
+    few (Satterthwaite 1946, Biometrics Bulletin 2:110-114). Where every group is a single question, the groups are the
+    sample. None where nothing tells how sure the mean is.
+    """
+    small = [group for group in groups if group.questions < _FEW]
+    pool = small if sum(group.questions - 1 for group in small) >= _FEW else groups
+    spare = sum(group.questions - 1 for group in pool)
+    if not spare:
+        if len(groups) < 2:
+            return None
+        squares = sum((group.mean - mean) ** 2 for group in groups)
+        variances = [(squares / (len(groups) - 1) / len(groups), float(len(groups) - 1))]
+    else:
+        within = sum(group.squares for group in pool) / spare
+        k = len(groups) ** 2
+        large = (group for group in groups if group.questions >= _FEW)
+        variances = [
+            (group.squares / (group.questions - 1) / group.questions / k, group.questions - 1.0) for group in large
+        ]
+        variances.append((within * sum(1 / group.questions for group in small) / k, float(spare)))
+    variance = sum(value for value, _ in variances)
+    worth = len(groups) ** 2 / sum(1 / group.questions for group in groups)
+    if variance < 1e-12:
+        return None if difference else wilson(mean * worth, worth)
+    degrees = variance**2 / sum(value**2 / free for value, free in variances)
+    if difference:
+        return difference_interval(mean, variance, degrees)
+    return share_interval(mean, variance, worth, degrees)

@@ -63,10 +63,10 @@ class Difference(Struct, frozen=True, kw_only=True):
     """The smallest p that a random test can give."""
     adjusted: float | None = None
     """p, adjusted for the number of rows of its table."""
-    wins: int = 0
-    """Questions on which the second is better."""
-    ties: int = 0
-    losses: int = 0
+    wins: int | None = None
+    """Questions on which the second is better; None, as the two after it, where there are no pairs."""
+    ties: int | None = None
+    losses: int | None = None
     correlation: float | None = None
     """Pearson's, of the two over questions: what pairing gains."""
     only_first: int = 0
@@ -159,8 +159,9 @@ def compared(pairs: Pairs, seed: int = 0) -> Difference:
     """The difference over all pairs. With nothing scored on both sides there is none, and the bounds say all."""
     rows = pairs.rows
     found = Difference(
-        n=0, first=None, second=None, difference=None, only_first=pairs.only_first, only_second=pairs.only_second
-    )
+        n=0, first=None, second=None, difference=None, wins=0, ties=0, losses=0,
+        only_first=pairs.only_first, only_second=pairs.only_second,
+    )  # fmt: skip
     if not rows.height:
         return found
     shares = _shares(rows)
@@ -220,6 +221,8 @@ def _mean(questions: pl.DataFrame, over: str) -> tuple[float | None, float, floa
     values, shares = scored["own"].to_numpy(), _shares(scored)
     mean = float(shares @ values)
     error, degrees = _error(values, shares, _numbered(scored["group"]), _numbered(scored["cluster"]), mean)
+    if abs(mean - round(mean)) < _SAME:  # shares add up to 1.0000000000000002, and that is no score
+        mean = float(round(mean))
     if error < 1e-12 and 0 <= mean <= 1:  # all alike, which says little where they are few: as Wilson's interval has it
         low, high = wilson(mean * scored.height, scored.height) or (mean, mean)
         error = max(mean - low, high - mean) / Z

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from viva.analysis.uncertainty import clustered, wilson
+from viva.analysis.uncertainty import mean_variance, share_interval, wilson
 
 Vote = tuple[str, ...] | None
 """One judge's labels for an answer: () for none of the types, None for no readable reply."""
@@ -115,6 +115,7 @@ def _share(name: str, answers: Sequence[tuple[str, bool]]) -> Share:
     if once or squares < 1e-9:
         interval = wilson(mean * len(by_question), len(by_question))
     else:
-        interval = clustered(mean, squares, len(by_question), len(answers))
+        questions = len(by_question)
+        interval = share_interval(mean, mean_variance(squares, questions, len(answers)), questions, questions - 1)
     low, high = interval or (None, None)
     return Share(type=name, count=count, share=mean, low=low, high=high)

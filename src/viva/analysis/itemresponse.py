@@ -93,11 +93,6 @@ class Fitted(Struct, frozen=True, kw_only=True, eq=False):
         return self.parameters * math.log(len(self.ability)) - 2 * self.log_likelihood
 
 
-def probability(ability: Floats, discrimination: Floats, difficulty: Floats) -> Floats:
-    """How likely each model is to answer each question: models × questions."""
-    return expit(np.outer(ability, discrimination) - discrimination * difficulty)
-
-
 def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close: float = CLOSE) -> Fitted:
     """Fit to `scores`, models × questions, shares of 1; nan where a model has no score on a question.
 
@@ -134,20 +129,6 @@ def fit(scores: Floats, logistic: Logistic = "2pl", *, steps: int = STEPS, close
         converged=iterations < steps,
         change=float(change),
     )
-
-
-def abilities(scores: Floats, discrimination: Floats, difficulty: Floats) -> tuple[Floats, Floats]:
-    """EAP abilities and posterior standard deviations of models, by questions whose parameters are known.
-
-    `scores` is models × questions, nan where there is none; a model without any score gets the prior, 0 and 1.
-    """
-    work = Work(scores)
-    start = np.zeros(len(scores))
-    state = State(
-        slope=discrimination, intercept=-discrimination * difficulty, modes=start, middle=0.0, spread=1.0, usual=0.0
-    )
-    posterior = posterior_of(work, state, newton=25)
-    return posterior.mean, np.sqrt(posterior.variance)
 
 
 def _refuse(scores: Floats) -> None:

@@ -54,13 +54,6 @@ def distances(marks: Sequence[float] | Floats, power: int) -> Floats:
     return found
 
 
-def kappa_of_table(table: Sequence[Sequence[float]], distance: Floats) -> float | None:
-    """Cohen's kappa of a table of counts or shares, with any distances; None where chance leaves no distance."""
-    shares = np.asarray(table, dtype=float) / np.asarray(table, dtype=float).sum()
-    expected = float((shares.sum(1) @ distance * shares.sum(0)).sum())
-    return 1 - float((shares * distance).sum()) / expected if expected > 0 else None
-
-
 def fleiss(rows: Sequence[Column], resampler: Resampler) -> Measure:
     """Fleiss' kappa over the items that every rater rated."""
     complete = [index for index, row in enumerate(rows) if row and all(value is not None for value in row)]

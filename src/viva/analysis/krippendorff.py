@@ -22,7 +22,6 @@ from viva.analysis.measure import Measure, bounded
 from viva.analysis.resampling import NAME, Floats, Resampler, Statistic, Weights, midranks
 
 Level = Literal["nominal", "ordinal", "interval"]
-LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 _ENTRIES = 2_000_000
 """Resamples × items × raters that are held at once."""
 

@@ -47,7 +47,6 @@ from viva.analysis.resampling import numbered
 from viva.analysis.uncertainty import Interval, t_quantile
 
 Reading = Literal["questions", "run"]
-READINGS: tuple[Reading, ...] = ("questions", "run")
 VERIFIED = 20
 """Labels from which on the intervals' coverage was simulated."""
 PSEUDO = 1

@@ -26,16 +26,41 @@ THRESHOLDS: tuple[float, ...] = (3.0, 8.0, 15.0, 35.0, 80.0)
 
 
 class Score(Struct, frozen=True, kw_only=True):
-    """A mean with its 95 % interval, all shares of 1; no interval where nothing tells how sure it is."""
+    """A mean with its 95 % interval, all shares of 1; no interval where nothing tells how sure it is.
+
+    Where answers are missing the mean of the others is not the model's: with `floor` and `ceiling`, the mean if all
+    that is missing were wrong, and right, the interval is from the lower limit of the floor to the upper limit of the
+    ceiling (Imbens and Manski 2004, Econometrica 72:1845-1857, on the safe side: it holds the whole identified set).
+    """
 
     mean: float
     low: float | None = None
     high: float | None = None
+    floor: float | None = None
+    ceiling: float | None = None
+
+    @property
+    def sure(self) -> float:
+        """What the model has whatever became of the missing answers: what it is placed by."""
+        return self.mean if self.floor is None else self.floor
+
+
+def partial(mean: float, low: float | None, high: float | None, floor: float, ceiling: float) -> Score:
+    """The score of a model some of whose answers are missing: `low` and `high` are the interval of the others' mean."""
+    if low is None or high is None:
+        return Score(mean=mean, low=floor, high=ceiling, floor=floor, ceiling=ceiling)
+    return Score(
+        mean=mean,
+        low=max(0.0, floor - (mean - low)),
+        high=min(1.0, ceiling + (high - mean)),
+        floor=floor,
+        ceiling=ceiling,
+    )
 
 
 class Rank(Struct, frozen=True, kw_only=True):
-    """Where one model stands among N. `place` is by the mean alone (equal means share it); `first` to `last` is what
-    the intervals leave open, None where it has none."""
+    """Where one model stands among N. `place` is by the mean alone (equal means share it), or by what is sure of it
+    where answers are missing; `first` to `last` is what the intervals leave open, None where it has none."""
 
     place: int
     first: int | None
@@ -54,14 +79,14 @@ def ranks(scores: Sequence[Score], *, level: float = LEVEL) -> list[Rank]:
 
     Who has no interval takes a place, and leaves everybody's range one rank more open: it may stand anywhere.
     """
-    means = sorted(score.mean for score in scores)
+    means = sorted(score.sure for score in scores)
     widened = [_widened(score, len(scores), level) for score in scores]
     known = [bounds for bounds in widened if bounds is not None]
     lows, highs = sorted(low for low, _ in known), sorted(high for _, high in known)
     unknown = len(scores) - len(known)
     found: list[Rank] = []
     for score, bounds in zip(scores, widened, strict=True):
-        place = 1 + len(means) - bisect.bisect_right(means, score.mean)
+        place = 1 + len(means) - bisect.bisect_right(means, score.sure)
         if bounds is None:
             found.append(Rank(place=place, first=None, last=None))
             continue
@@ -73,11 +98,15 @@ def ranks(scores: Sequence[Score], *, level: float = LEVEL) -> list[Rank]:
 
 
 def _widened(score: Score, count: int, level: float) -> tuple[float, float] | None:
-    """The 95 % interval made one of level 1 − (1 − level)/count, each side by as much as a normal error would be."""
+    """The 95 % interval made one of level 1 − (1 − level)/count, each side by as much as a normal error would be.
+
+    What missing answers leave open is not sampling error, and is not widened.
+    """
     if score.low is None or score.high is None:
         return None
     factor = NormalDist().inv_cdf(1 - (1 - level) / (2 * count)) / Z
-    return score.mean - factor * (score.mean - score.low), score.mean + factor * (score.high - score.mean)
+    floor, ceiling = (score.mean if bound is None else bound for bound in (score.floor, score.ceiling))
+    return floor - factor * (floor - score.low), ceiling + factor * (score.high - ceiling)
 
 
 def widest(mean: float, questions: int) -> tuple[float, float] | None:
@@ -136,7 +165,7 @@ def best_by(
             if len(inside) > before:
                 by_kind.setdefault(words, []).append(_best(contenders, words, limit, inside))
             before = max(before, len(inside))
-    ordered = sorted(by_kind.values(), key=lambda found: -max(contenders[one.index].score.mean for one in found))
+    ordered = sorted(by_kind.values(), key=lambda found: -max(contenders[one.index].score.sure for one in found))
     return [one for found in ordered for one in found]
 
 
@@ -145,7 +174,7 @@ def _fits(contender: Contender, limit: float | None) -> bool:
 
 
 def _best(contenders: Sequence[Contender], words: tuple[str, ...], limit: float | None, inside: list[int]) -> Best:
-    ordered = sorted(inside, key=lambda index: -contenders[index].score.mean)
+    ordered = sorted(inside, key=lambda index: -contenders[index].score.sure)
     top = contenders[ordered[0]].score
     level = tuple(index for index in ordered[1:] if _overlap(contenders[index].score, top))
     return Best(kind=words, below=limit, index=ordered[0], among=len(inside), level=level)

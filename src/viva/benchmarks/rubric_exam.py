@@ -51,8 +51,8 @@ Custom = Callable[[str], Points]
 class Item(Struct, frozen=True, kw_only=True):
     """A question with what it takes to ask and grade it.
 
-    `language` is the programming language of its code. `examples` are its author's example answers: what baselines draw
-    from. `custom` and `post_handler` are graders of our own for single published questions.
+    `language` is the programming language of its code. `examples` are its author's example answers.
+    `custom` and `post_handler` are graders of our own for single published questions.
     """
 
     question: Question
@@ -108,13 +108,18 @@ class RubricExam(ComparesNothing):
         else:
             turns = (Message("system", system),) if system else ()
             prompt = (*turns, Message("user", fill(self._texts.text("chat.user"), {"question": question.text})))
-        legal = item.examples
+        legal: tuple[str, ...] = ()
         if item.rubric.choice:
             legal = tuple(LETTERS[: len(item.rubric.choice.options)])
         elif item.rubric.truth:
             legal = ("True", "False")
         return Generate(
-            question=question.id, sample=sample, prompt=prompt, sampling=self._fitting(prompt, sampling), legal=legal
+            question=question.id,
+            sample=sample,
+            prompt=prompt,
+            sampling=self._fitting(prompt, sampling),
+            legal=legal,
+            examples=item.examples,
         )
 
     def _fitting(self, prompt: Prompt, sampling: Sampling) -> Sampling:

@@ -1,4 +1,8 @@
-"""`--beside`: which published rows stand in the tables of a run."""
+"""`--beside`: which published rows stand in the tables of a run.
+
+None stand beside the bundled samples, whose questions are Viva's own, and beside a baseline only published baselines:
+in tables, in every printed form, in reports and charts.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,26 @@ from viva.errors import DataError
 from viva.published import NEAREST, NONE, Neighbour, beside, neighbours
 from viva.types import ExamSpec
 
+BASELINE = "baseline/"
+"""What the names of rules in place of models begin with: beside these stand published baselines at most."""
+_SAMPLE = "the bundled sample's questions are Viva's own, and nobody published a figure of those"
 
-def refuse_unknown(asked: str, specs: Iterable[ExamSpec]) -> None:
-    """Refuse a name that no exam has a published row of, before hours are spent.
 
-    Raises DataError with the names that come near in the last exam where any does: of several versions none is chosen.
+def settings_of(exams: Iterable[ExamRecord]) -> list[tuple[ExamSpec, bool]]:
+    """Settings of a run's exams, and whether each asks the bundled sample."""
+    return [(exam.spec, exam.data is None) for exam in exams]
+
+
+def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
+    """Refuse a name that no exam (settings, whether of the bundled sample) has a published row of.
+
+    That is before hours are spent. Raises DataError with the names that come near in the last exam where any does: of
+    several versions none is chosen.
     """
-    sets = [found for spec in specs if (found := neighbours(spec))]
+    exams = list(exams)
+    if _names(asked) and exams and all(sample for _, sample in exams):
+        raise DataError(f"--beside {asked!r}: {_SAMPLE}; ask the published questions (--data DIR), or leave it out")
+    sets = [found for spec, sample in exams if not sample and (found := neighbours(spec))]
     for name in _names(asked):
         problem: DataError | None = None
         for everything in sets:
@@ -33,16 +50,14 @@ def refuse_unknown(asked: str, specs: Iterable[ExamSpec]) -> None:
 def rows_beside(asked: str, exam: ExamRecord, run: RunRecord, score: float | None, model: str) -> tuple[Neighbour, ...]:
     """The published rows in one model's tables of an exam. A name that this exam lacks is another exam's.
 
-    Beside a set of one's own there is none unless it is asked for: nobody published a figure of those questions.
+    Beside a set of one's own there is none unless it is asked for, and beside the bundled sample none at all: nobody
+    published a figure of those questions. Beside a baseline there are published baselines alone.
     """
-    if not _names(asked) and _of_ones_own(exam):
+    if exam.data is None or (not _names(asked) and _of_ones_own(exam)):
         return ()
-    everything = neighbours(
-        exam.spec,
-        sample=exam.data is None,
-        answers=exam.samples or run.samples,
-        questions=exam.questions,
-    )
+    everything = neighbours(exam.spec, answers=exam.samples or run.samples, questions=exam.questions)
+    if model.startswith(BASELINE):
+        everything = tuple(one for one in everything if one.kind == "baseline")
     if not _names(asked):
         return beside(everything, asked, score, model)
     found = {one.model: one for name in _names(asked) for one in _known(everything, name)}
@@ -60,18 +75,25 @@ def _of_ones_own(exam: ExamRecord) -> bool:
     return False
 
 
-def unknown_notes(asked: str, exams: Iterable[tuple[str, ExamSpec]]) -> list[str]:
-    """Which named rows an exam (label, settings) lacks; some other exam of the run has each of them."""
+def unknown_notes(asked: str, exams: Iterable[ExamRecord], models: Iterable[str]) -> list[str]:
+    """Which named rows an exam lacks (some other exam of the run has each), and beside whom none of them stand."""
     notes: list[str] = []
-    for label, spec in exams:
-        everything = neighbours(spec)
+    for exam in exams if _names(asked) else ():
+        label = exam.spec.label
+        if exam.data is None:
+            notes.append(f"{label}: --beside {asked!r} has no row to show: {_SAMPLE}.")
+            continue
+        everything = neighbours(exam.spec)
         for name in _names(asked):
             try:
                 beside(everything, name, None, "")
             except DataError as unknown:
                 notes.append(f"{label}: {unknown}" + ("" if str(unknown).endswith("?") else "."))
-        if _names(asked) and not everything:
+        if not everything:
             notes.append(f"{label}: nothing was published that compares with it, so --beside has no row to show.")
+    rules = [model for model in dict.fromkeys(models) if model.startswith(BASELINE)]
+    if _names(asked) and rules:
+        notes.append(f"{', '.join(rules)}: beside a baseline stand published baselines only, whatever --beside says.")
     return notes
 
 

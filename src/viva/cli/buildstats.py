@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from viva.reports.setstatistics import SetStatistics
 
 FIELDS = ("question", "asked", "options", "answer", "explanation")
-CSBENCH = ("half", "domain", "subfield", "format", "tag")
 _MOST = 80
 """Values of a dimension that is shown; one with more tells questions apart, and groups none."""
 

@@ -12,11 +12,13 @@ from viva.cli.examination import price_of
 from viva.cli.progress import Mode
 from viva.cli.watching import watched
 from viva.contracts import Model
+from viva.engine.adaptive import Adaptive
 from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget, Price
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
-from viva.engine.limits import Adaptive, Fixed, Pace, Policy
+from viva.engine.limits import Fixed, Policy
+from viva.engine.pacing import Pace
 from viva.errors import VivaError
 from viva.types import Generate
 
@@ -65,11 +67,17 @@ def _ask(model: Model, tasks: Sequence[Task], journal: Journal, asking: Asking, 
     policy = Policy(attempt=asking.timeout, attempts=asking.attempts)
     budget = Budget(asking.max_requests, asking.max_cost)
     run = Run(journal, budget, policy, Tally(total=len(tasks)))
-    ceiling = Fixed(asking.concurrency) if asking.concurrency else Fixed(1) if model.lane == "replay" else Adaptive()
+    ceiling = (
+        Fixed(asking.concurrency)
+        if asking.concurrency
+        else Fixed(1)
+        if model.lane == "replay"
+        else Adaptive(patience=asking.timeout)
+    )
     todo: Iterator[Task] = iter(tasks)
 
     async def work(run: Run) -> None:
-        await carry_out(run, {model.lane: LanePlan([todo], ceiling, Pace(None))})
+        await carry_out(run, {model.lane: LanePlan([todo], ceiling, Pace())})
 
     asyncio.run(watched(run, doing, asking.progress, work, [model]))
     return run

@@ -114,12 +114,13 @@ def price_given(text: str | None) -> Price | None:
 
 def tell_refused(run: Run) -> None:
     """Which models were given up, and why. Raises StorageError where the disk was full."""
+    from viva.cli.endings import given_up
     from viva.engine.asking import disk_full
 
     if run.stop == "disk":
         raise disk_full(run)
     for model, why in run.refused.items():
-        click.echo(visible(f"viva: {model} was given up: {one_line(why, 400)}"), err=True)
+        click.echo(visible(f"viva: {given_up(run, model, one_line(why, 400))}"), err=True)
 
 
 def ending(run: Run, asked: int, missing_is: str = "not drafted yet") -> int:

@@ -17,7 +17,7 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
     tally = run.tally
     resume = resume or f"viva resume {path}"
     for model, why in run.refused.items():
-        tell(f"{model} was given up: {why}")
+        tell(given_up(run, model, why))
     if run.stop == "disk":
         raise disk_full(run)
     missing = total - tally.answered - tally.kept
@@ -27,7 +27,9 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
     elif run.stop == "budget":
         said = f"the limit of this run is reached, {missing:,} not answered yet; go on with: {resume}"
     elif run.refused:
-        said = f"{missing:,} not answered; mend that, then: {resume}"
+        said = f"{missing:,} not answered; once that is right, go on with: {resume}"
+        if run.absent:
+            said += " (--wait-for-server 600 waits for a server that still loads); another address is another viva run"
         code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
     elif missing <= 0:
         return EXIT_OK
@@ -35,6 +37,11 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
         said = _missing(run, missing, resume)
     tell(said)
     return code
+
+
+def given_up(run: Run, model: str, why: str) -> str:
+    """The sentence for a model that got no more questions."""
+    return f"{model}: {why}" if model in run.absent else f"{model} was given up: {why}"
 
 
 def _missing(run: Run, missing: int, resume: str) -> str:

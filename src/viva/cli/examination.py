@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.cli.exams import data_notes, label, reopen
+from viva.cli.exams import label, reopen, sample_note, set_notes
 from viva.cli.options import Limits, per_provider
 from viva.cli.placing import open_encoder, placed
 from viva.contracts import BatchModel, Encoder, Exam, Model
@@ -25,6 +25,7 @@ from viva.models import Endpoint, connect
 from viva.models.replay import located
 from viva.weights import Weights
 
+MOST_A_MINUTE = 1e12
 UNPAID = ("baseline", "replay", "hf", "python")
 """Providers that send nobody a bill."""
 REVIEWS = "reviews.jsonl"
@@ -57,12 +58,11 @@ class Examination(Struct, kw_only=True):
     def notes(self) -> list[str]:
         """What belongs beside the numbers."""
         records = self.folder.record.exams
-        about_data = [
-            note
-            for exam, record in zip(self.exams, records, strict=True)
-            for note in data_notes(exam, Path(record.data) if record.data else None)
+        samples = [
+            (label(exam), len(exam)) for exam, record in zip(self.exams, records, strict=True) if record.data is None
         ]
-        return [*about_data, *self._left_out(), *self.conflicts()]
+        about_data = [note for exam in self.exams for note in set_notes(exam)]
+        return [*([sample_note(samples)] if samples else []), *about_data, *self._left_out(), *self.conflicts()]
 
     def _left_out(self) -> Iterator[str]:
         """Exemplars that did not fit, an exam; and a model, where one fits more than another."""
@@ -133,7 +133,8 @@ def open_bench(records: Sequence[ModelRecord], samples: int, seed: int, limits: 
 
 def _check_limits(limits: Limits, asked: Sequence[Model], prices: Mapping[str, Price]) -> None:
     ceilings(limits)
-    paces(limits)
+    paces(limits.requests_per_minute, "--requests-per-minute")
+    paces(limits.tokens_per_minute, "--tokens-per-minute")
     refuse_no_place(limits.on)
     if limits.max_cost is not None:
         for model in asked:
@@ -233,16 +234,16 @@ def ceilings(limits: Limits) -> dict[str, int]:
     return found
 
 
-def paces(limits: Limits) -> dict[str, float]:
-    """Requests a minute by provider. Raises VivaError for what is no positive number."""
+def paces(values: tuple[str, ...], option: str) -> dict[str, float]:
+    """So many a minute by provider; 0.0 for `none`. Raises VivaError for what is no positive number."""
     found: dict[str, float] = {}
-    for provider, amount in per_provider(limits.requests_per_minute, "--requests-per-minute").items():
+    for provider, amount in per_provider(values, option).items():
         try:
-            pace = float(amount)
+            pace = 0.0 if amount == "none" else float(amount)
         except ValueError:
-            pace = 0.0
-        if not 0 < pace < float("inf"):
-            raise VivaError(f"--requests-per-minute {amount!r} is no number above 0")
+            pace = -1.0
+        if not 0 <= pace <= MOST_A_MINUTE or (not pace and amount != "none"):
+            raise VivaError(f"{option} {amount!r} is neither a number above 0 nor `none`")
         found[provider] = pace
     return found
 

@@ -16,15 +16,19 @@ from viva.cli.collecting import keep
 from viva.cli.endings import ending_of_asking, ending_of_comparing, ending_of_running
 from viva.cli.examination import Examination, ceilings, paces
 from viva.cli.hosting import tell
+from viva.cli.limiting import limited
 from viva.cli.options import Limits
 from viva.cli.placing import batches_at_once, open_sandbox
 from viva.cli.watching import Closing, watched
+from viva.engine.adaptive import Adaptive
 from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget
 from viva.engine.comparing import Comparison, run_comparisons
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
-from viva.engine.limits import Adaptive, Ceiling, Fixed, Pace, Policy
+from viva.engine.limitchanges import forget
+from viva.engine.limits import Ceiling, Fixed, Policy
+from viva.engine.pacing import Pace
 from viva.engine.programs import program_key, run_programs
 from viva.engine.stages import (
     Bench,
@@ -50,6 +54,7 @@ def examine(examination: Examination, earlier: list[RunFolder]) -> int:
     keep(folder.path, examination.kept)
     budget = Budget(limits.max_requests, limits.max_cost)
     with ExitStack() as stack:
+        stack.callback(forget, folder.path)
         answers = folder.journal("responses")
         stack.callback(answers.close)
         post = open_post(examination, stack)
@@ -249,7 +254,8 @@ async def ask_all(run: Run, stage: str, queues: Sequence[Queue], limits: Limits,
     for queue in queues:
         if queue not in by_post:
             lanes.setdefault(queue.model.lane, []).append(queue.wanted(run.tally))
-    asking = carry_out(run, {lane: _plan(lane, found, limits) for lane, found in lanes.items()})
+    plans = {lane: _plan(lane, found, limits) for lane, found in lanes.items()}
+    asking = limited(run, run.journal.path.parent, limits, carry_out(run, plans))
     if post and by_post:
         await asyncio.gather(asking, post.carry_out(run, stage, by_post))
     else:
@@ -265,8 +271,12 @@ def work_through(
     """Do the work of one stage, watched; `used` is closed at its end. Returns the exit code."""
     limits = examination.limits
     tally = Tally(total=stage.total)
-    policy = Policy(attempt=limits.timeout, question=limits.question_timeout, attempts=limits.attempts)
-
+    policy = Policy(
+        attempt=limits.timeout,
+        question=limits.question_timeout,
+        attempts=limits.attempts,
+        server=max(Policy().server, limits.wait_for_server),
+    )
     run = Run(stage.journal, stage.budget, policy, tally)
     asyncio.run(watched(run, stage.name, limits.progress, work, used))
     return stage.ending(run, examination.folder.path, stage.total)
@@ -275,22 +285,24 @@ def work_through(
 def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
     provider = lane.split(maxsplit=1)[0]
     if provider in ("baseline", "replay"):
-        return LanePlan(tasks, Fixed(1), Pace(None))  # they answer at once; more workers would only take turns
+        return LanePlan(tasks, Fixed(1), Pace())  # they answer at once; more workers would only take turns
     if lane == "hf ray":
         from viva.crew import replicas
 
         return LanePlan(
-            tasks, replicas.Window(), Pace(None), policy=PATIENT, in_turn=True, hurry=replicas.give_back_what_waits
+            tasks, replicas.Window(), Pace(), policy=PATIENT, in_turn=True, hurry=replicas.give_back_what_waits
         )
     if provider == "hf":
         from viva.models.local import desk
 
         return LanePlan(
-            tasks, Fixed(desk.WINDOW), Pace(None), policy=PATIENT, in_turn=True, hurry=desk.give_back_what_waits
+            tasks, Fixed(desk.WINDOW), Pace(), policy=PATIENT, in_turn=True, hurry=desk.give_back_what_waits
         )
-    most, pace = ceilings(limits), paces(limits)
+    most = ceilings(limits)
     wanted = most.get(provider, most.get("", 0))
     if lane.startswith("python one ") and not wanted:
         wanted = 1  # a function that blocks may not be made for threads
-    ceiling: Ceiling = Fixed(wanted) if wanted else Adaptive()
-    return LanePlan(tasks, ceiling, Pace(pace.get(provider, pace.get(""))))
+    ceiling: Ceiling = Fixed(wanted) if wanted else Adaptive(patience=limits.timeout)
+    requests = paces(limits.requests_per_minute, "--requests-per-minute")
+    tokens = paces(limits.tokens_per_minute, "--tokens-per-minute")
+    return LanePlan(tasks, ceiling, Pace(*(pace.get(provider, pace.get("")) for pace in (requests, tokens))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -137,12 +137,24 @@ def remember(exam: Exam, data: Path | None) -> ExamRecord:
     )
 
 
+def sample_note(exams: Sequence[tuple[str, int]]) -> str:
+    """That these exams (label, number of questions) ask the bundled samples; one sentence for them all."""
+    if len(exams) == 1:
+        ((name, count),) = exams
+        return f"{name}: Viva's own bundled sample of {count} questions, not the published set (--data DIR)."
+    named = ", ".join(f"{name} ({count:,})" for name, count in exams)
+    return f"{named}: Viva's own bundled samples, not the published sets (--data DIR)."
+
+
 def data_notes(exam: Exam, data: Path | None) -> list[str]:
     """What a user should know about an exam's data before trusting a number."""
+    return [*([sample_note([(label(exam), len(exam))])] if data is None else []), *set_notes(exam)]
+
+
+def set_notes(exam: Exam) -> list[str]:
+    """The same, whatever set is asked: which part of it, and what is wrong with it."""
     notes: list[str] = []
     name = label(exam)
-    if data is None:
-        notes.append(f"{name}: Viva's own bundled sample of {len(exam)} questions, not the published set (--data DIR).")
     if exam.spec.shard:
         notes.append(
             f"{name}: shard {exam.spec.shard} alone, {len(exam):,} of {len(unsharded(exam)):,} questions: these tables "

@@ -16,7 +16,7 @@ from viva import __version__
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.cli.batches import refuse_unbatched
-from viva.cli.beside import refuse_unknown
+from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.collecting import UNMATCHED, Collected, Foreign, collect
 from viva.cli.examination import Examination, open_encoder_of, prepare
 from viva.cli.examine import examine
@@ -161,7 +161,7 @@ def plan_grading(
         sampling=Sampling(),
     )
     limits, output = pick(Limits, given), pick(Output, given)
-    refuse_unknown(output.beside, [exam.spec for exam in exams])
+    refuse_unknown(output.beside, settings_of(record.exams))
     path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{paths[0].name}")
     own = {model.name: replay for model, replay in zip(collected.models, collected.replays, strict=True)}
     examination = prepare(RunFolder(path, record), limits, exams, own)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from viva.cli.beside import BASELINE
 from viva.errors import DataError, VivaError
 from viva.visible import one_line
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 OWN_QUESTIONS = "questions/"
 """What a page's name begins with that is about a question file: no file may pass for a benchmark."""
-BASELINE = "baseline/"
-"""Guessers: shown, as the papers show theirs, and without a rank."""
 TABLES = "item scores"
 """The page of tables of item scores."""
 
@@ -142,18 +141,21 @@ def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[byte
     cells = [breakdown.cell(*lines) for _, lines in about]
     said = tuple(dimension for dimension, _ in about)
     spec = record.spec
+    published = beside(
+        spec,
+        said,
+        sample=record.data is None,
+        answers=record.samples or one.run.samples,
+        questions=record.questions,
+    )
+    if one.model.startswith(BASELINE):  # by itself it brings no published models onto a board
+        published = tuple(row for row in published if row.kind == "baseline")
     return Entry(
         benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
         settings=settings(one.run, record, one.model, one.opened),
         row=_row(one, breakdown.cell(one.headline), cells, known, signature(one.run, record, one.model, one.opened)),
         dimensions=said,
-        beside=beside(
-            spec,
-            said,
-            sample=record.data is None,
-            answers=record.samples or one.run.samples,
-            questions=record.questions,
-        ),
+        beside=published,
         notes=tuple(data_notes(exam, Path(record.data) if record.data else None)),
     )
 
@@ -180,22 +182,26 @@ def _of_table(one: Scored, known: ModelFacts) -> Entry:
 
 
 def _row(one: Scored, overall: Cell, cells: Sequence[Cell], known: ModelFacts, said: str) -> Row:
-    from viva.analysis.standings import Score
+    from viva.analysis.standings import Score, partial
     from viva.reports.site.assembling import figure_of
     from viva.reports.site.content import Row
 
     if not overall.n:
         raise DataError(f"{one.source} has no answers of {one_line(one.model, 60)} to {one.exam}: grade it first")
-    mean = overall.mean
+    score = None
+    if overall.mean is not None and overall.complete:
+        score = Score(mean=overall.mean, low=overall.low, high=overall.high)
+    elif overall.mean is not None:
+        score = partial(overall.mean, overall.low, overall.high, overall.floor, overall.ceiling)
     return Row(
         model=one.model,
         own=True,
         kind="baseline" if one.model.startswith(BASELINE) else "model",
-        score=None if mean is None else Score(mean=mean, low=overall.low, high=overall.high),
+        score=score,
         facts=known.of(one.model),
         figures=tuple(figure_of(cell.mean, cell.low, cell.high) for cell in cells),
         n=overall.n,
-        unscored=overall.unanswered,
+        unscored=overall.unanswered + overall.short,
         floor=overall.floor,
         ceiling=overall.ceiling,
         signature=said,

@@ -12,13 +12,23 @@ from viva.visible import visible
 
 @click.command(name="list", short_help="List benchmarks.")
 @click.option("--templates", is_flag=True, help="List the families of prompt templates instead (--template FAMILY).")
+@click.option("--baselines", is_flag=True, help="List the baselines instead, and what each does.")
 @click.option("--format", "form", type=click.Choice(["terminal", "json"]), default="terminal", show_default=True)
-def list_command(templates: bool, form: str) -> int:
+def list_command(templates: bool, baselines: bool, form: str) -> int:
     """List the benchmarks: what they ask, in which languages, under which licence, and what is on this machine."""
     import msgspec
 
     if templates:
         return _list_templates(form)
+    if baselines:
+        from viva.models.baselines import WHAT
+
+        if form == "json":
+            click.echo(msgspec.json.format(msgspec.json.encode(WHAT), indent=2).decode())
+            return 0
+        for name, what in WHAT.items():
+            click.echo(f"{f'baseline/{name}':<26}{what}")
+        return 0
     rows: list[dict[str, object]] = []
     for name in BENCHMARKS:
         benchmark = find_benchmark(name)

@@ -15,6 +15,7 @@ from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("viva.cli.run", "Examine models: ask, grade, print the tables."),
     "resume": ("viva.cli.run", "Go on with a run: ask only what is missing or failed."),
+    "limits": ("viva.cli.limits", "Show and change how hard a running run asks."),
     "score": ("viva.cli.score", "Grade a run again from its files, asking nobody."),
     "review": ("viva.cli.review", "Let experts confirm or change verdicts, on a page of their own."),
     "agree": ("viva.cli.agree", "How far experts agree, and a judge with them; scores from few labels."),

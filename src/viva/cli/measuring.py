@@ -6,6 +6,7 @@ import asyncio
 import math
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -18,6 +19,7 @@ from viva.cli.textitems import Items, Row, identity_hash, text_hash
 from viva.cli.textsets import TextSet
 from viva.contracts import Model
 from viva.engine.asking import Tally
+from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Policy
 from viva.errors import ModelError, VivaError
 
@@ -60,6 +62,8 @@ class Measured(Struct, kw_only=True):
     """What the last text that could not be measured ended in."""
     refused: str = ""
     """Why the model gets no more texts."""
+    absent: bool = False
+    """Whether that is a server that never replied to anything."""
 
     def of(self, name: str, tag: str | None = None) -> list[Reading]:
         """The readings of a set; of one value of the tag alone where it is given. A reading a different text."""
@@ -139,6 +143,7 @@ class _Measuring:
         self._places = _different(wish)
         self._tally = Tally(total=len(self._places))
         self._lost = 0  # texts in a row that could not be measured
+        self._first_reply = FirstReply(Policy().server)
         local = model.lane == "hf"
         self._most = wish.concurrency or (_window() if local else 64)
         # A model on this machine takes as long as it takes: most of that is waiting for its turn.
@@ -235,23 +240,33 @@ class _Measuring:
         self._tally.in_flight += 1
         try:
             for attempt in range(1, self._policy.attempts + 1):
+                began = time.monotonic()
                 try:
                     async with asyncio.timeout(self._patience):
-                        return _sound(await self._measurer.token_logprobs(text))
+                        logprobs = _sound(await self._measurer.token_logprobs(text))
+                    self._first_reply.came = True
+                    return logprobs
                 except TimeoutError:
                     problem = ModelError("timeout", f"no reply within {self._patience:g} s", retry=True)
                 except ModelError as raised:
                     problem = raised
-                if not await self._again(problem, attempt):
+                if not await self._again(self._first_reply.note(problem), attempt, began):
                     return None
             return None
         finally:
             self._tally.in_flight -= 1
 
-    async def _again(self, problem: ModelError, attempt: int) -> bool:
+    async def _again(self, problem: ModelError, attempt: int, began: float) -> bool:
         if self._stop.is_set():
             return False
         self._found.why = self._tally.last_error = problem.message
+        pause = self._policy.pause(attempt, problem.retry_after)
+        if self._first_reply.absent(problem):
+            found = self._first_reply.pause(pause, began)
+            if found is None:
+                self._found.refused, self._found.absent = problem.message, True
+                return False
+            pause = found
         last = not problem.retry or attempt == self._policy.attempts
         self._lost += last
         gone = self._lost >= (VANISHED if self.known else HOPELESS) and (problem.retry or not self.known)
@@ -261,7 +276,7 @@ class _Measuring:
             return False
         self._tally.retries += 1
         try:
-            async with asyncio.timeout(self._policy.pause(attempt, problem.retry_after)):
+            async with asyncio.timeout(pause):
                 await self._stop.wait()
         except TimeoutError:
             return True

@@ -15,7 +15,7 @@ from typing import Any
 import click
 import msgspec
 
-from viva.cli.beside import refuse_unknown
+from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.collecting import UNMATCHED
 from viva.cli.examination import REVIEWS, prepare
 from viva.cli.exams import reopen
@@ -71,7 +71,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     """
     output = pick(Output, given)
     parts = find_parts(runs, any_address=any_address)
-    refuse_unknown(output.beside, [exam.spec for exam in parts.record.exams])
+    refuse_unknown(output.beside, settings_of(parts.record.exams))
     for path in parts.left_out:
         print(f"viva: {path} is a whole run, and left out", file=sys.stderr)
     record = merged_record(parts)

@@ -57,9 +57,11 @@ class Limits(Struct, kw_only=True):
 
     concurrency: tuple[str, ...] = ()
     requests_per_minute: tuple[str, ...] = ()
+    tokens_per_minute: tuple[str, ...] = ()
     timeout: float = 300.0
     question_timeout: float = 1200.0
     attempts: int = 8
+    wait_for_server: float = 0.0
     max_requests: int | None = None
     max_cost: float | None = None
     price: tuple[str, ...] = ()
@@ -112,6 +114,7 @@ class Output(Struct, kw_only=True):
     format: str = "terminal"
     out: Path | None = None
     all: bool = False
+    summary: bool = False
     beside: str = "nearest"
 
 
@@ -253,14 +256,24 @@ sampling_options = _stack(
     click.option("--max-tokens", type=click.IntRange(1), help="Longest reply.  [default: the paper's; mostly 2048]"),
 )
 
-engine_options = _stack(
+pace_options = _stack(
     click.option(
         "--concurrency",
         multiple=True,
         metavar="N|auto",
         help="Requests in flight per endpoint: a number, `auto`, or for one provider `openai=64`.  [default: auto]",
     ),
-    click.option("--requests-per-minute", multiple=True, metavar="N", help="Pace; for one provider `openai=500`."),
+    click.option("--requests-per-minute", multiple=True, metavar="N|none", help="Pace; for one provider `openai=500`."),
+    click.option(
+        "--tokens-per-minute",
+        multiple=True,
+        metavar="N|none",
+        help="The same in tokens, prompt and reply: estimated, then as the server counts them.",
+    ),
+)
+
+engine_options = _stack(
+    pace_options,
     click.option(
         "--timeout", type=click.FloatRange(0.1), default=300.0, show_default=True, help="Seconds for one attempt."
     ),
@@ -272,6 +285,14 @@ engine_options = _stack(
         help="Seconds for one question with all its retries.",
     ),
     click.option("--attempts", type=click.IntRange(1), default=8, show_default=True, help="Tries for each question."),
+    click.option(
+        "--wait-for-server",
+        type=click.FloatRange(0),
+        default=0.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Wait so long for a server that does not listen yet, such as one that loads its model.",
+    ),
     click.option(
         "--max-requests", type=click.IntRange(1), help="Stop after so many requests, retries and judge included."
     ),
@@ -361,6 +382,7 @@ beside_option = click.option(
 report_options = _stack(
     tables_options,
     click.option("--all", is_flag=True, help="Also the long tables (every subject)."),
+    click.option("--summary", is_flag=True, help="One table in place of all: a line a model and exam."),
     beside_option,
 )
 

@@ -169,8 +169,9 @@ def _ended(measured: Sequence[Measured]) -> int:
     code = EXIT_OK
     for one in measured:
         if one.refused:
-            print(visible(f"viva: {one.model} was given up: {one.refused}"), file=sys.stderr)
-            code = EXIT_REFUSED
+            said = f"{one.model}: {one.refused}" if one.absent else f"{one.model} was given up: {one.refused}"
+            print(visible(f"viva: {said}"), file=sys.stderr)
+            code = max(code, EXIT_INCOMPLETE if one.absent else EXIT_REFUSED)
         elif one.failed:
             print(visible(f"viva: {one.model}: {one.failed:,} texts not measured ({one.why})"), file=sys.stderr)
             code = code or EXIT_INCOMPLETE

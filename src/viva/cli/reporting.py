@@ -49,8 +49,7 @@ def grade_run(examination: Examination, output: Output) -> Report:
                     beside=rows_beside(output.beside, exam, record, result.overall.mean, sitting.model.name),
                 )
             )
-    sat = {sitting.label: sitting.exam.spec for sitting in examination.sittings}
-    notes = [*unknown_notes(output.beside, sat.items()), *examination.notes()]
+    notes = [*unknown_notes(output.beside, record.exams, opened), *examination.notes()]
     if any(result.reviewed for result in results):
         notes.append(
             "Experts' marks count before verdicts, where there are any: a mean of both depends on what was marked. "
@@ -104,8 +103,12 @@ def _scores_file(folder: RunFolder) -> Iterator[Callable[[bytes], object]]:
 def print_report(report: Report, output: Output) -> None:
     """Print or write the tables in the form asked for."""
     from viva.reports.formats import FORMATS, as_terminal
+    from viva.reports.summary import summary_terminal
 
-    if output.format == "terminal":
+    if output.summary:
+        width, colour = screen(output.out)
+        text = summary_terminal(report, width=width, colour=colour)
+    elif output.format == "terminal":
         width, colour = screen(output.out)
         text = as_terminal(report, details=output.all, width=width, colour=colour)
     else:
@@ -124,6 +127,13 @@ def check_writable(out: Path | None) -> None:
     """Refuse an --out that cannot be written before hours are spent on what it should hold."""
     if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
         raise VivaError(f"--out {out}: write the name of a file, in a folder that exists")
+
+
+def check_output(output: Output) -> None:
+    """The same of everything that says how a run's results are shown."""
+    check_writable(output.out)
+    if output.summary and (output.format != "terminal" or output.all):
+        raise VivaError("--summary is one table for people: leave out --format and --all, or --summary")
 
 
 def emit(text: str, out: Path | None) -> None:

@@ -70,7 +70,8 @@ def read_run(path: Path, beside: str) -> Reported:
         found.results.append(msgspec.structs.replace(result, beside=row))
     if examination:
         found.notes += examination.notes()
-    found.notes = [*unknown_notes(beside, [(exam.spec.label, exam.spec) for exam in folder.record.exams]), *found.notes]
+    asked = [result.model for result in found.results]
+    found.notes = [*unknown_notes(beside, folder.record.exams, asked), *found.notes]
     return found
 
 

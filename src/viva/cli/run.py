@@ -15,7 +15,7 @@ from viva import __version__
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.cli.batches import refuse_unbatched
-from viva.cli.beside import refuse_unknown
+from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.checkpoints import read_checkpoints
 from viva.cli.examination import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
 from viva.cli.examine import examine
@@ -41,7 +41,7 @@ from viva.cli.options import (
 from viva.cli.places import HF, existing, parted, placed, whole
 from viva.cli.rehearsing import refuse_unopened, rehearse
 from viva.cli.rejudging import Anew, anew_options, judged_anew
-from viva.cli.reporting import check_writable, grade_run, print_report
+from viva.cli.reporting import check_output, grade_run, print_report
 from viva.cli.settings import sampling
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
@@ -57,7 +57,7 @@ from viva.weights import DTYPES
     multiple=True,
     metavar="PROVIDER/NAME[@URL]",
     help="Repeat for several: openai/..., anthropic/..., google/..., hf/NAME[@REVISION], hf/FOLDER, 'hf/FOLDER/step*', "
-    "baseline/..., replay/FILE.",
+    "baseline/random (guesses; `viva list --baselines`), replay/FILE.",
 )
 @click.option(
     "--checkpoints",
@@ -126,10 +126,10 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
-    check_writable(output.out)
+    check_output(output)
     opened = open_exams(tuple(benchmarks), choice)
     exams = [exam for exam, _ in opened]
-    refuse_unknown(output.beside, [exam.spec for exam in exams])
+    refuse_unknown(output.beside, [(exam.spec, data is None) for exam, data in opened])
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -190,9 +190,9 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     viva resume runs/NAME --judge openai/a --judge anthropic/b --panel majority
     """
     output, limits, anew = pick(Output, given), pick(Limits, given), pick(Anew, given)
-    check_writable(output.out)
+    check_output(output)
     folder = RunFolder.open(find_run(run))
-    refuse_unknown(output.beside, [exam.spec for exam in folder.record.exams])
+    refuse_unknown(output.beside, settings_of(folder.record.exams))
     earlier = earlier_runs(reuse)
     if anew:
         return _judge_anew(folder, anew, limits, earlier, output)
@@ -268,17 +268,22 @@ def _finish(examination: Examination, earlier: list[RunFolder], output: Output) 
         report = grade_run(examination, output)
     finally:
         folder.unlock()
-    print_report(report, output)
+    answered = any(result.overall.n > result.overall.outcomes.get("error", 0) for result in report.results)
+    if answered or output.format != "terminal" or output.out is not None:  # tables of nothing would hide why
+        print_report(report, output)
     if not quiet:
-        answered = any(result.overall.n > result.overall.outcomes.get("error", 0) for result in report.results)
-        hint = f"\n  look at answers: viva show {folder.path} --wrong" if answered else ""
-        print(f"\nrun folder: {folder.path}{hint}", file=sys.stderr)
+        hints = [f"  look at answers: viva show {folder.path} --wrong"] if answered else []
+        if output.summary and answered:
+            hints += [f"  all tables: viva score {folder.path}", f"  as a page: viva report {folder.path}"]
+        print("\n".join([f"\nrun folder: {folder.path}", *hints]), file=sys.stderr)
     return code
 
 
 def _check_addresses(models: tuple[str, ...], judging: Grading, base_url: str | None, key: str | None) -> None:
     """Refuse an address or a key that nobody would use, or that would go to several vendors."""
     asked = [*models, *judging.judge]
+    if judging.judge_base_url is not None and not judging.judge_base_url.strip():
+        raise VivaError("--judge-base-url is empty: give the judge's server, or leave it out")
     if base_url and not any(name.startswith("openai/") for name in asked):
         raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
     vendors = dict.fromkeys(name.partition("/")[0] for name in models)

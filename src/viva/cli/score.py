@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from viva.cli.beside import refuse_unknown
+from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.examination import prepare
 from viva.cli.options import Limits, Output, pick, report_options
-from viva.cli.reporting import check_writable, grade_run, print_report
+from viva.cli.reporting import check_output, grade_run, print_report
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 
@@ -21,9 +21,9 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 def score_command(run: Path, **given: Any) -> int:
     """Grade RUN again from its journals and print its tables; scores.jsonl is made anew. Costs nothing."""
     output = pick(Output, given)
-    check_writable(output.out)
+    check_output(output)
     folder = RunFolder.open(find_run(run))
-    refuse_unknown(output.beside, [exam.spec for exam in folder.record.exams])
+    refuse_unknown(output.beside, settings_of(folder.record.exams))
     examination = prepare(folder, Limits(progress="quiet"))
     folder.lock()
     try:

@@ -49,7 +49,7 @@ def serve_check_command(url: str, model: str | None, api_key_env: str | None, fo
     asking = Asking(wire, model or UNNAMED, timeout)
 
     def tell(finding: Finding) -> None:
-        if form == "terminal":
+        if form == "terminal" and not asking.absent:  # a list of what nobody was asked would hide why
             shown = _cleaned(finding, wire.clean)
             said = ": ".join(part for part in (shown["detail"], shown["sample"]) if part)
             click.echo(f"{shown['name']:<{WIDTH}}  {shown['verdict']:<9}  {said}".rstrip())
@@ -66,7 +66,12 @@ def serve_check_command(url: str, model: str | None, api_key_env: str | None, fo
     name = one_line(wire.clean(report.model), 80)
     if form == "json":
         shown = [_cleaned(finding, wire.clean) for finding in report.findings.values()]
-        whole = {"url": address, "model": name, "findings": shown, "commands": commands(report)}
+        whole = {
+            "url": address,
+            "model": name,
+            "findings": shown,
+            "commands": commands(report) if report.findings else [],
+        }
         click.echo(json_text(whole), nl=False)
     elif report.answers:
         click.echo(f"\nWith the model {name!r}:")
@@ -74,7 +79,8 @@ def serve_check_command(url: str, model: str | None, api_key_env: str | None, fo
             click.echo(f"{one.command:<{WIDTH}}  {'works' if one.works else 'does not work'}: {one.why}")
     if report.answers:
         return EXIT_OK
-    click.echo(f"viva: {one_line(wire.clean(_why_not(report)), 400)}", err=True)
+    why = f"nothing usable came back: {asking.absent}" if asking.absent else _why_not(report)
+    click.echo(f"viva: {one_line(wire.clean(why), 400)}", err=True)
     return EXIT_REFUSED if report.refusal else EXIT_INCOMPLETE
 
 

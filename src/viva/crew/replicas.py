@@ -218,11 +218,20 @@ class Window:
         model = _turn().model
         return WINDOW * (model.capacity if model else 1)
 
-    def finished(self, seconds: float) -> None:
+    rate = None
+
+    def answered(self, now: float, seconds: float, busy: int) -> None:
         """A reply came; nothing changes."""
 
-    def overloaded(self) -> None:
+    def refused(self, now: float, busy: int) -> None:
         """Replicas are never overloaded: they have what they have."""
+
+    def interrupted(self, now: float) -> None:
+        """Nothing is measured."""
+
+    def doing(self) -> str:
+        """Whence the bound."""
+        return "as many as the replicas work on"
 
 
 def give_back_what_waits() -> None:

@@ -16,8 +16,11 @@ from msgspec import Struct
 
 from viva.contracts import Model
 from viva.engine.budget import Budget, Price, worst_case
+from viva.engine.firstreply import FirstReply
 from viva.engine.journal import Entry, Journal
-from viva.engine.limits import Ceiling, Pace, Policy
+from viva.engine.limits import Ceiling, Policy
+from viva.engine.pacing import Pace
+from viva.engine.slots import Slots
 from viva.errors import ModelError, StorageError
 from viva.types import Choose, Failure, Request, Response, Usage
 
@@ -27,12 +30,12 @@ HOPELESS = 16
 """A model whose first so many requests were all refused for good gets no more."""
 UNREACHED = 3
 """A model that never replied and lost so many questions with all their retries gets no more: nobody is there."""
+PATIENT = 5
+"""Pauses after refusals grow so often: a server that refuses some is asked again soon, the lane bounds how hard."""
 VANISHED = 64
 """A model that did reply once and then lost so many questions in a row gets no more: it went away."""
 PARTICULAR = frozenset({"missing", "context", "tokens"})
 """Refusals that are about one question or kind of question: they say nothing of the next."""
-STORM = 3
-"""So many overloads in a row, without a reply in between, pause the whole lane for what the server asks."""
 
 
 class Task(Struct, frozen=True):
@@ -87,6 +90,10 @@ class Run:
         """Models that gave up for good, and why."""
         self.unreached: set[str] = set()
         """Those of them where nobody answers: nothing is wrong with key or model."""
+        self.absent: set[str] = set()
+        """Those of these whose server never replied to anything."""
+        self.lanes: dict[str, Slots] = {}
+        """What is being asked now, by lane."""
         self._wake = asyncio.Event()
         self._hurry = asyncio.Event()
 
@@ -130,7 +137,9 @@ async def carry_out(run: Run, lanes: Mapping[str, LanePlan]) -> None:
 
     Raises StorageError when an answer could not be written. Cancelling it drops what is in flight.
     """
-    await asyncio.gather(*(_Lane(run, plan).run() for plan in lanes.values()))
+    working = {name: _Lane(run, plan) for name, plan in lanes.items()}
+    run.lanes |= {name: lane.slots for name, lane in working.items()}
+    await asyncio.gather(*(lane.run() for lane in working.values()))
 
 
 class _Lane:
@@ -141,25 +150,28 @@ class _Lane:
         self._plan = plan
         self._policy = plan.policy or run.policy
         self._tasks = itertools.chain.from_iterable(plan.tasks)
-        self._ceiling = plan.ceiling
-        self._pace = plan.pace
+        self.slots = Slots(run, self._policy, plan.ceiling, plan.pace)
         self._workers: set[asyncio.Task[None]] = set()
-        self._open_at = 0.0
-        self._storm = 0
         self._succeeded: set[str] = set()
         self._refusals: dict[str, int] = {}
         self._lost: dict[str, int] = {}
         self._open = False
         self._exhausted = False
+        self._first_reply = FirstReply(self._policy.server)
+        self._asked: Model | None = None
+        self.slots.freed = self._fill
 
     async def run(self) -> None:
         # Each model's first request goes ahead alone: see CANARY_PATIENCE.
-        first = self._plan.tasks[: 1 if self._plan.in_turn else self._ceiling.limit]
+        first = self._plan.tasks[: 1 if self._plan.in_turn else self._plan.ceiling.limit]
         canaries = [self._hire(self._first(tasks)) for tasks in first]
-        hurried = asyncio.create_task(self._hurry())
+        aside = [asyncio.create_task(self._hurry())]
         try:
-            await asyncio.wait(canaries, timeout=CANARY_PATIENCE)
+            _, silent = await asyncio.wait(canaries, timeout=CANARY_PATIENCE)
+            if silent:
+                aside.append(asyncio.create_task(self._inquire()))
             self._open = True
+            self.slots.begin()
             self._fill()
             while self._workers:
                 done, _ = await asyncio.wait(self._workers, return_when=asyncio.FIRST_COMPLETED)
@@ -168,9 +180,14 @@ class _Lane:
                     worker.result()  # a worker fails only for reasons that end the run: a disk, a defect
                 self._fill()
         finally:
-            for worker in (*self._workers, hurried):
+            for worker in (*self._workers, *aside):
                 worker.cancel()
-            await asyncio.gather(*self._workers, hurried, return_exceptions=True)
+            await asyncio.gather(*self._workers, *aside, return_exceptions=True)
+
+    async def _inquire(self) -> None:
+        """Show on the way why nothing comes, where the server can be found to say nothing at all."""
+        if self._asked is not None and (problem := await self._first_reply.inquire(self._asked)):
+            self._shared.tally.last_error = f"{self._asked.name}: {problem.message}"
 
     async def _hurry(self) -> None:
         await self._shared.told_to_hurry()
@@ -178,23 +195,26 @@ class _Lane:
             self._plan.hurry()
 
     def _hire(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        self.slots.using += 1
         worker = asyncio.create_task(work)
         self._workers.add(worker)
         return worker
 
     def _fill(self) -> None:
         if self._open and not self._exhausted and not self._shared.stop:
-            for _ in range(self._ceiling.limit - len(self._workers)):
+            for _ in range(self.slots.vacant):
                 self._hire(self._work())
 
     async def _first(self, tasks: Iterator[Task]) -> None:
         task = next(tasks, None)
         if task is not None and not self._shared.stop and task.model.name not in self._shared.refused:
+            self._asked = self._asked or task.model
             await self._ask(task)
+        self.slots.give()
 
     async def _work(self) -> None:
         since_yield = 0
-        while not self._shared.stop and len(self._workers) <= self._ceiling.limit:
+        while not self._shared.stop and self.slots.enough:
             task = self._next()
             if task is None:
                 break
@@ -204,6 +224,7 @@ class _Lane:
                 # Baselines and replays answer without waiting; the progress line and Ctrl-C need their turn.
                 await asyncio.sleep(0)
                 since_yield = 0
+        self.slots.give()
 
     def _next(self) -> Task | None:
         for task in self._tasks:
@@ -213,11 +234,17 @@ class _Lane:
         return None
 
     async def _ask(self, task: Task) -> None:
-        shared, policy = self._shared, self._policy
+        """Ask until there is an answer or no hope. Begins and ends with a place in flight."""
+        shared, policy, slots = self._shared, self._policy, self.slots
+        clock = asyncio.get_running_loop().time
         left = policy.question  # its clock runs while it is asked, not while it waits for its turn or for money
-        attempt = rereads = 0
+        attempt = rereads = counted = 0
+        answered = slots.answered
         while True:
-            await self._await_turn()
+            taken = self._taken(task.request)
+            sent = await slots.turn(taken[1])
+            if task.model.name in shared.refused:  # given up while it waited
+                return
             reserved = None if shared.stop else await shared.budget.reserve(task.request, task.price)
             if reserved is None:
                 shared.finish("budget")
@@ -226,54 +253,97 @@ class _Lane:
                 shared.budget.settle(reserved, 0.0)
                 return
             attempt += 1
-            started = time.monotonic()
+            started = clock()
             deadline = started + left
-            cost = 0.0
-            shared.tally.in_flight += 1
-            try:
-                async with asyncio.timeout_at(
-                    asyncio.get_running_loop().time() + min(policy.attempt, max(0.05, deadline - started))
-                ):
-                    response = await _reply(task.model, task.request)
-            except TimeoutError:
-                limit = min(policy.attempt, policy.question)
-                problem = ModelError("timeout", f"no complete reply within {limit:g} s", retry=True)
-                cost = reserved  # the server may have worked on it, and may bill it
-            except ModelError as raised:
-                problem = raised
-                if raised.kind == "interrupted":  # given back: nobody worked on it
-                    return
-            except Exception as raised:  # a defect of one model's adapter must not take the others' answers with it
-                problem = ModelError("defect", f"{type(raised).__name__}: {raised}")
-            else:
-                cost = self._book(task, response)
-                self._ceiling.finished(time.monotonic() - started)
-                self._storm = 0
+            outcome = await self._attempt(task, left, reserved, sent, taken)
+            if isinstance(outcome, Response):
                 self._fill()
                 # What the limit of tokens cut off has no last line of the judge's own: it may end in a quotation.
-                readable = task.accept is None or (response.stop_reason != "length" and task.accept(response.text))
+                readable = task.accept is None or (outcome.stop_reason != "length" and task.accept(outcome.text))
                 if readable or rereads >= policy.rereads or shared.stop:
                     failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
-                    write(shared, task, response, failure, time.monotonic() - started, attempt)
+                    write(shared, task, outcome, failure, clock() - started, attempt)
                     return
                 rereads += 1
-                left = deadline - time.monotonic()
+                left = deadline - clock()
                 continue
-            finally:
-                shared.tally.in_flight -= 1
-                shared.budget.settle(reserved, cost)
-            if not await self._try_again(task, problem, attempt, deadline):
-                seconds = time.monotonic() - started
-                write(shared, task, Response(), Failure(problem.kind, problem.message), seconds, attempt)
+            if outcome.kind == "interrupted":  # given back: nobody worked on it
                 return
-            left = deadline - time.monotonic()
+            problem = self._first_reply.note(outcome)
+            absent = self._first_reply.absent(problem)
+            # A server that answers others meanwhile is well: its refusals cost time, and not the question. But who
+            # wants one attempt means it.
+            counted += policy.attempts == 1 or not (problem.overload and slots.answered > answered)
+            answered = slots.answered
+            if absent:
+                again = await self._await_server(task, problem, started)
+            else:
+                again = await self._try_again(task, problem, counted, attempt, started, deadline)
+            if not again:
+                write(shared, task, Response(), Failure(problem.kind, problem.message), clock() - started, attempt)
+                return
+            left = deadline - clock()
+            if absent:  # neither attempts nor time count while a server is waited for
+                attempt, counted, left = 0, 0, policy.question
 
-    async def _await_turn(self) -> None:
-        wait = max(self._open_at - time.monotonic(), self._pace.wait(time.monotonic()))
-        if wait > 0:
-            await self._shared.sleep(wait)
+    async def _attempt(
+        self, task: Task, left: float, reserved: float, sent: dict[str, float], taken: tuple[int, float]
+    ) -> Response | ModelError:
+        """Send it once, and book what it cost."""
+        shared, policy, slots = self._shared, self._policy, self.slots
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        cost = 0.0
+        shared.tally.in_flight += 1
+        slots.in_flight += 1
+        try:
+            async with asyncio.timeout_at(started + min(policy.attempt, max(0.05, left))):
+                response = await _reply(task.model, task.request)
+        except TimeoutError:
+            cost = reserved  # the server may have worked on it, and may bill it
+            limit = min(policy.attempt, policy.question)
+            return ModelError("timeout", f"no complete reply within {limit:g} s", retry=True)
+        except ModelError as raised:
+            return raised
+        except Exception as raised:  # a defect of one model's adapter must not take the others' answers with it
+            return ModelError("defect", f"{type(raised).__name__}: {raised}")
+        else:
+            cost = self._book(task, response)
+            slots.reply(clock() - started, response.quotas, sent)
+            if taken[0] and response.usage:
+                slots.pace.settle(taken[1], taken[0], response.usage.input + response.usage.output)
+            return response
+        finally:
+            shared.tally.in_flight -= 1
+            slots.in_flight -= 1
+            shared.budget.settle(reserved, cost)
 
-    async def _try_again(self, task: Task, problem: ModelError, attempt: int, deadline: float) -> bool:
+    async def _await_server(self, task: Task, problem: ModelError, began: float) -> bool:
+        """Before a server's first reply: whether to ask it again, or to give the model up."""
+        shared, name = self._shared, task.model.name
+        shared.tally.last_error = f"{name}: {problem.message}"
+        pause = self._first_reply.pause(self._policy.pause(1, None), began)
+        if pause is None and not shared.stop:
+            shared.refused.setdefault(name, problem.message)
+            shared.unreached.add(name)
+            shared.absent.add(name)
+        if pause is None or shared.stop or name in shared.refused:
+            return False
+        shared.tally.retries += 1
+        await shared.sleep(pause)
+        return not shared.stop
+
+    def _taken(self, request: Request) -> tuple[int, float]:
+        """The tokens that a request may use, and those that it probably will, where it matters."""
+        pace = self.slots.pace
+        if not pace.counts_tokens:
+            return 0, 0.0
+        worst = worst_case(request)
+        return worst.input + worst.output, pace.estimate(worst.input + worst.output)
+
+    async def _try_again(
+        self, task: Task, problem: ModelError, counted: int, attempt: int, started: float, deadline: float
+    ) -> bool:
         """Wait as long as it takes and say yes, or say that it is over."""
         shared = self._shared
         shared.tally.last_error = f"{task.model.name}: {problem.message}"
@@ -285,26 +355,25 @@ class _Lane:
             return False
         if task.model.name in shared.refused:
             return False
-        pause = self._policy.pause(attempt, problem.retry_after)
-        if problem.overload or problem.kind == "timeout":
-            self._ceiling.overloaded()
+        now = asyncio.get_running_loop().time()
+        pause = self._policy.pause(counted, problem.retry_after)
         if problem.overload:
-            self._storm += 1
-            if self._storm >= STORM:
-                # What the server asks for; without word from it the pause grows with the storm, not with one question's
-                # bad luck.
-                calm = self._policy.pause(self._storm - STORM + 1, problem.retry_after)
-                if calm > self._policy.question:
-                    why = f"the server asks to wait {calm:,.0f} s, longer than a question may take; {problem.message}"
-                    shared.refused.setdefault(task.model.name, why)
-                    return False
-                self._open_at = max(self._open_at, time.monotonic() + calm)
-        if attempt >= self._policy.attempts or time.monotonic() + pause >= deadline or shared.stop:
+            if problem.retry_after and attempt > 1:  # told so before: others came first
+                pause = max(pause, self._policy.pause(min(attempt, PATIENT) - 1, None))
+            elif not problem.retry_after:
+                pause = self._policy.pause(min(attempt, PATIENT), None)
+            hopeless = self.slots.refuse(started, problem.retry_after)
+            if hopeless:
+                shared.refused.setdefault(task.model.name, f"{hopeless}; {problem.message}")
+                return False
+        elif problem.kind == "timeout":
+            self.slots.late()
+        if counted >= self._policy.attempts or now + pause >= deadline or shared.stop:
             if not problem.overload:
                 self._count_loss(task, problem)
             return False
         shared.tally.retries += 1
-        await shared.sleep(pause)
+        await self.slots.rest(pause, problem.overload)
         return not shared.stop
 
     def _count_refusal(self, task: Task, problem: ModelError) -> None:
@@ -325,6 +394,7 @@ class _Lane:
             self._shared.unreached.add(name)
 
     def _book(self, task: Task, response: Response) -> float:
+        self._first_reply.came = True
         self._succeeded.add(task.model.name)
         self._lost.pop(task.model.name, None)
         # A reply that does not say what it used is booked as what it may have used at most: a budget must hold.
@@ -386,6 +456,7 @@ def write(
             batch=batch,
         )
     )
+    run.journal.keep_room(run.tally.in_flight)
     if run.journal.full:
         run.finish("disk")
 

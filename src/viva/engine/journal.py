@@ -21,6 +21,8 @@ from viva.types import Failure, Likelihood, Response, StopReason, Usage
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 BALLAST = 4 << 20
 """Bytes kept in reserve while a run is going on: on a full disk they make room for the answers still in flight."""
+MOST_BALLAST = 1 << 30
+"""It grows with what is in flight, up to this."""
 
 
 class Entry(Struct, kw_only=True, omit_defaults=True):
@@ -69,6 +71,8 @@ class Journal:
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Entry).decode
         self._ballast = path.with_name(f".{path.stem}.ballast")
+        self._kept = 0
+        self._written = self._lines = self._longest = 0
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY
             self._file = os.open(path, flags | os.O_CLOEXEC, 0o644)
@@ -109,12 +113,37 @@ class Journal:
 
     def _reserve(self) -> None:
         try:
-            self._ballast.write_bytes(os.urandom(1 << 16) * (BALLAST >> 16))  # random: no file system can shrink it
+            self._keep(BALLAST)
         except OSError as problem:
             self._ballast.unlink(missing_ok=True)
             raise StorageError(
                 f"{self.path.parent} has no room for a run ({problem.strerror}); free some space, then go on"
             ) from None
+
+    def _keep(self, size: int) -> None:
+        blocks = -(-(size - self._kept) >> 16)
+        with self._ballast.open("ab" if self._kept else "wb") as file:
+            file.write(os.urandom(1 << 16) * blocks)  # random: no file system can shrink it
+        self._kept += blocks << 16
+
+    def keep_room(self, in_flight: int) -> None:
+        """Have the ballast hold the answers still in flight, going by the ones that came; `full` where it cannot."""
+        if self.full or not self._lines:
+            return
+        needed = min(MOST_BALLAST, 3 * in_flight * self._written // (2 * self._lines) + self._longest)
+        if needed <= self._kept:
+            return
+        for size in (2 * needed, needed):  # generously, lest it is asked for with every answer
+            try:
+                self._keep(size)
+            except OSError as problem:
+                if problem.errno not in _FULL:
+                    raise StorageError(f"cannot write {self._ballast}: {problem.strerror}") from None
+                os.truncate(self._ballast, self._kept)
+            else:
+                return
+        self.full = True
+        self._ballast.unlink(missing_ok=True)
 
     def append(self, entry: Entry) -> None:
         """Write one line. On a full disk the ballast makes room, and `full` asks the caller to stop."""
@@ -132,6 +161,9 @@ class Journal:
                 raise StorageError(f"cannot write {self.path}: {again.strerror}; free some space") from None
         self._remember(bytes.fromhex(entry.key), entry.error, self._end, len(line))
         self._end += len(line)
+        self._lines += 1
+        self._written += len(line)
+        self._longest = max(self._longest, len(line))
 
     def _write(self, line: bytes) -> None:
         written = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viva.cli.answered import answered
-from viva.cli.beside import refuse_unknown
+from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.compare import Wanted, compared_sources
 from viva.cli.examination import prepare
 from viva.cli.gradedruns import is_fresh, score_rows
@@ -104,9 +104,11 @@ class Run:
         return Tables(self.report, details=details)
 
     def scores(self) -> pl.DataFrame:
-        """A row an answer: exam, model, question, sample, repeat, score, outcome, read, explanation, weight, tags.
+        """A row an answer, with columns for tags (tag:NAME) and parts (part:NAME).
 
-        The score is null where an answer is unscored; a tag's column is called tag:NAME, a part's part:NAME.
+        Exam, model, question, sample, repeat, score, points, outcome, read, explanation, weight. The score is null
+        where an answer is unscored. `points` is what it counts for: 0 for a reply that cannot be read, null for what
+        the tables leave out; the mean of `points` (weighted by `weight`) is the tables' mean over answers.
         """
         import polars as pl
 
@@ -206,7 +208,7 @@ def open_run(path: str | PathLike[str], *, beside: str = "nearest") -> Run:
     or is damaged, VivaError where its data is not what it was.
     """
     folder = RunFolder.open(find_run(Path(path)))
-    refuse_unknown(beside, [exam.spec for exam in folder.record.exams])
+    refuse_unknown(beside, settings_of(folder.record.exams))
     if is_fresh(folder):
         found = read_run(folder.path, beside)
         return Run(folder.path, Report(run=str(folder.path), results=tuple(found.results), notes=tuple(found.notes)))

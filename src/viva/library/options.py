@@ -17,7 +17,7 @@ from viva.errors import VivaError
 
 Path_ = str | PathLike[str]
 Several = str | Sequence[str]
-NOT_HERE = frozenset({"help", "estimate", "format", "out", "scores", "all", "model", "checkpoints"})
+NOT_HERE = frozenset({"help", "estimate", "format", "out", "scores", "all", "summary", "model", "checkpoints"})
 """What the commands have for terminals and files; `model` has a form of its own here."""
 
 
@@ -58,9 +58,11 @@ class EngineOptions(TypedDict, total=False):
 
     concurrency: int | Several
     requests_per_minute: float | Several
+    tokens_per_minute: float | Several
     timeout: float
     question_timeout: float
     attempts: int
+    wait_for_server: float
     max_requests: int
     max_cost: float
     price: Several

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.anthropicbatch import AnthropicBatches
-from viva.models.openai import retry_after
+from viva.models.ratelimits import quotas, retry_after
 from viva.models.textonly import TextOnly
+from viva.models.unreachable import unreachable
 from viva.types import Generate, Message, Response, StopReason, Usage
 
 if TYPE_CHECKING:
@@ -46,10 +50,12 @@ class AnthropicModel(TextOnly):
         if drawn:
             params["extra_body"] = drawn
         try:
-            reply = await self._client.messages.create(**params)
+            reply = await self._client.messages.with_raw_response.create(**params)
+            parsed: Any = reply.parse()  # a coroutine in the SDK's version 1, the message itself before
+            message = await parsed if inspect.isawaitable(parsed) else parsed
         except Exception as problem:
             raise self._problem(problem) from None
-        return self._read(reply)
+        return msgspec.structs.replace(self._read(message), quotas=quotas(reply.headers))
 
     def batches(self) -> AnthropicBatches:
         """Message Batches."""
@@ -90,6 +96,10 @@ class AnthropicModel(TextOnly):
         if isinstance(problem, anthropic.APITimeoutError):
             return ModelError("timeout", "no complete reply in the SDK's own time", retry=True)
         if isinstance(problem, anthropic.APIError):
+            if isinstance(problem, anthropic.APIConnectionError):
+                found = unreachable(self.identity["endpoint"], problem, given="ANTHROPIC_BASE_URL")
+                found.message = self._clean(found.message)
+                return found
             return ModelError("connection", self._clean(f"{type(problem).__name__}: {problem.message}"), retry=True)
         if isinstance(problem, (ValueError, TypeError, AttributeError)):
             return ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True)

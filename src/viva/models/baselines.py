@@ -2,14 +2,15 @@
 
 baseline/random draws one of the legal answers (1/4 on four options, 1/2 on assertions), reproducibly by seed, question
 and sample; baseline/first and baseline/last take the first and the last; baseline/longest the longest option;
-baseline/silent says nothing. On free-form questions they draw from the example answers of the question's author. Where
-there is nothing to choose from (blanks, open questions) they say they do not know.
+baseline/silent says nothing. Where there is nothing to choose from (blanks, open and programming questions) they say
+that they do not know: what a question's author wrote as its answers is no guess. baseline/example-answers does give
+these, one drawn for each sample: it is no floor for models, but takes the grading and the sandbox through all they do.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from viva.errors import VivaError
 from viva.models import Endpoint
@@ -26,17 +27,36 @@ def _longest(request: Generate, seed: int) -> str:
 
 
 def _random(request: Generate, seed: int) -> str:
-    drawn = hashlib.blake2b(f"{seed}/{request.question}/{request.sample}".encode(), digest_size=8).digest()
-    return request.legal[int.from_bytes(drawn) * len(request.legal) >> 64]
+    return _drawn(request.legal, request, seed)
 
 
+def _example(request: Generate, seed: int) -> str:
+    return _drawn(request.examples or request.legal, request, seed)
+
+
+def _drawn(answers: Sequence[str], request: Generate, seed: int) -> str:
+    number = hashlib.blake2b(f"{seed}/{request.question}/{request.sample}".encode(), digest_size=8).digest()
+    return answers[int.from_bytes(number) * len(answers) >> 64]
+
+
+EXAMPLES = "example-answers"
 BASELINES: dict[str, Callable[[Generate, int], str]] = {
     "random": _random,
     "first": lambda request, seed: request.legal[0],
     "last": lambda request, seed: request.legal[-1],
     "longest": _longest,
     "silent": lambda request, seed: "",
+    EXAMPLES: _example,
 }
+WHAT: dict[str, str] = {
+    "random": "guesses: one of the options, drawn; where there are none it says that it does not know",
+    "first": "the first option",
+    "last": "the last option",
+    "longest": "the longest option",
+    "silent": "an empty reply",
+    EXAMPLES: "the question's own example answers, right ones among them: it tests the grading, and is no floor",
+}
+"""What each does, in the words of `viva list --baselines`."""
 
 
 class Baseline:
@@ -53,7 +73,8 @@ class Baseline:
 
     async def answer(self, request: Generate) -> Response:
         """The rule's answer."""
-        text = self._rule(request, self._seed) if request.legal else "I do not know." if self._speaks else ""
+        some = request.legal or (request.examples and self._rule is _example)
+        text = self._rule(request, self._seed) if some else "I do not know." if self._speaks else ""
         return Response(text=text, usage=Usage())
 
     def rehearse(self, request: Request) -> None:
@@ -82,7 +103,7 @@ class Baseline:
 
 
 def connect(name: str, endpoint: Endpoint) -> Baseline:
-    """`random`, `first`, `last`, `longest` or `silent`."""
+    """`random`, `first`, `last`, `longest`, `silent` or `example-answers`."""
     if name not in BASELINES:
         raise VivaError(f"no baseline {name!r}; there are: {', '.join(f'baseline/{known}' for known in BASELINES)}")
     return Baseline(name, endpoint.seed)

@@ -23,8 +23,6 @@ class Lines:
         self._longest = longest
         self._parts: list[bytes] = []
         self._size = 0
-        self.too_long = 0
-        """So many were left out."""
 
     def take(self, piece: bytes) -> Iterator[bytes]:
         """The lines that end in this piece."""
@@ -38,9 +36,7 @@ class Lines:
     def rest(self) -> Iterator[bytes]:
         """What stands behind the last line feed, if anything does."""
         line = b"".join(self._parts).strip()
-        if self._size > self._longest:
-            self.too_long += 1
-        elif line:
+        if line and self._size <= self._longest:
             yield line
         self._parts, self._size = [], 0
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
-from viva.models.openai import retry_after
+from viva.models.ratelimits import retry_after
 from viva.models.textonly import TextOnly
+from viva.models.unreachable import unreachable
 from viva.types import Generate, Response, StopReason, Usage
 
 if TYPE_CHECKING:
     from google import genai
 
+GOOGLE = "https://generativelanguage.googleapis.com"
 _STOP_REASONS: dict[str, StopReason] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
@@ -67,7 +69,7 @@ class GoogleModel(TextOnly):
             raise self._refusal(problem) from None
         except Exception as problem:
             # The SDK lets its HTTP library's own exceptions through, and that library changes between versions.
-            raise ModelError("connection", self._clean(f"{type(problem).__name__}: {problem}"), retry=True) from None
+            raise self._lost(problem) from None
         return _read(reply)
 
     def _refusal(self, problem: errors.APIError) -> ModelError:
@@ -83,6 +85,13 @@ class GoogleModel(TextOnly):
             overload=status in (429, 503),
             fatal=status in (401, 403, 404) or bad_key,
         )
+
+    def _lost(self, problem: Exception) -> ModelError:
+        endpoint = self.identity["endpoint"]
+        url = endpoint if "//" in endpoint else GOOGLE
+        found = unreachable(url, problem, given="GOOGLE_GEMINI_BASE_URL")
+        found.message = self._clean(found.message)
+        return found
 
     def _clean(self, text: str) -> str:
         return text.replace(self._key, "[key]")[:400]

@@ -7,6 +7,7 @@ text to /completions; with a template, messages are made a text first.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -27,12 +28,12 @@ from viva.models.openaiwire import (
     base_url,
     decode_leniently,
     joined,
-    retry_after,
     text_of,
 )
-from viva.types import Choose, Generate, Likelihood, Message, Prompt, Request, Response, StopReason, Usage
-
-__all__ = ["DEFAULT_URL", "OpenAIModel", "connect", "retry_after"]
+from viva.models.ratelimits import quotas
+from viva.models.servedmodels import hint, says_no_model
+from viva.models.unreachable import silent
+from viva.types import Choose, Generate, Likelihood, Message, Prompt, Quota, Request, Response, StopReason, Usage
 
 DEFAULT_URL = "https://api.openai.com/v1"
 CHAT, TEXT = "/chat/completions", "/completions"
@@ -40,6 +41,8 @@ RAW = "raw"
 """The template that is none: messages one under the other."""
 UNFINISHED = 1024
 """Requests of many options whose first results are kept for the next attempt, at most; the oldest is forgotten."""
+SILENCE = 4.0
+"""Seconds in which a server that is asked something long says which models it serves."""
 LISTS = (20, 5)
 """How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
 _STOP_REASONS: dict[str | None, StopReason] = {
@@ -64,7 +67,10 @@ class OpenAIModel:
         self._model = name
         self._url = url
         self._template = template
+        self._key = key
         self._wire = Wire(url, key)
+        self._answered = False
+        self._hint: str | None = None  # what the list of models says of the name, once it was looked up
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Completion).decode
         self._newer_limit = False  # whether the server wants max_completion_tokens in place of max_tokens
@@ -74,7 +80,8 @@ class OpenAIModel:
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`."""
-        return self._read(await self._ask(self._generation(request)))
+        content, headers = await self._ask(self._generation(request))
+        return self._read(content, quotas(headers))
 
     def _generation(self, request: Generate) -> Body:
         sampling = request.sampling
@@ -213,10 +220,11 @@ class OpenAIModel:
             return Body(model=self._model, messages=prompt, max_completion_tokens=limit)
         return Body(model=self._model, messages=prompt, max_tokens=limit)
 
-    async def _ask(self, body: Body) -> bytes:
+    async def _ask(self, body: Body) -> tuple[bytes, Mapping[str, str]]:
         status, content, headers = await self._wire.ask(CHAT if body.messages else TEXT, self._encode(body))
         if status == 200:
-            return content
+            self._answered = True
+            return content, headers
         if status == 400 and body.max_tokens is not None and b"max_completion_tokens" in content:
             self._newer_limit = True
             raise ModelError("status", "the server wants max_completion_tokens", retry=True, retry_after=0.01)
@@ -227,10 +235,31 @@ class OpenAIModel:
                 raise ModelError("status", f"the server lists fewer than {asked} tokens", retry=True, retry_after=0.01)
             what = "to give a text back with its logprobs" if body.echo else "logprobs"
             raise self._unfit(f"refuses {what}: {self._wire.words(content)}", echo=body.echo)
+        await self._refuse(status, content, headers)
+
+    async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str]) -> NoReturn:
+        """What a refusal stands for; before the first answer with what the server's list of models says of it."""
+        if not self._answered and says_no_model(status, content):
+            if self._hint is None:
+                self._hint = await hint(self._url, self._key, self._model)
+            if self._hint:
+                shown = self._wire.words(content)[:200] or "no text"
+                message = f"{self._hint} (HTTP {status} from {self._url}: {shown})"
+                raise ModelError("status", self._wire.clean(message), fatal=True)
         self._wire.refuse(status, content, headers, self._model)
 
+    async def silence(self) -> ModelError | None:
+        """Why no reply comes: the error for a port that does not even list its models; None where it does reply."""
+        try:
+            await asyncio.wait_for(self._wire.ask("/models", None), SILENCE)
+        except TimeoutError:
+            return silent(self._url, SILENCE)
+        except ModelError as problem:
+            return problem if problem.unreachable else None
+        return None
+
     async def _score(self, body: Body) -> Scored:
-        content = await self._ask(body)
+        content, _ = await self._ask(body)
         try:
             if content.startswith(b"data:"):
                 scored = joined_scored(content)
@@ -245,7 +274,7 @@ class OpenAIModel:
             raise ModelError("body", "the reply has no choices", retry=True)
         return scored
 
-    def _read(self, content: bytes) -> Response:
+    def _read(self, content: bytes, left: tuple[Quota, ...] = ()) -> Response:
         try:
             completion = joined(content) if content.startswith(b"data:") else self._decode(content)
         except msgspec.DecodeError as problem:
@@ -262,6 +291,7 @@ class OpenAIModel:
             text=text_of(choice),
             stop_reason=_STOP_REASONS.get(choice.finish_reason, "other"),
             usage=completion.usage.usage() if completion.usage else None,
+            quotas=left,
         )
 
     async def close(self) -> None:
@@ -303,8 +333,9 @@ def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
     name, _, own_url = name.partition("@http")
     if re.search(r"@[\w.-]+(:\d+(/|$)|/v1)", name):
         raise VivaError(f"openai/{name}: write the address with its scheme, such as {name.replace('@', '@http://', 1)}")
-    given = f"http{own_url}" if own_url else endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
-    url = base_url(given)
+    # An empty --base-url is a variable that is not set: what was meant for a server of one's own stays from OpenAI.
+    given = endpoint.base_url if endpoint.base_url is not None else os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
+    url = base_url(f"http{own_url}" if own_url else given)
     key = key_from(endpoint.key_variable)
     if url == DEFAULT_URL and not key:
         raise VivaError(f"openai/{name} needs a key in OPENAI_API_KEY, or --base-url for a server of your own")

@@ -5,10 +5,8 @@ Bodies are bounded, redirects are not followed, and the key is taken out of ever
 
 from __future__ import annotations
 
-import email.utils
 import json
 import math
-import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import NoReturn, TypeVar
 from urllib.parse import urlsplit
@@ -20,15 +18,24 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.models.batchlines import Lines
+from viva.models.ratelimits import retry_after
+from viva.models.unreachable import speaks_tls, unreachable, wants_tls
 from viva.types import Message, Usage
+from viva.visible import one_line
 
 LONGEST_BODY = 64 << 20
 """Bytes of a reply that are read at most: a server that never ends must not fill the memory."""
 LONGEST_ERROR = 65536
+CONNECTING, CONNECTING_AGAIN = 4.0, 30.0
+"""Seconds that connecting may take: before the first reply, and to a server that may have too much to do."""
 SHORTEST_KEY = 6
 """Characters of what can be a secret: servers of one's own are given an "x" as key, which is in every text."""
 NEVER = -9999.0
 """A log-probability that servers write for "practically never"; some write -Infinity, which JSON does not have."""
+_TIMEOUTS = {
+    replied: aiohttp.ClientTimeout(total=None, sock_connect=seconds)
+    for replied, seconds in ((False, CONNECTING), (True, CONNECTING_AGAIN))
+}
 _RETRY = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _OVERLOAD = {429, 503, 529}
 _FATAL = {401, 402, 403, 404, 405}
@@ -104,6 +111,7 @@ class Wire:
         self._longest = longest
         self._session: aiohttp.ClientSession | None = None
         self._proxy = _proxy_for(url)
+        self._replied = False
 
     def _connection(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -115,7 +123,7 @@ class Wire:
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers=headers,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECTING_AGAIN),
             )
         return self._session
 
@@ -136,13 +144,30 @@ class Wire:
         """The same by any method; `headers` are over those of every request."""
         try:
             async with self._connection().request(
-                method, f"{self.url}{path}", data=content, headers=headers, allow_redirects=False, proxy=self._proxy
+                method,
+                f"{self.url}{path}",
+                data=content,
+                headers=headers,
+                allow_redirects=False,
+                proxy=self._proxy,
+                timeout=_TIMEOUTS[self._replied],
             ) as reply:
+                self._replied = True
                 if reply.status == 200:
                     return 200, await self._body(reply.content), reply.headers
                 return reply.status, await reply.content.read(LONGEST_ERROR), reply.headers
         except (aiohttp.ClientError, OSError, ValueError) as problem:
+            if self._might_want_tls(problem) and await speaks_tls(self.url):
+                raise wants_tls(self.url) from None
             raise self._broken(problem) from None
+
+    def _might_want_tls(self, problem: Exception) -> bool:
+        """Whether a port took a connection without TLS and gave no reply of HTTP yet."""
+        lost = isinstance(
+            problem, aiohttp.ServerDisconnectedError | aiohttp.ClientResponseError | aiohttp.ClientOSError
+        )
+        plain = self.url.startswith("http:") and not self._proxy and not self._replied
+        return plain and lost and not isinstance(problem, aiohttp.ClientConnectorError)
 
     async def lines(self, path: str, longest: int, model: str) -> AsyncIterator[bytes]:
         """The lines of a file, one after the other; of one that is longer than `longest` bytes nothing comes.
@@ -165,8 +190,11 @@ class Wire:
     def _broken(self, problem: Exception) -> ModelError:
         if isinstance(problem, aiohttp.ClientPayloadError):
             return ModelError("body", self.clean(f"the reply broke off: {problem}"), retry=True)
-        text = self.clean(f"{type(problem).__name__}: {problem}")
-        return ModelError("connection", text, retry=not isinstance(problem, aiohttp.InvalidURL))
+        patience = CONNECTING_AGAIN if self._replied else CONNECTING
+        found = unreachable(self.url, problem, proxy=self._proxy, patience=patience)
+        found.message = self.clean(found.message)
+        found.retry = not isinstance(problem, aiohttp.InvalidURL)
+        return found
 
     async def _body(self, stream: aiohttp.StreamReader) -> bytes:
         content = await stream.readany()
@@ -188,6 +216,8 @@ class Wire:
         shown = self.words(content)
         fatal = status in _FATAL or 300 <= status < 400 or not _FATAL_CODES.isdisjoint(_codes(content))
         message = f"HTTP {status} from {self.url}: {shown or 'no text'}"
+        if 300 <= status < 400 and headers.get("Location"):
+            message += f"; it redirects to {self.clean(one_line(headers['Location'], 200))!r}, which is not followed"
         if status in (401, 403):
             message += "; is the key right? (it is read from the environment)"
         if status == 404:
@@ -224,8 +254,10 @@ class Wire:
 
 def base_url(given: str, called: str = "--base-url") -> str:
     """The base of an address that may be pasted with its ending. Raises VivaError for what is none."""
-    url = given.rstrip("/")
-    for ending in ("/chat/completions", "/completions"):
+    url = given.strip().rstrip("/")
+    if not url:
+        raise VivaError(f"{called} is empty: give the server's address, such as http://127.0.0.1:8000/v1")
+    for ending in ("/chat/completions", "/completions", "/models"):
         url = url.removesuffix(ending)
     try:
         parts = urlsplit(url)
@@ -233,9 +265,12 @@ def base_url(given: str, called: str = "--base-url") -> str:
     except ValueError:  # a port or an IPv6 address that is none
         legal = False
     if not legal:
-        raise VivaError(f"{called} {given!r} is no http(s) URL, such as http://127.0.0.1:8000/v1")
-    if parts.username or parts.password or parts.query:
-        raise VivaError(f"{called} must not hold a password, a key or a query: keys come from the environment only")
+        hint = "" if "//" in url or "@" in url or url.startswith("http") else f"; do you mean http://{url}?"
+        raise VivaError(f"{called} {given!r} is no http(s) URL, such as http://127.0.0.1:8000/v1{hint}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise VivaError(
+            f"{called} must not hold a password, a key, a query or a #: keys come from the environment only"
+        )
     return url
 
 
@@ -324,21 +359,3 @@ def _number(text: str) -> float | None:
     if math.isfinite(value):
         return value
     return NEVER if value < 0 else None
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait from `retry-after-ms` or `Retry-After` (seconds or an HTTP date); None when there is none."""
-    milliseconds = headers.get("retry-after-ms")
-    value = headers.get("Retry-After") or headers.get("retry-after")
-    try:
-        seconds = float(milliseconds) / 1000 if milliseconds else float(value) if value else None
-    except ValueError:
-        seconds = None
-    if seconds is not None:
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    if value:
-        try:
-            return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-        except (ValueError, TypeError):
-            return None
-    return None

@@ -12,7 +12,9 @@ from msgspec import Struct
 from viva.errors import ModelError
 from viva.models.openaiecho import Echo, echo_of
 from viva.models.openailogprobs import Scored, joined_scored, tokens_of
-from viva.models.openaiwire import Body, Completion, Counts, Wire, decode_leniently, joined, retry_after, text_of
+from viva.models.openaiwire import Body, Completion, Counts, Wire, decode_leniently, joined, text_of
+from viva.models.ratelimits import retry_after
+from viva.models.servedmodels import names_in
 from viva.types import Message
 
 T = TypeVar("T")
@@ -62,14 +64,6 @@ class Trouble(Struct, frozen=True):
         return 400 <= self.status < 500 and not self.missing and self.status not in (408, 429)
 
 
-class _Named(Struct):
-    id: str = ""
-
-
-class _Listing(Struct):
-    data: list[_Named]
-
-
 class _Said(Struct):
     message: str
 
@@ -85,6 +79,9 @@ class Asking:
         self.model = model
         self._wire = wire
         self._timeout = timeout
+        self.absent = ""
+        """Why no reply came to anything; "" where one did."""
+        self._replied = False
         self._silent = 0
         self._newer_limit = False
 
@@ -93,10 +90,10 @@ class Asking:
         status, content, _ = await self._ask("/models", None)
         if status != 200:
             return self._trouble(status, content)
-        found = _decoded(content, _Listing)
+        found = names_in(content)
         if found is None:
             return Trouble(f"the reply is no list of models: {self._wire.words(content)[:120]}")
-        return [one.id for one in found.data if one.id]
+        return found
 
     async def say(self, messages: tuple[Message, ...], **fields: object) -> Got | Trouble:
         """A chat."""
@@ -126,12 +123,16 @@ class Asking:
         if self._silent >= PATIENCE:
             return 0, b"not asked, since the server left others without a reply", {}
         try:
-            return await asyncio.wait_for(self._wire.ask(path, content), self._timeout)
+            found = await asyncio.wait_for(self._wire.ask(path, content), self._timeout)
+            self._replied = True
+            return found
         except TimeoutError:
             self._silent += 1
             return 0, f"no complete reply within {self._timeout:g} s".encode(), {}
         except ModelError as problem:
             self._silent += problem.kind == "connection"
+            if problem.unreachable and not self._replied:
+                self.absent, self._silent = problem.message, PATIENCE
             return 0, problem.message.encode("utf-8", "replace"), {}
 
     def _trouble(self, status: int, content: bytes) -> Trouble:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from viva.types import Outcome
+from viva.types import Outcome, points_of
 
 
 class Answered(Struct, frozen=True, kw_only=True):
@@ -34,3 +34,8 @@ class Answered(Struct, frozen=True, kw_only=True):
     """(who, what they said): the sandbox, the encoder, judges, experts."""
     failure: str = ""
     """Why there is no reply; "" where there is one."""
+
+    @property
+    def points(self) -> float | None:
+        """What it counts for in a mean; see `points_of`."""
+        return points_of(self.outcome, self.value)

@@ -118,7 +118,7 @@ def _differences(one: Comparison, tests: int) -> Grid:
         (
             *cells(row), f"{row.found.n:,}", percent(row.found.first), percent(row.found.second),
             difference_text(row.found), p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
-            f"{row.found.wins:,}", f"{row.found.ties:,}", f"{row.found.losses:,}",
+            *("–" if count is None else f"{count:,}" for count in (row.found.wins, row.found.ties, row.found.losses)),
             *((_bounds(row.found),) if bounded else ()),
         )
         for row in one.rows
@@ -152,8 +152,9 @@ def _power(one: Comparison) -> Grid | None:
 
 def _differing(found: Difference) -> str:
     """The share of questions that differ; of no pairs there is none."""
-    pairs = found.wins + found.ties + found.losses
-    return percent((found.wins + found.losses) / pairs, 1) if pairs else "–"
+    moved = (found.wins or 0) + (found.losses or 0)
+    pairs = moved + (found.ties or 0)
+    return percent(moved / pairs, 1) if pairs else "–"
 
 
 def _flips(one: Comparison) -> Grid | None:

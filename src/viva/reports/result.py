@@ -231,6 +231,10 @@ def footnotes(results: Sequence[Result]) -> list[str]:
             continue
         left = {name: cell.outcomes.get(name, 0) for name in ("ungraded", "error", "unsound")}
         said = ", ".join(f"{count:,} {name}" for name, count in left.items() if count)
+        said = f"the mean leaves out {said}" if said else ""
+        if cell.short:
+            fewer = f"{cell.short:,} questions count with fewer answers than were asked for"
+            said = f"{said}, and {fewer}" if said else fewer
         hint = ""
         if left["ungraded"]:
             hint = " (blanks, open-ended answers and rationales need --judge MODEL)"
@@ -240,5 +244,5 @@ def footnotes(results: Sequence[Result]) -> list[str]:
                     "`viva resume` asks for it)"
                 )
         bounds = f"over all {cell.n:,} the score lies between {bounds_text(cell).replace('–', ' and ')}"
-        notes.append(f"{UNSURE} {result.model} on {result.exam}: the mean leaves out {said}{hint}; {bounds}.")
+        notes.append(f"{UNSURE} {result.model} on {result.exam}: {said}{hint}; {bounds}.")
     return notes

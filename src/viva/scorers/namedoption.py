@@ -20,7 +20,6 @@ SHORT = 240
 """Characters of a reply that is read as a whole; of a longer one only the last sentence."""
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LETTERS = re.compile(r"[a-zà-ÿ]", re.IGNORECASE)
-_SEQUENCE = re.compile(r"[A-Za-z](?:\s?[,、]\s?[A-Za-z]){2,}")
 _UNSURE = re.compile(r"[!hix?bcO]")
 _ANAPHORA = re.compile(r"\b(?:of (?:these|those|them|the four|the options)|among (?:these|them))\b|其中")
 _JOINED = re.compile(r" ?(?:(?:and|or|und|oder|et|ou)\b|[和或与及、])")

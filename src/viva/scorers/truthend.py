@@ -36,10 +36,6 @@ def in_json(text: str) -> tuple[bool, tuple[int, int]] | None:
     return (values.pop(), found[0].span(2)) if len(values) == 1 else None
 
 
-def _tells(key: str) -> bool:
-    return _KEY.search(key) is not None and _NOT_KEY.search(key) is None
-
-
 def closing_value(text: str, kinds: str) -> tuple[bool, int] | None:
     """The value that the last sentence ends in, said of the statement, and the token it stands at."""
     start, end = last_sentence(kinds)

@@ -19,18 +19,13 @@ _INVISIBLE = " \t\r\n\x00\u00a0\u200b\u200c\u200d\u2060\u3000\ufeff"
 _NONE = -1.0
 
 
-def read_verdict(reply: str, *, low: int, high: int) -> int | None:
-    """The whole number that the judge gives, or None where it gives none that the format allows.
-
-    "VERDICT: 8/10" is 8 where `high` is 10. Decimals, numbers outside `low`..`high`, another denominator, text after
-    the number, and verdict lines that contradict each other are None.
-    """
-    mark = read_mark(reply, range(low, high + 1))
-    return None if mark is None else int(mark)
-
-
 def read_mark(reply: str, scale: Sequence[float]) -> float | None:
-    """The mark of an ascending scale that the judge gives, or None: "VERDICT: 0.5" where the scale has a half."""
+    """The mark of an ascending scale that the judge gives, or None where it gives none that the format allows.
+
+    "VERDICT: 0.5" is a half where the scale has one, "VERDICT: 8/10" is 8 where it ends with 10. Numbers that are not
+    on the scale, decimals where it is a range, another denominator, text after the number, and verdict lines that
+    contradict each other are None.
+    """
     found = _read(reply, scale)
     return None if found == _NONE else found
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from models.local.tiny import make_model, need_transformers
+from models.local.tiny import make_model
 
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """`made("mistral", "sentencepiece", window=16)` is that model's folder (`tiny.make_model`). Change a copy of it."""
-    need_transformers()
     folders: dict[str, Path] = {}
 
     def folder(shape: str = "llama", kind: str = "bytes", **options: Any) -> Path:
@@ -24,3 +24,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return folders[key]
 
     return folder
+
+
+@pytest.fixture
+def copies(made: Callable[..., Path], tmp_path: Path) -> Callable[[], Path]:
+    """`copies()` is a Llama's folder that may be spoiled, another one each time."""
+
+    def copy() -> Path:
+        number = len(list(tmp_path.glob("copy-*")))
+        return Path(shutil.copytree(made("llama", "sentencepiece"), tmp_path / f"copy-{number}"))
+
+    return copy
+
+
+@pytest.fixture
+def copy(copies: Callable[[], Path]) -> Path:
+    """One of them."""
+    return copies()

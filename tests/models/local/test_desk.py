@@ -26,6 +26,8 @@ from viva.models.local.work import FLOOR, Job, Worker, finite, sound
 from viva.types import Choose, Generate, Message, Response, Sampling
 from viva.weights import Weights
 
+pytestmark = pytest.mark.torch("transformers")
+
 Made = Callable[..., Path]
 LETTERS = ("A", "B", "C", "D")
 STEM = "题目：先进后出的是什么？\nA. 栈\nB. 队列\nC. 链表\nD. 数组\n"
@@ -152,7 +154,8 @@ def test_nobody_waits_for_a_request_that_was_dropped(folder: Path) -> None:
 
     async def ask() -> Response:
         dropped = [asyncio.create_task(model.answer(write(number, max_tokens=2000))) for number in range(8)]
-        await asyncio.sleep(0.3)
+        while not DESK.busy:
+            await asyncio.sleep(0.01)
         for task in dropped:
             task.cancel()
         reply = await asyncio.wait_for(model.choose(choose(1)), 60)

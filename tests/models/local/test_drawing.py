@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
-from models.local.tiny import need_transformers
+from rows import table
 from viva.models.local.drawing import UNUSABLE, choose, nucleus, probabilities
 from viva.types import Sampling
+
+pytestmark = pytest.mark.torch
 
 GREEDY = Sampling(temperature=0.0)
 PLAIN = Sampling(temperature=None)
@@ -26,11 +27,6 @@ settings_of_a_row = st.builds(
     top_p=st.none() | st.floats(0, 1),
 )
 number = st.floats(0, 1, exclude_max=True)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _torch() -> None:
-    need_transformers()
 
 
 def tensor(rows: Any, kind: str = "float32") -> Any:
@@ -82,14 +78,16 @@ def test_the_nucleus_is_the_smallest_set_with_that_share(logits: list[float], sh
     assert all((values[other], -other) < (values[least], -least) for other in others)
 
 
-@pytest.mark.parametrize("size", [63, 64, 65, 511, 512, 513, 3000])
-@pytest.mark.parametrize("share", [0.0, 1e-9, 0.5, 0.9, 0.9999, 1.0])
-def test_the_nucleus_of_a_flat_row_is_its_beginning(size: int, share: float) -> None:
-    chances = tensor([[1.0] * size], "float64") / size
-    members = nucleus(chances, [share])[0].tolist()
-    count = sum(members)
-    assert members == [True] * count + [False] * (size - count)
-    assert count == pytest.approx(max(1, math.ceil(share * size - 1e-6)), abs=1)
+def test_the_nucleus_of_a_flat_row_is_its_beginning() -> None:
+    with table() as row:
+        for size in (63, 64, 65, 511, 512, 513, 3000):
+            chances = tensor([[1.0] * size], "float64") / size
+            for share in (0.0, 1e-9, 0.5, 0.9, 0.9999, 1.0):
+                with row((size, share)):
+                    members = nucleus(chances, [share])[0].tolist()
+                    count = sum(members)
+                    assert members == [True] * count + [False] * (size - count)
+                    assert count == pytest.approx(max(1, math.ceil(share * size - 1e-6)), abs=1)
 
 
 @given(st.lists(logit, min_size=1, max_size=30), settings_of_a_row.filter(lambda one: one.temperature != 0))
@@ -99,9 +97,8 @@ def test_chances_are_a_distribution_over_the_nucleus(logits: list[float], sampli
     assert min(row) >= 0
 
 
-@pytest.mark.parametrize(
-    ("top_p", "expected"),
-    [
+def test_nucleus_of_four() -> None:
+    nuclei = (
         (None, [0.5, 0.3, 0.15, 0.05]),
         (1.0, [0.5, 0.3, 0.15, 0.05]),
         (0.96, [0.5, 0.3, 0.15, 0.05]),
@@ -110,32 +107,41 @@ def test_chances_are_a_distribution_over_the_nucleus(logits: list[float], sampli
         (0.79, [0.5 / 0.8, 0.3 / 0.8, 0, 0]),
         (0.49, [1, 0, 0, 0]),
         (0.0, [1, 0, 0, 0]),
-    ],
-)
-def test_nucleus_of_four(top_p: float | None, expected: list[float]) -> None:
-    logits = [math.log(each) for each in (0.5, 0.3, 0.15, 0.05)]
-    (row,) = probabilities(tensor([logits], "float64"), [Sampling(temperature=1.0, top_p=top_p)]).tolist()
-    assert row == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(("temperature", "power"), [(None, 1.0), (1.0, 1.0), (0.5, 2.0), (2.0, 0.5)])
-def test_the_temperature_is_a_power_of_the_chances(temperature: float | None, power: float) -> None:
-    shares = [0.5, 0.3, 0.15, 0.05]
-    (row,) = probabilities(
-        tensor([[math.log(each) for each in shares]], "float64"), [Sampling(temperature=temperature)]
     )
-    whole = sum(share**power for share in shares)
-    assert row.tolist() == pytest.approx([share**power / whole for share in shares])
+    logits = tensor([[math.log(each) for each in (0.5, 0.3, 0.15, 0.05)]], "float64")
+    with table() as row:
+        for top_p, expected in nuclei:
+            with row(top_p):
+                (found,) = probabilities(logits, [Sampling(temperature=1.0, top_p=top_p)]).tolist()
+                assert found == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("temperature", [5e-324, 1e-300, 1e-9])
-def test_next_to_no_temperature_is_greedy(temperature: float) -> None:
-    for draw in (0.0, 0.5, BELOW):
-        assert one([1.0, 30.0, 29.9, -math.inf], Sampling(temperature=temperature), draw) == 1
+def test_the_temperature_is_a_power_of_the_chances() -> None:
+    shares = [0.5, 0.3, 0.15, 0.05]
+    logits = tensor([[math.log(each) for each in shares]], "float64")
+    with table() as row:
+        for temperature, power in ((None, 1.0), (1.0, 1.0), (0.5, 2.0), (2.0, 0.5)):
+            with row(temperature):
+                (found,) = probabilities(logits, [Sampling(temperature=temperature)]).tolist()
+                whole = sum(share**power for share in shares)
+                assert found == pytest.approx([share**power / whole for share in shares])
+        for temperature in (5e-324, 1e-300, 1e-9):
+            for draw in (0.0, 0.5, BELOW):
+                with row((temperature, draw)):
+                    sampling = Sampling(temperature=temperature)
+                    assert one([1.0, 30.0, 29.9, -math.inf], sampling, draw) == 1, "next to none is greedy"
 
 
-@pytest.mark.parametrize("sampling", [PLAIN, Sampling(temperature=0.7, top_p=0.8), Sampling(temperature=1.5)])
-def test_draws_follow_the_chances(sampling: Sampling) -> None:
+def test_draws_follow_the_chances() -> None:
+    with table() as row:
+        for sampling in (PLAIN, Sampling(temperature=0.7, top_p=0.8), Sampling(temperature=1.5)):
+            with row(sampling):
+                _assert_draws_follow_the_chances(sampling)
+
+
+def _assert_draws_follow_the_chances(sampling: Sampling) -> None:
+    from scipy import stats
+
     chance = random.Random(6)
     logits = [chance.gauss(0, 1.5) for _ in range(40)]
     draws = 20_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.local.tiny import need_transformers
+from rows import table
 from viva.errors import VivaError
 from viva.models.local.forward import Forward, windows
 from viva.models.local.memory import OutOfMemory
@@ -31,8 +32,9 @@ MODELS: dict[str, dict[str, Any]] = {
     "neox": {"shape": "neox"},
     "gpt2": {"shape": "gpt2"},
 }
-every_model = pytest.mark.parametrize("name", MODELS)
 WORDS = 500
+
+pytestmark = pytest.mark.torch("transformers")
 
 Ready = Callable[[str], tuple[Opened, Forward]]
 
@@ -49,7 +51,6 @@ some_prompts = st.builds(list.__add__, prompts_in_common, prompts_in_common | st
 @pytest.fixture(scope="module")
 def ready(made: Callable[..., Path]) -> Ready:
     """`ready("neox")` is a model with what shares its prefixes."""
-    need_transformers()
 
     @cache
     def get(name: str) -> tuple[Opened, Forward]:
@@ -119,39 +120,42 @@ def expect(opened: Opened, prompt: Sequence[int], wanted: Sequence[int]) -> Any:
     return pytest.approx([float(alone(opened, prompt)[-1, word]) for word in wanted], abs=1e-4)
 
 
-@every_model
 @settings(max_examples=8)
 @given(prompts=some_prompts)
-def test_next_tokens_are_as_probable_as_for_each_prompt_alone(
-    ready: Ready, name: str, prompts: list[list[int]]
-) -> None:
-    opened, forward = ready(name)
-    wanted = [[0, 1, 2, 3, len(prompt)] for prompt in prompts]
-    for row, found in enumerate(forward.next(prompts, wanted)):
-        assert found == expect(opened, prompts[row], wanted[row])
+def test_next_tokens_are_as_probable_as_for_each_prompt_alone(ready: Ready, prompts: list[list[int]]) -> None:
+    for name in MODELS:
+        opened, forward = ready(name)
+        wanted = [[0, 1, 2, 3, len(prompt)] for prompt in prompts]
+        for row, found in enumerate(forward.next(prompts, wanted)):
+            assert found == expect(opened, prompts[row], wanted[row]), name
 
 
-@every_model
 @settings(max_examples=5)
 @given(prompts=some_prompts, data=st.data())
 def test_continuations_are_as_probable_as_each_alone(
-    ready: Ready, name: str, prompts: list[list[int]], data: st.DataObject
+    ready: Ready, prompts: list[list[int]], data: st.DataObject
 ) -> None:
-    opened, forward = ready(name)
     several = st.lists(st.lists(token, max_size=5), max_size=4)
     continuations = [data.draw(several) for _ in prompts]
-    found = forward.continuations(prompts, continuations)
-    for prompt, options, scored in zip(prompts, continuations, found, strict=True):
-        assert len(scored) == len(options)
-        for option, values in zip(options, scored, strict=True):
-            expected = alone(opened, prompt + option)
-            truth = [float(expected[len(prompt) + at - 1, word]) for at, word in enumerate(option)]
-            assert values == pytest.approx(truth, abs=1e-4)
+    for name in MODELS:
+        opened, forward = ready(name)
+        found = forward.continuations(prompts, continuations)
+        for prompt, options, scored in zip(prompts, continuations, found, strict=True):
+            assert len(scored) == len(options)
+            for option, values in zip(options, scored, strict=True):
+                expected = alone(opened, prompt + option)
+                truth = [float(expected[len(prompt) + at - 1, word]) for at, word in enumerate(option)]
+                assert values == pytest.approx(truth, abs=1e-4), name
 
 
-@every_model
-def test_rows_of_every_relation_to_each_other(ready: Ready, name: str) -> None:
-    opened, forward = ready(name)
+def test_rows_of_every_relation_to_each_other(ready: Ready) -> None:
+    with table() as row:
+        for name in MODELS:
+            with row(name):
+                _assert_rows_are_as_alone(*ready(name))
+
+
+def _assert_rows_are_as_alone(opened: Opened, forward: Forward) -> None:
     chance = random.Random(5)
     stem = chance.choices(range(WORDS), k=60)
     prompts = [
@@ -168,9 +172,14 @@ def test_rows_of_every_relation_to_each_other(ready: Ready, name: str) -> None:
             assert found == expect(opened, prompts[row], [5, 6])
 
 
-@pytest.mark.parametrize("name", ["llama", "mistral-near", "gpt2"])
-def test_a_prefix_is_computed_once_over_several_batches(ready: Ready, name: str) -> None:
-    _, forward = ready(name)
+def test_a_prefix_is_computed_once_over_several_batches(ready: Ready) -> None:
+    with table() as row:
+        for name in ("llama", "mistral-near", "gpt2"):
+            with row(name):
+                _assert_prefix_computed_once(ready(name)[1])
+
+
+def _assert_prefix_computed_once(forward: Forward) -> None:
     forward.release()
     chance = random.Random(6)
     stem = chance.choices(range(WORDS), k=60)
@@ -218,10 +227,14 @@ def test_subjects_take_turns_and_are_both_kept(ready: Ready) -> None:
     assert forward.computed - before == 2 * 60 + 4 * 8
 
 
-@every_model
-@pytest.mark.parametrize("length", [2, 40, CONTEXT + 1, CONTEXT + 2, 250])
-def test_texts_are_scored_token_by_token(ready: Ready, name: str, length: int) -> None:
-    opened, forward = ready(name)
+def test_texts_are_scored_token_by_token(ready: Ready) -> None:
+    with table() as row:
+        for name, length in itertools.product(MODELS, (2, 40, CONTEXT + 1, CONTEXT + 2, 250)):
+            with row((name, length)):
+                _assert_scored(*ready(name), length)
+
+
+def _assert_scored(opened: Opened, forward: Forward, length: int) -> None:
     texts = [random.Random(length + more).choices(range(WORDS), k=length - more) for more in (0, 1)]
     for text, first, found in zip(texts, (1, 2), forward.texts(texts, [1, 2]), strict=True):
         truth = []
@@ -252,7 +265,6 @@ def test_more_logits_than_there_is_room_for_are_made_by_and_by(ready: Ready) -> 
 
 
 def test_a_recurrent_model_is_asked_whole_prompts_and_it_is_said() -> None:
-    need_transformers()
     import torch
     from transformers import MambaConfig, MambaForCausalLM
 
@@ -272,12 +284,15 @@ def test_a_recurrent_model_is_asked_whole_prompts_and_it_is_said() -> None:
         assert found == expect(opened, prompt, [3, 4])
 
 
-@pytest.mark.parametrize(
-    ("make", "shares"),
-    [(gemma2, True), (gpt_oss, True), (falcon, False)],  # capped scores and logits; sinks; an attention of its own
-)
-def test_other_architectures_are_right_on_whichever_way(make: Callable[[], Any], shares: bool) -> None:
-    need_transformers()
+def test_other_architectures_are_right_on_whichever_way() -> None:
+    kinds = ((gemma2, True), (gpt_oss, True), (falcon, False))  # capped scores and logits; sinks; an attention apart
+    with table() as row:
+        for make, shares in kinds:
+            with row(make.__name__):
+                _assert_right(make, shares)
+
+
+def _assert_right(make: Callable[[], Any], shares: bool) -> None:
     import torch
 
     torch.manual_seed(1)
@@ -300,7 +315,6 @@ def test_the_model_is_left_as_it_was(ready: Ready) -> None:
 
 
 def test_bfloat16_is_shared_and_near(made: Callable[..., Path]) -> None:
-    need_transformers()
     opened = open_model(str(made("llama", context=CONTEXT)), Weights(dtype="bfloat16"))
     forward = Forward(opened, complain)
     stem = random.Random(3).choices(range(WORDS), k=60)

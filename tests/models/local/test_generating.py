@@ -11,6 +11,7 @@ import pytest
 from msgspec import Struct
 
 from models.local.tiny import SHAPES, TEXT
+from rows import table
 from viva.errors import VivaError
 from viva.models.local.generating import UNLIMITED, Asked, Cancelled, Written, generate, limit
 from viva.models.local.memory import OutOfMemory, out_of_memory
@@ -18,12 +19,19 @@ from viva.models.local.opening import Opened
 from viva.models.local.tokens import Tokens
 from viva.types import Sampling
 
+pytestmark = pytest.mark.torch("transformers")
+
 MODELS: dict[str, dict[str, Any]] = {
     **{shape: {"shape": shape, "pad": shape != "gpt2"} for shape in SHAPES},
     "sentencepiece": {"shape": "llama", "kind": "sentencepiece"},
     "sliding": {"shape": "mistral", "window": 16},
     "half sliding": {"shape": "qwen2", "window": 16},
 }
+FEW = ["llama", "gpt2", "half sliding"]
+OTHERS = [name for name in MODELS if name not in FEW]
+some_models = pytest.mark.parametrize(
+    "names", [FEW, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["few", "others"]
+)
 LINES = TEXT.splitlines()
 NEW = 20
 GREEDY = Sampling(temperature=0.0, max_tokens=NEW)
@@ -107,9 +115,15 @@ def widths(opener: Opener) -> Iterator[Callable[[Opened], list[tuple[int, int]]]
         handle.remove()
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_batch_is_what_transformers_generates_one_by_one(name: str, opener: Opener) -> None:
-    opened = opener(name)
+@some_models
+def test_a_batch_is_what_transformers_generates_one_by_one(opener: Opener, names: list[str]) -> None:
+    with table() as row:
+        for name in names:
+            with row(name):
+                _assert_as_transformers(opener(name))
+
+
+def _assert_as_transformers(opened: Opened) -> None:
     prompts = asked(opened)
     assert len({len(prompt.ids) for prompt in prompts}) > 4
     expected = [theirs(opened, prompt) for prompt in prompts]
@@ -123,10 +137,16 @@ def test_a_batch_is_what_transformers_generates_one_by_one(name: str, opener: Op
     assert {one.stop for one in written} == {"stop", "length"}
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_sample_does_not_depend_on_the_batch(name: str, opener: Opener) -> None:
+@some_models
+def test_a_sample_does_not_depend_on_the_batch(opener: Opener, names: list[str]) -> None:
     """In float64: rounding in float32 moves about one draw in 50,000 over the edge of a token's share."""
-    opened = opener(name, "float64")
+    with table() as row:
+        for name in names:
+            with row(name):
+                _assert_as_alone(opener(name, "float64"))
+
+
+def _assert_as_alone(opened: Opened) -> None:
     prompts = asked(opened, sampling=DRAWN, samples=2)
     tokens = Numbered(frozenset(range(0, 700, 40)))
     together = generate(opened, tokens, prompts)
@@ -167,11 +187,14 @@ def test_the_same_prompt_is_read_once(opener: Opener, widths: Callable[[Opened],
     assert shapes[:2] == [(1, len(prompt.ids)), (6, 1)]
 
 
-@pytest.mark.parametrize("name", ["llama", "qwen2", "neox", "gpt2", "sliding"])
-def test_a_common_beginning_is_read_once(
-    name: str, opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]
-) -> None:
-    opened = opener(name)
+def test_a_common_beginning_is_read_once(opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
+    with table() as row:
+        for name in ("llama", "qwen2", "neox", "gpt2", "sliding"):
+            with row(name):
+                _assert_beginning_read_once(name, opener(name), widths)
+
+
+def _assert_beginning_read_once(name: str, opened: Opened, widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
     shown = opened.tokenizer.encode(" ".join(LINES[:3]))
     prompts = [Asked(ids=[*shown, *one.ids], sampling=GREEDY, seeds=one.seeds) for one in asked(opened)]
     shapes = widths(opened)
@@ -207,9 +230,14 @@ def test_rows_that_have_ended_leave_the_batch(
     assert sum(rows for rows, _ in shapes[1:]) < 1.5 * sum(row[0].tokens - 1 for row in expected)
 
 
-@pytest.mark.parametrize("name", ["llama", "sentencepiece"])
-def test_stop_strings_end_a_reply_before_them(name: str, opener: Opener) -> None:
-    opened = opener(name)
+def test_stop_strings_end_a_reply_before_them(opener: Opener) -> None:
+    with table() as row:
+        for name in ("llama", "sentencepiece"):
+            with row(name):
+                _assert_stopped(opener(name))
+
+
+def _assert_stopped(opened: Opened) -> None:
     tokens = Tokens(opened.tokenizer)
     prompts = asked(opened)
     whole = [row[0].text for row in generate(opened, tokens, prompts)]
@@ -242,10 +270,15 @@ def test_the_stop_token_counts_and_is_no_text(opener: Opener) -> None:
     assert (numbers(written), written.tokens, written.stop) == (ids[:at], at + 1, "stop")  # not "length"
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama"])
-def test_no_reply_leaves_the_context(name: str, opener: Opener) -> None:
+def test_no_reply_leaves_the_context(opener: Opener) -> None:
     """Absolute positions have no row for what is beyond; others may finish beside one that is at the end."""
-    opened = opener(name, context=48)
+    with table() as row:
+        for name in ("gpt2", "llama"):
+            with row(name):
+                _assert_within_context(opener(name, context=48))
+
+
+def _assert_within_context(opened: Opened) -> None:
     prompts = [
         Asked(ids=[5 + index] * size, sampling=Sampling(max_tokens=wanted), seeds=("",))
         for index, (size, wanted) in enumerate([(47, None), (44, 100), (3, None), (2, 30), (4, 30), (5, None), (6, 31)])
@@ -286,15 +319,16 @@ def test_nothing_wanted_is_nothing_written(opener: Opener) -> None:
     assert generate(opened, Numbered(), [none]) == [[empty, empty]]
 
 
-@pytest.mark.parametrize("steps", [0, 1, 5])
-def test_cancelling_ends_it_within_a_token(
-    steps: int, opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]
-) -> None:
+def test_cancelling_ends_it_within_a_token(opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
     opened = opener()
     shapes = widths(opened)
-    with pytest.raises(Cancelled):
-        generate(opened, Numbered(), asked(opened), lambda: len(shapes) >= steps)
-    assert len(shapes) == steps
+    with table() as row:
+        for steps in (0, 1, 5):
+            with row(steps):
+                shapes.clear()
+                with pytest.raises(Cancelled):
+                    generate(opened, Numbered(), asked(opened), lambda steps=steps: len(shapes) >= steps)
+                assert len(shapes) == steps
 
 
 def test_a_batch_that_does_not_fit_gives_its_memory_back(opener: Opener) -> None:
@@ -334,8 +368,7 @@ def test_what_is_out_of_memory() -> None:
     assert not out_of_memory(ValueError("out of memory"))
 
 
-@pytest.mark.parametrize("sampling", [GREEDY, DRAWN])
-def test_weights_that_compute_no_numbers_are_an_error(sampling: Sampling, made: Callable[..., Path]) -> None:
+def test_weights_that_compute_no_numbers_are_an_error(made: Callable[..., Path]) -> None:
     import torch
     import transformers
 
@@ -343,12 +376,12 @@ def test_weights_that_compute_no_numbers_are_an_error(sampling: Sampling, made: 
     with torch.no_grad():
         model.get_output_embeddings().weight[3, 0] = float("nan")
     opened = Opened("broken", None, model, "cpu", "float16", 64)
-    with pytest.raises(VivaError, match=r"broken computed logits that are no numbers.*--dtype bfloat16"):
-        generate(opened, Numbered(), [Asked(ids=[5, 6], sampling=sampling, seeds=("",))])
+    for sampling in (GREEDY, DRAWN):
+        with pytest.raises(VivaError, match=r"broken computed logits that are no numbers.*--dtype bfloat16"):
+            generate(opened, Numbered(), [Asked(ids=[5, 6], sampling=sampling, seeds=("",))])
 
 
-@pytest.mark.parametrize("beginning", [0, 60])
-def test_a_recurrent_state_is_not_shared(beginning: int, widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
+def test_a_recurrent_state_is_not_shared(widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
     """Padding behind the common beginning would be in it; before all text it changes nothing."""
     import torch
     import transformers
@@ -360,14 +393,16 @@ def test_a_recurrent_state_is_not_shared(beginning: int, widths: Callable[[Opene
     )
     config.initializer_range = 0.2
     opened = Opened("lfm", None, transformers.Lfm2ForCausalLM(config).eval().double(), "cpu", "float64", 512)
-    prompts = [
-        Asked(ids=[*range(beginning), *range(99 + size, 99, -1)], sampling=DRAWN, seeds=("a", "b"))
-        for size in (1, 7, 30)
-    ]
     shapes = widths(opened)
-    together = generate(opened, Numbered(), prompts)
-    assert shapes[0] == (3, beginning + 30)
-    assert together == alone(opened, Numbered(), prompts)
+    for beginning in (0, 60):
+        prompts = [
+            Asked(ids=[*range(beginning), *range(99 + size, 99, -1)], sampling=DRAWN, seeds=("a", "b"))
+            for size in (1, 7, 30)
+        ]
+        shapes.clear()
+        together = generate(opened, Numbered(), prompts)
+        assert shapes[0] == (3, beginning + 30)
+        assert together == alone(opened, Numbered(), prompts)
 
 
 def test_a_model_without_keys_and_values_is_refused() -> None:

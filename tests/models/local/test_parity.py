@@ -6,7 +6,6 @@ an exemplar. With VIVA_THOROUGH=1 all 11,582 behind five, which takes an hour of
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -21,8 +20,8 @@ from msgspec import Struct
 
 from benchmarks.published import published
 from cli.told import told
-from models.encoders import absent
 from models.local import lmeval
+from rows import table
 from viva.benchmarks import open_exam
 from viva.cli.run import run_command
 from viva.models import Endpoint, connect
@@ -48,7 +47,7 @@ SHOTS = 5 if THOROUGH else 1
 CLOSE = 1e-4
 """How far natural log-probabilities may be apart."""
 
-pytestmark = pytest.mark.timeout(0 if THOROUGH else 300)
+pytestmark = [pytest.mark.torch("transformers"), pytest.mark.timeout(0 if THOROUGH else 300)]
 
 
 class Sat(Struct):
@@ -124,8 +123,6 @@ def peer(sat: dict[str, Sat], whole: dict[str, Sat], tmp_path_factory: pytest.Te
 
     Of CMMLU it is asked one question a subject, or all where the test is to be thorough.
     """
-    if importlib.util.find_spec("lm_eval") is None:
-        absent("needs lm-evaluation-harness: make weights")
     folder = tmp_path_factory.mktemp("peer")
     work: list[dict[str, str]] = []
     for number, one in enumerate((*sat.values(), *whole.values())):
@@ -194,35 +191,51 @@ def furthest(one: Sat, other: dict[str, list[float]]) -> float:
     return max(abs(mine - theirs) for pair in pairs for mine, theirs in zip(*pair, strict=True))
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_next_token_choice_is_that_of_one_question_at_a_time(sat: dict[str, Sat], model: str) -> None:
-    one = sat[model]
-    assert len(one.requests) == len(one.chosen) == (LIMIT or QUESTIONS)
-    assert len({name.partition("/")[0] for name in one.requests}) == SUBJECTS
-    usual = max(Counter(one.chosen.values()).values())
-    assert usual < 0.8 * len(one.chosen), "a model that always says the same would prove little"
+def test_a_sample_is_chosen_from_as_one_question_at_a_time(made: Callable[..., Path], tmp_path: Path) -> None:
+    spec = ExamSpec(benchmark="cmmlu", language="zh", shots=1, form="base", choose="next-token", limit=24)
+    (one,) = sit(tmp_path / "run", spec, None, made(**MODELS["llama"], width=32))
+    assert len(one.requests) == 24
+    assert len(set(one.chosen.values())) > 1
     expected = plain(one)
     assert differing(one, expected) == []
     assert furthest(one, expected) < CLOSE
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_next_token_choice_is_that_of_lm_evaluation_harness(
-    sat: dict[str, Sat], peer: dict[str, Any], model: str
-) -> None:
-    one = sat[model]
-    expected = {name: row["logprobs"] for name, row in peer[model].items()}
-    assert len({name.partition("/")[0] for name in expected}) == SUBJECTS
-    assert differing(one, expected) == []
-    assert furthest(one, expected) < CLOSE
+@pytest.mark.slow
+def test_next_token_choice_is_that_of_one_question_at_a_time(sat: dict[str, Sat]) -> None:
+    with table() as row:
+        for model, one in sat.items():
+            with row(model):
+                assert len(one.requests) == len(one.chosen) == (LIMIT or QUESTIONS)
+                assert len({name.partition("/")[0] for name in one.requests}) == SUBJECTS
+                usual = max(Counter(one.chosen.values()).values())
+                assert usual < 0.8 * len(one.chosen), "a model that always says the same would prove little"
+                expected = plain(one)
+                assert differing(one, expected) == []
+                assert furthest(one, expected) < CLOSE
 
 
-@pytest.mark.parametrize("benchmark", ["cmmlu", "csbench"])
+@pytest.mark.slow
+@pytest.mark.peers("lm_eval")
+def test_next_token_choice_is_that_of_lm_evaluation_harness(sat: dict[str, Sat], peer: dict[str, Any]) -> None:
+    with table() as row:
+        for model, one in sat.items():
+            with row(model):
+                expected = {name: found["logprobs"] for name, found in peer[model].items()}
+                assert len({name.partition("/")[0] for name in expected}) == SUBJECTS
+                assert differing(one, expected) == []
+                assert furthest(one, expected) < CLOSE
+
+
+@pytest.mark.slow
+@pytest.mark.peers("lm_eval")
 def test_the_likelihood_of_whole_options_is_that_of_lm_evaluation_harness(
-    whole: dict[str, Sat], peer: dict[str, Any], benchmark: str
+    whole: dict[str, Sat], peer: dict[str, Any]
 ) -> None:
-    one = whole[benchmark]
-    assert furthest(one, {name: row["logprobs"] for name, row in peer[benchmark].items()}) < CLOSE
-    expected = {name: row["acc"] for name, row in peer[benchmark].items()}
-    assert {name: one.values[name] for name in expected} == expected
-    assert 0 < sum(expected.values()) < len(expected)
+    with table() as row:
+        for benchmark, one in whole.items():
+            with row(benchmark):
+                assert furthest(one, {name: found["logprobs"] for name, found in peer[benchmark].items()}) < CLOSE
+                expected = {name: found["acc"] for name, found in peer[benchmark].items()}
+                assert {name: one.values[name] for name in expected} == expected
+                assert 0 < sum(expected.values()) < len(expected)

@@ -7,10 +7,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.local.tiny import TEXT, TOKENIZERS, make_tokenizer, need_transformers
+from models.local.tiny import TEXT, TOKENIZERS, make_tokenizer
+from rows import table
 from viva.models.local.stopping import BROKEN, Reply
 from viva.models.local.tokens import Tokens
 
@@ -34,9 +35,8 @@ def fed(decode: Callable[[Sequence[int]], str], ids: Sequence[int], stops: Seque
     return reply.text(), len(ids), False
 
 
-@pytest.mark.parametrize(
-    ("pieces", "stops", "text", "count"),
-    [
+def test_stop_strings() -> None:
+    replies: tuple[tuple[list[str | bytes], list[str], str | None, int | None], ...] = (
         (["\n\n", "more"], ["\n\n"], "", 1),  # at the very beginning
         (["a", "ST", "OP", "b"], ["STOP"], "a", 3),  # over two tokens
         (["a", "S", "T", "O", "P", "b"], ["STOP"], "a", 5),
@@ -59,24 +59,25 @@ def fed(decode: Callable[[Sequence[int]], str], ids: Sequence[int], stops: Seque
         (["\n", "a\n"], ["\n\n"], None, None),
         (["anything"], [""], None, None),  # an empty one stops nothing
         (["anything"], [], None, None),
-    ],
-)
-def test_stop_strings(pieces: list[str | bytes], stops: list[str], text: str | None, count: int | None) -> None:
-    whole = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in pieces).decode()
-    expected = (whole, len(pieces), False) if text is None else (text, count, True)
-    assert run(pieces, stops) == expected
+    )
+    with table() as row:
+        for pieces, stops, text, count in replies:
+            with row((pieces, stops)):
+                whole = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in pieces).decode()
+                assert run(pieces, stops) == ((whole, len(pieces), False) if text is None else (text, count, True))
 
 
-@pytest.mark.parametrize("before", [0, 1, 50, 1000])
-def test_a_stop_string_far_into_the_reply(before: int) -> None:
-    assert run([*["word "] * before, "EN", "D!"], ["END"]) == ("word " * before, before + 2, True)
-    assert run([*["好"] * before, "EN", "D!"], ["END"]) == ("好" * before, before + 2, True)
-    assert run([*[b"\xff"] * before, "EN", "D!"], ["END"]) == (BROKEN * before, before + 2, True)
+def test_a_stop_string_far_into_the_reply() -> None:
+    with table() as row:
+        for before in (0, 1, 50, 1000):
+            with row(before):
+                assert run([*["word "] * before, "EN", "D!"], ["END"]) == ("word " * before, before + 2, True)
+                assert run([*["好"] * before, "EN", "D!"], ["END"]) == ("好" * before, before + 2, True)
+                assert run([*[b"\xff"] * before, "EN", "D!"], ["END"]) == (BROKEN * before, before + 2, True)
 
 
-@pytest.mark.parametrize(
-    ("pieces", "cut_off", "ended"),
-    [
+def test_a_character_that_was_cut_in_two_is_held_back() -> None:
+    replies: tuple[tuple[list[str | bytes], str, str], ...] = (
         (["ab", b"\xe5\xa5"], "ab", "ab" + BROKEN),
         ([b"ab\xe5"], "ab", "ab" + BROKEN),
         (["ab", "好"], "ab好", "ab好"),
@@ -85,20 +86,16 @@ def test_a_stop_string_far_into_the_reply(before: int) -> None:
         ([b"\xe5"], "", BROKEN),
         (["a" + BROKEN + "b"], "a" + BROKEN + "b", "a" + BROKEN + "b"),
         ([], "", ""),
-    ],
-)
-def test_a_character_that_was_cut_in_two_is_held_back(pieces: list[str | bytes], cut_off: str, ended: str) -> None:
-    vocabulary = [piece if isinstance(piece, bytes) else piece.encode() for piece in pieces]
-    reply = Reply(spelt(vocabulary))
-    for number in range(len(vocabulary)):
-        reply.add(number)
-    assert reply.text(complete=False) == cut_off
-    assert reply.text() == ended
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _transformers() -> None:
-    need_transformers()
+    )
+    with table() as row:
+        for pieces, cut_off, ended in replies:
+            with row(pieces):
+                vocabulary = [piece if isinstance(piece, bytes) else piece.encode() for piece in pieces]
+                reply = Reply(spelt(vocabulary))
+                for number in range(len(vocabulary)):
+                    reply.add(number)
+                assert reply.text(complete=False) == cut_off
+                assert reply.text() == ended
 
 
 @cache
@@ -122,8 +119,9 @@ def plainly(decode: Callable[[Sequence[int]], str], ids: Sequence[int], stops: S
     return text, len(ids), False
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-@given(data=st.data())
+@pytest.mark.torch("transformers")
+@settings(max_examples=len(TOKENIZERS) * settings.default.max_examples)
+@given(kind=st.sampled_from(TOKENIZERS), data=st.data())
 def test_it_stops_where_decoding_everything_would(kind: str, data: st.DataObject) -> None:
     decode = decoding(kind)
     start = data.draw(st.integers(0, len(TEXT) - 1))
@@ -141,9 +139,16 @@ def test_it_stops_where_decoding_everything_would(kind: str, data: st.DataObject
     assert fed(decode, writing, stops) == plainly(decode, writing, stops)
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-@pytest.mark.parametrize("unit", ["the queue gives back ", "好 ", "😀", "\n"])
-def test_the_cost_of_looking_for_stop_strings_is_linear(kind: str, unit: str) -> None:
+@pytest.mark.torch("transformers")
+def test_the_cost_of_looking_for_stop_strings_is_linear() -> None:
+    with table() as row:
+        for kind in TOKENIZERS:
+            for unit in ("the queue gives back ", "好 ", "😀", "\n"):
+                with row((kind, unit)):
+                    _assert_linear(kind, unit)
+
+
+def _assert_linear(kind: str, unit: str) -> None:
     decode, decoded = decoding(kind), 0
 
     def counting(ids: Sequence[int]) -> str:
@@ -156,6 +161,7 @@ def test_the_cost_of_looking_for_stop_strings_is_linear(kind: str, unit: str) ->
     assert decoded < 150 * len(ids)  # 1,000 times as many if all were decoded every time
 
 
+@pytest.mark.torch("transformers")
 def test_bytes_that_spoil_what_was_spelt_before_them_are_held_back() -> None:
     """A run of byte tokens is no text at all while its last character is incomplete."""
     ids = tokenizer("sentencepiece").encode("A 魑魅魍魎", add_special_tokens=False)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.local.tiny import END, LETTERS, TOKENIZERS, make_tokenizer, need_transformers
+from models.local.tiny import END, LETTERS, TOKENIZERS, make_tokenizer
+from rows import table
 from viva.errors import VivaError
 from viva.models.local.tokens import Tokens
 from viva.types import Message
 
+pytestmark = pytest.mark.torch("transformers")
+
 ASKED = (Message("system", "请直接给出答案。"), Message("user", "先进后出的是？"))
 WORDS = ["题目", "答案是：", " the stack", "\n", "A", "B. ", "龘", "…", "  ", "12", "Answer:", "é", "</", ">"]
+KINDS = st.sampled_from(TOKENIZERS)
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map("".join)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _needed() -> None:
-    need_transformers()
+EXAMPLES = len(TOKENIZERS) * settings.default.max_examples
+"""As many for every kind as other properties have in all."""
 
 
 @cache
@@ -42,18 +44,19 @@ def plain(kind: str, text: str, *, special: bool = True) -> list[int]:
 # --- the token that continues
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-@pytest.mark.parametrize("blank", ["", " "])
-def test_a_letter_is_the_token_that_goes_on(kind: str, blank: str) -> None:
-    prompt = "题目：先进后出的是？\n答案是：" if not blank else "Question: what is last in, first out?\nAnswer:"
-    found = tokens(kind).next_tokens(prompt, [blank + letter for letter in LETTERS])
-    names = tokenizer(kind).convert_ids_to_tokens(found)
-    lead = ("Ġ" if kind == "bytes" else "▁") if blank else ""
-    assert names == [lead + letter for letter in LETTERS]
+def test_a_letter_is_the_token_that_goes_on() -> None:
+    prompts = {"": "题目：先进后出的是？\n答案是：", " ": "Question: what is last in, first out?\nAnswer:"}
+    with table() as row:
+        for kind, (blank, prompt) in itertools.product(TOKENIZERS, prompts.items()):
+            with row((kind, blank)):
+                found = tokens(kind).next_tokens(prompt, [blank + letter for letter in LETTERS])
+                names = tokenizer(kind).convert_ids_to_tokens(found)
+                lead = ("Ġ" if kind == "bytes" else "▁") if blank else ""
+                assert names == [lead + letter for letter in LETTERS]
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-@given(prompt=TEXTS, blank=st.sampled_from(["", " "]))
+@settings(max_examples=EXAMPLES)
+@given(kind=KINDS, prompt=TEXTS, blank=st.sampled_from(["", " "]))
 def test_what_is_found_is_what_encoding_the_whole_gives(kind: str, prompt: str, blank: str) -> None:
     continuations = [blank + letter for letter in LETTERS]
     before = tokens(kind).ids(prompt)
@@ -66,16 +69,17 @@ def test_what_is_found_is_what_encoding_the_whole_gives(kind: str, prompt: str, 
         assert [[*before, token] for token in found] == wholes
 
 
-@pytest.mark.parametrize("kind", ["bytes", "sentencepiece"])
-def test_a_tokenizer_that_joins_the_letter_with_the_prompt_is_refused(kind: str) -> None:
-    with pytest.raises(VivaError, match=r"joins “A” with the end.*答案是：”.*--choose likelihood"):
-        tokens(kind, merged=True).next_tokens("题目 答案是：", LETTERS)
-    assert len(tokens(kind, merged=True).next_tokens("题目 答案是： x", LETTERS)) == 4
+def test_a_tokenizer_that_joins_the_letter_with_the_prompt_is_refused() -> None:
+    with table() as row:
+        for kind in ("bytes", "sentencepiece"):
+            with row(kind):
+                with pytest.raises(VivaError, match=r"joins “A” with the end.*答案是：”.*--choose likelihood"):
+                    tokens(kind, merged=True).next_tokens("题目 答案是：", LETTERS)
+                assert len(tokens(kind, merged=True).next_tokens("题目 答案是： x", LETTERS)) == 4
 
 
-@pytest.mark.parametrize(
-    ("kind", "prompt", "continuations", "said"),
-    [
+def test_what_is_no_choice_of_one_token_is_refused() -> None:
+    choices = (
         ("bytes", "答案是：", ["A", "栈栈"], r"“栈栈” is \d tokens"),
         ("bytes", "答案是：", ["A", ""], "“” is 0 tokens"),
         ("bytes", "答案是：", ["A", "B", "A"], "same token"),
@@ -83,13 +87,14 @@ def test_a_tokenizer_that_joins_the_letter_with_the_prompt_is_refused(kind: str)
         ("sentencepiece", "Answer: ", ["A"], "without its blank"),
         ("sentencepiece", "答案是：", ["龘"], r"“龘” is 3 tokens"),
         ("sentencepiece", "", [" A", "A"], "same token"),
-    ],
-)
-def test_what_is_no_choice_of_one_token_is_refused(kind: str, prompt: str, continuations: list[str], said: str) -> None:
-    with pytest.raises(VivaError, match=said) as raised:
-        tokens(kind).next_tokens(prompt, continuations)
-    assert "--choose likelihood" in str(raised.value)
-    assert "\n" not in str(raised.value)
+    )
+    with table() as row:
+        for kind, prompt, continuations, said in choices:
+            with row((kind, prompt, continuations)):
+                with pytest.raises(VivaError, match=said) as raised:
+                    tokens(kind).next_tokens(prompt, continuations)
+                assert "--choose likelihood" in str(raised.value)
+                assert "\n" not in str(raised.value)
 
 
 def test_hostile_ends_of_prompts_are_spelled_out() -> None:
@@ -114,8 +119,8 @@ def test_an_unknown_continuation_is_not_the_unknown_token() -> None:
 # --- prompts
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-@given(prompt=TEXTS)
+@settings(max_examples=EXAMPLES)
+@given(kind=KINDS, prompt=TEXTS)
 def test_a_text_has_the_tokens_that_its_tokenizer_gives_it(kind: str, prompt: str) -> None:
     assert tokens(kind).ids(prompt) == tokens(kind, "raw").ids(prompt) == plain(kind, prompt)
     assert tokens(kind).count(prompt) == len(plain(kind, prompt))
@@ -127,17 +132,21 @@ def test_halves_of_surrogate_pairs_do_no_harm() -> None:
     assert tokens().next_tokens("\ud800：", ["A"]) == tokens().next_tokens("?：", ["A"])
 
 
-@pytest.mark.parametrize("kind", ["sentencepiece", "unigram"])
-def test_a_text_that_begins_with_bos_gets_no_second(kind: str) -> None:
-    once = tokens(kind).ids("<s>题目")
-    assert once.count(1) == 1
-    assert once == plain(kind, "<s>题目", special=False)
-    assert tokens(kind).ids("<s><s>题目").count(1) == 2, "what the text has twice stays"
+def test_a_text_that_begins_with_bos_gets_no_second() -> None:
+    with table() as row:
+        for kind in ("sentencepiece", "unigram"):
+            with row(kind):
+                once = tokens(kind).ids("<s>题目")
+                assert once.count(1) == 1
+                assert once == plain(kind, "<s>题目", special=False)
+                assert tokens(kind).ids("<s><s>题目").count(1) == 2, "what the text has twice stays"
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-def test_an_empty_prompt_has_one_token(kind: str) -> None:
-    assert tokens(kind).ids("") == [tokenizer(kind).bos_token_id]
+def test_an_empty_prompt_has_one_token() -> None:
+    with table() as row:
+        for kind in TOKENIZERS:
+            with row(kind):
+                assert tokens(kind).ids("") == [tokenizer(kind).bos_token_id]
     assert tokens("bytes", bos_token=None).ids("") == [tokenizer("bytes").eos_token_id]
     with pytest.raises(VivaError, match="neither BOS nor EOS"):
         tokens("bytes", bos_token=None, eos_token=None).ids("")
@@ -158,9 +167,14 @@ def test_a_tokenizer_that_ends_texts_does_not_end_prompts() -> None:
 # --- messages
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-@pytest.mark.parametrize("chat", ["plain", "bos"])
-def test_messages_are_written_by_the_chat_template_and_nothing_is_added(kind: str, chat: str) -> None:
+def test_messages_are_written_by_the_chat_template_and_nothing_is_added() -> None:
+    with table() as row:
+        for kind, chat in itertools.product(TOKENIZERS, ("plain", "bos")):
+            with row((kind, chat)):
+                _assert_written_by_the_template(kind, chat)
+
+
+def _assert_written_by_the_template(kind: str, chat: str) -> None:
     known = tokenizer(kind, chat=chat)
     text = "<|system|>\n请直接给出答案。<|end|>\n<|user|>\n先进后出的是？<|end|>\n<|assistant|>\n"
     before = [known.bos_token_id] if chat == "bos" else []
@@ -171,14 +185,16 @@ def test_messages_are_written_by_the_chat_template_and_nothing_is_added(kind: st
     assert known.convert_ids_to_tokens(letters) == list(LETTERS)
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-def test_a_chat_template_that_writes_bos_twice_is_refused(kind: str) -> None:
-    twice = tokens(kind, chat="twice")
-    for ask in (twice.ids, twice.count, lambda prompt: twice.next_tokens(prompt, LETTERS)):
-        with pytest.raises(VivaError, match=r"begins with BOS twice.*--template"):
-            ask(ASKED)
-    assert twice.ids("题目"), "a base model is not asked by it"
-    assert tokens(kind, "raw", chat="twice").ids(ASKED)
+def test_a_chat_template_that_writes_bos_twice_is_refused() -> None:
+    with table() as row:
+        for kind in TOKENIZERS:
+            with row(kind):
+                twice = tokens(kind, chat="twice")
+                for ask in (twice.ids, twice.count, lambda prompt, one=twice: one.next_tokens(prompt, LETTERS)):
+                    with pytest.raises(VivaError, match=r"begins with BOS twice.*--template"):
+                        ask(ASKED)
+                assert twice.ids("题目"), "a base model is not asked by it"
+                assert tokens(kind, "raw", chat="twice").ids(ASKED)
 
 
 def test_a_chat_template_without_system_messages_gets_the_text_before_the_first() -> None:
@@ -190,14 +206,16 @@ def test_a_chat_template_without_system_messages_gets_the_text_before_the_first(
     assert dropping.decode(Tokens(dropping).ids(ASKED)) == "请直接给出答案。\n先进后出的是？"
 
 
-@pytest.mark.parametrize("template", ["{{ raise_exception('no, \x1b[31m') }}", "{% for", "{{ messages.x.y }}"])
-def test_a_chat_template_that_fails_is_one_sentence(template: str) -> None:
-    broken = make_tokenizer(chat="plain")
-    broken.chat_template = template
-    with pytest.raises(VivaError, match=r"does not take these messages.*--form base.*--template") as raised:
-        Tokens(broken).ids(ASKED)
-    assert "\x1b" not in str(raised.value)
-    assert "\n" not in str(raised.value)
+def test_a_chat_template_that_fails_is_one_sentence() -> None:
+    with table() as row:
+        for template in ("{{ raise_exception('no, \x1b[31m') }}", "{% for", "{{ messages.x.y }}"):
+            with row(template):
+                broken = make_tokenizer(chat="plain")
+                broken.chat_template = template
+                with pytest.raises(VivaError, match=r"does not take these messages.*--form base.*--template") as raised:
+                    Tokens(broken).ids(ASKED)
+                assert "\x1b" not in str(raised.value)
+                assert "\n" not in str(raised.value)
 
 
 def test_without_a_chat_template_messages_need_a_form() -> None:
@@ -219,8 +237,8 @@ def test_a_familys_bos_is_not_doubled_and_a_chat_template_not_used() -> None:
 # --- continuations of several tokens
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-@given(prompt=TEXTS, continuation=TEXTS)
+@settings(max_examples=EXAMPLES)
+@given(kind=KINDS, prompt=TEXTS, continuation=TEXTS)
 def test_continuations_are_split_as_lm_evaluation_harness_does(kind: str, prompt: str, continuation: str) -> None:
     rest = prompt.rstrip()
     more = prompt[len(rest) :] + continuation
@@ -256,12 +274,14 @@ def test_nothing_is_no_continuation() -> None:
 # --- texts, and what is written
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-def test_a_text_is_scored_behind_bos(kind: str) -> None:
-    bos = tokenizer(kind).bos_token_id
-    assert tokens(kind).text("题目") == ([bos, *plain(kind, "题目", special=False)], 1)
-    assert tokens(kind).text(tokenizer(kind).bos_token + "题目")[0].count(bos) == 1
-    assert tokens(kind).text("") == ([bos], 1)
+def test_a_text_is_scored_behind_bos() -> None:
+    with table() as row:
+        for kind in TOKENIZERS:
+            with row(kind):
+                bos = tokenizer(kind).bos_token_id
+                assert tokens(kind).text("题目") == ([bos, *plain(kind, "题目", special=False)], 1)
+                assert tokens(kind).text(tokenizer(kind).bos_token + "题目")[0].count(bos) == 1
+                assert tokens(kind).text("") == ([bos], 1)
 
 
 def test_without_bos_the_first_token_is_not_scored() -> None:
@@ -270,8 +290,8 @@ def test_without_bos_the_first_token_is_not_scored() -> None:
     assert without.text("") == ([], 0)
 
 
-@pytest.mark.parametrize("kind", TOKENIZERS)
-@given(text=TEXTS)
+@settings(max_examples=EXAMPLES)
+@given(kind=KINDS, text=TEXTS)
 def test_what_is_written_is_read_as_it_is(kind: str, text: str) -> None:
     ids = plain(kind, "x" + text, special=False)
     own = ids[len(plain(kind, "x", special=False)) :]

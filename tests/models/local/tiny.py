@@ -17,8 +17,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from models.encoders import absent
-
 TEXT = """\
 以下是关于计算机科学的单项选择题，请直接给出正确答案的选项。
 题目：下列数据结构中，先进后出的是 A. 栈 B. 队列 C. 链表 D. 数组 答案是： A
@@ -51,15 +49,6 @@ CHATS = {
 }
 END = "<|end|>"
 """What ends a turn of a chat: a token of its own where there is a chat template."""
-
-
-def need_transformers() -> None:
-    """Skip, or fail where nothing may be skipped (VIVA_CI=1)."""
-    import importlib.util
-
-    missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
-    if missing:
-        absent(f"needs {' and '.join(missing)}: pip install 'viva[hf]'")
 
 
 def make_tokenizer(

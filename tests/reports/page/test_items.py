@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viva.reports.answered import Answered
-from viva.reports.page.items import CHUNK_ITEMS, LONGEST, Block, beginning, blocks_of, integers
+from viva.reports.page.items import CHUNK_ITEMS, LONGEST, Block, ItemWriter, Written, beginning, integers
 from viva.reports.page.sampling import shares, stratified
 from viva.visible import visible
 
@@ -22,6 +23,16 @@ def item(number: int = 0, **fields: Any) -> Answered:
         "exam": "e", "model": "m", "question": f"q{number}", "sample": 0, "repeat": 0, "outcome": "right", "value": 1.0,
     }  # fmt: skip
     return Answered(**given_fields | fields)
+
+
+def blocks_of(items: Iterable[Answered], *, limit: int = 1 << 30) -> tuple[list[Block], Written]:
+    """All that the page's writer gives out; it is given items as long as it says that there is room."""
+    found: list[Block] = []
+    writer = ItemWriter(found.append, limit=limit)
+    for one in items:
+        if not writer.add(one):
+            break
+    return found, writer.finish()
 
 
 def unpacked(blocks: list[Block]) -> dict[str, Any]:
@@ -59,7 +70,7 @@ def test_whole_numbers_are_read_as_they_were_written(given_numbers: list[int]) -
 
 def test_the_index_is_read_at_once_and_cannot_end_its_element() -> None:
     hostile = "</script><!--<script>"
-    found, _ = blocks_of([item(model=hostile, value=None), item(1, value=0.25, tags={hostile: "x"})], limit=1 << 30)
+    found, _ = blocks_of([item(model=hostile, value=None), item(1, value=0.25, tags={hostile: "x"})])
     said = next(block.text for block in found if block.name == "items-index")
     assert "<" not in said
     index = unpacked(found)["items-index"]
@@ -70,7 +81,7 @@ def test_the_index_is_read_at_once_and_cannot_end_its_element() -> None:
 @given(st.lists(st.text(), min_size=1, max_size=8))
 def test_every_prompt_can_be_put_together_again(prompts: list[str]) -> None:
     same = "Answer with a letter, please; here are some examples.\n\nA\n"
-    found, _ = blocks_of([item(n, prompt=same + text) for n, text in enumerate(prompts)], limit=1 << 30)
+    found, _ = blocks_of([item(n, prompt=same + text) for n, text in enumerate(prompts)])
     chunk = unpacked(found)["items-0"]
     for one, text in zip(chunk["items"], prompts, strict=True):
         common = chunk["shared"][one["shared"]] if "shared" in one else ""
@@ -89,14 +100,14 @@ def test_what_two_prompts_share_ends_with_a_line(first: str, second: str) -> Non
 
 def test_instructions_and_exemplars_are_written_once_a_chunk() -> None:
     shots = "".join(f"Question {n}: what is {n} + {n}?\nAnswer: {2 * n}\n\n" for n in range(200))
-    found, _ = blocks_of([item(n, prompt=f"{shots}Question: {n}?") for n in range(100)], limit=1 << 30)
+    found, _ = blocks_of([item(n, prompt=f"{shots}Question: {n}?") for n in range(100)])
     chunk = unpacked(found)["items-0"]
     assert chunk["shared"] == [shots]
     assert sum("shared" in one for one in chunk["items"]) == 99
 
 
 def test_a_chunk_is_found_by_its_first_item() -> None:
-    found, written = blocks_of([item(n, reply=str(n)) for n in range(CHUNK_ITEMS * 2 + 5)], limit=1 << 30)
+    found, written = blocks_of([item(n, reply=str(n)) for n in range(CHUNK_ITEMS * 2 + 5)])
     content = unpacked(found)
     assert content["items-index"]["firsts"] == [0, CHUNK_ITEMS, 2 * CHUNK_ITEMS]
     assert content["items-2"]["items"][4]["reply"] == str(CHUNK_ITEMS * 2 + 4)
@@ -105,7 +116,7 @@ def test_a_chunk_is_found_by_its_first_item() -> None:
 
 
 def test_long_texts_are_cut_where_the_page_says() -> None:
-    found, written = blocks_of([item(reply="x" * (LONGEST + 7)), item(1, reply="y" * LONGEST)], limit=1 << 30)
+    found, written = blocks_of([item(reply="x" * (LONGEST + 7)), item(1, reply="y" * LONGEST)])
     first, second = unpacked(found)["items-0"]["items"]
     assert first["reply"].endswith("… (7 more characters, in the run's responses.jsonl)")
     assert second["reply"] == "y" * LONGEST
@@ -113,9 +124,7 @@ def test_long_texts_are_cut_where_the_page_says() -> None:
 
 
 def test_half_a_character_and_unseen_ones_are_spelled_out() -> None:
-    found, _ = blocks_of(
-        [item(reply="\ud800 \x00 \x1b \u202e", model="\udfff", tags={"a\x00": "\ud9ab"})], limit=1 << 30
-    )
+    found, _ = blocks_of([item(reply="\ud800 \x00 \x1b \u202e", model="\udfff", tags={"a\x00": "\ud9ab"})])
     content = unpacked(found)
     assert content["items-0"]["items"][0]["reply"] == "<U+D800> <U+0000> <U+001B> <U+202E>"
     assert content["items-index"]["model"]["words"] == ["<U+DFFF>"]
@@ -129,7 +138,7 @@ def test_too_large_is_noticed_and_nothing_of_it_written_beyond_the_limit() -> No
 
 def test_tags_that_some_items_lack_stay_with_their_items() -> None:
     tags = [{}, {"a": "x"}, {}, {"a": "y", "b": "z"}, {}]
-    found, _ = blocks_of([item(n, tags=one) for n, one in enumerate(tags)], limit=1 << 30)
+    found, _ = blocks_of([item(n, tags=one) for n, one in enumerate(tags)])
     index = unpacked(found)["items-index"]
     assert index["tags"] == {"a": {"words": ["x", "y"], "codes": [-1, 0, -1, 1, -1]}}, (
         "a tag of one value filters nothing"

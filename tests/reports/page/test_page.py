@@ -10,14 +10,20 @@ from typing import Any
 import pytest
 
 from reports.page.conftest import Opened, viva
+from review.conftest import script
 from web.hostile import LONG, MARK, assert_only_text, make_run
 
-playwright = pytest.importorskip("playwright.sync_api")
-expect: Any = playwright.expect
-CONTRAST = (Path(__file__).parents[2] / "review/contrast.js").read_text(encoding="utf-8")
+pytestmark = pytest.mark.browser
 READY = "#items[data-ready]"
 COUNT = "[data-part=count]"
 ROW = "[data-part=list] a"
+
+
+def expect(what: Any) -> Any:
+    from playwright.sync_api import expect as expected
+
+    expected.set_options(timeout=60_000)
+    return expected(what)
 
 
 def count(page: Any) -> str:
@@ -103,7 +109,7 @@ def test_tables_are_sorted_and_everything_can_be_taken_away(opened: Opened, repo
     assert page.evaluate("navigator.clipboard.readText()").startswith("@inproceedings{song2025csbench")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.slow), "dark"])
 def test_a_telephone_shows_all_of_it(opened: Opened, report: Path, scheme: str) -> None:
     page = opened(report, viewport={"width": 400, "height": 800}, color_scheme=scheme)
     page.wait_for_selector("html[data-charts=drawn]")
@@ -112,7 +118,7 @@ def test_a_telephone_shows_all_of_it(opened: Opened, report: Path, scheme: str) 
     page.locator(ROW).first.click()
     page.wait_for_selector("[data-part=item]:not([hidden]) .field")
     assert page.locator("[data-part=item]").bounding_box()["width"] <= 400
-    assert page.evaluate(CONTRAST)["poor"] == []
+    assert page.evaluate(script("contrast.js"))["poor"] == []
     levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((one) => Number(one.tagName[1]))")
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -147,6 +153,7 @@ def test_hostile_texts_are_texts(opened: Opened, tmp_path: Path) -> None:
     assert page.evaluate("[...document.querySelectorAll('main [src], main iframe, main style')].length") == 0
 
 
+@pytest.mark.slow
 def test_of_too_many_items_a_sample_is_shown_and_said(opened: Opened, run: Path, tmp_path: Path) -> None:
     out = tmp_path / "some.html"
     viva("report", run, "--out", out, "--items", 40, "--seed", 3)

@@ -6,7 +6,7 @@ import asyncio
 import resource
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -15,13 +15,14 @@ from msgspec import Struct
 from sandbox.hostile.programs import Program
 from sandbox.hostile.world import Marks, World
 from viva.sandbox import Sandbox
+from viva.sandbox.launch import wall_seconds
 from viva.types import Execution
 
 JOBS = 2
 MARGIN = 4.0
-"""Seconds of wall time that starting and stopping may add to a limit, beside other tests."""
-CROWD = 3
-"""By how much a limit may stretch: time for which other programs keep a processor from a program does not count."""
+"""CPU seconds that starting and stopping may add to a limit."""
+BUSY = 30.0
+"""Seconds by the clock that starting and stopping may take on a busy machine."""
 GROWTH = 64 * 1024
 """KiB by which Viva's own peak memory may grow while a program runs."""
 
@@ -59,7 +60,7 @@ class Arena:
     def close(self) -> None:
         """Close the sandbox, then the loop."""
         try:
-            self.wait(self.sandbox.close(), 20)
+            self.wait(self.sandbox.close())
         finally:
             self.loop.call_soon_threadsafe(self.loop.stop)
             self.thread.join(10)
@@ -68,6 +69,13 @@ class Arena:
         """Have a program run soon, beside others."""
         if str(program) not in self._fates:
             self._fates[str(program)] = self.start(self.examine(program))
+
+    def fates(self, programs: Sequence[Program]) -> Iterator[tuple[Program, Fate]]:
+        """How each fared, run side by side."""
+        for program in programs:
+            self.begin(program)
+        for program in programs:
+            yield program, self.fate(program)
 
     def fate(self, program: Program) -> Fate:
         """How it fared; run now unless it was begun."""
@@ -83,7 +91,7 @@ class Arena:
             knocks = len(self.world.knocks)
             started = time.monotonic()
             try:
-                execution = await asyncio.wait_for(self.sandbox.run(request), program.seconds + 20)
+                execution = await asyncio.wait_for(self.sandbox.run(request), wall_seconds(program.seconds) + BUSY)
             except TimeoutError:
                 return Fate(Execution("failed"), time.monotonic() - started, ("hangs the sandbox",))
             wall = time.monotonic() - started
@@ -98,8 +106,8 @@ class Arena:
         return Fate(execution, wall, tuple(problems))
 
     async def _remains(self, marks: Marks) -> list[str]:
-        """Processes of the program that are still there; the kernel is given a second to bury them."""
-        for _ in range(10):
+        """Processes of the program that are still there; the kernel is given a while to bury them."""
+        for _ in range(100):
             left = await asyncio.to_thread(marks.processes)
             if not left:
                 return []
@@ -117,7 +125,7 @@ def _complaints(program: Program, execution: Execution, wall: float, world: Worl
         problems.append(f"never said {program.says!r}, so it fails for a reason of its own: {shown}")
     if world.leaked(execution.detail):
         problems.append(f"printed a secret: {shown}")
-    if wall > CROWD * program.seconds + MARGIN:
+    if wall > wall_seconds(program.seconds) + BUSY:
         problems.append(f"took {wall:.1f} s with a limit of {program.seconds}")
     allowed = program.seconds + MARGIN
     if execution.cpu > allowed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -121,10 +122,13 @@ def _complete(program: Program, language: str, table: Shared) -> Program:
     )
 
 
-PROGRAMS = tuple(program for language in LANGUAGES for program in load(language))
+@cache
+def programs() -> tuple[Program, ...]:
+    """All of all languages."""
+    return tuple(program for language in LANGUAGES for program in load(language))
 
 
 def named(language: str, name: str) -> Program:
     """The one of that name."""
-    (found,) = [program for program in PROGRAMS if (program.language, program.name) == (language, name)]
+    (found,) = [program for program in programs() if (program.language, program.name) == (language, name)]
     return found

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers.rubric.blanks import BlanksError, blank_starts, fill_in, grade_blanks
 from viva.scorers.rubric.model import Accepted, Blank, Blanks
 from viva.scorers.rubric.patterns import PatternError
@@ -31,19 +32,19 @@ def grade(target: Blank, word: str) -> tuple[float, str]:
     return points.points, details[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_what_was_filled_in_is_found():
+    answers = (
         ("Use open() to open the file,\nthen close() to close it.\n", ["open()", "close()"]),
         ("Sure!\n\nUse `open` to open the file,\nthen 'shut' to close it.\n\nGood luck.", ["open", "shut"]),
         ("Use [open] to open the file,\nthen [blank] to close it.\n", ["[open]", "[blank]"]),
         ("Use to open the file,\nthen to close it.\n", ["", ""]),
         ("Use to to open the file,\nthen 关闭 to close it.\n", ["to", "关闭"]),
         ("Use 😀 to open the file,\nthen x\ny to close it.\n", ["😀", "x\ny"]),
-    ],
-)
-def test_what_was_filled_in_is_found(text: str, found: list[str]):
-    assert filled(text) == found
+    )
+    with table() as row:
+        for text, found in answers:
+            with row(text):
+                assert filled(text) == found
 
 
 def test_an_answer_that_says_something_else_has_filled_in_nothing():
@@ -66,10 +67,12 @@ def test_four_fifths_of_the_template_are_enough():
     assert grade_blanks(rubric, "01234x56")[1] == ("unmatched: match rate too low - 0.7",)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n", "\ud800"])
-def test_an_empty_answer_is_graded_like_a_blank_one(text: str):
-    points, details = grade_blanks(blanks("x", "y"), text)
-    assert (points.points, len(details)) == (0.0, 2)
+def test_an_empty_answer_is_graded_like_a_blank_one():
+    with table() as row:
+        for text in ("", " ", "\n", "\ud800"):
+            with row(text):
+                points, details = grade_blanks(blanks("x", "y"), text)
+                assert (points.points, len(details)) == (0.0, 2)
 
 
 def test_marker_and_stripping_are_the_questions():
@@ -83,9 +86,8 @@ def test_the_text_before_a_blank_is_found_as_late_as_possible():
     assert filled("one two three", "[blank] three") == ["ne two"]  # as published: it begins after the marker
 
 
-@pytest.mark.parametrize(
-    ("target", "word", "matched"),
-    [
+def test_what_is_accepted():
+    cases = (
         (Blank(accepted=(Accepted("open"),)), "open", True),
         (Blank(accepted=(Accepted("open"),)), "reopen", False),
         (Blank(accepted=(Accepted("open"),)), "Open", False),
@@ -102,14 +104,15 @@ def test_the_text_before_a_blank_is_found_as_late_as_possible():
         (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True, fold_pattern=True), "Open", False),
         (Blank(accepted=(Accepted("O\\S*N", regex=True),), ignore_case=True, fold_pattern=True), "o\tn", True),
         (Blank(accepted=()), "open", False),
-    ],
-)
-def test_what_is_accepted(target: Blank, word: str, matched: bool):
-    points, detail = grade(target, word)
-    assert points == float(matched)
-    tried = [each.text for each in target.accepted]
-    assert detail.startswith(("unmatched: ", "matched: ")[matched] + f"response string: {word}, ans: ")
-    assert detail.rpartition(", ans: ")[2] in (tried or [""])
+    )
+    with table() as row:
+        for target, word, matched in cases:
+            with row((target, word)):
+                points, detail = grade(target, word)
+                assert points == float(matched)
+                tried = [each.text for each in target.accepted]
+                assert detail.startswith(("unmatched: ", "matched: ")[matched] + f"response string: {word}, ans: ")
+                assert detail.rpartition(", ans: ")[2] in (tried or [""])
 
 
 def test_the_detail_shows_the_answer_that_matched_or_else_the_last():

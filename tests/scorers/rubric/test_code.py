@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rows import table
 from thorough import LONG
-from viva.scorers.rubric.code import assemble, canonical, extract_code, known
+from viva.scorers.rubric.code import assemble, canonical, extract_code
 from viva.scorers.rubric.fences import read_blocks
 from viva.scorers.rubric.model import Test as UnitTest
 from within import within
@@ -24,28 +27,22 @@ def fenced(code: str, tag: str = "python") -> str:
 # --- names of languages ---
 
 
-@pytest.mark.parametrize(
-    ("name", "canonical_name"),
-    [
+def test_a_language_is_known_by_all_its_names() -> None:
+    names = (
         ("C++", "cpp"), ("c", "cpp"), ("c/c++", "cpp"), ("c++/c", "cpp"), ("JS", "javascript"), ("ts", "typescript"),
         ("C#", "csharp"), ("R", "r"), ("golang", "go"), (" python3 ", "python"), ("bash", "bash"), ("Vba", "vba"),
-    ],
-)  # fmt: skip
-def test_a_language_is_known_by_all_its_names(name: str, canonical_name: str) -> None:
-    assert canonical(name) == canonical_name
-
-
-def test_a_language_that_is_no_program_is_not_known() -> None:
-    assert known("C++")
-    assert not known("css")
+    )  # fmt: skip
+    with table() as row:
+        for name, canonical_name in names:
+            with row(name):
+                assert canonical(name) == canonical_name
 
 
 # --- as a reader takes it ---
 
 
-@pytest.mark.parametrize(
-    ("why", "answer"),
-    [
+def test_a_reader_finds_the_code_behind() -> None:
+    answers = (
         ("a fence", fenced(ADD)),
         ("a fence between sentences", f"Here it is:\n\n{fenced(ADD)}\n\nIt adds (a + b)."),
         ("no language at the fence", fenced(ADD, "")),
@@ -74,15 +71,15 @@ def test_a_language_that_is_no_program_is_not_known() -> None:
         ("no fence", ADD),
         ("no fence, sentences around", f"Sure! This adds:\n\n{ADD}\n\nHope this helps."),
         ("a byte order mark", f"\ufeff{ADD}"),
-    ],
-)
-def test_a_reader_finds_the_code_behind(why: str, answer: str) -> None:
-    assert extract_code(answer, "python").strip("\n") == ADD
+    )
+    with table() as row:
+        for why, answer in answers:
+            with row(why):
+                assert extract_code(answer, "python").strip("\n") == ADD
 
 
-@pytest.mark.parametrize(
-    ("why", "answer", "code"),
-    [
+def test_blocks_are_put_together_and_left_out_where() -> None:
+    answers = (
         ("two blocks are one program", f"{fenced('import os')}\nand\n{fenced(ADD)}", f"import os\n\n{ADD}"),
         ("one line", "Use ```python x = 1``` here.", "x = 1"),
         ("one line without a language", "Use ```x = 1``` here.", "x = 1"),
@@ -98,10 +95,11 @@ def test_a_reader_finds_the_code_behind(why: str, answer: str) -> None:
         ("nothing", "", ""),
         ("unfinished thinking", "<think>```python\nx\n```", ""),
         ("python code that is not python, no fence", "x := 1;", "x := 1;"),
-    ],
-)  # fmt: skip
-def test_blocks_are_put_together_and_left_out_where(why: str, answer: str, code: str) -> None:
-    assert extract_code(answer, "python") == code
+    )
+    with table() as row:
+        for why, answer, code in answers:
+            with row(why):
+                assert extract_code(answer, "python") == code
 
 
 def test_the_longest_block_is_the_one_with_most_lines_and_the_first_of_equals() -> None:
@@ -114,24 +112,23 @@ def test_typescript_may_stand_in_a_block_that_says_javascript() -> None:
     assert extract_code("```js\nlet x = 1\n```\n```bash\nnpm i\n```", "typescript") == "let x = 1"
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
+def test_unfenced_code_with_braces_ends_where_what_was_open_before_it_is_closed() -> None:
+    answers = (
         ("  return a;\n}\n\nfunction main() {}", "  return a;\n}"),  # a body: it continues an open function
         ("const f = x => {\n  return x\n}\nconst g = 1", "const f = x => {\n  return x\n}\nconst g = 1"),
         ("Use this:\nconst f = 1;\nThat is all.", "const f = 1;"),
-    ],
-)
-def test_unfenced_code_with_braces_ends_where_what_was_open_before_it_is_closed(answer: str, code: str) -> None:
-    assert extract_code(answer, "javascript") == code
+    )
+    with table() as row:
+        for answer, code in answers:
+            with row(answer):
+                assert extract_code(answer, "javascript") == code
 
 
 # --- as published ---
 
 
-@pytest.mark.parametrize(
-    ("why", "language", "answer", "code"),
-    [
+def test_the_published_reading() -> None:
+    answers = (
         ("blocks are joined by an empty line", "python", "```\na\n```\nor\n```\nb\n```", "a\n\nb"),
         ("an unpaired fence is dropped", "python", "```\na\n```\n```\nb", "a"),
         ("one line: nothing", "python", "Use ```x = 1``` here", ""),
@@ -154,10 +151,11 @@ def test_unfenced_code_with_braces_ends_where_what_was_open_before_it_is_closed(
         ("rust", "rust", "\nfn f() {}\nlet x", "\nfn f() {}"),
         ("others stay", "typescript", "\nlet x = {}\nrest", "\nlet x = {}\nrest"),
         ("a language nobody knows", "cobol", "\nMOVE 1 TO X.", "\nMOVE 1 TO X."),
-    ],
-)  # fmt: skip
-def test_the_published_reading(why: str, language: str, answer: str, code: str) -> None:
-    assert extract_code(answer, language, published=True) == code
+    )
+    with table() as row:
+        for why, language, answer, code in answers:
+            with row(why):
+                assert extract_code(answer, language, published=True) == code
 
 
 # --- programs ---
@@ -250,18 +248,22 @@ def test_what_stands_between_fences_is_the_code(code: list[str]) -> None:
     assert extract_code(f"Hello\n```python\n{body}\n```\n", "python", published=True) == body
 
 
-@pytest.mark.parametrize(
-    "piece",
-    ["`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "x\n", "\n", " ",
-     "Aa ", "A" * 50 + ".\n", "\nclass", "\ndef", "\\begin{code}\n", "`\n", "``\n", "-", "<think>", "=", "a ```\n"],
+PIECES_OF_LONG_ANSWERS = (
+     "`", "``` ", "```\n", "```python\n", "~~~\n", "a ```x``` ", "{", "}", "> ", "- ", "1. ", "(", "x\n", "\n", " ",
+     "Aa ", "A" * 50 + ".\n", "\nclass", "\ndef", "\\begin{code}\n", "`\n", "``\n", "-", "<think>", "=", "a ```\n",
 )  # fmt: skip
-@pytest.mark.parametrize("language", ["python", "java", "go", "r"])
-def test_a_long_answer_takes_no_longer_than_its_length(piece: str, language: str) -> None:
+
+
+@pytest.mark.parametrize(
+    "language", ["python", *(pytest.param(name, marks=pytest.mark.slow) for name in ("java", "go", "r"))]
+)
+def test_a_long_answer_takes_no_longer_than_its_length(language: str) -> None:
     length = max(LONG, 250_000)  # longer than what Python's own parser is asked about, which takes 4 s a megabyte
-    text = piece * (length // len(piece))
-    for published in (False, True):
-        with within(5e-6 * length):
-            assemble(UnitTest(code="t"), text, language, published=published)
+    with table() as row:
+        for piece, published in itertools.product(PIECES_OF_LONG_ANSWERS, (False, True)):
+            text = piece * (length // len(piece))
+            with row((piece, published)), within(5e-6 * length):
+                assemble(UnitTest(code="t"), text, language, published=published)
 
 
 def test_blocks_say_what_their_fence_says() -> None:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers.rubric.conditions import And, Condition, ConditionError, Matched, Not, Or, holds, items, parse
 
 
-@pytest.mark.parametrize(
-    ("text", "matched", "value"),
-    [
+def test_conditions_hold():
+    cases = (
         ("previous matched", [], False),
         ("not previous matched", [], True),
         ("previous matched", [True], True),
@@ -29,15 +29,15 @@ from viva.scorers.rubric.conditions import And, Condition, ConditionError, Match
         ("  item\t1\nmatched  ", [True], True),
         ("not(item 1 matched)and(previous matched)", [True], False),
         ("item 10 matched", [False] * 9 + [True], True),
-    ],
-)
-def test_conditions_hold(text: str, matched: list[bool], value: bool):
-    assert holds(parse(text), matched) is value
+    )
+    with table() as row:
+        for text, matched, value in cases:
+            with row((text, matched)):
+                assert holds(parse(text), matched) is value
 
 
-@pytest.mark.parametrize(
-    ("text", "column", "said"),
-    [
+def test_what_is_wrong_is_said_with_its_column():
+    cases = (
         ("", 1, "expected 'previous matched'"),
         ("previous", 9, "expected 'matched', but it ends"),
         ("previous match", 10, "expected 'matched', not 'match'"),
@@ -59,13 +59,14 @@ def test_conditions_hold(text: str, matched: list[bool], value: bool):
         ("(" * 60 + "item 1 matched" + ")" * 60, 52, "at most 50 levels"),
         ("not " * 60 + "item 1 matched", 205, "at most 50 levels"),
         ("not " * 5000 + "item 1 matched", 1001, "longer than 1,000 characters"),
-    ],
-)
-def test_what_is_wrong_is_said_with_its_column(text: str, column: int, said: str):
-    with pytest.raises(ConditionError) as caught:
-        parse(text)
-    assert caught.value.column == column
-    assert said in str(caught.value)
+    )
+    with table() as row:
+        for text, column, said in cases:
+            with row(text[:80]):
+                with pytest.raises(ConditionError) as caught:
+                    parse(text)
+                assert caught.value.column == column
+                assert said in str(caught.value)
 
 
 def test_the_items_of_a_condition_are_known():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers.deciding import Decision
 from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.model import (
@@ -40,9 +40,8 @@ PASSED, FAILED = Execution("passed"), Execution("failed", "AssertionError:\n  \x
 ANSWER = "We say yes to it.\n"
 
 
-@pytest.mark.parametrize(
-    ("rubric", "points", "total"),
-    [
+def test_points_are_added_clipped_and_divided():
+    cases = (
         (Rubric(keywords=(HIT, MISS)), 1.0, 2.0),
         (Rubric(keywords=(HIT, MISS), max_score=1.0), 1.0, 1.0),
         (Rubric(keywords=(HIT, HIT), max_score=1.0), 1.0, 1.0),
@@ -55,12 +54,13 @@ ANSWER = "We say yes to it.\n"
         (Rubric(blanks=BLANKS), 1.0, 1.0),
         (Rubric(similarity=(SIMILAR,)), 1.0, 1.0),
         (Rubric(keywords=(HIT, MISS), blanks=BLANKS, similarity=(SIMILAR,)), 3.0, 4.0),
-    ],
-)
-def test_points_are_added_clipped_and_divided(rubric: Rubric, points: float, total: float):
-    graded = grade(rubric, ANSWER)
-    assert (graded.points, graded.total, graded.share) == (points, total, points / total)
-    assert (graded.pending, graded.unsound) == ("", "")
+    )
+    with table() as row:
+        for rubric, points, total in cases:
+            with row(rubric):
+                graded = grade(rubric, ANSWER)
+                assert (graded.points, graded.total, graded.share) == (points, total, points / total)
+                assert (graded.pending, graded.unsound) == ("", "")
 
 
 def test_metrics_are_added_in_the_published_order():
@@ -88,15 +88,16 @@ def test_tests_earn_their_weight_when_they_pass():
     assert graded.parts["unit_test"].details[1] == "+2 test 2: passed"
 
 
-@pytest.mark.parametrize("verdict", ["failed", "compile", "timeout", "limit"])
-def test_a_test_that_does_not_pass_earns_nothing(verdict: str):
-    graded = grade(Rubric(tests=TESTS), ANSWER, executions=[Execution(verdict)] * 2)  # type: ignore[arg-type]
-    assert graded.share == 0.0
+def test_a_test_that_does_not_pass_earns_nothing():
+    with table() as row:
+        for verdict in ("failed", "compile", "timeout", "limit"):
+            with row(verdict):
+                graded = grade(Rubric(tests=TESTS), ANSWER, executions=[Execution(verdict)] * 2)  # type: ignore[arg-type]
+                assert graded.share == 0.0
 
 
-@pytest.mark.parametrize(
-    ("executions", "why"),
-    [
+def test_a_test_that_was_not_run_leaves_the_answer_pending():
+    cases: tuple[tuple[list[Execution], str], ...] = (
         ([], "test 1 of 2 was not run"),
         ([PASSED], "test 2 of 2 was not run"),
         (
@@ -104,12 +105,13 @@ def test_a_test_that_does_not_pass_earns_nothing(verdict: str):
             "no toolchain for python: python3 is not installed",
         ),
         ([Execution("toolchain")], "no toolchain for python"),
-    ],
-)
-def test_a_test_that_was_not_run_leaves_the_answer_pending(executions: list[Execution], why: str):
-    graded = grade(Rubric(keywords=(HIT,), tests=TESTS), ANSWER, executions=executions)
-    assert (graded.share, graded.pending, graded.unsound) == (None, why, "")
-    assert graded.parts["keywords"].points == 1.0
+    )
+    with table() as row:
+        for executions, why in cases:
+            with row(why):
+                graded = grade(Rubric(keywords=(HIT,), tests=TESTS), ANSWER, executions=executions)
+                assert (graded.share, graded.pending, graded.unsound) == (None, why, "")
+                assert graded.parts["keywords"].points == 1.0
 
 
 def test_choice_and_truth_are_read_from_the_answer():
@@ -122,10 +124,12 @@ def test_choice_and_truth_are_read_from_the_answer():
     assert grade(Rubric(truth=TRUTH), "错误", language="zh").share == 0.0
 
 
-@pytest.mark.parametrize(("value", "points"), [(1.0, 4.0), (0.0, 0.0), (0.75, 3.0), (0.5, 2.0)])
-def test_what_the_judges_decided_earns_its_share_of_the_weight(value: float, points: float):
-    graded = grade(Rubric(judge=JUDGE), ANSWER, judged=Decision(value=value, by="judge"))
-    assert (graded.points, graded.share) == (points, points / 4)
+def test_what_the_judges_decided_earns_its_share_of_the_weight():
+    with table() as row:
+        for value, points in ((1.0, 4.0), (0.0, 0.0), (0.75, 3.0), (0.5, 2.0)):
+            with row(value):
+                graded = grade(Rubric(judge=JUDGE), ANSWER, judged=Decision(value=value, by="judge"))
+                assert (graded.points, graded.share) == (points, points / 4)
 
 
 def test_without_a_decision_the_answer_is_pending():
@@ -134,9 +138,8 @@ def test_without_a_decision_the_answer_is_pending():
     assert grade(Rubric(judge=JUDGE), ANSWER, judged=undecided).pending == "no judge came to a decision"
 
 
-@pytest.mark.parametrize(
-    ("rubric", "said"),
-    [
+def test_a_rubric_that_cannot_be_applied_gives_no_score_and_says_why():
+    cases = (
         (Rubric(keywords=(COST,)), "the rubric's total is 0"),
         (Rubric(keywords=(HIT,), max_score=0.0), "the rubric's total is 0"),
         (Rubric(), "the rubric is empty"),
@@ -147,12 +150,13 @@ def test_without_a_decision_the_answer_is_pending():
         (Rubric(blanks=Blanks(template="none", targets=BLANKS.targets)), "0 blanks"),
         (Rubric(similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
         (Rubric(keywords=(HIT,), similarity=(Similarity(metric="rouge1", references=()),)), "no references"),
-    ],
-)
-def test_a_rubric_that_cannot_be_applied_gives_no_score_and_says_why(rubric: Rubric, said: str):
-    graded = grade(rubric, "yes " + "s" * 200_000 + "!")
-    assert graded.share is None
-    assert said in graded.unsound == graded.pending
+    )
+    with table() as row:
+        for rubric, said in cases:
+            with row(rubric):
+                graded = grade(rubric, "yes " + "s" * 200_000 + "!")
+                assert graded.share is None
+                assert said in graded.unsound == graded.pending
 
 
 def test_a_handler_replaces_what_keywords_or_blanks_gave():

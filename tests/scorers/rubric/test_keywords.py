@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers.rubric import keywords, patterns
 from viva.scorers.rubric.conditions import ConditionError
 from viva.scorers.rubric.keywords import describe, grade_keywords
@@ -22,9 +23,8 @@ def matches(rule: Rule, text: str, *, ignore_case: bool = False, fold_pattern: b
     return grade_keywords([item], text)[1] == (True,)
 
 
-@pytest.mark.parametrize(
-    ("rule", "value"),
-    [
+def test_rules_on_a_text_of_one_letter():
+    cases = (
         (YES, True),
         (NO, False),
         (Literally(""), True),
@@ -42,15 +42,15 @@ def matches(rule: Rule, text: str, *, ignore_case: bool = False, fold_pattern: b
         (When(YES, PREVIOUS), False),
         (When(YES, f"not {PREVIOUS}"), True),
         (When(NO, f"not {PREVIOUS}"), False),
-    ],
-)
-def test_rules_on_a_text_of_one_letter(rule: Rule, value: bool):
-    assert matches(rule, "a") is value
+    )
+    with table() as row:
+        for rule, value in cases:
+            with row(rule):
+                assert matches(rule, "a") is value
 
 
-@pytest.mark.parametrize(
-    ("rule", "text", "plain", "ignoring", "folding"),
-    [
+def test_case_can_be_ignored_in_two_ways():
+    cases = (
         (Literally("Vercel.JSON"), "edit vercel.json", False, True, True),
         (Literally("vercel.json "), "edit vercel.json", False, False, False),
         (Literally("ß"), "SS", False, False, False),  # lower case, not case folding
@@ -59,14 +59,15 @@ def test_rules_on_a_text_of_one_letter(rule: Rule, value: bool):
         (Pattern("a\\Sb"), "A B", False, False, True),
         (Pattern("[A-Z]{3}"), "abc", False, True, True),
         (Pattern("\\N{DIGIT ONE}"), "1", True, True, None),  # \n{digit one}: the published reading has its price
-    ],
-)
-def test_case_can_be_ignored_in_two_ways(rule: Rule, text: str, plain: bool, ignoring: bool, folding: bool | None):
-    assert matches(rule, text) is plain
-    assert matches(rule, text, ignore_case=True) is ignoring
-    if folding is not None:
-        assert matches(rule, text, ignore_case=True, fold_pattern=True) is folding
-    assert matches(rule, text, fold_pattern=True) is plain
+    )
+    with table() as row:
+        for rule, text, plain, ignoring, folding in cases:
+            with row((rule, text)):
+                assert matches(rule, text) is plain
+                assert matches(rule, text, ignore_case=True) is ignoring
+                if folding is not None:
+                    assert matches(rule, text, ignore_case=True, fold_pattern=True) is folding
+                assert matches(rule, text, fold_pattern=True) is plain
 
 
 def test_weights_are_added_and_negative_items_take_away():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rows import table
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.patterns import MAX_LENGTH, MAX_NESTING, MAX_REPEAT, PatternError, compile_error
 from within import within
@@ -79,9 +80,8 @@ def test_any_pattern_either_compiles_or_says_what_is_wrong(pattern: str, text: s
         patterns.fullmatch(pattern, text)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "found"),
-    [
+def test_near_misses():
+    cases = (
         ("a.b", "a\nb", False),
         ("a.b", "a\rb", True),
         (r"a[\s\S]b", "a\nb", True),
@@ -102,10 +102,11 @@ def test_any_pattern_either_compiles_or_says_what_is_wrong(pattern: str, text: s
         ("(?P<q>['\"]).*(?P=q)", "say 'x'", True),
         ("", "", True),
         ("a{,2}b", "b", True),
-    ],
-)
-def test_near_misses(pattern: str, text: str, found: bool):
-    assert patterns.search(pattern, text) is found
+    )
+    with table() as row:
+        for pattern, text, found in cases:
+            with row((pattern, text)):
+                assert patterns.search(pattern, text) is found
 
 
 def test_the_whole_text_must_match_where_that_is_asked():
@@ -115,9 +116,8 @@ def test_the_whole_text_must_match_where_that_is_asked():
     assert patterns.fullmatch("AB", "ab", ignore_case=True)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "said"),
-    [
+def test_what_is_wrong_is_said_with_its_place():
+    cases = (
         ("(a", "missing )"),
         ("a)", "unbalanced parenthesis, at character 2"),
         ("ab[c", "unterminated character set, at character 3"),
@@ -145,10 +145,11 @@ def test_the_whole_text_must_match_where_that_is_asked():
         ("(?P=n)", "group"),
         (r"\w\w\w(?P=n)", "at character 7"),
         (r"\N{NO SUCH NAME}", "\\N"),
-    ],
-)
-def test_what_is_wrong_is_said_with_its_place(pattern: str, said: str):
-    assert said in compile_error(pattern)
+    )
+    with table() as row:
+        for pattern, said in cases:
+            with row(pattern):
+                assert said in compile_error(pattern)
 
 
 HUGE = [
@@ -165,10 +166,11 @@ HUGE = [
 ]
 
 
-@pytest.mark.parametrize("pattern", HUGE, ids=lambda pattern: pattern[:30])
-def test_patterns_that_are_too_large_are_refused_at_once(pattern: str):
-    with within(0.5):
-        assert compile_error(pattern)
+def test_patterns_that_are_too_large_are_refused_at_once():
+    with table() as row:
+        for pattern in HUGE:
+            with row(pattern[:40]), within(0.5):
+                assert compile_error(pattern)
 
 
 LARGEST = [
@@ -182,26 +184,38 @@ LARGEST = [
 ]
 
 
-@pytest.mark.parametrize("pattern", LARGEST, ids=lambda pattern: pattern[:30])
-def test_the_largest_patterns_compile_in_bounded_time(pattern: str):
-    with within(2):
-        assert compile_error(pattern) == ""
+def test_the_largest_patterns_compile_in_bounded_time():
+    with table() as row:
+        for pattern in LARGEST:
+            with row(pattern[:40]), within(2):
+                assert compile_error(pattern) == ""
 
 
-SLOW = [
-    ("(a+)+$", "a" * 100_000 + "b"),
-    ("(a|b|ab)*[cd]", "ab" * 200_000),
-    (r"\s+$", " " * 300_000 + "x"),
-    ("(?=(a+))\\1*[bc]", "a" * 100_000),
-    (r"^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 1_000),
-    (".*foo.*bar", "foo" * 300_000),
-]
+CATASTROPHIC = (
+    ("(a+)+$", "a", 100_000),
+    ("(a|b|ab)*[cd]", "ab", 200_000),
+    (r"\s+$", " ", 300_000),
+    ("(?=(a+))\\1*[bc]", "a", 100_000),
+    (r"^(([a-z])+.)+[A-Z]([a-z])+$", "a", 1_000),
+    (".*foo.*bar", "foo", 300_000),
+)
 
 
-@pytest.mark.parametrize(("pattern", "text"), SLOW, ids=[pattern for pattern, _ in SLOW])
-def test_a_catastrophic_search_ends_in_an_error(pattern: str, text: str):
+def search_without_end(pattern: str, unit: str, times: int) -> None:
     with within(5), pytest.raises(PatternError, match=r"takes more than 0\.5 s"):
-        patterns.search(pattern, text)
+        patterns.search(pattern, unit * times + "!")
+
+
+def test_a_catastrophic_search_ends_in_an_error():
+    search_without_end(*CATASTROPHIC[0])
+
+
+@pytest.mark.slow  # half a second each, and that is the point
+def test_whatever_makes_a_search_catastrophic_it_ends_in_an_error():
+    with table() as row:
+        for pattern, unit, times in CATASTROPHIC[1:]:
+            with row(pattern):
+                search_without_end(pattern, unit, times)
 
 
 def test_a_pattern_is_compiled_once():

@@ -322,8 +322,8 @@ class CMMLUExam(GradedByRule):
         return score
 
     def layouts(self) -> tuple[Layout, ...]:
-        """The leaderboard's columns by macro (published) and micro average, the same without overlap, and subjects."""
-        columns = (Line("Macro over subjects (published)", over="subject"), Line("Micro over questions"))
+        """The leaderboard's columns by macro (as published) and micro average, the same without overlap, subjects."""
+        columns = (Line("Macro over subjects", over="subject"), Line("Micro over questions"))
         published = (
             *(Line(name, {"category": (name,)}) for name in CATEGORIES),
             Line(CHINA, {"china_specific": ("yes",)}),

@@ -162,8 +162,3 @@ AFTER_KEYWORDS: Mapping[str, PostHandler] = {"0-0-1": _deployment}
 
 AFTER_BLANKS: Mapping[str, PostHandler] = {"0-0-21": _copy_text}
 """Question id → what replaces the points of its blanks."""
-
-
-def handlers_of(name: str) -> tuple[PostHandler | None, Custom | None]:
-    """What `grade` needs for a rubric that names a handler: (post_handler, custom); neither for ""."""
-    return AFTER_KEYWORDS.get(name) or AFTER_BLANKS.get(name), CUSTOM.get(name)

@@ -16,7 +16,7 @@ REPEATED = 400
 """How often a piece is repeated: as many characters as a short answer has. What is slow on an answer takes several
 times as long as a search may on this, whatever the machine: at half of it, quick machines let `(x+x+)+y` pass."""
 SECONDS = 8.0
-"""What all expressions of one file may take to try."""
+"""CPU time that trying all expressions of one file may take: what is found is no matter of how busy the machine is."""
 _MAX_PROBES = 40
 _UNBOUNDED = re.compile(r"[*+]|\{\d*,?\d*\}")
 _REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{\d*,?\d*\})")
@@ -27,7 +27,7 @@ an engine that first looks for characters that must occur would not even begin."
 
 
 class Patience:
-    """Seconds that trying things on one file may take, all together; then the rest goes untried."""
+    """Seconds of CPU time that trying things on one file may take, all together; then the rest goes untried."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._left = SECONDS if seconds is None else seconds
@@ -40,10 +40,10 @@ class Patience:
         return self._left <= 0
 
     def __enter__(self) -> None:
-        self._began = time.monotonic()
+        self._began = time.thread_time()
 
     def __exit__(self, *_: object) -> None:
-        self._left -= time.monotonic() - self._began
+        self._left -= time.thread_time() - self._began
 
     def is_tried_by(self, pattern: str, text: str) -> bool:
         """Whether a search takes too long (see patterns.py); false once patience is at its end."""

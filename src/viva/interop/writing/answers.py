@@ -12,7 +12,6 @@ from viva.analysis.breakdown import Cell
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.engine.testimony import reply_text
 from viva.types import (
-    UNANSWERED,
     About,
     Line,
     Prompt,
@@ -49,13 +48,6 @@ class Answer(Struct, frozen=True, kw_only=True):
     def reply(self) -> str:
         """What came back: the text, or how probable each continuation is, a line each."""
         return reply_text(self.request, self.response) if self.request else self.response.text
-
-    @property
-    def points(self) -> float | None:
-        """What it counts for in a mean: 0 for a reply that cannot be read; None for what is not the model's doing."""
-        if self.row.outcome in UNANSWERED:
-            return None
-        return self.row.value if self.row.value is not None else 0.0
 
     @property
     def target(self) -> list[str]:
@@ -153,7 +145,7 @@ class Totals(Struct):
         """Take one more answer into account."""
         self.answers += 1
         self.errors += answer.response.error is not None
-        self.unscored += answer.points is None
+        self.unscored += answer.row.points is None
         if answer.response.usage:
             self.input += answer.response.usage.input
             self.output += answer.response.usage.output

@@ -42,9 +42,9 @@ def write_every_eval_ever(sat: Sat, folder: Path) -> Path | None:
     with (folder / samples).open("wb") as out:
         for answer in sat.answers():
             totals.count(answer)
-            if answer.points is None:
+            if answer.row.points is None:
                 continue
-            line = encoded({"schema_version": SCHEMA, **key, **_instance(sat, answer, answer.points)}) + b"\n"
+            line = encoded({"schema_version": SCHEMA, **key, **_instance(sat, answer, answer.row.points)}) + b"\n"
             hashed.update(line)
             out.write(line)
             rows += 1

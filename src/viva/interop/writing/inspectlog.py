@@ -310,7 +310,7 @@ def _failure(answer: Answer) -> str:
 
 
 def _score(answer: Answer) -> dict[str, Any]:
-    row, points = answer.row, answer.points
+    row, points = answer.row, answer.row.points
     metadata: dict[str, Any] = {"outcome": row.outcome, **judged(row)}
     if row.parts:
         metadata["parts"] = row.parts

@@ -171,7 +171,7 @@ def _line(sat: Sat, number: int, answers: Sequence[Answer]) -> dict[str, Any]:
         **{f"tag_{name}": value for name, value in first.row.tags.items()},
     }
     prompt = prompt_text(first.prompt)
-    points = [answer.points for answer in answers if answer.points is not None]
+    points = [answer.row.points for answer in answers if answer.row.points is not None]
     drawn = sat.exam.sampling or sat.record.sampling
     until = {"until": list(drawn.stop), "max_gen_toks": drawn.max_tokens, "temperature": drawn.temperature}
     came = [answer for answer in answers if answer.response.error is None]

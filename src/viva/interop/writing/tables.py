@@ -186,7 +186,7 @@ def answer_row(run: str, answer: Answer, names: Names) -> dict[str, Any]:
         "repeat": row.repeat,
         "outcome": row.outcome,
         "value": row.value,
-        "points": answer.points,
+        "points": answer.row.points,
         "answer": row.answer,
         "explanation": row.explanation,
         "weight": row.weight,

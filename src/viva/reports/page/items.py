@@ -17,7 +17,7 @@ import gzip
 import json
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -251,13 +251,3 @@ def _cut(text: str, longest: int) -> str:
     if len(text) <= longest:
         return whole
     return f"{whole}\n… ({len(text) - longest:,} more characters, in the run's responses.jsonl)"
-
-
-def blocks_of(items: Iterable[Answered], *, limit: int) -> tuple[list[Block], Written]:
-    """All blocks at once, for what is small."""
-    found: list[Block] = []
-    writer = ItemWriter(found.append, limit=limit)
-    for item in items:
-        if not writer.add(item):
-            break
-    return found, writer.finish()

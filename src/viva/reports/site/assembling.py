@@ -97,7 +97,8 @@ def own_boards(entries: Sequence[Entry]) -> list[Board]:
 def _own_board(key: str, title: str, settings: tuple[tuple[str, str], ...], entries: Sequence[Entry]) -> Board:
     every = tuple(dict.fromkeys(one for entry in entries for one in entry.dimensions))
     own = [_aligned(entry.row, entry.dimensions, every) for entry in entries]
-    beside = [_aligned(row, entries[0].dimensions, every) for row in entries[0].beside]
+    most = max(entries, key=lambda entry: len(entry.beside))
+    beside = [_aligned(row, most.dimensions, every) for row in most.beside]
     twice = _twice(own)
     notes = tuple(dict.fromkeys(note for entry in entries for note in entry.notes))
     if twice:
@@ -129,7 +130,7 @@ def _aligned(row: Row, about: Sequence[Dimension], wanted: Sequence[Dimension]) 
 
 def ranked(board: Board) -> Board:
     """The board with its rows in order, ranks, and who is best by what. Of an own board only own rows have ranks."""
-    rows = sorted(board.rows, key=lambda row: (row.score is None, -(row.score.mean if row.score else 0.0), row.model))
+    rows = sorted(board.rows, key=lambda row: (row.score is None, -(row.score.sure if row.score else 0.0), row.model))
     counted = [row for row in rows if row.ranked and row.own == board.own]
     places = dict(zip(map(id, counted), ranks([cast("Score", row.score) for row in counted]), strict=True))
     spelled = _spelled(rows)

@@ -74,11 +74,6 @@ def canonical(language: str) -> str:
     return _names().get(name, name)
 
 
-def known(language: str) -> bool:
-    """Whether code_languages.toml knows the language by this name."""
-    return language.strip().lower() in _names()
-
-
 def default_seconds(language: str) -> float:
     """How long a test of this language may take, compiling included, where it does not say."""
     found = _table().languages.get(canonical(language))

@@ -14,19 +14,24 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import re
+import select
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from viva.benchmarks.infibench.build.rows import MAX_ROW, BrokenRowError, RowReader, attributes, is_row
 from viva.benchmarks.infibench.build.scan import Block, Scanner
 from viva.benchmarks.infibench.build.tagtree import TagTree
 from viva.contracts import Crew
 from viva.errors import DataError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 PIECE = 32 << 20
 """Bytes of a range of a plain file."""
@@ -283,6 +288,29 @@ def scanned(source: Iterator[list[bytes] | int], tree: TagTree, size: int) -> It
     yield scanner.block(), lines
 
 
+class _Waiting(io.RawIOBase):
+    """A pipe that is read where there is something to read: waiting for it can be interrupted.
+
+    Polars takes SIGINT with SA_RESTART, so that a read that waits goes on after Ctrl-C; a poll never does.
+    """
+
+    def __init__(self, file: IO[Any]) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Wait for bytes, then take what is there; 0 at the end."""
+        select.select([self._file], [], [])
+        return os.readv(self._file.fileno(), [buffer])
+
+
+def _interruptible(file: IO[Any]) -> io.BufferedReader:
+    return cast("io.BufferedReader", io.BufferedReader(_Waiting(file)))
+
+
 class Pipe:
     """Posts.xml from a pipe, also compressed. `dropped` says, of a question that was read, whether it is out."""
 
@@ -333,7 +361,7 @@ def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
     """
     block = min(piece, BLOCK)
     if str(path) == PIPE:
-        return Pipe(stage / SPOOL, cast("io.BufferedReader", sys.stdin.buffer), block, "standard input")
+        return Pipe(stage / SPOOL, _interruptible(sys.stdin), block, "standard input")
     from viva.benchmarks.infibench.build.parquet import ParquetFiles
 
     try:
@@ -345,7 +373,7 @@ def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
             path = xml or path
         file = path.open("rb")
         if not path.is_file():  # such as <(7z x -so ...)
-            return Pipe(stage / SPOOL, file, block, str(path))
+            return Pipe(stage / SPOOL, _interruptible(file), block, str(path))
         with file:
             begins = file.read(8)
     except IsADirectoryError:

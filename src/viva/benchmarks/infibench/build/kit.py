@@ -16,7 +16,7 @@ import msgspec
 from viva.benchmarks.infibench.build.plaintext import INDENT, one_title, plain
 from viva.benchmarks.infibench.build.pool import PoolQuestion
 
-QUESTIONS, ORIGINAL, FILE, DRAFT = "questions", "original.md", "question.yaml", "draft.md"
+QUESTIONS, FILE, DRAFT = "questions", "question.yaml", "draft.md"
 TYPES = ("code completion", "code debugging", "knowledge question-answering", "non-code debugging")
 """The paper's four types of question."""
 LONGEST = 1_000_000

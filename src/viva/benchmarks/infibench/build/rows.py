@@ -24,7 +24,6 @@ MAX_ROW = 1 << 20
 MAX_SHAPES = 4096
 """Shapes that are remembered; the dumps have some dozens."""
 FIELDS = ("Id", "PostTypeId", "AcceptedAnswerId", "ParentId", "CreationDate", "Score", "ViewCount", "Tags")
-TEXTS = ("Body", "Title")
 
 _ROW = re.compile(rb"[ \t]*<row[ \t/>]")
 _SHAPE = re.compile(rb"[ \t]*<row((?: [A-Za-z][A-Za-z0-9]{0,63}=){1,64}) ?/>[ \t\r]*\n?")

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from viva.benchmarks.syneval.build.sampling import SamplingSettings
 from viva.benchmarks.syneval.build.treebank import Source
-from viva.errors import DataError
 
 FORMAT = 1
 """The folder's layout."""
@@ -53,19 +52,6 @@ class Manifest(Struct, kw_only=True):
     def asked(self) -> int:
         """All questions generated."""
         return sum(count for formats in self.questions.values() for count in formats.values())
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """A set's build.json. Raises DataError."""
-    path = folder / MANIFEST
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Manifest)
-    except FileNotFoundError:
-        raise DataError(f"{folder} is no set that `viva build syneval` made whole: it has no {MANIFEST}") from None
-    except OSError as problem:
-        raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
-    except msgspec.DecodeError as problem:
-        raise DataError(f"{path} is damaged: {problem}") from None
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:

@@ -1,0 +1,200 @@
+"""Which request of a lane may be sent now: places in flight, its pace, and pauses of the whole lane."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from viva.engine.limits import Ceiling, Policy
+from viva.engine.pacing import Pace
+from viva.types import Quota
+
+if TYPE_CHECKING:
+    from viva.engine.asking import Run
+
+STORM = 3
+"""So many refusals in a row, and at least as many as are in flight, pause the whole lane."""
+SHARE = 0.3
+"""A pause of the lane, as a share of the time since the server last answered, where it does not say how long."""
+NOTICE = 0.5
+"""Seconds after which somebody who waits looks again at what has changed."""
+
+
+class Slots:
+    """The places of one lane. A question that waits to be tried again holds none."""
+
+    def __init__(self, run: Run, policy: Policy, ceiling: Ceiling, pace: Pace) -> None:
+        self._run = run
+        self._policy = policy
+        self.ceiling = ceiling
+        self.pace = pace
+        self.using = 0
+        self.in_flight = 0
+        self.resting = 0
+        self.answered = 0
+        self.refused = 0
+        self._held = 0
+        self._returning: deque[asyncio.Future[None]] = deque()
+        self._turns = asyncio.Lock()
+        self._typical = math.inf
+        self._row = 0
+        self._open_at = 0.0
+        self._storm_since: float | None = None
+        self._round = 0
+        self._probes = 0
+        self._changed = asyncio.Event()
+        self.freed: Callable[[], None] = lambda: None
+
+    @property
+    def vacant(self) -> int:
+        """How many more questions may begin."""
+        return self.ceiling.limit - self.using if self._takes_more else 0
+
+    @property
+    def enough(self) -> bool:
+        """Whether whoever has a place may keep it for the next question."""
+        return self.using <= self.ceiling.limit and self._takes_more
+
+    @property
+    def _takes_more(self) -> bool:
+        """Not while others wait for a place, nor where as many as there are places wait for another try."""
+        return not self._returning and self.resting < max(self.ceiling.limit, 2 * STORM)
+
+    def give(self) -> None:
+        """A place is free."""
+        self.using -= 1
+        self.wake()
+        self.freed()
+
+    def wake(self) -> None:
+        """Let those come back that have waited for a place, the longest first."""
+        while self._returning and self.using < self.ceiling.limit:
+            waiting = self._returning.popleft()
+            if not waiting.done():
+                self.using += 1
+                waiting.set_result(None)
+
+    async def rest(self, seconds: float, refused: bool) -> None:
+        """Wait before another try. After a refusal the place is free after as long as an answer would have taken."""
+        if not refused:
+            await self._run.sleep(seconds)
+            return
+        hold = min(seconds, self._typical)
+        self._held += 1
+        await self._run.sleep(hold)
+        self._held -= 1
+        self.resting += 1
+        self.give()
+        await self._run.sleep(seconds - hold)
+        self.resting -= 1
+        if self.using < self.ceiling.limit and not self._returning:
+            self.using += 1
+            return
+        waiting = asyncio.get_running_loop().create_future()
+        self._returning.append(waiting)
+        await waiting
+
+    async def turn(self, tokens: float) -> dict[str, float]:
+        """Wait until a request may be sent. Returns what the pace has counted so far."""
+        loop = asyncio.get_running_loop()
+        now = since = loop.time()
+        pace = self.pace
+        if pace.open and self.ceiling.rate is None and self._open_at <= now and not self._storm_since:
+            return pace.take(now, now, tokens)
+        async with self._turns:
+            while not self._run.stop:
+                now = loop.time()
+                wait = max(self._open_at - now, pace.wait(since, now, tokens, self.ceiling.rate))
+                if wait <= 1e-6 and self._storm_since is not None:
+                    wait = math.inf if self._probes <= 0 and self.in_flight else 0.0
+                if wait <= 1e-6:
+                    break
+                self._changed.clear()
+                await self._pause(min(wait, NOTICE))
+            self._probes -= 1
+            return pace.take(since, now, tokens, self.ceiling.rate)
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+
+    def notice(self) -> None:
+        """Something has changed for those who wait."""
+        self._changed.set()
+        self.wake()
+        self.freed()
+
+    def change(self, ceiling: Ceiling) -> None:
+        """Another bound from now on."""
+        self.ceiling = ceiling
+        self.begin()
+
+    def doing(self) -> str:
+        """What bounds the lane now."""
+        now = asyncio.get_running_loop().time()
+        if self._storm_since is not None:
+            pause = max(0.0, self._open_at - now)
+            return (
+                f"{self.ceiling.doing()}; refused since {now - self._storm_since:.0f} s, tries again in {pause:.0f} s"
+            )
+        return self.ceiling.doing()
+
+    def begin(self) -> None:
+        """The lane opens."""
+        self.ceiling.interrupted(asyncio.get_running_loop().time())
+
+    def reply(self, seconds: float, quotas: tuple[Quota, ...], sent: dict[str, float]) -> None:
+        """An answer came after `seconds`."""
+        now = asyncio.get_running_loop().time()
+        self.answered += 1
+        self._row = 0
+        self._typical = seconds if math.isinf(self._typical) else self._typical + (seconds - self._typical) / 16
+        if self._storm_since is not None:
+            if now - self._storm_since > 10 * max(1.0, self._typical):  # an outage, not a limit
+                self.ceiling.interrupted(now)
+            self._storm_since = None
+            self._open_at = now
+            self.notice()
+        self.ceiling.answered(now, seconds, self.in_flight + self._held)
+        if quotas:
+            self.pace.told(quotas, sent, now)
+
+    def late(self) -> None:
+        """An attempt took longer than it may."""
+        self.ceiling.refused(asyncio.get_running_loop().time(), self.in_flight + self._held + 1)
+
+    def refuse(self, started: float, retry_after: float | None) -> str:
+        """The server had too much to do. Returns why nothing more is to be sent at all, if that is so."""
+        now = asyncio.get_running_loop().time()
+        self.refused += 1
+        self.late()
+        if started < self._open_at:  # sent before the lane was paused
+            return ""
+        self._row += 1
+        storm = self._storm_since is not None
+        if self.in_flight if storm else self._row < max(STORM, self.in_flight):
+            return ""
+        if self._storm_since is None:
+            self._storm_since, self._round = now, 0
+        self._row = 0
+        self._round += 1
+        elapsed = now - self._storm_since
+        own = min(self._policy.longest_pause, max(0.5, SHARE * elapsed)) * random.uniform(0.5, 1.0)
+        calm = max(own, self._policy.pause(1, retry_after) if retry_after else 0.0)
+        longest = self._policy.question
+        if calm > longest or elapsed > longest:
+            self._storm_since, self._open_at = None, now  # nobody need wait any more
+            self.notice()
+            if calm > longest:
+                return f"the server asks to wait {calm:,.0f} s, longer than a question may take"
+            return f"the server has refused everything for {elapsed:,.0f} s"
+        self._open_at = now + calm
+        self._probes = max(1, self.ceiling.limit >> self._round)
+        return ""

@@ -1,0 +1,109 @@
+"""What servers say of their limits in headers: when to come again, and what is left of requests and tokens.
+
+OpenAI writes `x-ratelimit-remaining-requests: 42` and `x-ratelimit-reset-requests: 6m0s`, Anthropic
+`anthropic-ratelimit-output-tokens-reset:` and a time (RFC 3339), others seconds or a moment since 1970 in seconds or
+milliseconds. A header is anybody's text: what cannot be read, or is out of bounds, is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import re
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from viva.types import Quota
+
+LONGEST = 64
+"""Characters of a header that is read."""
+LARGEST = 1e12
+DAY = 86_400.0
+_UNITS = {"d": DAY, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(d|h|ms|us|µs|ns|m|s)", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,12})?", re.ASCII)
+_KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
+_FAMILIES = ("x-ratelimit-{part}-{what}", "anthropic-ratelimit-{what}-{part}")
+_PLAIN = "x-ratelimit-{part}"
+
+
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Seconds to wait from `retry-after-ms` or `Retry-After` (seconds or an HTTP date); None when there is none.
+
+    Where neither is there: until that limit is reset of which nothing is left.
+    """
+    milliseconds = _get(headers, "retry-after-ms")
+    value = _get(headers, "retry-after")
+    try:
+        seconds = float(milliseconds) / 1000 if milliseconds else float(value) if value else None
+    except ValueError:
+        seconds = None
+    if seconds is not None:
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    if value:
+        try:
+            return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - (now or time.time()))
+        except (ValueError, TypeError, OverflowError):
+            return None
+    spent = [quota.reset for quota in quotas(headers, now) if quota.remaining < 1]
+    return max(spent) if spent else None
+
+
+def quotas(headers: Mapping[str, str], now: float | None = None) -> tuple[Quota, ...]:
+    """The limits that are told whole: how much there is, what is left, when it is reset. `now`: seconds since 1970."""
+    if not any("ratelimit" in name.lower() for name in headers):
+        return ()
+    now = now or time.time()
+    found = {}
+    for what in _KINDS:
+        for family in _FAMILIES:
+            quota = _quota(headers, family, what, now)
+            if quota:
+                found[what] = quota
+    if "requests" not in found and (plain := _quota(headers, _PLAIN, "requests", now)):
+        found["requests"] = plain
+    return tuple(found.values())
+
+
+def _quota(headers: Mapping[str, str], family: str, what: str, now: float) -> Quota | None:
+    said = [_get(headers, family.format(what=what, part=part)) for part in ("limit", "remaining", "reset")]
+    if not all(said):
+        return None
+    limit, remaining, reset = _amount(said[0]), _amount(said[1]), seconds_until(said[2], now)
+    if limit is None or remaining is None or reset is None or not limit > 0 or remaining > limit:
+        return None
+    return Quota(what, limit, remaining, reset)
+
+
+def _get(headers: Mapping[str, str], name: str) -> str:
+    """A header's text; not every mapping of headers minds no capitals."""
+    value = headers.get(name) or headers.get(name.title()) or ""
+    return value.strip() if len(value) <= LONGEST else ""
+
+
+def _amount(text: str) -> float | None:
+    """A count."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    return value if (value := float(text)) <= LARGEST else None
+
+
+def seconds_until(text: str, now: float) -> float | None:
+    """Seconds that a reset is away: `6m0s`, `20ms`, `12.5`, a moment since 1970 (s or ms), or an RFC 3339 time."""
+    if _NUMBER.fullmatch(text):
+        value = float(text)
+        for unit in (1.0, 1000.0):
+            if abs(value / unit - now) < DAY:
+                return max(0.0, value / unit - now)
+        return value if value <= DAY else None
+    parts = _DURATION.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        value = sum(float(number) * _UNITS[unit] for number, unit in parts)
+        return value if value <= DAY else None
+    try:
+        moment = datetime.fromisoformat(text)
+        value = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, value) if value <= DAY else None

@@ -1,0 +1,91 @@
+"""Which models a server lists, and what to say of one that it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import re
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import ModelError
+from viva.models.openaiwire import Wire, decode_leniently
+from viva.visible import one_line
+
+SHOWN = 20
+"""Names in an error."""
+LONGEST = 1 << 20
+"""Bytes of a list of models: a router of thousands has some hundred KiB."""
+PATIENCE = 5.0
+"""Seconds to wait for the list."""
+_NO_MODEL = re.compile(
+    rb"not[ _](be[ _])?found|(does|do) not exist|no such|unknown|invalid model|not a valid model"
+    rb"|is not (available|supported|loaded|served)",
+    re.IGNORECASE,
+)
+
+
+class _Named(Struct):
+    id: str = ""
+
+
+class _Listing(Struct):
+    data: list[_Named]
+
+
+def names_in(content: bytes) -> list[str] | None:
+    """The names that a body of GET /models lists; None for what is no list of models."""
+    try:
+        found = msgspec.json.decode(content, type=_Listing)
+    except msgspec.DecodeError:
+        kept = decode_leniently(content, _Listing)
+        if kept is None:
+            return None
+        found = kept
+    return [one.id for one in found.data if one.id]
+
+
+def says_no_model(status: int, content: bytes) -> bool:
+    """Whether a refusal may be about the model's name or the address, in any server's words."""
+    return status in (404, 405) or (status in (400, 422) and b"model" in content and bool(_NO_MODEL.search(content)))
+
+
+async def hint(url: str, key: str | None, model: str) -> str:
+    """What the server's list says of a model that it refuses; empty where it lists the model, or has no list.
+
+    An address without /v1 is looked up with it, too.
+    """
+    names = await _listed(url, key)
+    if names is not None:
+        return "" if model in names else _missing(model, names)
+    if not url.endswith("/v1") and await _listed(f"{url}/v1", key) is not None:
+        return f"the server is at {url}/v1: the base URL ends in /v1 (--base-url)"
+    return ""
+
+
+async def _listed(url: str, key: str | None) -> list[str] | None:
+    wire = Wire(url, key, LONGEST)
+    try:
+        status, content, _ = await asyncio.wait_for(wire.ask("/models", None), PATIENCE)
+    except (ModelError, TimeoutError):
+        return None
+    finally:
+        await wire.close()
+    return names_in(content) if status == 200 else None
+
+
+def _missing(model: str, names: Sequence[str]) -> str:
+    """The sentence for a name that is not among those listed: the nearest first, at most `SHOWN` of them."""
+    if not names:
+        return f"the server lists no models, so {one_line(model, 80)!r} is none of them"
+    folded = {name.casefold(): name for name in reversed(names[:1000])}
+    wanted = model.casefold()
+    near = difflib.get_close_matches(wanted, folded, n=3, cutoff=0.5)
+    near = list(dict.fromkeys([*near, *(one for one in folded if wanted and wanted in one)]))[:3]
+    ordered = list(dict.fromkeys([*(folded[one] for one in near), *names]))
+    shown = ", ".join(one_line(name, 80) for name in ordered[:SHOWN])
+    more = f" and {len(ordered) - SHOWN:,} more" if len(ordered) > SHOWN else ""
+    meant = f" (did you mean {one_line(ordered[0], 80)!r}?)" if near else ""
+    return f"the server lists no model {one_line(model, 80)!r}{meant}; it has: {shown}{more}"

@@ -1,0 +1,75 @@
+"""`viva limits`: a running run is shown and changed from another terminal, and nothing else can change it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import msgspec
+
+from rows import table
+from servers.fixtures import QUIET, SAMPLE, LocalServer, Viva, idle_servers, serve, viva, wait_until, warm
+from viva.engine.limitchanges import ASKED, LimitRequest
+
+__all__ = ["idle_servers", "serve", "viva", "warm"]
+Serve = Callable[..., LocalServer]
+
+
+def test_limits_of_a_running_run_are_shown_and_changed(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=1.0)
+    going = viva.start(*viva.examining(server, "--concurrency", 2))
+    wait_until(lambda: server.asked >= 3, "the run")
+    shown = viva("limits", "run")
+    assert shown.code == 0, shown.err
+    assert f"openai {server.url}: 2 at once (fixed)" in shown.out
+    asked = viva.folder / "run" / ASKED
+    wrong = {
+        "no JSON": lambda: asked.write_text("{"),
+        "too much": lambda: asked.write_bytes(b" " * (1 << 20)),
+        "out of bounds": lambda: asked.write_bytes(
+            msgspec.json.encode(LimitRequest(pid=going.process.pid, number="1", concurrency={"": 10**9}))
+        ),
+        "a link": lambda: asked.symlink_to("/etc/passwd"),
+        "a pipe": lambda: os.mkfifo(asked),
+    }
+    with table() as row:
+        for number, (name, write) in enumerate(wrong.items(), 1):
+            with row(name):
+                write()
+                wait_until(lambda n=number: going.errors().count("limits were not changed") == n, "a word of it")
+                assert not os.path.lexists(asked)
+    assert server.state()["most"] == 2
+    changed = viva("limits", "run", "--concurrency", "openai=40", "--requests-per-minute", "60000")
+    assert "40 at once (fixed)" in changed.out
+    assert "60000 requests a minute" in changed.out
+    ended = going.ended()
+    assert ended.code == 0, ended.err
+    assert 20 < server.state()["most"] <= 40
+    assert server.asked == SAMPLE
+    assert not list((viva.folder / "run").glob(".limits*"))
+
+
+def test_limits_of_a_run_that_does_not_run_say_what_to_do_and_a_stale_request_is_not_followed(
+    serve: Serve, viva: Viva
+) -> None:
+    server = serve(latency=0.3)
+    assert viva.examine(server, "--max-requests", 10, "--concurrency", 3).code == 3
+    ended = viva("limits", "run", "--concurrency", "64")
+    assert ended.code == 2
+    assert "viva resume run --concurrency 64" in ended.err
+    assert not (viva.folder / "run" / ASKED).exists()
+    stale = LimitRequest(pid=1, number="1", concurrency={"": 90})
+    (viva.folder / "run" / ASKED).write_bytes(msgspec.json.encode(stale))
+    ended = viva("resume", "run", "--concurrency", "3", *QUIET)
+    assert ended.code == 0, ended.err
+    assert server.state()["most"] == 3
+
+
+def test_a_limit_that_makes_no_sense_is_refused(serve: Serve, viva: Viva) -> None:
+    assert viva.examine(serve()).code == 0
+    with table() as row:
+        for wrong in (("--concurrency", "many"), ("--tokens-per-minute", "-5"), ("--requests-per-minute", "opneai=3")):
+            with row(wrong):
+                ended = viva("limits", "run", *wrong)
+                assert ended.code == 2
+                assert wrong[0] in ended.err or "not running" in ended.err

@@ -1,0 +1,117 @@
+"""`--summary`: one table that a stranger can read, at 80 and at 120 columns."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.collected import dangerous
+from reports.samples import report, result
+from rows import table
+from servers.fixtures import QUIET, Viva
+from viva.analysis.breakdown import Cell
+from viva.errors import VivaError
+from viva.reports.summary import summary_grid, summary_lines, summary_terminal
+
+ROOT = Path(__file__).parents[2]
+ROUGH = Cell(
+    n=1_520, mean=0.61204, low=0.5901, high=0.63251, floor=0.5, ceiling=0.7,
+    outcomes={"right": 800, "wrong": 400, "unparsed": 24, "truncated": 12, "ungraded": 280, "error": 4},
+)  # fmt: skip
+PLAIN = Cell(n=96, mean=0.25, low=0.16, high=0.34, floor=0.25, ceiling=0.25, outcomes={"right": 24, "wrong": 72})
+NONE = Cell(n=5, mean=None, outcomes={"error": 5})
+INTERVAL = re.compile(r"59\.0–63\.3")
+
+
+def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wrong() -> None:
+    grid = summary_grid([result(overall=ROUGH), result(overall=NONE, model="openai/b")])
+    assert grid.header == ("model", "exam", "score", "95 % interval", "n", "other outcomes", "not scored")
+    assert [row[2:] for row in grid.rows] == [
+        ("61.20†", "59.0–63.3", "1,520", "unparsed 24, truncated 12", "ungraded 280, error 4"),
+        ("–†", "", "5", "", "error 5"),
+    ]
+    alone = summary_grid([result(overall=PLAIN, model="openai/\x1b[31mevil")])
+    assert alone.header == ("exam", "score", "95 % interval", "n")
+    assert "openai/" in alone.title
+
+
+def test_nothing_breaks_on_narrow_terminals() -> None:
+    several = report(*(result(overall=ROUGH, model=f"openai/{'long-name-' * 4}{number}") for number in range(3)),
+                     notes=("a note " * 40,))  # fmt: skip
+    with table() as row:
+        for width in (80, 100, 120, None):
+            with row(width):
+                text = summary_terminal(several, width=width)
+                assert max(map(len, text.splitlines())) <= (width or 120)
+                assert len(INTERVAL.findall(text)) == 3
+                assert not dangerous(text)
+
+
+def test_the_lines_below_say_what_is_needed_and_count_the_rest() -> None:
+    many = report(result(overall=ROUGH), notes=tuple(f"note {number}" for number in range(9)))
+    lines = summary_lines(many)
+    assert "--judge MODEL" in lines[0]
+    assert lines[1:] == ["note 0", "note 1", "note 2", "note 3", f"5 more notes: viva score {many.run}"]
+    assert summary_lines(report(result(overall=PLAIN))) == []
+
+
+def test_a_run_prints_one_table_and_the_next_commands(viva: Viva) -> None:
+    given = ("--model", "baseline/random", "--run", "run")
+    ended = viva("run", "csbench", "cmmlu", "--language", "en,zh", *given, "--progress", "plain", "--summary")
+    assert ended.code == 0, ended.err
+    assert ended.out.count("┏") == 1
+    assert len(ended.out.splitlines()) < 15
+    for said in ("viva show run --wrong", "viva score run", "viva report run"):
+        assert said in ended.err
+    assert "Viva's own bundled samples, not the published sets" in ended.out
+    whole = viva("score", "run").out
+    assert whole.count("┏") > 8
+    assert viva("score", "run", "--summary").out == ended.out
+    refused = viva("score", "run", "--summary", "--format", "csv")
+    assert refused.code == VivaError.exit_code
+    assert "--summary is one table" in refused.err
+
+
+def demo() -> list[str]:
+    """The commands of viva in the Makefile's demo."""
+    target = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
+    return re.findall(r"\$\(BIN\)/viva ([^|\n]*)", target.replace("\\\n", " "))
+
+
+@pytest.mark.slow
+def test_the_demo_fits_a_screen_or_two_and_puts_no_guess_above_a_published_model(viva: Viva) -> None:
+    commands = demo()
+    assert len(commands) == 2
+    lines: list[str] = []
+    for number, command in enumerate(commands):
+        ended = viva(*command.split(), "--run", f"run-{number}")
+        assert ended.code in (0, 3), ended.err
+        lines += f"{ended.err}\n{ended.out}".splitlines()
+    assert len(lines) < 50, "and the heading's"
+    assert max(map(len, lines)) <= 120
+    assert "(published)" not in "".join(lines)
+    cmmlu = next(line for line in lines if "cmmlu-zh" in line and "│" in line)
+    assert 10 < float(cmmlu.split("│")[2]) < 40
+
+
+def test_no_published_row_stands_beside_a_sample_or_a_baseline_in_any_form(viva: Viva) -> None:
+    sample = ROOT / "src/viva/benchmarks/csbench/sample"
+    given = ("--only", "comprehension", "--limit", 8, "--model", "baseline/random")
+    assert viva("run", "csbench", *given, "--run", "sample", *QUIET).code == 0
+    assert viva("run", "csbench", *given, "--data", sample, "--run", "own", *QUIET).code == 0
+    with table() as row:
+        for form in ("terminal", "markdown", "latex", "csv", "json"):
+            with row(form):
+                assert "GPT" not in viva("score", "sample", "--format", form).out
+                beside = viva("score", "own", "--format", form, "--beside", "gpt-4,random").out
+                assert "Random" in beside, "the paper's own baseline"
+                assert "GPT" not in beside.replace("GPT-4,", "").partition("whatever --beside says")[0] or form == "csv"
+        with row("report"):
+            assert viva("report", "sample", "--out", "sample.html").code == 0
+            assert "(published)" not in (viva.folder / "sample.html").read_text(encoding="utf-8")
+        with row("a name on the sample"):
+            ended = viva("score", "sample", "--beside", "gpt-4")
+            assert ended.code == VivaError.exit_code
+            assert "nobody published a figure of those" in ended.err

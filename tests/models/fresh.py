@@ -1,0 +1,22 @@
+"""A Python of its own: for what must be so before anything was imported, or under another environment."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import viva
+from threads import ONE_THREAD
+
+SRC = Path(viva.__file__).parents[1]
+
+
+def told(code: str, more: dict[str, str] | None = None, *flags: str) -> str:
+    """What it prints; `more`: of the environment."""
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(SRC)} | ONE_THREAD | (more or {})
+    ended = subprocess.run(
+        [sys.executable, *flags, "-c", code], env=environment, capture_output=True, text=True, timeout=280, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

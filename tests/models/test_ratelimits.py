@@ -1,0 +1,64 @@
+"""What headers say of a server's limits: read where it can be, else as if it were not there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rows import table
+from viva.models.ratelimits import quotas, retry_after, seconds_until
+from viva.types import Quota
+
+NOW = 1_750_000_000.0
+RESETS = {
+    "6m0s": 360.0,
+    "20ms": 0.02,
+    "1s": 1.0,
+    "1h2m3.5s": 3723.5,
+    "12.5": 12.5,
+    "1750000010": 10.0,
+    "1750000010500": 10.5,
+    "2025-06-15T15:06:50Z": 10.0,
+    "2025-06-15T15:06:30Z": 0.0,
+    "6m0": None,
+    "-3s": None,
+    "1e9": None,
+    "nan": None,
+    "99d": None,
+    "٣s": None,
+    "9" * 30: None,
+    "": None,
+}
+
+
+def test_when_a_limit_is_reset() -> None:
+    with table() as row:
+        for text, seconds in RESETS.items():
+            with row(text):
+                assert seconds_until(text, NOW) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_limits_are_read_as_openai_anthropic_and_others_write_them() -> None:
+    openai = {"limit-requests": "500", "remaining-requests": "499", "reset-requests": "120ms"}
+    openai |= {"limit-tokens": "30000", "remaining-tokens": "29000", "reset-tokens": "2s"}
+    assert quotas({f"x-ratelimit-{name}": value for name, value in openai.items()}, NOW) == (
+        Quota("requests", 500.0, 499.0, 0.12),
+        Quota("tokens", 30000.0, 29000.0, 2.0),
+    )
+    anthropic = {"limit": "4000", "remaining": "0", "reset": "2025-06-15T15:06:50Z"}
+    headers = {f"anthropic-ratelimit-output-tokens-{part}": value for part, value in anthropic.items()}
+    assert quotas(headers, NOW) == (Quota("output-tokens", 4000.0, 0.0, 10.0),)
+    assert retry_after(headers, NOW) == 10.0
+    assert retry_after({**headers, "Retry-After": "3"}, NOW) == 3.0
+    plain = {"X-Ratelimit-Limit": "60", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1750000030"}
+    assert quotas(plain, NOW) == (Quota("requests", 60.0, 7.0, 30.0),)
+    assert quotas({"x-ratelimit-limit": "60", "x-ratelimit-remaining": "61", "x-ratelimit-reset": "3"}, NOW) == ()
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.text(max_size=80))
+def test_no_header_is_an_error_or_out_of_bounds(limit: str, remaining: str, reset: str) -> None:
+    names = ("x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens")
+    for quota in quotas(dict(zip(names, (limit, remaining, reset), strict=True)), NOW):
+        assert 0 <= quota.remaining <= quota.limit <= 1e12
+        assert 0 <= quota.reset <= 86_400
