@@ -71,7 +71,8 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Shared(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the programs of a language share: by kind, the test after and the lines before them; their limit."""
+    """What the programs of a language share: by kind, the test after and the lines before them; the limit of those that
+    may time out."""
 
     tests: dict[str, str]
     preludes: dict[str, str]
@@ -84,6 +85,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     program: tuple[Program, ...]
 
 
+AMPLE = 30.0
+"""Seconds for a program that should end for another reason: a slow machine must not turn it into a timeout."""
 SHARE = {"stay": "escape", "control": "escape"}
 """Whose prelude and test a kind uses, if not its own."""
 
@@ -112,14 +115,8 @@ def _complete(program: Program, language: str, table: Shared) -> Program:
     says = program.says
     if says is None:
         says = "attempted" if kind in ("escape", "fake") else ""
-    return msgspec.structs.replace(
-        program,
-        language=language,
-        program=source,
-        test=test,
-        seconds=program.seconds or table.seconds,
-        says=says,
-    )
+    seconds = program.seconds or (table.seconds if "timeout" in program.expected else AMPLE)
+    return msgspec.structs.replace(program, language=language, program=source, test=test, seconds=seconds, says=says)
 
 
 @cache
