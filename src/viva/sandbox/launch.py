@@ -21,6 +21,7 @@ from contextlib import suppress
 
 import msgspec
 
+from viva.sandbox.cgroups import Group, Usage
 from viva.sandbox.proof import Conversation
 from viva.sandbox.watch import Clock, footprint, inodes, tree
 
@@ -226,13 +227,15 @@ def reap_first_inside(told: int) -> float:
     return 0.0
 
 
-def attend(started: Started, *, bounds: Bounds, conversation: Conversation, stop: int) -> Ending:
+def attend(
+    started: Started, *, bounds: Bounds, conversation: Conversation, stop: int, group: Group | None = None
+) -> Ending:
     """Stay with a program to its end, and end it where it must be.
 
     `stop` is a descriptor that becomes readable when the caller no longer wants the answer; the ending then says
-    "cancelled".
+    "cancelled". `group`, where there is one, is the program's control group, and gone afterwards.
     """
-    watching = _Watching(started, bounds, conversation, stop)
+    watching = _Watching(started, bounds, conversation, stop, group)
     try:
         watching.until_the_end()
     finally:
@@ -252,8 +255,10 @@ def attend(started: Started, *, bounds: Bounds, conversation: Conversation, stop
 class _Watching:
     """The state of one run."""
 
-    def __init__(self, started: Started, bounds: Bounds, conversation: Conversation, stop: int) -> None:
-        self.started, self.bounds, self.conversation, self.stop = started, bounds, conversation, stop
+    def __init__(
+        self, started: Started, bounds: Bounds, conversation: Conversation, stop: int, group: Group | None
+    ) -> None:
+        self.started, self.bounds, self.conversation, self.stop, self.group = started, bounds, conversation, stop, group
         self.begun = time.monotonic()
         self.stopped = ""
         self.tail = bytearray()
@@ -273,6 +278,7 @@ class _Watching:
         self.selector.register(started.answers, selectors.EVENT_READ, self._read_answer)
         self.selector.register(started.ending, selectors.EVENT_READ, self._end)
         self.selector.register(self.stop, selectors.EVENT_READ, self._cancel)
+        self._put_into_group()
         self._write()
         looked = time.monotonic()
         while not self.stopped and not self.ended:
@@ -282,6 +288,13 @@ class _Watching:
             if now - looked >= _POLL and not self.ended:
                 self._look()
                 looked = now
+
+    def _put_into_group(self) -> None:
+        """All of a tree that did not join by itself, before its program is given the word to begin."""
+        while self.group and not set(tree(self.started.pid)) <= self.group.members():
+            if self.started.finished():
+                return
+            self.group.adopt(tree(self.started.pid))
 
     def bury(self) -> tuple[int, float]:
         """Kill what is left, wait for it, close every pipe; the exit status and the CPU seconds of all its
@@ -296,7 +309,14 @@ class _Watching:
         self.selector.close()
         status, cpu = self.started.wait()
         self.started.close()
-        return status, max(cpu, self.cpu)
+        cpu = max(cpu, self.cpu)
+        if self.group:
+            used = self.group.usage()
+            cpu = max(cpu, used.cpu)
+            self.group.close()
+            if not self.stopped:
+                self.stopped = "memory" if used.out_of_memory else "time" if cpu > self.bounds.own else ""
+        return status, cpu
 
     def _kill(self) -> None:
         """Kill all that is inside, the first process of the pid namespace among it: the kernel then kills the others at
@@ -367,16 +387,17 @@ class _Watching:
         """Compare what the tree takes with what it may."""
         bounds, elapsed = self.bounds, time.monotonic() - self.begun
         taken = footprint(self.started.pid, memory_limit=bounds.memory)
+        used = self.group.usage() if self.group else Usage(0.0, out_of_memory=False)
         own = self.clock.own(elapsed, taken)
-        self.cpu = max(self.cpu, taken.cpu)
+        self.cpu = max(self.cpu, taken.cpu, used.cpu)
         # a task that waits right now has not been credited with it yet
-        if taken.cpu > bounds.own or (own > bounds.own and (not taken.runnable or own > 1.2 * bounds.own + 0.5)):
+        if self.cpu > bounds.own or (own > bounds.own and (not taken.runnable or own > 1.2 * bounds.own + 0.5)):
             self.stopped = "time"
         elif elapsed > bounds.wall:
             self.stopped = "wall"
-        elif taken.memory > bounds.memory:
+        elif taken.memory > bounds.memory or used.out_of_memory:
             self.stopped = "memory"
         elif bounds.tasks and taken.tasks > 2 * bounds.tasks:
             self.stopped = "processes"
-        elif bounds.inodes and inodes(taken.last, _FOLDERS) > bounds.inodes:
+        elif bounds.inodes and inodes(taken.processes, _FOLDERS) > bounds.inodes:
             self.stopped = "files"

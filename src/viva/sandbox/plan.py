@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from viva.errors import VivaError
+from viva.sandbox.cgroups import Group, group_for
 from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, shown_folders, slot_uid, walls
 from viva.sandbox.languages import Language, limits, package_folder
 from viva.sandbox.launch import (
@@ -122,6 +123,12 @@ class Plan:
         base["TMPDIR"] = "/tmp"  # noqa: S108  the sandbox's own
         return base | {name: self._filled(value) for name, value in self.row.environment.items()}
 
+    def _group(self) -> Group | None:
+        """A control group, where this user may make one. Its memory has room for full folders beside full processes;
+        its tasks for those of the sandbox itself: of the program's alone, `prlimit` and polling keep count."""
+        room = 3 * limits().disk * _MB
+        return group_for(memory=self.bounds.memory + room, tasks=2 * self.row.processes + 8)
+
     def isolated(self, slot: int, stop: int) -> Execution:
         """Run behind walls."""
         common = limits()
@@ -148,11 +155,13 @@ class Plan:
             if rules := syscall_filter():
                 command += ["--seccomp", passed(rules)]
             command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", self._commands()]
+            group = self._group()
+            command = group.joining(command) if group else command
             started = Spawned(command, keep_open=tuple(opened), owner=slot_uid(slot))
         finally:
             for descriptor in opened:
                 os.close(descriptor)
-        ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop)
+        ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop, group=group)
         if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
             said = ending.said.decode(errors="replace").strip()
             raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
@@ -170,7 +179,7 @@ class Plan:
         }
         files = [*self.sources.items(), *((name, _encoded(content)) for name, content in self.request.files)]
         started = zygote.start(request, files)
-        ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop)
+        ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=self._group())
         if not ending.compiled and ending.said.startswith(b"zygote:"):
             raise OSError(ending.said.decode(errors="replace"))
         return self.verdict(ending)
@@ -192,8 +201,10 @@ class Plan:
             bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
             command = [*limited(bounds), "/bin/sh", "-c", commands]
             environment = {name: _moved(value, harness) for name, value in environment.items()}
+            group = self._group()
+            command = group.joining(command) if group else command
             started = Spawned(command, environment=environment, folder=str(folder))
-            ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop)
+            ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return self.verdict(ending)

@@ -1,0 +1,286 @@
+"""Control groups: the kernel's own limits on a whole tree of processes, where this user may make groups.
+
+    groups = find()              # None, or a reason, where there are none
+    group = groups.make(limits)  # for one program; it joins by `joining`, or is put in by `adopt`
+    group.close()                # kills what is left and removes the group
+
+Both versions of the kernel's interface are known. Version 2 has one tree, and a group that has processes of its own
+cannot give controllers to its children (Documentation/admin-guide/cgroup-v2.rst, "No Internal Process Constraint").
+So groups are made below our own group if we are alone in it and may move to a child (what `systemd-run --user
+--scope -p Delegate=yes viva ...` is for), else, as root, below the nearest ancestor that gives its children the
+controllers. Version 1 has a tree for each controller, in which every group may have children.
+
+The kernel counts what polling (watch.py) cannot see: shared memory that nobody maps, files in memory, page tables,
+buffers of pipes and sockets, semaphores, and the CPU time of children that nobody waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+import msgspec
+
+from viva.sandbox.watch import tree
+
+CONTROLLERS = ("memory", "pids", "cpuacct")
+"""Those of version 1; version 2 counts CPU time without a controller."""
+_PREFIX = "viva-"
+_OWN = "viva-itself"
+_NUMBERS = count()
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What a group has taken: CPU seconds of all that ever ran in it, and whether the kernel killed for memory."""
+
+    cpu: float
+    out_of_memory: bool
+
+
+class Group:
+    """The group of one program: a folder in version 2; in version 1 one for each controller."""
+
+    def __init__(self, version: int, folders: Mapping[str, Path], *, memory: int, tasks: int) -> None:
+        """`memory` in bytes, without swap beyond it; `tasks` processes and threads, 0 for no limit.
+
+        Raises OSError where it cannot be made."""
+        self._version, self._folders = version, dict(folders)
+        self._places = tuple(dict.fromkeys(folder / "cgroup.procs" for folder in self._folders.values()))
+        try:
+            for folder in dict.fromkeys(self._folders.values()):
+                folder.mkdir()
+            self._limit(memory, tasks)
+        except OSError:
+            self.close()
+            raise
+
+    def _limit(self, memory: int, tasks: int) -> None:
+        of_memory = self._folders["memory"]
+        if self._version == 2:
+            (of_memory / "memory.max").write_text(str(memory))
+            with suppress(OSError):  # a kernel without swap has no such files
+                (of_memory / "memory.swap.max").write_text("0")
+            with suppress(OSError):
+                (of_memory / "memory.oom.group").write_text("1")
+        else:
+            (of_memory / "memory.limit_in_bytes").write_text(str(memory))
+            with suppress(OSError):
+                (of_memory / "memory.memsw.limit_in_bytes").write_text(str(memory))
+        if tasks:
+            (self._folders["pids"] / "pids.max").write_text(str(tasks))
+
+    def joining(self, command: Iterable[str]) -> list[str]:
+        """The command behind a shell that joins the group first, so that nothing of it ever runs outside."""
+        joins = " && ".join(f"echo 0 > {shlex.quote(str(place))}" for place in self._places)
+        return ["/bin/sh", "-c", f'{joins} && exec "$@"', "sh", *command]
+
+    def adopt(self, processes: Iterable[int]) -> None:
+        """Put running processes in; those that are gone are no error."""
+        for process in processes:
+            for place in self._places:
+                with suppress(OSError):
+                    place.write_text(str(process))
+
+    def members(self) -> set[int]:
+        """The processes inside."""
+        found: set[int] = set()
+        for place in self._places:
+            with suppress(OSError, ValueError):
+                found.update(map(int, place.read_text().split()))
+        return found
+
+    def usage(self) -> Usage:
+        """What it has taken so far."""
+        cpu = 0.0
+        with suppress(OSError, ValueError):
+            if self._version == 2:
+                cpu = int(_field(self._folders["memory"] / "cpu.stat", "usage_usec")) / 1e6
+            else:
+                cpu = int((self._folders["cpuacct"] / "cpuacct.usage").read_text()) / 1e9
+        events = self._folders["memory"] / ("memory.events" if self._version == 2 else "memory.oom_control")
+        killed = 0
+        with suppress(OSError, ValueError):
+            killed = int(_field(events, "oom_kill"))
+        return Usage(cpu, killed > 0)
+
+    def close(self) -> None:
+        """Kill what is left, wait for it, remove the group. What cannot be removed is removed by a later `find`."""
+        deadline = time.monotonic() + 2
+        while (members := self.members()) and time.monotonic() < deadline:
+            for member in members:
+                with suppress(OSError):
+                    os.kill(member, signal.SIGKILL)
+            time.sleep(0.001)
+        for folder in dict.fromkeys(self._folders.values()):
+            while True:
+                try:
+                    folder.rmdir()
+                except OSError as error:  # processes that died are counted for a moment still
+                    if isinstance(error, FileNotFoundError) or time.monotonic() > deadline:
+                        break
+                    time.sleep(0.001)
+                else:
+                    break
+
+
+class Groups:
+    """Where groups can be made: by controller, the folder that they are made in."""
+
+    def __init__(self, version: int, parents: Mapping[str, Path]) -> None:
+        self.version, self._parents = version, dict(parents)
+
+    def make(self, *, memory: int, tasks: int) -> Group | None:
+        """A group for one program, None where the kernel refuses one; see Group for the limits."""
+        name = f"{_PREFIX}{os.getpid()}-{next(_NUMBERS)}"
+        folders = {controller: parent / name for controller, parent in self._parents.items()}
+        try:
+            return Group(self.version, folders, memory=memory, tasks=tasks)
+        except OSError:
+            return None
+
+    def remove_abandoned(self) -> None:
+        """Remove the empty groups of Vivas that were killed."""
+        for parent in dict.fromkeys(self._parents.values()):
+            for folder in parent.glob(f"{_PREFIX}[0-9]*-[0-9]*"):
+                owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
+                if not Path("/proc", owner).exists():
+                    with suppress(OSError):
+                        folder.rmdir()
+
+
+def group_for(*, memory: int, tasks: int) -> Group | None:
+    """A group for one program where groups can be made; see Group for the limits."""
+    groups = find()
+    return None if isinstance(groups, str) else groups.make(memory=memory, tasks=tasks)
+
+
+@cache
+def find() -> Groups | str:
+    """Where this process may make groups, tried once with a real one; or why it may not, in a few words."""
+    groups = locate(Path("/"))
+    if isinstance(groups, str):
+        return groups
+    groups.remove_abandoned()
+    trial = groups.make(memory=1 << 28, tasks=16)
+    if trial is None:
+        return f"control groups (version {groups.version}) are there, but the kernel refuses to make one"
+    try:
+        return groups if _holds(trial) else f"a process cannot join a control group (version {groups.version})"
+    finally:
+        trial.close()
+
+
+def _holds(group: Group) -> bool:
+    """Whether a process that joins is inside."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            group.joining(["/bin/cat", "/proc/self/cgroup"]), capture_output=True, timeout=20, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return _PREFIX.encode() in done.stdout
+
+
+def locate(root: Path) -> Groups | str:
+    """The folders for groups, from the mount table and our own groups under `root` ("/", but for tests)."""
+    mounts = _mounts(root)
+    own = _own(root)
+    if all(controller in mounts and controller in own for controller in CONTROLLERS):
+        parents = {one: _below(root, mounts[one], own[one]) for one in CONTROLLERS}
+        closed = [str(parent) for parent in parents.values() if not os.access(parent, os.W_OK)]
+        return f"{closed[0]} cannot be written" if closed else Groups(1, parents)
+    if "" not in mounts or "" not in own:
+        return "this system has no control groups"
+    ours = _below(root, mounts[""], own[""])
+    top = _below(root, mounts[""], mounts[""][0])
+    for parent in (ours, *ours.parents):
+        if not os.access(parent, os.W_OK) and parent == ours:
+            return f"{parent} cannot be written"
+        if _gives_controllers(parent, root, may_move=parent == ours):
+            return Groups(2, dict.fromkeys(("memory", "pids"), parent))
+        if parent == top:
+            break
+    return f"{ours} holds processes of others, and no group above it that can be written gives memory and pids on"
+
+
+def _gives_controllers(parent: Path, root: Path, *, may_move: bool) -> bool:
+    """Whether children of this group have the controllers; for our own, after giving them if we are alone in it."""
+    if not os.access(parent, os.W_OK):
+        return False
+    given = parent / "cgroup.subtree_control"
+    if {"memory", "pids"} <= set(_read(given).split()):
+        return True
+    if not may_move or not {"memory", "pids"} <= set(_read(parent / "cgroup.controllers").split()):
+        return False
+    members = set(_read(parent / "cgroup.procs").split())
+    if not members <= _family(root):
+        return False
+    try:
+        (parent / _OWN).mkdir(exist_ok=True)
+        for member in members:
+            (parent / _OWN / "cgroup.procs").write_text(member)
+        given.write_text("+memory +pids")
+    except OSError:
+        return False
+    return True
+
+
+def _family(root: Path) -> set[str]:
+    """This process and its descendants."""
+    return {str(process) for process in tree(os.getpid())} if root == Path("/") else {str(os.getpid())}
+
+
+def _mounts(root: Path) -> dict[str, tuple[str, str]]:
+    """By controller ("" for version 2): which group is mounted, and where (proc_pid_mountinfo(5))."""
+    found: dict[str, tuple[str, str]] = {}
+    for line in _read(root / "proc/self/mountinfo").splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        if len(fields) < 5 or not kind:
+            continue
+        if kind[0] == "cgroup2":
+            found.setdefault("", (fields[3], fields[4]))
+        elif kind[0] == "cgroup":
+            for controller in kind[-1].split(","):
+                found.setdefault(controller, (fields[3], fields[4]))
+    return found
+
+
+def _own(root: Path) -> dict[str, str]:
+    """By controller ("" for version 2): our own group (cgroups(7), /proc/pid/cgroup)."""
+    found = {}
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        found.update(dict.fromkeys(controllers.split(","), path))
+    return found
+
+
+def _below(root: Path, mount: tuple[str, str], group: str) -> Path:
+    """Where a group lies under a mount that shows only the groups below `mount[0]`."""
+    mounted, where = mount
+    inside = group.removeprefix(mounted) if mounted != "/" else group
+    return root / where.lstrip("/") / inside.lstrip("/")
+
+
+def _read(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text()
+    return ""
+
+
+def _field(path: Path, name: str) -> str:
+    """The value of a line `name value`."""
+    for line in path.read_text().splitlines():
+        key, _, value = line.partition(" ")
+        if key == name:
+            return value
+    raise ValueError(f"{path} has no {name}")

@@ -1,0 +1,177 @@
+"""Control groups: where they can be made (on trees made here, of both versions), and what they hold."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rows import table
+from sandbox.conftest import request, run_all
+from viva.sandbox.cgroups import CONTROLLERS, Group, Groups, find, locate
+
+MIB = 1 << 20
+
+
+def tree_of(root: Path, mounts: str, own: str, folders: dict[str, dict[str, str]]) -> Path:
+    """A machine's /proc/self and its groups: a folder each, with these files."""
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/mountinfo").write_text(mounts)
+    (root / "proc/self/cgroup").write_text(own)
+    for name, files in folders.items():
+        (root / name).mkdir(parents=True, exist_ok=True)
+        for file, content in files.items():
+            (root / name / file).write_text(content)
+    return root
+
+
+UNIFIED = "31 23 0:28 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n"
+GIVEN = {"cgroup.controllers": "cpu memory pids", "cgroup.subtree_control": "memory pids", "cgroup.procs": "1\n2\n"}
+ALONE = {"cgroup.controllers": "cpu memory pids", "cgroup.subtree_control": "", "cgroup.procs": f"{os.getpid()}\n"}
+SHARED = ALONE | {"cgroup.procs": f"1\n{os.getpid()}\n"}
+SCOPE = "sys/fs/cgroup/user.slice/app.scope"
+
+
+def test_groups_are_made_where_the_kernel_allows_it_and_else_it_is_said_why(tmp_path: Path) -> None:
+    one = "".join(
+        f"3{n} 31 0:3{n} / /sys/fs/cgroup/{name} rw - cgroup cgroup rw,{name}\n" for n, name in enumerate(CONTROLLERS)
+    )
+    own = "".join(f"{n}:{name}:/jobs/7\n" for n, name in enumerate(CONTROLLERS))
+    of_one = {f"sys/fs/cgroup/{name}/jobs/7": {} for name in CONTROLLERS}
+    cases: dict[str, tuple[str, str, dict[str, dict[str, str]], str]] = {
+        "version 1": (one, own, of_one, "sys/fs/cgroup/memory/jobs/7"),
+        "version 1, no cpuacct: nothing unified either": (one.replace("cpuacct", "cpuset"), own, of_one, ""),
+        "version 2, alone in a scope": (UNIFIED, "0::/user.slice/app.scope\n", {SCOPE: ALONE}, SCOPE),
+        "version 2, the controllers are given already": (UNIFIED, "0::/user.slice/app.scope\n", {SCOPE: GIVEN}, SCOPE),
+        "version 2, others in our group, the one above gives": (
+            UNIFIED, "0::/user.slice/app.scope\n", {SCOPE: SHARED, "sys/fs/cgroup/user.slice": GIVEN},
+            "sys/fs/cgroup/user.slice",
+        ),
+        "version 2, others in our group, none above gives": (
+            UNIFIED, "0::/user.slice/app.scope\n", {SCOPE: SHARED}, "",
+        ),
+        "version 2, without the memory controller": (
+            UNIFIED, "0::/user.slice/app.scope\n", {SCOPE: ALONE | {"cgroup.controllers": "cpu pids"}}, "",
+        ),
+        "a container that sees a part of the tree": (
+            UNIFIED.replace("/ /sys", "/docker/abc /sys"), "0::/docker/abc/x\n", {"sys/fs/cgroup/x": GIVEN},
+            "sys/fs/cgroup/x",
+        ),
+        "no control groups": ("", "", {}, ""),
+    }  # fmt: skip
+    with table() as row:
+        for number, (name, (mounts, ours, folders, expected)) in enumerate(cases.items()):
+            with row(name):
+                root = tree_of(tmp_path / str(number), mounts, ours, folders)
+                found = locate(root)
+                if not expected:
+                    assert isinstance(found, str)
+                    assert found
+                    continue
+                assert isinstance(found, Groups), found
+                group = found.make(memory=7 * MIB, tasks=9)
+                assert group is not None
+                (folder,) = (root / expected).glob("viva-[0-9]*")
+                wrote = {file.name: file.read_text() for file in folder.iterdir()}
+                if found.version == 1:
+                    assert wrote == {"memory.limit_in_bytes": str(7 * MIB), "memory.memsw.limit_in_bytes": str(7 * MIB)}
+                    assert (next((root / "sys/fs/cgroup/pids/jobs/7").iterdir()) / "pids.max").read_text() == "9"
+                else:
+                    assert wrote == {
+                        "memory.max": str(7 * MIB), "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "9",
+                    }  # fmt: skip
+
+
+def test_alone_in_a_scope_we_move_to_a_child_and_give_the_controllers_on(tmp_path: Path) -> None:
+    root = tree_of(tmp_path, UNIFIED, "0::/user.slice/app.scope\n", {SCOPE: ALONE})
+    assert isinstance(locate(root), Groups)
+    assert (root / SCOPE / "viva-itself/cgroup.procs").read_text() == str(os.getpid())
+    assert (root / SCOPE / "cgroup.subtree_control").read_text() == "+memory +pids"
+
+
+def real() -> Groups:
+    """Those of this machine; a machine may have none, and no tool brings them."""
+    groups = find()
+    if isinstance(groups, str):
+        pytest.skip(groups)
+    return groups
+
+
+def test_a_group_holds_memory_and_processes_counts_cpu_time_and_leaves_nothing() -> None:
+    groups = real()
+    group = groups.make(memory=64 * MIB, tasks=8)
+    assert isinstance(group, Group)
+    greedy = "b = bytearray(256 << 20)\nfor at in range(0, len(b), 4096): b[at] = 1"
+    done = subprocess.run(group.joining(["/usr/bin/python3", "-c", greedy]), check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL
+    used = group.usage()
+    assert used.out_of_memory
+    assert used.cpu > 0
+    forks = "import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(99)"
+    done = subprocess.run(group.joining(["/usr/bin/python3", "-c", forks]), check=False, capture_output=True)
+    assert b"BlockingIOError" in done.stderr
+    with subprocess.Popen(group.joining(["/bin/sleep", "1000"])) as sleeping:
+        while sleeping.pid not in group.members():
+            pass
+        group.close()
+        assert sleeping.wait(30) == -signal.SIGKILL
+    assert group.members() == set()
+    assert groups.make(memory=MIB, tasks=1) is not None
+
+
+HIDDEN = {
+    "buffers of sockets": """
+import socket
+held = []
+for _ in range(200):
+    one, other = socket.socketpair()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 28)
+    one.setblocking(False)
+    held.append((one, other))
+    try:
+        while True:
+            one.send(b"x" * 65536)
+    except BlockingIOError:
+        pass
+""",
+    "shared memory that was put aside": """
+import mmap
+held = []
+for _ in range(36):
+    held.append(mmap.mmap(-1, 64 << 20))
+    for at in range(0, 64 << 20, 4096):
+        held[-1][at] = 1
+    held[-1].madvise(mmap.MADV_DONTNEED)
+""",
+}
+"""Programs whose memory polling does not see."""
+
+
+@pytest.mark.sandbox
+def test_memory_that_no_process_shows_is_held_too() -> None:
+    real()
+    found = run_all(*(request("python", program, seconds=30) for program in HIDDEN.values()))
+    with table() as row:
+        for name, execution in zip(HIDDEN, found, strict=True):
+            with row(name):
+                assert (execution.verdict, "memory" in execution.detail) == ("limit", True), execution
+
+
+@pytest.mark.sandbox
+def test_cpu_time_of_children_that_nobody_waits_for_counts() -> None:
+    real()
+    program = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for _ in range(60):
+    if os.fork() == 0:
+        while time.process_time() < 0.1:
+            pass
+        os._exit(0)
+    time.sleep(0.01)
+"""
+    (found,) = run_all(request("python", program, seconds=2))
+    assert found.verdict == "timeout"
