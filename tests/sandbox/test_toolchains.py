@@ -35,6 +35,13 @@ def test_the_report_is_a_table_or_json() -> None:
     _, text = called("--format", "json")
     report = json.loads(text)
     assert {row["name"] for row in report["languages"]} == set(languages())
+    assert report["limits"]["control groups"] in (0, 1, 2)
+
+
+def test_what_holds_memory_and_processes_is_said() -> None:
+    _, text = called()
+    (line,) = [line for line in text.splitlines() if line.startswith("limits")]
+    assert "control groups" in line
 
 
 def test_apt_prints_one_command_for_a_script_to_run() -> None:

@@ -21,6 +21,7 @@ def toolchains_command(form: str, apt: bool, optional: bool) -> int:
     """
     import msgspec
 
+    from viva.sandbox.cgroups import HOW, find
     from viva.sandbox.isolation import isolation_problem
     from viva.sandbox.languages import install_command
     from viva.sandbox.toolchains import toolchains
@@ -30,9 +31,13 @@ def toolchains_command(form: str, apt: bool, optional: bool) -> int:
         return 0
     rows = toolchains()
     problem = isolation_problem()
+    groups = find()
     code = EXIT_INCOMPLETE if problem else 0
     if form == "json":
-        report = {"isolation": problem or "ready", "languages": msgspec.to_builtins(rows)}
+        limits = (
+            {"control groups": 0, "why not": groups} if isinstance(groups, str) else {"control groups": groups.version}
+        )
+        report = {"isolation": problem or "ready", "limits": limits, "languages": msgspec.to_builtins(rows)}
         click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
         return code
     width = max(len(row.title) for row in rows)
@@ -44,6 +49,11 @@ def toolchains_command(form: str, apt: bool, optional: bool) -> int:
         if not row.ready:
             click.echo(f"{'':<{width}}           {row.install}")
     click.echo(f"{'isolation':<{width}}  {'MISSING  ' + one_line(problem, 300) if problem else 'ready    bubblewrap'}")
+    if isinstance(groups, str):
+        click.echo(f"{'limits':<{width}}  polled   no control groups: {one_line(groups, 200)}")
+        click.echo(f"{'':<{width}}           {HOW}")
+    else:
+        click.echo(f"{'limits':<{width}}  ready    control groups, version {groups.version}")
     if any(not row.ready for row in rows):
         click.echo(f"\nAll at once: {install_command()}")
     return code

@@ -33,6 +33,7 @@ from viva.sandbox.watch import tree
 
 CONTROLLERS = ("memory", "pids", "cpuacct")
 """Those of version 1; version 2 counts CPU time without a controller."""
+HOW = "root has them where /sys/fs/cgroup can be written; others by systemd-run --user --scope -p Delegate=yes viva ..."
 _PREFIX = "viva-"
 _OWN = "viva-itself"
 _NUMBERS = count()

@@ -16,7 +16,7 @@ import msgspec
 from viva.errors import VivaError
 from viva.sandbox.cgroups import Group, group_for
 from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, shown_folders, slot_uid, walls
-from viva.sandbox.languages import Language, limits, package_folder
+from viva.sandbox.languages import Language, canonical, limits, package_folder
 from viva.sandbox.launch import (
     COMPILE_FAILED,
     FORBIDDEN,
@@ -152,7 +152,7 @@ class Plan:
                 command += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
             for name, value in self._environment().items():
                 command += ["--setenv", name, value]
-            if rules := syscall_filter():
+            if rules := syscall_filter(canonical(self.request.language)):
                 command += ["--seccomp", passed(rules)]
             command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", self._commands()]
             group = self._group()

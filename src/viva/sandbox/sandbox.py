@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from viva.errors import DataError
 from viva.sandbox.isolation import require_isolation
-from viva.sandbox.languages import Language, canonical, install_command, languages, missing_parts
+from viva.sandbox.languages import canonical, install_command, languages, missing_parts
 from viva.sandbox.launch import adopt_orphans
 from viva.sandbox.plan import PACKAGES_INSIDE, Plan, harness_file, shown
 from viva.sandbox.seccomp import syscall_filter
@@ -90,19 +90,21 @@ class Sandbox:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, request: Execute, slot: int, stop: int) -> Execution:
-        row = languages()[canonical(request.language)]
+        name = canonical(request.language)
+        row = languages()[name]
         if self.unsafe:
             return Plan(request, row).on_the_host(slot, stop)
         if row.warm:
-            zygote = self._warm(row)
+            zygote = self._warm(name)
             if zygote is not None:
                 with suppress(OSError):
                     return Plan(request, row).forked(zygote, stop)
                 self._broken += 1
         return Plan(request, row).isolated(slot, stop)
 
-    def _warm(self, row: Language) -> Zygote | None:
+    def _warm(self, name: str) -> Zygote | None:
         """The warm interpreter, started by whoever needs it first; None where it cannot be had."""
+        row = languages()[name]
         with self._starting:
             if self._zygote is not None and self._zygote.alive():
                 return self._zygote
@@ -112,7 +114,7 @@ class Sandbox:
                 self._zygote.close()
             configuration = {"imports": row.warm, "stand_ins": row.stand_ins}
             harness = {name: harness_file(name).encode() for name in (*row.harness, "zygote.py")}
-            harness["rules"] = syscall_filter()
+            harness["rules"] = syscall_filter(name)
             self._zygote = Zygote(
                 harness,
                 configuration,

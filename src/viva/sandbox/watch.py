@@ -22,7 +22,7 @@ class Footprint(msgspec.Struct, frozen=True):
     """What a tree of processes takes at a moment: processes and threads, resident bytes, CPU seconds.
 
     `waited` says of each task (a thread, by its id) how many seconds in its life it was ready to run and others kept
-    the processors; `runnable` whether one computes or waits like that now. `processes` are those found, the youngest first.
+    the processors; `runnable` whether one computes or waits like that now. `processes`: those found, youngest first.
     """
 
     tasks: int
