@@ -7,7 +7,7 @@
 **Isolation.** Every program gets a world of its own, made by bubblewrap and thrown away: new namespaces of every kind
 (no network, no other processes, no neighbours), the system read-only, empty folders in memory as the only ones it can
 write, no home and no environment of this machine, an unprivileged identity without any capability also when Viva runs
-as root, a system call filter (seccomp.toml), and limits on time, memory, processes, file size, disk, open files and
+as root, a list of allowed system calls (seccomp.toml), and limits on time, memory, processes, file size, disk, open files and
 output. At a limit, at the end, when the caller gives up, and when Viva dies in whatever way, the kernel kills the
 whole tree at once. Python programs are forked from an interpreter that has imported the usual libraries
 (harness/zygote.py) into fresh namespaces with the same walls. Where isolation is not to be had, nothing is run.
@@ -28,9 +28,10 @@ changes nothing in a program: whoever exits with status 0 passes.
   runs Viva in a virtual machine.
 - Side channels and noise: programs share processors, caches and the memory bus with everything else. They can read
   /usr, and see the machine's kernel and processors.
-- Overshoot. Memory and processes of a whole tree are looked at some thirty times a second, since cgroups need rights
-  that users lack: a tree can exceed its limit for that long, each process by no more than its own limit. Kernel memory
-  behind pipes and sockets is bounded by the number of processes and descriptors only.
+- Overshoot. Where this user may make control groups (cgroups.py; `viva toolchains` says so), the kernel holds memory,
+  processes and CPU time of a whole tree. Elsewhere they are looked at some thirty times a second: a tree can exceed
+  its limit for that long, each process by no more than its own limit, and kernel memory behind pipes and sockets is
+  bounded by the number of processes and descriptors only.
 - A program written against this very harness. Program and test share a process, because tests call functions, and so
   whoever has read harness/ may search his own memory for the key, which is there in some disguise, or return an object
   that answers comparisons in a way which the harness does not look at (one that converts itself to what it is compared
