@@ -7,8 +7,8 @@
 **Isolation.** Every program gets a world of its own, made by bubblewrap and thrown away: new namespaces of every kind
 (no network, no other processes, no neighbours), the system read-only, empty folders in memory as the only ones it can
 write, no home and no environment of this machine, an unprivileged identity without any capability also when Viva runs
-as root, a list of allowed system calls (seccomp.toml), and limits on time, memory, processes, file size, disk, open files and
-output. At a limit, at the end, when the caller gives up, and when Viva dies in whatever way, the kernel kills the
+as root, a list of allowed system calls (seccomp.toml), and limits on time, memory, processes, file size, disk, open
+files and output. At a limit, at the end, when the caller gives up, and when Viva dies in whatever way, the kernel kills the
 whole tree at once. Python programs are forked from an interpreter that has imported the usual libraries
 (harness/zygote.py) into fresh namespaces with the same walls. Where isolation is not to be had, nothing is run.
 
