@@ -8,8 +8,8 @@
 (no network, no other processes, no neighbours), the system read-only, empty folders in memory as the only ones it can
 write, no home and no environment of this machine, an unprivileged identity without any capability also when Viva runs
 as root, a list of allowed system calls (seccomp.toml), and limits on time, memory, processes, file size, disk, open
-files and output. At a limit, at the end, when the caller gives up, and when Viva dies in whatever way, the kernel kills the
-whole tree at once. Python programs are forked from an interpreter that has imported the usual libraries
+files and output. At a limit, at the end, when the caller gives up, and when Viva dies in whatever way, the kernel kills
+the whole tree at once. Python programs are forked from an interpreter that has imported the usual libraries
 (harness/zygote.py) into fresh namespaces with the same walls. Where isolation is not to be had, nothing is run.
 
 **Limits of time.** `Execute.seconds` counts what a program answers for: the CPU time of all its processes, and all
