@@ -34,7 +34,7 @@ INFO = "{info}"
 TAIL = 4000
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL = 0.03
-_FOLDERS = ("/box", "/tmp", "/dev/shm")  # noqa: S108
+_FOLDERS = ("box", "tmp", "dev/shm")
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):

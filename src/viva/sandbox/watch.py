@@ -117,10 +117,13 @@ class Clock:
 
 
 def inodes(processes: Iterable[int], folders: Sequence[str]) -> int:
-    """The most files in one of the program's own folders, seen through the root of whichever process is inside and
-    still there; 0 if none is."""
+    """The most files in one of the program's own folders, which are mounts of their own, seen through the root of a
+    process that is inside and still there; 0 if none is."""
     for process in processes:
-        with suppress(OSError):  # the first folder does not exist on the machine itself, which it may not have left yet
-            states = [os.statvfs(f"/proc/{process}/root{folder}") for folder in folders]
-            return max(state.f_files - state.f_ffree for state in states)
+        with suppress(OSError):
+            root = Path(f"/proc/{process}/root")
+            places = [root / folder for folder in folders]
+            if root.stat().st_dev not in {place.stat().st_dev for place in places}:
+                states = [os.statvfs(place) for place in places]
+                return max(state.f_files - state.f_ffree for state in states)
     return 0
