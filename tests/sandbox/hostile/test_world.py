@@ -91,7 +91,7 @@ COMPLAINTS = [
     (Execution("passed"), 0.1, "should be failed"),
     (Execution("toolchain"), 0.1, "should be failed"),
     (Execution("failed", "SyntaxError"), 0.1, "reason of its own"),
-    (Execution("failed", "attempted"), 60.0, "took 60.0 s"),
+    (Execution("failed", "attempted"), 600.0, "took 600.0 s"),
     (Execution("failed", "attempted", cpu=600.0), 1.0, "CPU seconds"),
     (Execution("failed", "attempted" * 20_000), 1.0, "characters"),
     (Execution("failed", "attempted canary-in-the-repository"), 1.0, "secret"),
