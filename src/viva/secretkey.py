@@ -6,6 +6,7 @@ anything of another or of the secret.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -83,10 +84,8 @@ def _make(path: Path) -> bytes:
                 opened.write(secrets.token_bytes(_SIZE))
                 opened.flush()
                 os.fsync(file)
-            try:
+            with contextlib.suppress(FileExistsError):
                 os.link(partial, path)
-            except FileExistsError:
-                pass
         finally:
             partial.unlink()
         return _read(path)
