@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from judging.reading import Gullible, Quoting
+from servers.verdicts import obedient
 
 Body = dict[str, Any]
 
@@ -95,7 +96,7 @@ class JudgeServer:
             waits = 0 <= self.hold_after < len(self.bodies)
         if waits:
             self._release.wait(60)
-        text = self.reply(body)
+        text = obedient(self.reply(body), body["messages"][-1]["content"])
         if body["model"] == "cut" and len(text) > 4 * body["max_tokens"]:
             return text[: 4 * body["max_tokens"]].rpartition("\n")[0], "length"
         return text, "stop"

@@ -28,6 +28,7 @@ from typing import Any
 
 from aiohttp import web
 from faults import FAULTS, REFUSALS, Fault, error_body, must_wait
+from verdicts import obedient
 
 
 @dataclasses.dataclass
@@ -81,6 +82,7 @@ class Server:
             if self.plan.latency:
                 await asyncio.sleep(self.plan.latency)
             text = self.plan.texts[min(asked, len(self.plan.texts)) - 1] if self.plan.texts else letter(name)
+            text = obedient(text, prompt)
             right = self.render(body, text + " " * self.plan.padding, len(prompt) // 4)
             error = self.plan.error
             if self.plan.echo:

@@ -114,7 +114,9 @@ def prepare(
         for exam, remembered in zip(opened, record.exams, strict=True)
     ]
     judges = [placed(reach(judge, record.seed), limits) for judge in record.judges]
-    bench = Bench(tuple(Judge(model, _price(model, prices, limits)) for model in judges), record.judge_samples)
+    bench = Bench(
+        tuple(Judge(model, _price(model, prices, limits)) for model in judges), record.judge_samples, record.verdicts
+    )
     _check_limits(limits, (*models, *judges), prices)
     return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
 

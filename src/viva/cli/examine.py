@@ -28,6 +28,7 @@ from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
 from viva.engine.limitchanges import forget
 from viva.engine.limits import Ceiling, Fixed, Policy
+from viva.engine.nonces import nonces
 from viva.engine.pacing import Pace
 from viva.engine.programs import program_key, run_programs
 from viva.engine.stages import (
@@ -51,6 +52,8 @@ def examine(examination: Examination, earlier: list[RunFolder]) -> int:
     """Ask what is missing, then the judge. Returns the exit code; the folder holds everything that came back."""
     folder = examination.folder
     limits = examination.limits
+    if examination.bench and examination.bench.verdicts != "line":
+        nonces()  # a secret that cannot be had is said before anything is paid for
     keep(folder.path, examination.kept)
     budget = Budget(limits.max_requests, limits.max_cost)
     with ExitStack() as stack:
@@ -225,7 +228,8 @@ def _judgements_wanted(examination: Examination, bench: Bench, answers: Journal,
                 response = entry.response()
                 similarities = likenesses.of(exam, question, response) if likenesses else {}
                 for judge in bench.judges:
-                    keys.update(key for key, _ in bench.requests(judge, sitting, question, response, similarities))
+                    found = bench.requests(judge.model, exam, question, response, similarities)
+                    keys.update(key for key, _ in found)
     return len(keys)
 
 

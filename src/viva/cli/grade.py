@@ -155,6 +155,7 @@ def plan_grading(
         models=collected.models,
         judges=judge_records(judging, judging.judge_base_url, judging.judge_key_env),
         judge_samples=judging.judge_samples,
+        verdicts=judging.verdicts,
         samples=samples,
         repeats=repeats,
         seed=choice.seed or 0,

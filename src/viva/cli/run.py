@@ -141,6 +141,7 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
         ],
         judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
         judge_samples=judging.judge_samples,
+        verdicts=judging.verdicts,
         samples=draw.samples or 1,
         repeats=draw.repeats,
         seed=choice.seed or 0,

@@ -17,6 +17,7 @@ from viva.engine.budget import Price
 from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
+from viva.engine.nonces import nonces, with_nonce
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
 from viva.types import (
@@ -33,6 +34,7 @@ from viva.types import (
     Sampling,
     Score,
     ScoreRow,
+    VerdictFormat,
 )
 
 DIGEST = 16
@@ -101,18 +103,28 @@ class Judge(Struct):
 
 
 class Bench(Struct):
-    """The judges, and how often each is asked about an answer."""
+    """The judges, how often each is asked about an answer, and how it must write its verdict."""
 
     judges: tuple[Judge, ...]
     samples: int
+    verdicts: VerdictFormat = "line"
 
     def requests(
-        self, judge: Judge, sitting: Sitting, question: Question, response: Response, similarities: Mapping[str, float]
+        self, judge: Model, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[tuple[bytes, Generate]]:
-        """What one judge must be asked about one answer, with keys; identical answers have identical keys."""
-        keys = Keys(judge.model.identity, "judge")
-        for request in sitting.exam.judgements(question, response, self.samples, similarities):
+        """What one judge must be asked about one answer, with keys; identical answers have identical keys.
+
+        No request holds a nonce yet: its key is the same whoever asks.
+        """
+        form = self.form(judge, exam)
+        keys = Keys(judge.identity, "judge" if form == "line" else f"judge {form}")
+        for request in exam.judgements(question, response, self.samples, similarities):
             yield keys.of(request, own_question=False), request
+
+    def form(self, judge: Model, exam: Exam) -> VerdictFormat:
+        """How this judge must write its verdicts: as published there is no nonce, and a recorded reply knows none."""
+        recorded = judge.identity.get("provider") in ("replay", "baseline")
+        return "line" if exam.spec.as_published or recorded else self.verdicts
 
 
 class Likenesses(Struct):
@@ -157,20 +169,24 @@ def verdicts_wanted(
 
     `asked` collects the keys over all sittings: equal answers to a question share a verdict.
     """
-    benchmark = sitting.exam.spec.benchmark
+    exam = sitting.exam
+    form = bench.form(judge.model, exam)
+    nonce_of = nonces() if form != "line" else lambda key: ""
     for question, _, entry in sitting.answers(answers):
         if entry is None or entry.error:
             continue
         response = entry.response()
-        similarities = likenesses.of(sitting.exam, question, response) if likenesses else {}
-        for key, request in bench.requests(judge, sitting, question, response, similarities):
+        similarities = likenesses.of(exam, question, response) if likenesses else {}
+        for key, request in bench.requests(judge.model, exam, question, response, similarities):
             if key in asked:
                 continue
             asked.add(key)
             if _kept(key, journal, earlier, tally):
                 continue
-            accept = _reader(sitting.exam, question, request.aspect)
-            yield Task(key, benchmark, request, judge.model, judge.price, accept)
+            accept = _reader(exam, question, judge.model.name, request.aspect)
+            nonce = nonce_of(key)
+            sent = with_nonce(request, nonce, form)
+            yield Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
 
 
 def comparisons_wanted(
@@ -218,8 +234,8 @@ def programs_wanted(
                 yield Program(key, benchmark, sitting.model.name, request)
 
 
-def _reader(exam: Exam, question: Question, aspect: str) -> Callable[[str], bool]:
-    return lambda verdict: exam.readable(question, aspect, verdict)
+def _reader(exam: Exam, question: Question, judge: str, aspect: str) -> Callable[[str, str], bool]:
+    return lambda reply, nonce: exam.readable(question, Opinion(judge, aspect, reply, nonce))
 
 
 def _kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally) -> bool:
@@ -270,10 +286,10 @@ class Gathered(Struct):
         found: list[Opinion] = []
         if self.bench is not None and self.verdicts is not None:
             for judge in self.bench.judges:
-                for key, request in self.bench.requests(judge, sitting, question, response, similarities):
+                for key, request in self.bench.requests(judge.model, sitting.exam, question, response, similarities):
                     entry = self.verdicts.read(key)
                     if entry and not entry.error and entry.stop_reason != "length":
-                        found.append(Opinion(judge.model.name, request.aspect, entry.text))
+                        found.append(Opinion(judge.model.name, request.aspect, entry.text, entry.nonce))
         return found
 
     def _executions(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:

@@ -31,12 +31,12 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 def heard(
-    opinions: Iterable[Opinion], aspect: str, read: Callable[[str], float | None]
+    opinions: Iterable[Opinion], aspect: str, read: Callable[[Opinion], float | None]
 ) -> dict[str, tuple[float, ...]]:
     """Judge → its marks for one aspect, without the replies that hold none."""
     found: dict[str, tuple[float, ...]] = {}
     for opinion in opinions:
-        if opinion.aspect == aspect and (mark := read(opinion.text)) is not None:
+        if opinion.aspect == aspect and (mark := read(opinion)) is not None:
             found[opinion.judge] = (*found.get(opinion.judge, ()), mark)
     return found
 

@@ -86,6 +86,18 @@ def after_thinking(reply: str) -> tuple[int, bool]:
     return start, any(reply.find(tag, start) >= 0 for tag in _OPENINGS)
 
 
+def thinking_end(reply: str) -> int | None:
+    """Where a judge's reply begins after its thinking; None for thinking that never ends.
+
+    A judge quotes what examinees write, tags included: only a tag that the reply begins with opens its thinking.
+    """
+    if not any(mark in reply for mark in "<[◁"):
+        return 0
+    start, _ = after_thinking(reply)
+    opened = plain(reply[:64]).lstrip().lower().startswith(tuple(plain(tag).lower() for tag in _OPENINGS))
+    return None if opened and not start else start
+
+
 def windows(reply: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The parts of `reply[start:end]` that are read: all of a usual reply, head and tail of a very long one."""
     if end - start <= HEAD_WINDOW + TAIL_WINDOW:
