@@ -27,7 +27,8 @@ from viva.visible import harmless
 
 LEGEND = (
     "Per cent with 95 % intervals. Unparsed, empty, truncated and refused replies earn no point and stay in the "
-    "denominator; what was not answered or not graded is left out of a mean (†) and kept in its bounds."
+    "denominator; what was not answered or not graded is left out of a mean (†) and kept in its bounds; (0: …) counts "
+    "ungraded answers 0."
 )
 
 
@@ -79,7 +80,7 @@ def as_csv(report: Report) -> str:
     """
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd")
+    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "zeroed")
     table.writerow(
         ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
     )
@@ -99,7 +100,7 @@ def as_csv(report: Report) -> str:
 
 
 def _published_lines(result: Result) -> Iterator[list[object]]:
-    empty = [""] * (5 + len(OUTCOMES) + 2)  # intervals, bounds and sd, outcomes, tokens and signature
+    empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and zeroed, outcomes, tokens and signature
     for one in result.beside:
         where = harmless(f"{one.source.cited}; {one.condition}")
         tables = {found.name: found for found in result.tables}

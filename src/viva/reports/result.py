@@ -70,7 +70,10 @@ def p_text(p: float | None) -> str:
 
 
 def cell_text(cell: Cell) -> str:
-    """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats."""
+    """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats.
+
+    Where answers are ungraded, the mean that counts them 0 stands beside it: `61.20† [59.10, 63.25] (0: 55.10)`.
+    """
     if cell.mean is None:
         return "–" if not cell.n else f"–{UNSURE}"
     text = percent(cell.mean) + ("" if cell.complete else UNSURE)
@@ -78,7 +81,12 @@ def cell_text(cell: Cell) -> str:
         text += f" ± {percent(cell.sd)}"
     if cell.low is not None:
         text += f" [{percent(cell.low, 1)}, {percent(cell.high, 1)}]"
-    return text
+    return text + zeroed_text(cell)
+
+
+def zeroed_text(cell: Cell) -> str:
+    """` (0: 55.10)`: the mean with ungraded answers counted 0; empty where there are none."""
+    return "" if cell.zeroed is None else f" (0: {percent(cell.zeroed)})"
 
 
 def outcomes_text(cell: Cell) -> str:
