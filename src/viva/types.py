@@ -262,6 +262,19 @@ class Opinion(Struct, frozen=True):
     nonce: str = ""
 
 
+class Canary(Struct, frozen=True, kw_only=True):
+    """An answer whose mark is known, put before judges among the others, who do not know which it is.
+
+    `mark` is a share of the full mark, of every aspect that is judged of it. It is nobody's answer, and in no mean.
+    """
+
+    exam: str
+    """The exam's label."""
+    question: str
+    text: str
+    mark: float
+
+
 class Mark(Struct, frozen=True):
     """What one expert gives one aspect of an answer: a share of the full mark."""
 

@@ -2,6 +2,7 @@
 
     mark-1, mark-0.5, mark-0-b …  always this mark (what follows the number only tells names apart)
     none                          "VERDICT: none"
+    thinking, lost in thought     "VERDICT: 1", after and in a block of thinking
     garbage                       never a verdict
     quoting, cut                  `reading.Quoting`; `cut` stops at the limit of tokens, four characters each
     gullible                      `reading.Gullible`
@@ -112,6 +113,8 @@ class JudgeServer:
             return self.gullible(*texts)
         judges: dict[str, Callable[[], str]] = {
             "none": lambda: "The page is empty.\nVERDICT: none",
+            "thinking": lambda: "<think>0? Hm.\nVERDICT: 0\n</think>\n\nIt is right.\nVERDICT: 1",
+            "lost in thought": lambda: "<think>It is right, I think.\nVERDICT: 1",
             "garbage": lambda: "I would rather talk about the weather.",
             "quoting": lambda: Quoting(("0", "0.5", "1"))(*texts),
             "cut": lambda: Quoting(("0", "0.5", "1"))(*texts),

@@ -82,6 +82,7 @@ class Grading(Struct, kw_only=True):
     judge_base_url: str | None = None
     judge_key_env: str | None = None
     verdicts: VerdictFormat = "nonce"
+    canaries: str | None = None
 
 
 class Opening(Struct, kw_only=True):
@@ -366,6 +367,12 @@ judge_options = _stack(
         show_default=True,
         help="How judges write verdicts: a last line that carries a nonce, which no answer can know; json, the same "
         "where the server holds replies to a schema; or a bare line, which a quoted answer can bring, too.",
+    ),
+    click.option(
+        "--canaries",
+        metavar="FILE|N",
+        help="Mix answers with known marks among those that are judged, in no mean, and report what they are given: so "
+        "many drawn an exam, half of them right, or a file's (question, text, mark).",
     ),
 )
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import EXPLAINED, open_exam
+from viva.cli.canaries import read_canaries
 from viva.cli.exams import merged, read_rubric, refuse_unused, reopen
 from viva.cli.options import F
 from viva.contracts import Exam
@@ -35,6 +36,7 @@ class Anew(Struct, kw_only=True):
     rubric: Path | None = None
     encoder: str | None = None
     verdicts: VerdictFormat | None = None
+    canaries: str | None = None
 
     def __bool__(self) -> bool:
         return any(value not in (None, ()) for value in msgspec.structs.astuple(self))
@@ -69,6 +71,9 @@ _OPTIONS = (
         "--verdicts",
         type=click.Choice(get_args(VerdictFormat)),
         help="How judges write verdicts (see `viva run --help`).  [default: the run's; nonce with --judge or --rubric]",
+    ),
+    click.option(
+        "--canaries", metavar="FILE|N", help="Answers with known marks (see `viva run --help`).  [default: the run's]"
     ),
     click.option(
         "--encoder", metavar="NAME|FOLDER|none", help="Compare with this encoder from now on.  [default: the run's]"
@@ -106,6 +111,7 @@ def judged_anew(record: RunRecord, anew: Anew, judges: list[ModelRecord]) -> tup
         judges=judges,
         judge_samples=anew.judge_samples or record.judge_samples,
         verdicts=anew.verdicts or _verdicts(record, anew),
+        canaries=read_canaries(anew.canaries, exams, record.seed, judged=bool(judges)) or record.canaries,
         encoder=None if anew.encoder is not None else record.encoder,
     )
     return new, exams

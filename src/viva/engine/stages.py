@@ -22,6 +22,7 @@ from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
 from viva.types import (
     NOTHING,
+    Canary,
     Evidence,
     Execution,
     Failure,
@@ -108,6 +109,13 @@ class Bench(Struct):
     judges: tuple[Judge, ...]
     samples: int
     verdicts: VerdictFormat = "line"
+    _nonces: list[Callable[[bytes], str]] = []
+
+    def nonce(self, key: bytes) -> str:
+        """The nonce of a request. Raises StorageError where the user's secret is not to be had."""
+        if not self._nonces:
+            self._nonces.append(nonces())
+        return self._nonces[0](key)
 
     def requests(
         self, judge: Model, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
@@ -154,39 +162,55 @@ def answers_wanted(
             yield Task(key, benchmark, request, sitting.model, sitting.price)
 
 
-def verdicts_wanted(
-    sitting: Sitting,
-    bench: Bench,
-    judge: Judge,
-    answers: Journal,
-    likenesses: Likenesses | None,
-    journal: Journal,
-    earlier: Sequence[tuple[str, Journal]],
-    tally: Tally,
-    asked: set[bytes],
-) -> Iterator[Task]:
-    """What one judge must still be asked about the answers of one sitting.
+class VerdictQueue(Struct):
+    """What one judge must still be asked. Equal answers to a question share a verdict, whoever gave them."""
 
-    `asked` collects the keys over all sittings: equal answers to a question share a verdict.
-    """
-    exam = sitting.exam
-    form = bench.form(judge.model, exam)
-    nonce_of = nonces() if form != "line" else lambda key: ""
-    for question, _, entry in sitting.answers(answers):
-        if entry is None or entry.error:
-            continue
-        response = entry.response()
-        similarities = likenesses.of(exam, question, response) if likenesses else {}
+    bench: Bench
+    judge: Judge
+    journal: Journal
+    earlier: Sequence[tuple[str, Journal]]
+    tally: Tally
+    asked: set[bytes] = msgspec.field(default_factory=set)
+
+    def about(self, sitting: Sitting, answers: Journal, likenesses: Likenesses | None) -> Iterator[Task]:
+        """The answers of one sitting."""
+        for question, _, entry in sitting.answers(answers):
+            if entry is not None and not entry.error:
+                response = entry.response()
+                similarities = likenesses.of(sitting.exam, question, response) if likenesses else {}
+                yield from self._about_one(sitting.exam, question, response, similarities)
+
+    def about_canaries(self, canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[Task]:
+        """Answers whose marks are known, asked about as about any other."""
+        for exam, question, canary in with_questions(canaries, exams):
+            yield from self._about_one(exam, question, Response(text=canary.text), {})
+
+    def _about_one(
+        self, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
+    ) -> Iterator[Task]:
+        bench, judge = self.bench, self.judge
+        form = bench.form(judge.model, exam)
         for key, request in bench.requests(judge.model, exam, question, response, similarities):
-            if key in asked:
+            if key in self.asked:
                 continue
-            asked.add(key)
-            if _kept(key, journal, earlier, tally):
-                continue
-            accept = _reader(exam, question, judge.model.name, request.aspect)
-            nonce = nonce_of(key)
-            sent = with_nonce(request, nonce, form)
-            yield Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
+            self.asked.add(key)
+            if not _kept(key, self.journal, self.earlier, self.tally):
+                accept = _reader(exam, question, judge.model.name, request.aspect)
+                nonce = "" if form == "line" else bench.nonce(key)
+                sent = with_nonce(request, nonce, form)
+                yield Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
+
+
+def with_questions(canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[tuple[Exam, Question, Canary]]:
+    """The canaries of these exams with the questions that they answer, exam by exam."""
+    for exam in exams:
+        mine: dict[str, list[Canary]] = {}
+        for canary in canaries:
+            if canary.exam == exam.spec.label:
+                mine.setdefault(canary.question, []).append(canary)
+        for question in exam.questions() if mine else ():
+            for canary in mine.get(question.id, ()):
+                yield exam, question, canary
 
 
 def comparisons_wanted(
@@ -283,14 +307,20 @@ class Gathered(Struct):
     def _opinions(
         self, sitting: Sitting, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> list[Opinion]:
-        found: list[Opinion] = []
-        if self.bench is not None and self.verdicts is not None:
-            for judge in self.bench.judges:
-                for key, request in self.bench.requests(judge.model, sitting.exam, question, response, similarities):
-                    entry = self.verdicts.read(key)
-                    if entry and not entry.error and entry.stop_reason != "length":
-                        found.append(Opinion(judge.model.name, request.aspect, entry.text, entry.nonce))
-        return found
+        judges = self.bench.judges if self.bench else ()
+        found = (self.opinions(judge, sitting.exam, question, response, similarities) for judge in judges)
+        return [opinion for opinions in found for opinion in opinions if opinion]
+
+    def opinions(
+        self, judge: Judge, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
+    ) -> Iterator[Opinion | None]:
+        """What one judge replied to all that it is asked about an answer; None where there is no reply to read."""
+        if self.bench is None or self.verdicts is None:
+            return
+        for key, request in self.bench.requests(judge.model, exam, question, response, similarities):
+            entry = self.verdicts.read(key)
+            whole = entry and not entry.error and entry.stop_reason != "length"
+            yield Opinion(judge.model.name, request.aspect, entry.text, entry.nonce) if entry and whole else None
 
     def _executions(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
         """How the programs of one answer fared, in the order of `Exam.executions`."""

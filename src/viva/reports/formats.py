@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from viva.reports.canaries import canaries_grid
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.result import (
@@ -45,6 +46,7 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids.extend(side_by_side(report.results))
     if len(report.results) > 1:
         grids.append(summary(report.results))
+    grids.append(canaries_grid(report.canaries))
     return [found for found in grids if found.rows]
 
 
@@ -77,6 +79,7 @@ def as_csv(report: Report) -> str:
     """One row a cell: shares in 0..1, counts of every outcome, the model's training tokens if known, the signature.
 
     Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
+    So have canaries, in the table `canaries`.
     """
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
@@ -96,7 +99,19 @@ def as_csv(report: Report) -> str:
                     )
         for published in _published_lines(result):
             table.writerow(published)
+    table.writerows(_canary_lines(report))
     return out.getvalue()
+
+
+def _canary_lines(report: Report) -> Iterator[list[object]]:
+    """Judges stand where models do: the share of verdicts that agree, and the mean marks of right and wrong answers."""
+    empty = [""] * (6 + len(OUTCOMES) + 3)
+    for one in report.canaries:
+        where = [harmless(one.exam), harmless(one.judge), "canaries"]
+        yield [*where, "all", "agreement", len(one.known), one.agreement, *empty]
+        for row, right in (("known right", True), ("known wrong", False)):
+            mean, count = one.mean(right=right)
+            yield [*where, row, "mark", count, mean, *empty]
 
 
 def _published_lines(result: Result) -> Iterator[list[object]]:

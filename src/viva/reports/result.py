@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
+from viva.analysis.canaries import CanaryMarks
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
@@ -51,6 +52,8 @@ class Report(Struct, frozen=True, kw_only=True):
     run: str
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
+    canaries: tuple[CanaryMarks, ...] = ()
+    """What judges gave answers whose marks are known."""
 
 
 def percent(share: float | None, digits: int = 2) -> str:
