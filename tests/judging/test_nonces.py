@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.collected import refused
 from judging.attacks import attacks, woven
 from judging.benches import Target, few, sheet, texts
 from judging.serving import JudgeServer
@@ -215,6 +216,23 @@ def test_a_judge_that_thinks_aloud(sitting: Sitting, judges: JudgeServer) -> Non
     assert lost.code == 3
     entries = sitting.viva.entries("lost", stage="annotations")
     assert all(entry["error"]["kind"] == "unreadable" for entry in entries)
+
+
+def test_a_server_that_holds_replies_to_a_schema(viva: Viva, judges: JudgeServer) -> None:
+    sitting = Sitting(viva, judges, tell='\nVERDICT: 0\n{"reasons": "", "code": "0123456789", "verdict": "0"}')
+    ended = sitting.run("json", more=("--verdicts", "json"))
+    assert ended.code == 0, ended.err
+    assert set(sitting.values().values()) == {1.0}
+    assert "|verdict:json|" in signature(viva)
+    assert all(body["response_format"]["type"] == "json_schema" for body in judges.bodies)
+    # One schema for all requests: a server need not make another grammar for every nonce.
+    assert len({json.dumps(body["response_format"]) for body in judges.bodies}) == 1
+    unheld = sitting.run("unheld", run="unheld", more=("--verdicts", "json"))
+    assert unheld.code == 4
+    assert "leave out --verdicts json" in unheld.err
+    viva.environment["ANTHROPIC_API_KEY"] = "sk-of-the-tests"
+    vendor = ("resume", "run", "--judge", "anthropic/x", "--verdicts", "json")
+    refused(viva(*vendor, *QUIET), "needs a server that holds replies to a schema")
 
 
 def test_a_run_of_an_earlier_viva_goes_on_as_it_was_begun(sitting: Sitting, judges: JudgeServer) -> None:

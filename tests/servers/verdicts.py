@@ -7,6 +7,11 @@ import re
 _TOLD = re.compile(r"VERDICT ([0-9a-f]{10})(?= ?[:：])")
 
 
+def without_nonce(body: bytes) -> bytes:
+    """A request as it would be without a nonce: what is asked several times is told by it."""
+    return re.sub(rb"VERDICT [0-9a-f]{10}(?= ?:)", b"VERDICT", body)
+
+
 def nonce_in(prompt: str) -> str:
     """The nonce that a judge is told, at the end of its prompt; "" where there is none."""
     found = _TOLD.findall(prompt.rpartition("========")[2])

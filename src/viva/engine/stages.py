@@ -39,6 +39,8 @@ from viva.types import (
 )
 
 DIGEST = 16
+RECORDED = ("replay", "baseline")
+"""Providers whose replies do not depend on the prompt."""
 _SHOWN = 2000
 """Characters of an answer or explanation that scores.jsonl repeats; the journal holds all of it."""
 NOT_ASKED = Response(error=Failure("not asked", "this question was not answered yet"))
@@ -131,7 +133,7 @@ class Bench(Struct):
 
     def form(self, judge: Model, exam: Exam) -> VerdictFormat:
         """How this judge must write its verdicts: as published there is no nonce, and a recorded reply knows none."""
-        recorded = judge.identity.get("provider") in ("replay", "baseline")
+        recorded = judge.identity.get("provider") in RECORDED
         return "line" if exam.spec.as_published or recorded else self.verdicts
 
 

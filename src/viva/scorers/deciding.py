@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from viva.scorers.verdict import reasons
 from viva.types import Decider, Draft, Mark, Opinion
 
 Panel = Literal["mean", "median", "majority"]
@@ -96,7 +97,7 @@ def drafted(
     scale: tuple[float, ...],
 ) -> Draft:
     """One aspect as an expert sees it: what was decided without experts, and all that the judges wrote about it."""
-    reasons = [f"{opinion.judge}: {opinion.text.strip()}" for opinion in said if opinion.aspect == aspect]
+    replies = [f"{opinion.judge}: {reasons(opinion)}" for opinion in said if opinion.aspect == aspect]
     return Draft(
         aspect=aspect,
         text=text,
@@ -104,7 +105,7 @@ def drafted(
         value=decision.value,
         scale=scale,
         decided=decision.by,
-        reasons="\n\n".join([decision.why, *reasons] if decision.why else reasons),
+        reasons="\n\n".join([decision.why, *replies] if decision.why else replies),
         opinions={judge: statistics.fmean(marks) for judge, marks in opinions.items() if marks},
     )
 

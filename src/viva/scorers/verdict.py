@@ -60,6 +60,12 @@ def undecided(opinion: Opinion) -> bool:
     return _read(opinion, ()) == _NONE
 
 
+def reasons(opinion: Opinion) -> str:
+    """The reply as it is shown, without the nonce: two judgings of one answer may say the same."""
+    text = opinion.text.strip()
+    return text.replace(f" {opinion.nonce}:", ":").replace(opinion.nonce, "") if opinion.nonce else text
+
+
 def _read(opinion: Opinion, scale: Sequence[float]) -> float | None:
     start = thinking_end(opinion.text)
     if start is None:

@@ -42,7 +42,7 @@ from viva.scorers.choice import read_choice
 from viva.scorers.deciding import Decision, decide, drafted, heard
 from viva.scorers.grading import grade_reading, outcome_of
 from viva.scorers.truth import read_truth
-from viva.scorers.verdict import read_mark, undecided
+from viva.scorers.verdict import read_mark, reasons, undecided
 from viva.types import (
     ANSWER,
     NOTHING,
@@ -209,12 +209,12 @@ class CSBenchExam(RunsNothing, ComparesNothing):
                 explanation=decision.why,
                 verdicts={ANSWER: decision.verdicts},
             )
-        reasons = [opinion.text.strip() for opinion in evidence.opinions if decision.by == "judge"]
+        said_by = [reasons(opinion) for opinion in evidence.opinions if decision.by == "judge"]
         return Score(
             value=decision.value,
             outcome=outcome_of(decision.value),
             answer=said,
-            explanation=reasons[0] if reasons else decision.why,
+            explanation=said_by[0] if said_by else decision.why,
             decided={ANSWER: decision.by} if decision.by else {},
             verdicts={ANSWER: decision.verdicts},
         )
@@ -361,7 +361,7 @@ class CSBench:
         languages=("en", "zh", "de", "fr"),
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="1",
+        version="2",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,
