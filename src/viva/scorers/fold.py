@@ -86,15 +86,19 @@ def after_thinking(reply: str) -> tuple[int, bool]:
     return start, any(reply.find(tag, start) >= 0 for tag in _OPENINGS)
 
 
-def thinking_end(reply: str) -> int | None:
+def thinking_end(reply: str, *, sure: bool = False) -> int | None:
     """Where a judge's reply begins after its thinking; None for thinking that never ends.
 
-    A judge quotes what examinees write, tags included: only a tag that the reply begins with opens its thinking.
+    A judge quotes what examinees write, tags included: only a tag that the reply begins with opens its thinking. Where
+    it must be `sure`, the first closing tag ends what was opened so; otherwise all up to the last one is thinking.
     """
     if not any(mark in reply for mark in "<[◁"):
         return 0
-    start, _ = after_thinking(reply)
     opened = plain(reply[:64]).lstrip().lower().startswith(tuple(plain(tag).lower() for tag in _OPENINGS))
+    if sure:
+        ends = [at + len(tag) for tag in _CLOSINGS if (at := reply.find(tag)) >= 0] if opened else [0]
+        return min(ends, default=None)
+    start, _ = after_thinking(reply)
     return None if opened and not start else start
 
 

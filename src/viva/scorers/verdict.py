@@ -67,7 +67,7 @@ def reasons(opinion: Opinion) -> str:
 
 
 def _read(opinion: Opinion, scale: Sequence[float]) -> float | None:
-    start = thinking_end(opinion.text)
+    start = thinking_end(opinion.text, sure=not opinion.nonce)
     if start is None:
         return None
     reply = opinion.text[start:].rstrip(_SPACE)
