@@ -28,6 +28,12 @@ settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("thorough" if os.environ.get("VIVA_THOROUGH") else "viva")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test makes or reads the secret of the user who runs it."""
+    os.environ["VIVA_CONFIG"] = str(tmp_path_factory.mktemp("configuration"))
+
+
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 

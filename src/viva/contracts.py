@@ -27,6 +27,7 @@ from viva.types import (
     Generate,
     Layout,
     Line,
+    Opinion,
     Prompt,
     Question,
     Request,
@@ -123,12 +124,12 @@ class Exam(Protocol):
         """What a judge must be asked before this answer can be scored; empty where something else decides."""
         ...
 
-    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+    def readable(self, question: Question, opinion: Opinion) -> bool:
         """Whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
         ...
 
-    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
-        """What a judge's reply gives this aspect, a share of the full mark; None for no decision."""
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
+        """What a judge's reply gives its aspect, a share of the full mark; None for no decision."""
         ...
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:

@@ -21,6 +21,7 @@ S = TypeVar("S")
 _OPTIONAL = {"subject", "explanation"}
 """Placeholders that a template of one's own may leave out."""
 _FIELD = re.compile(r"\{([a-z_]+)\}")
+_VERDICT = re.compile(r"VERDICT(?= ?[:：])")
 _MATERIAL = {"answer", "rationale"}
 """Placeholders of what an examinee wrote: a judge must see it between fences, and nowhere else."""
 _FENCE_LINE = re.compile(r"^\{fence\}$", re.MULTILINE)
@@ -33,6 +34,22 @@ def fill(template: str, values: Mapping[str, str]) -> str:
         name = pieces[index]
         pieces[index] = values.get(name, "{" + name + "}")
     return "".join(pieces)
+
+
+def verdict_places(template: str, values: Mapping[str, str]) -> tuple[int, ...]:
+    """Where `fill(template, values)` speaks of a verdict line: the characters after each "VERDICT" before a colon.
+
+    Only the template's own words count: what a value says of verdicts is somebody else's.
+    """
+    places: list[int] = []
+    at = 0
+    for index, piece in enumerate(_pieces(template)):
+        if index % 2:
+            at += len(values.get(piece, "{" + piece + "}"))
+        else:
+            places.extend(at + match.end() for match in _VERDICT.finditer(piece))
+            at += len(piece)
+    return tuple(places)
 
 
 @lru_cache(maxsize=4096)

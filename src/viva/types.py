@@ -107,9 +107,17 @@ class Generate(Struct, frozen=True, kw_only=True):
     """For a judge: what about the answer is to be judged (`ANSWER` or `RATIONALE`)."""
     gap: str = ""
     """What stands between prompt and answer where a base model goes on ("Answer:" and " ", say)."""
+    verdict_at: tuple[tuple[int, int], ...] = ()
+    """For a judge: where its prompt speaks of the verdict line (message, character after "VERDICT"); a nonce goes there
+    before it is sent, and is no part of `prompt`, so that equal requests stay equal."""
+    json_schema: str = ""
+    """The JSON schema that the server is to hold the reply to; empty for plain text."""
     dropped: int = 0
     """Exemplars that were left out, since they did not fit the context."""
 
+
+VerdictFormat = Literal["line", "nonce", "json"]
+"""How a judge must write its verdict: as a bare line `VERDICT: n`, as one that carries a nonce, or as JSON with it."""
 
 Choosing = Literal["next-token", "likelihood"]
 """How a model chooses among answers: by the one token that comes next, or by the likelihood of whole texts."""
@@ -243,11 +251,28 @@ class Compare(Struct, frozen=True):
 
 
 class Opinion(Struct, frozen=True):
-    """One reply of one judge about one aspect of an answer, as it came in (hostile text)."""
+    """One reply of one judge about one aspect of an answer, as it came in (hostile text).
+
+    `nonce` is what its verdict must carry; empty where the judge was asked for a bare line.
+    """
 
     judge: str
     aspect: str
     text: str
+    nonce: str = ""
+
+
+class Canary(Struct, frozen=True, kw_only=True):
+    """An answer whose mark is known, put before judges among the others, who do not know which it is.
+
+    `mark` is a share of the full mark, of every aspect that is judged of it. It is nobody's answer, and in no mean.
+    """
+
+    exam: str
+    """The exam's label."""
+    question: str
+    text: str
+    mark: float
 
 
 class Mark(Struct, frozen=True):

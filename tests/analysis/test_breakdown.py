@@ -48,6 +48,21 @@ def test_where_nothing_is_answered_there_is_no_mean(outcome: Outcome) -> None:
         assert (found.floor, found.ceiling) == (0.0, 1.0)
 
 
+def test_a_mean_that_counts_ungraded_answers_0_stands_beside() -> None:
+    law, physics = {"subject": "law"}, {"subject": "physics"}
+    rows = [
+        *(row(1, "right", tags=law), row(2, "partly", tags=law), row(3, "ungraded", tags=law)),
+        *(row(4, "right", tags=physics), row(5, "ungraded", tags=physics, weight=3), row(6, "error", tags=physics)),
+    ]
+    found = cell(rows)
+    assert found.mean == pytest.approx(2.5 / 3)
+    assert found.zeroed == pytest.approx(2.5 / 7)  # what was never answered is no opting out
+    assert cell(rows, MACRO).zeroed == pytest.approx((1.5 / 3 + 1 / 4) / 2)
+    assert cell([row(1, "right"), row(2, "error"), row(3, "unsound")]).zeroed is None
+    assert cell([row(1, "ungraded")]).zeroed == 0.0
+    assert cell([row(1, "ungraded", tags=law)], MACRO).zeroed == 0.0
+
+
 def test_a_published_quarter_for_an_unparsed_reply_counts_in_the_mean() -> None:
     found = cell([row(1, "right"), row(2, "wrong"), row(3, "unparsed", 0.25), row(4, "empty", 0.25)])
     assert found.mean == pytest.approx(1.5 / 4)

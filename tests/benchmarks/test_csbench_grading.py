@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
-from evidence import heard
+from evidence import heard, opinion
 from rows import table
 from viva.contracts import Exam
 from viva.prompting import fence as fence_of
@@ -214,7 +214,7 @@ def test_a_verdict_is_read_from_the_last_line() -> None:
                 score = graded(asked, "my answer", verdict)
                 assert score.value == pytest.approx(value)
                 assert score.outcome == ("right" if value == 1 else "wrong" if value == 0 else "partly")
-                assert usual().readable(asked, ANSWER, verdict)
+                assert usual().readable(asked, opinion(verdict, ANSWER))
                 assert "my answer" in score.answer
 
 
@@ -244,7 +244,7 @@ def test_what_is_no_verdict_leaves_the_answer_ungraded() -> None:
             with row((asked.kind, verdict)):
                 score = graded(asked, "my answer", verdict)
                 assert (score.value, score.outcome) == (None, "ungraded")
-                assert not usual().readable(asked, ANSWER, verdict)
+                assert not usual().readable(asked, opinion(verdict, ANSWER))
 
 
 def test_without_a_verdict_an_answer_is_ungraded_and_never_wrong() -> None:
@@ -364,7 +364,7 @@ def test_as_published_the_last_number_is_the_mark() -> None:
             with row(verdict):
                 score = graded(OPEN, "x", verdict, exam=as_published())
                 assert score.value == (None if value is None else pytest.approx(value))
-                assert as_published().readable(OPEN, ANSWER, verdict) == (value is not None)
+                assert as_published().readable(OPEN, opinion(verdict, ANSWER)) == (value is not None)
                 assert graded(BLANK, "x", "8/10", exam=as_published()).outcome == "ungraded", (
                     "blanks have no deviation here"
                 )

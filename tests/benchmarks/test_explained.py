@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from benchmarks.explaining import cells, evidence, first, layout, opened, reply, row
 from benchmarks.handmade import cmmlu, csbench, record, rows
+from evidence import opinion
 from rows import table
 from viva.analysis.uncertainty import difference_interval, mean_variance, wilson
 from viva.benchmarks.explained.combining import FLAWED, GAP, IN_FORM, Q_A, Q_R, WRONG, combine
@@ -231,10 +232,10 @@ def test_no_decision_is_an_answer_and_not_asked_for_again() -> None:
     with table() as row:
         for verdict in ("VERDICT: none", "VERDICT: none.", "**VERDICT: none**"):
             with row(verdict):
-                assert clr().readable(a_choice(), RATIONALE, verdict)
-                assert clr().mark(a_choice(), RATIONALE, verdict) is None
-                assert not clr().readable(a_choice(), RATIONALE, "VERDICT: perhaps")
-                assert clr().readable(a_choice(), RATIONALE, "VERDICT: 0.5")
+                assert clr().readable(a_choice(), opinion(verdict, RATIONALE))
+                assert clr().mark(a_choice(), opinion(verdict, RATIONALE)) is None
+                assert not clr().readable(a_choice(), opinion("VERDICT: perhaps", RATIONALE))
+                assert clr().readable(a_choice(), opinion("VERDICT: 0.5", RATIONALE))
 
 
 # Answers that cannot be read, and replies that are none
@@ -724,8 +725,8 @@ def test_cs_bench_keeps_its_own_grading_of_answers(tmp_path: Path) -> None:
     assert score.parts[Q_A] == pytest.approx(0.8)
     assert exam.score(by_kind["blank"], reply(WHY, "heap"), evidence(answer=["1"], rationale=["0.5"])).value == 0.5
     assert exam.score(by_kind["truth"], reply(WHY, "True"), evidence(rationale=["0.5"])).value == 0.5
-    assert exam.mark(by_kind["open"], ANSWER, "VERDICT: 8") == 0.8
-    assert exam.mark(by_kind["open"], RATIONALE, "VERDICT: 8") is None
+    assert exam.mark(by_kind["open"], opinion("VERDICT: 8", ANSWER)) == 0.8
+    assert exam.mark(by_kind["open"], opinion("VERDICT: 8", RATIONALE)) is None
 
 
 def test_without_a_gold_rationale_nothing_is_compared(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from evidence import heard
+from evidence import heard, opinion
 from rows import table
 from viva.benchmarks.infibench.benchmark import BENCHMARK as INFIBENCH
 from viva.benchmarks.questions.benchmark import BENCHMARK as OWN
@@ -196,9 +196,9 @@ def test_a_part_for_a_judge_waits_for_one_and_fences_the_answer() -> None:
     assert "It depends." in user.content
     assert exam.score(question, answer).outcome == "ungraded"
     assert exam.score(question, answer, heard("Good.\nVERDICT: 5")).value == pytest.approx((1 + 3 * 0.5) / 4)
-    assert exam.readable(question, ANSWER, "VERDICT: 0")
-    assert exam.readable(question, ANSWER, "VERDICT: none")
-    assert not exam.readable(question, ANSWER, "VERDICT: 11")
+    assert exam.readable(question, opinion("VERDICT: 0", ANSWER))
+    assert exam.readable(question, opinion("VERDICT: none", ANSWER))
+    assert not exam.readable(question, opinion("VERDICT: 11", ANSWER))
 
 
 # Settings and tables

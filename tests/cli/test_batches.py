@@ -163,6 +163,23 @@ def test_judges_are_asked_in_batches_too_and_unreadable_verdicts_again(vendor: L
     assert "is asked the normal way, having no batch API" in ended.err
 
 
+def test_verdicts_of_a_batch_are_read_by_whoever_goes_on_with_the_run(
+    vendor: LocalServer, viva: Viva, tmp_path: Path
+) -> None:
+    vendor.control(looks=1, text="VERDICT: 10")
+    grade = ("grade", "csbench", answers_file(viva), "--judge", "openai/j", "--judge-base-url", vendor.url, "--batch")
+    assert viva(*grade, "--run", "run", "--no-wait", *POLL).code == 3
+    (handed_in, *_) = [line for line in viva.entries(stage="batches") if line["event"] == "intended"]
+    viva.environment["HOME"] = str(tmp_path)  # another user's: the nonces are not those that were handed in
+    viva.resume(*POLL)
+    assert [len(batch) for batch in batches(vendor)] == [4]
+    verdicts = {entry["key"]: entry for entry in viva.entries(stage="annotations")}
+    assert {key: entry["nonce"] for key, entry in verdicts.items()} == dict(
+        zip(handed_in["keys"], handed_in["nonces"], strict=True)
+    )
+    assert not [entry for entry in verdicts.values() if "error" in entry]
+
+
 @pytest.mark.parametrize(
     ("said", "given"),
     [

@@ -18,6 +18,7 @@ from benchmarks.handmade import opened
 from cli.collected import write_jsonl
 from interop.command import command, grade
 from interop.replies import dice, reply_to
+from servers.verdicts import obedient
 from viva.types import Question
 
 os.environ.update(INSPECT_LOG_LEVEL="error", DO_NOT_TRACK="1")
@@ -224,7 +225,8 @@ def test_a_judge_is_asked_through_inspects_models(logs: dict[str, Any], tmp_path
     class Judging(ModelAPI):
         async def generate(self, input: Any, tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
             asked.append(input[-1].text)
-            return ModelOutput.from_content("judge", "So it is.\nVERDICT: 1" if len(asked) > 1 else "Hm.")
+            said = obedient("So it is.\nVERDICT: 1", asked[-1])
+            return ModelOutput.from_content("judge", said if len(asked) > 1 else "Hm.")
 
     spoken = list(opened("csbench", limit=LIMIT).questions())
     task = inspect_tasks.csbench(judge="patient/judge", limit=LIMIT)

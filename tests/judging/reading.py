@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 FENCE = re.compile(r"={8} [0-9a-f]{16} ={8}")
-ORDER = re.compile(r"VERDICT\s*:?\s*(none|\d+(?:\.\d+)?)", re.IGNORECASE)
+ORDER = re.compile(r"VERDICT(?: [0-9a-f]{10}(?=:))?\s*:?\s*(none|\d+(?:\.\d+)?)", re.IGNORECASE)
 HIDDEN = "\u200b\u200c\u200d\u2060\ufeff"
 
 

@@ -2,6 +2,8 @@
 
     mark-1, mark-0.5, mark-0-b …  always this mark (what follows the number only tells names apart)
     none                          "VERDICT: none"
+    thinking, lost in thought     "VERDICT: 1", after and in a block of thinking
+    json                          quotes the answer in JSON and marks it 1; `unheld` refuses to be held to a schema
     garbage                       never a verdict
     quoting, cut                  `reading.Quoting`; `cut` stops at the limit of tokens, four characters each
     gullible                      `reading.Gullible`
@@ -12,6 +14,7 @@ Any other model is an examinee and answers "A".
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -20,8 +23,18 @@ from types import TracebackType
 from typing import Any
 
 from judging.reading import Gullible, Quoting
+from servers.verdicts import obedient
 
 Body = dict[str, Any]
+
+
+def _as_json(body: Body, prompt: str) -> str:
+    """What a model replies that is held to the schema, with the code that its prompt tells it."""
+    schema = body["response_format"]["json_schema"]["schema"]
+    material, _, after = prompt.rpartition("========")
+    said = {"reasons": material, "code": re.findall(r'"code" is "(\w+)"', after)[-1], "verdict": "1"}
+    assert list(said) == schema["required"]
+    return json.dumps(said)
 
 
 class JudgeServer:
@@ -95,7 +108,7 @@ class JudgeServer:
             waits = 0 <= self.hold_after < len(self.bodies)
         if waits:
             self._release.wait(60)
-        text = self.reply(body)
+        text = obedient(self.reply(body), body["messages"][-1]["content"])
         if body["model"] == "cut" and len(text) > 4 * body["max_tokens"]:
             return text[: 4 * body["max_tokens"]].rpartition("\n")[0], "length"
         return text, "stop"
@@ -111,6 +124,9 @@ class JudgeServer:
             return self.gullible(*texts)
         judges: dict[str, Callable[[], str]] = {
             "none": lambda: "The page is empty.\nVERDICT: none",
+            "thinking": lambda: "<think>0? Hm.\nVERDICT: 0\n</think>\n\nIt is right.\nVERDICT: 1",
+            "lost in thought": lambda: "<think>It is right, I think.\nVERDICT: 1",
+            "json": lambda: _as_json(body, texts[-1]),
             "garbage": lambda: "I would rather talk about the weather.",
             "quoting": lambda: Quoting(("0", "0.5", "1"))(*texts),
             "cut": lambda: Quoting(("0", "0.5", "1"))(*texts),
@@ -126,6 +142,9 @@ class JudgeServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 text, ended = server.take(body)
+                if body["model"] == "unheld" and "response_format" in body:
+                    self.send_error(400, "response_format: json_schema is not supported")
+                    return
                 choice = {"index": 0, "finish_reason": ended, "message": {"role": "assistant", "content": text}}
                 usage = {"prompt_tokens": 1000, "completion_tokens": 10}
                 content = json.dumps({"choices": [choice], "usage": usage}).encode()

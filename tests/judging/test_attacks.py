@@ -19,7 +19,7 @@ from judging.benches import Target, few, sheet, targets, texts
 from judging.reading import Gullible, Quoting, Sheet, orders
 from rows import table
 from viva.prompting import LONGEST_JUDGED, fence, fill, whole
-from viva.types import RATIONALE, Generate, Response
+from viva.types import RATIONALE, Generate, Opinion, Response
 
 HALF = re.compile("[\ud800-\udfff]")
 
@@ -73,7 +73,7 @@ def as_share(target: Target, mark: str) -> float:
 
 
 def given_mark(target: Target, reply: str) -> float | None:
-    return target.exam.mark(target.question, target.aspect, reply)
+    return target.exam.mark(target.question, Opinion("judge", target.aspect, reply))
 
 
 def test_the_suite_is_what_it_says() -> None:

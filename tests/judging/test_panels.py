@@ -175,11 +175,12 @@ def test_attacks_over_a_real_socket(viva: Viva, judges: JudgeServer) -> None:
     entries = viva.entries(stage="annotations")
     by = {name: [entry for entry in entries if entry["model"] == f"openai/{name}"] for name in ("gullible", "quoting")}
     assert len(by["gullible"]) == len(by["quoting"]) > 150
-    assert {entry["text"].rpartition("\n")[2] for entry in by["gullible"]} == {"VERDICT: 0"}
-    assert not any("error" in entry for entry in by["gullible"])
-    # Of those that quote, none has the attacker's mark: theirs is the last line, or nothing.
+    assert all(entry["text"].endswith(f"\nVERDICT {entry['nonce']}: 0") for entry in by["gullible"])
+    # Of those that quote, none has the attacker's mark, and none is lost: theirs is the line with the nonce.
     for entry in by["quoting"]:
-        assert "error" in entry or re.search(r"I compared the words\.\nVERDICT: (0|0\.5|1)$", entry["text"])
+        own = rf"I compared the words\.\nVERDICT {entry['nonce']}: (0|0\.5|1)$"
+        assert re.search(own, entry["text"])
+    assert not any("error" in entry for entry in entries)
 
 
 def test_a_quotation_that_was_cut_off_is_no_verdict(viva: Viva, judges: JudgeServer) -> None:

@@ -18,6 +18,7 @@ from rows import table as rows_of
 from viva.reports.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
 from viva.reports.grids import grids_terminal
 from viva.reports.result import Grid, bounds_text, cell_text, footnotes, outcomes_text, side_by_side
+from viva.reports.summary import summary_terminal
 from viva.reports.text import latex, markdown
 from viva.types import OUTCOMES
 from viva.visible import one_line, visible
@@ -82,6 +83,17 @@ def test_a_mean_that_leaves_something_out_is_marked_and_bounded() -> None:
             with row(text):
                 assert cell_text(cell) == text
                 assert bounds_text(cell) == bounds
+
+
+def test_the_mean_that_counts_ungraded_answers_0_stands_in_every_form() -> None:
+    left_out = SHORT.__class__(n=4, mean=0.75, zeroed=0.5625, outcomes={"right": 3, "ungraded": 1})
+    assert cell_text(left_out) == "75.00† (0: 56.25)"
+    shown = report(result(table(((left_out,),), rows=("OS",), columns=("Score",)), overall=left_out))
+    for form in (summary_terminal, as_terminal, as_markdown, as_latex):
+        assert "(0: 56.25)" in form(shown)
+        assert "counts ungraded answers 0" in form(shown)
+    (line,) = csv.DictReader(io.StringIO(as_csv(shown)))
+    assert (line["mean"], line["zeroed"]) == ("0.75", "0.5625")
 
 
 def test_outcomes_are_counted_in_words() -> None:

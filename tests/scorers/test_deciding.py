@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidence import opinion
 from rows import table
 from viva.scorers.deciding import ALIKE, Panel, decide, drafted, heard, settle, spread
 from viva.scorers.verdict import read_mark, undecided
@@ -131,7 +132,7 @@ def test_spread() -> None:
 
 
 def test_replies_without_a_mark_and_of_other_aspects_are_left_out() -> None:
-    said = [
+    opinions = [
         Opinion("a", RATIONALE, "VERDICT: 1"),
         Opinion("b", RATIONALE, "VERDICT: none"),
         Opinion("a", ANSWER, "VERDICT: 0"),
@@ -139,14 +140,14 @@ def test_replies_without_a_mark_and_of_other_aspects_are_left_out() -> None:
         Opinion("a", RATIONALE, "VERDICT: 0.5"),
         Opinion("c", RATIONALE, "VERDICT: 0"),
     ]
-    assert heard(said, RATIONALE, lambda reply: read_mark(reply, SCALE)) == {"a": (1.0, 0.5), "c": (0.0,)}
+    assert heard(opinions, RATIONALE, lambda one: read_mark(one, SCALE)) == {"a": (1.0, 0.5), "c": (0.0,)}
     assert heard((), RATIONALE, lambda reply: 1.0) == {}
 
 
 def test_a_draft_shows_all_that_was_written_and_each_judges_mean() -> None:
-    said = [Opinion("a", RATIONALE, "Good.\nVERDICT: 1\n"), Opinion("b", ANSWER, "no"), Opinion("a", RATIONALE, "x")]
+    wrote = [Opinion("a", RATIONALE, "Good.\nVERDICT: 1\n"), Opinion("b", ANSWER, "no"), Opinion("a", RATIONALE, "x")]
     decision = decide(RATIONALE, opinions={"a": (1.0, 0.5)}, heard=2)
-    draft = drafted(RATIONALE, decision, said, {"a": (1.0, 0.5), "b": ()}, text="t", gold="g", scale=SCALE)
+    draft = drafted(RATIONALE, decision, wrote, {"a": (1.0, 0.5), "b": ()}, text="t", gold="g", scale=SCALE)
     assert (draft.value, draft.decided, draft.opinions, draft.scale) == (0.75, "judge", {"a": 0.75}, SCALE)
     assert draft.reasons == "mean of 2 verdicts\n\na: Good.\nVERDICT: 1\n\na: x"
 
@@ -172,9 +173,9 @@ def test_a_mark_of_three_steps_and_none() -> None:
         ("VERDICT: 1\nVERDICT: none", None, False),
         ("VERDICT: none\nVERDICT: 0.5", None, False),
         ("VERDICT: none of them", None, False),
-        ("I cannot tell.\nVERDICT：0.5", 0.5, False),
+        ("I cannot tell.\nVERDICT: 0.5", 0.5, False),
         ("VERDICT: 1\n\n", 1.0, False),
-        ("verdict: 1", 1.0, False),
+        ("verdict: 1", None, False),
         ("My VERDICT: 1", None, False),
         ("VERDICT: 1 or 0.5", None, False),
         ("", None, False),
@@ -182,8 +183,8 @@ def test_a_mark_of_three_steps_and_none() -> None:
     with table() as row:
         for reply, mark, none in replies:
             with row(reply):
-                assert read_mark(reply, SCALE) == mark
-                assert undecided(reply) == none
+                assert read_mark(opinion(reply), SCALE) == mark
+                assert undecided(opinion(reply)) == none
 
 
 def test_the_threshold_is_the_papers() -> None:

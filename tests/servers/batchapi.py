@@ -28,6 +28,7 @@ from typing import Any
 from aiohttp import web
 from completions import end_with, listen
 from faults import FAULTS
+from verdicts import obedient
 
 CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 CHAT = {"model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop"}
@@ -147,7 +148,7 @@ class Vendor:
             outcome = "newer"
         if outcome == "ok":
             count = self.done[prompt] = self.done.get(prompt, 0) + 1
-            text = said[min(count, len(said)) - 1]
+            text = obedient(said[min(count, len(said)) - 1], prompt)
             self.note("answered", prompt=prompt, model=body["model"], text=text)
             return outcome, text
         return outcome, ""

@@ -28,6 +28,7 @@ from typing import Any
 
 from aiohttp import web
 from faults import FAULTS, REFUSALS, Fault, error_body, must_wait
+from verdicts import obedient, without_nonce
 
 
 @dataclasses.dataclass
@@ -68,7 +69,7 @@ class Server:
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         content = await request.read()
-        name = hashlib.sha256(content).hexdigest()[:16]
+        name = hashlib.sha256(without_nonce(content)).hexdigest()[:16]
         count = self.counts.setdefault(name, {"asked": 0, "answered": 0})
         count["asked"] += 1
         asked = count["asked"]
@@ -81,6 +82,7 @@ class Server:
             if self.plan.latency:
                 await asyncio.sleep(self.plan.latency)
             text = self.plan.texts[min(asked, len(self.plan.texts)) - 1] if self.plan.texts else letter(name)
+            text = obedient(text, prompt)
             right = self.render(body, text + " " * self.plan.padding, len(prompt) // 4)
             error = self.plan.error
             if self.plan.echo:

@@ -22,6 +22,7 @@ from typing import Any
 from aiohttp import web
 from completions import end_with, listen
 from faults import FAULTS
+from verdicts import obedient
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 GENERATION = {"temperature", "topP", "topK", "maxOutputTokens", "seed", "stopSequences", "candidateCount"}
@@ -113,12 +114,13 @@ class Vendor:
             return _anthropic_error(400, "invalid_request_error", "messages: first must be user, then by turns")
         if self.plan.verbatim or self.plan.status != 200:
             return self.as_planned()
+        text = obedient(self.plan.text, json.dumps(turns))
         reply = {
             "id": "msg_01XFDUDYJgAACzvnptvVoYEL",
             "type": "message",
             "role": "assistant",
             "model": body["model"],
-            "content": [{"type": "text", "text": self.plan.text}] if self.plan.text else [],
+            "content": [{"type": "text", "text": text}] if text else [],
             "stop_reason": self.plan.stop or "end_turn",
             "stop_sequence": None,
             "usage": {"input_tokens": 2095, "output_tokens": 503},
@@ -142,7 +144,8 @@ class Vendor:
             return self.as_planned()
         candidate: dict[str, Any] = {"finishReason": self.plan.stop or "STOP", "index": 0}
         if self.plan.text:
-            candidate["content"] = {"parts": [{"text": self.plan.text}], "role": "model"}
+            text = obedient(self.plan.text, json.dumps(body["contents"]))
+            candidate["content"] = {"parts": [{"text": text}], "role": "model"}
         counts = {"promptTokenCount": 4, "candidatesTokenCount": 9, "thoughtsTokenCount": 7, "totalTokenCount": 20}
         return web.json_response({"candidates": [candidate], "usageMetadata": counts, "modelVersion": "g"})
 

@@ -219,7 +219,8 @@ def _judge(examination: Examination, responses: Journal, verdicts: Journal) -> N
             if entry is None or entry.error:
                 continue
             for judge in examination.bench.judges:
-                for key, request in examination.bench.requests(judge, sitting, question, entry.response(), {}):
+                response = entry.response()
+                for key, request in examination.bench.requests(judge.model, sitting.exam, question, response, {}):
                     if key not in asked:
                         asked.add(key)
                         verdicts.append(

@@ -45,6 +45,9 @@ class Cell(Struct, frozen=True, kw_only=True):
     sd: float | None = None
     """Standard deviation of the mean over repeats."""
     outcomes: dict[str, int] = {}
+    zeroed: float | None = None
+    """The mean with ungraded answers counted 0; None where there are none. An answer that keeps its judge from a
+    verdict gains nothing here."""
     short: int = 0
     """Questions that count with the best of fewer answers than they were asked for: some are missing."""
 
@@ -185,16 +188,28 @@ class Breakdown:
         outcomes: dict[str, int] = {name: count for name in OUTCOMES if (count := int(summed[f"outcome:{name}"]))}
         if not n:
             return Cell(n=0, mean=None)
+        ungraded = outcomes.get("ungraded", 0)
         if over:
             mean, low, high, floor, ceiling = _macro(part, over)
+            zeroed = _macro_zeroed(part, over) if ungraded else None
         else:
+            zeroed = summed["points"] / (answered + ungraded) if ungraded else None
             mean, low, high = _micro(summed)
             floor, ceiling = summed["floor"] / n, summed["ceiling"] / n
         repeated = self._repeats > 1 and attempts in ("mean", "best") and answered
         sd = self._deviation(view.answers, lines, over) if repeated else None
         short = int(summed["short"])
         return Cell(
-            n=n, mean=mean, low=low, high=high, floor=floor, ceiling=ceiling, sd=sd, outcomes=outcomes, short=short
+            n=n,
+            mean=mean,
+            low=low,
+            high=high,
+            floor=floor,
+            ceiling=ceiling,
+            sd=sd,
+            outcomes=outcomes,
+            zeroed=zeroed,
+            short=short,
         )
 
     def questions(self, *lines: Line) -> pl.DataFrame:
@@ -333,6 +348,13 @@ def _macro(part: pl.DataFrame, over: str) -> tuple[float | None, float | None, f
     difference = float(part["points"].min() or 0.0) < 0  # type: ignore[arg-type]
     interval = _macro_interval(mean, groups, difference=difference)
     return (mean, *interval, *bounds) if interval else (mean, None, None, *bounds)
+
+
+def _macro_zeroed(part: pl.DataFrame, over: str) -> float:
+    """The mean over groups of the groups' means, ungraded answers counted 0."""
+    graded = pl.col("answered") + pl.col("outcome:ungraded")
+    means = part.group_by(f"tag:{over}", maintain_order=True).agg(pl.col("points").sum(), graded.sum().alias("graded"))
+    return float((means.filter(pl.col("graded") > 0).select(pl.col("points") / pl.col("graded"))).to_series().mean())  # type: ignore[arg-type]
 
 
 def _macro_interval(mean: float, groups: Sequence[_Group], *, difference: bool) -> Interval | None:

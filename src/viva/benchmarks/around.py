@@ -16,6 +16,7 @@ from viva.types import (
     Generate,
     Layout,
     Line,
+    Opinion,
     Question,
     Request,
     Response,
@@ -67,13 +68,13 @@ class Around:
         """What the exam inside has judged."""
         return self._inner.judgements(question, response, samples, similarities)
 
-    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+    def readable(self, question: Question, opinion: Opinion) -> bool:
         """As the exam inside."""
-        return self._inner.readable(question, aspect, verdict)
+        return self._inner.readable(question, opinion)
 
-    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
         """As the exam inside."""
-        return self._inner.mark(question, aspect, verdict)
+        return self._inner.mark(question, opinion)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """As the exam inside."""

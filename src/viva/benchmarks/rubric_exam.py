@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.judging import ask_judge
 from viva.benchmarks.ruled import ComparesNothing
 from viva.contracts import Room
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
@@ -30,6 +31,7 @@ from viva.types import (
     Layout,
     Line,
     Message,
+    Opinion,
     Outcome,
     Prompt,
     Question,
@@ -38,7 +40,6 @@ from viva.types import (
     Score,
 )
 
-JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 JUDGE_SCALE = 10
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NOT_RUN = Execution("toolchain", "its program was not run yet")
@@ -169,22 +170,15 @@ class RubricExam(ComparesNothing):
             "answer": clip(text),
             "fence": fence(clip(text)),
         }
-        prompt = (
-            Message("system", fill(self._texts.text("judge.system"), values)),
-            Message("user", fill(self._texts.text("judge.user"), values)),
-        )
-        return tuple(
-            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING, aspect=ANSWER)
-            for sample in range(samples)
-        )
+        return ask_judge(question, ANSWER, samples, self._texts, "judge", values)
 
-    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+    def readable(self, question: Question, opinion: Opinion) -> bool:
         """Whether a judge's reply holds a verdict, or says that there is none."""
-        return self.mark(question, aspect, verdict) is not None or undecided(verdict)
+        return self.mark(question, opinion) is not None or undecided(opinion)
 
-    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
         """A judge's mark as a share of the best."""
-        mark = read_mark(verdict, range(JUDGE_SCALE + 1))
+        mark = read_mark(opinion, range(JUDGE_SCALE + 1))
         return None if mark is None else mark / JUDGE_SCALE
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
@@ -221,7 +215,7 @@ class RubricExam(ComparesNothing):
     def graded(self, question: Question, text: str, evidence: Evidence = NOTHING) -> Graded:
         """The points of one answer, part by part."""
         item = self._items[question.id]
-        opinions = heard(evidence.opinions, ANSWER, lambda reply: self.mark(question, ANSWER, reply))
+        opinions = heard(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion))
         decision = decide(ANSWER, opinions=opinions, heard=len(evidence.opinions), panel=self.spec.panel)
         return grade(
             item.rubric,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from viva.types import Compare, Draft, Evidence, Execute, Generate, Question, Response
+from viva.types import Compare, Draft, Evidence, Execute, Generate, Opinion, Question, Response
 
 
 class RunsNothing:
@@ -32,11 +32,11 @@ class GradedByRule(RunsNothing, ComparesNothing):
         """None: every answer is graded by rule."""
         return ()
 
-    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+    def readable(self, question: Question, opinion: Opinion) -> bool:
         """No judge is asked."""
         return True
 
-    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
         """No judge is asked."""
         return None
 

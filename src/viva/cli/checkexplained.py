@@ -46,13 +46,12 @@ def _judged(exam: Exam, question: Question, reply: str) -> Iterator[str]:
     requests = exam.judgements(question, Response(text=reply), 1, {})
     if len(requests) != 2 or not all(str(question.answer) in prompt_text(request.prompt) for request in requests):
         yield "the judge would not see the gold answer, once for the answer and once for the rationale"
-    marks = [mark for mark in ("10", "1") if exam.mark(question, ANSWER, f"VERDICT: {mark}") == 1.0]
-    if not marks:
+    verdicts = [Opinion("self-test", ANSWER, f"VERDICT: {mark}") for mark in ("10", "1")]
+    best = [verdict for verdict in verdicts if exam.mark(question, verdict) == 1.0]
+    if not best:
         yield "no verdict gives the answer full marks"
         return
-    full = Evidence(
-        opinions=[Opinion("self-test", ANSWER, f"VERDICT: {marks[0]}"), Opinion("self-test", RATIONALE, "VERDICT: 1")]
-    )
+    full = Evidence(opinions=[best[0], Opinion("self-test", RATIONALE, "VERDICT: 1")])
     score = exam.score(question, Response(text=reply), full)
     if score.value != 1.0:
         yield f"gold answer and rationale with full verdicts score {score.value}"

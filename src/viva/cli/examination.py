@@ -19,7 +19,7 @@ from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, find_run
 from viva.engine.reviews import ReviewLog
-from viva.engine.stages import Bench, Gathered, Judge, Likenesses, Sitting
+from viva.engine.stages import RECORDED, Bench, Gathered, Judge, Likenesses, Sitting
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.models.replay import located
@@ -114,8 +114,13 @@ def prepare(
         for exam, remembered in zip(opened, record.exams, strict=True)
     ]
     judges = [placed(reach(judge, record.seed), limits) for judge in record.judges]
-    bench = Bench(tuple(Judge(model, _price(model, prices, limits)) for model in judges), record.judge_samples)
+    bench = Bench(
+        tuple(Judge(model, _price(model, prices, limits)) for model in judges), record.judge_samples, record.verdicts
+    )
     _check_limits(limits, (*models, *judges), prices)
+    for judge in judges if record.verdicts == "json" else ():
+        if judge.identity.get("provider") not in ("openai", *RECORDED):
+            raise VivaError(f"--verdicts json needs a server that holds replies to a schema, and {judge.name} is none")
     return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
 
 

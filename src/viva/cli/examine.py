@@ -35,14 +35,18 @@ from viva.engine.stages import (
     Judge,
     Likenesses,
     Sitting,
+    VerdictQueue,
     answers_wanted,
     comparisons_wanted,
     programs_wanted,
-    verdicts_wanted,
+    with_questions,
 )
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.types import Response
 
 YEAR = 365 * 86400.0  # seconds
+APART = 4
+"""Verdicts between two canaries, as long as there are both."""
 PATIENT = Policy(attempt=YEAR, question=YEAR, attempts=1, rereads=0)
 """A model on this machine takes as long as it takes: most of that is waiting for its turn."""
 
@@ -51,6 +55,8 @@ def examine(examination: Examination, earlier: list[RunFolder]) -> int:
     """Ask what is missing, then the judge. Returns the exit code; the folder holds everything that came back."""
     folder = examination.folder
     limits = examination.limits
+    if examination.bench and examination.bench.verdicts != "line":
+        examination.bench.nonce(b"")  # a secret that cannot be had is said before anything is paid for
     keep(folder.path, examination.kept)
     budget = Budget(limits.max_requests, limits.max_cost)
     with ExitStack() as stack:
@@ -197,13 +203,24 @@ def _verdict_queues(
 
     def of(judge: Judge) -> Callable[[Tally], Iterator[Task]]:
         def wanted(tally: Tally) -> Iterator[Task]:
-            asked: set[bytes] = set()
-            for sitting in examination.sittings:
-                yield from verdicts_wanted(sitting, bench, judge, answers, likenesses, verdicts, earlier, tally, asked)
+            queue = VerdictQueue(bench, judge, verdicts, earlier, tally)
+            canaries = queue.about_canaries(examination.folder.record.canaries, examination.exams)
+            return _mixed(
+                canaries,
+                itertools.chain.from_iterable(
+                    queue.about(sitting, answers, likenesses) for sitting in examination.sittings
+                ),
+            )
 
         return wanted
 
     return [Queue(judge.model, of(judge)) for judge in bench.judges]
+
+
+def _mixed(canaries: Iterator[Task], others: Iterator[Task]) -> Iterator[Task]:
+    """A canary, some others, and so on."""
+    while some := [*itertools.islice(canaries, 1), *itertools.islice(others, APART)]:
+        yield from some
 
 
 def _likenesses(examination: Examination, stack: ExitStack) -> Likenesses | None:
@@ -218,6 +235,10 @@ def _judgements_wanted(examination: Examination, bench: Bench, answers: Journal,
     """How many verdicts there are to get, for the progress line: one pass over the answers."""
     keys: set[bytes] = set()
     likenesses = _likenesses(examination, stack)
+    for exam, question, canary in with_questions(examination.folder.record.canaries, examination.exams):
+        for judge in bench.judges:
+            found = bench.requests(judge.model, exam, question, Response(text=canary.text), {})
+            keys.update(key for key, _ in found)
     for sitting in examination.sittings:
         exam = sitting.exam
         for question, _, entry in sitting.answers(answers):
@@ -225,7 +246,8 @@ def _judgements_wanted(examination: Examination, bench: Bench, answers: Journal,
                 response = entry.response()
                 similarities = likenesses.of(exam, question, response) if likenesses else {}
                 for judge in bench.judges:
-                    keys.update(key for key, _ in bench.requests(judge, sitting, question, response, similarities))
+                    found = bench.requests(judge.model, exam, question, response, similarities)
+                    keys.update(key for key, _ in found)
     return len(keys)
 
 

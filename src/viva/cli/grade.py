@@ -17,6 +17,7 @@ from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.cli.batches import refuse_unbatched
 from viva.cli.beside import refuse_unknown, settings_of
+from viva.cli.canaries import read_canaries
 from viva.cli.collecting import UNMATCHED, Collected, Foreign, collect
 from viva.cli.examination import Examination, open_encoder_of, prepare
 from viva.cli.examine import examine
@@ -155,6 +156,8 @@ def plan_grading(
         models=collected.models,
         judges=judge_records(judging, judging.judge_base_url, judging.judge_key_env),
         judge_samples=judging.judge_samples,
+        verdicts=judging.verdicts,
+        canaries=read_canaries(judging.canaries, exams, choice.seed or 0, judged=bool(judging.judge)),
         samples=samples,
         repeats=repeats,
         seed=choice.seed or 0,

@@ -204,6 +204,7 @@ def _row(one: Scored, overall: Cell, cells: Sequence[Cell], known: ModelFacts, s
         unscored=overall.unanswered + overall.short,
         floor=overall.floor,
         ceiling=overall.ceiling,
+        zeroed=overall.zeroed,
         signature=said,
         origin=one.source.name,
     )

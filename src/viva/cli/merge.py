@@ -116,6 +116,7 @@ def merged_record(parts: Parts) -> RunRecord:
         created=min(record.created for record in records),
         command=["viva", *sys.argv[1:]],
     )
+    record.canaries = list(dict.fromkeys(canary for one in records for canary in one.canaries))
     record.exams = [_exam([record.exams[index] for record in records]) for index in range(len(record.exams))]
     return record
 

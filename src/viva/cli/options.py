@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import click
 import msgspec
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.models import PROVIDERS
-from viva.types import Choosing
+from viva.types import Choosing, VerdictFormat
 from viva.weights import Dtype, Weights
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -81,6 +81,8 @@ class Grading(Struct, kw_only=True):
     judge_samples: int = 1
     judge_base_url: str | None = None
     judge_key_env: str | None = None
+    verdicts: VerdictFormat = "nonce"
+    canaries: str | None = None
 
 
 class Opening(Struct, kw_only=True):
@@ -358,6 +360,20 @@ judge_options = _stack(
     click.option("--judge-samples", type=click.IntRange(1), default=1, show_default=True, help="Verdicts per answer."),
     click.option("--judge-base-url", metavar="URL", help="The judge's server.  [default: the examinee's server]"),
     click.option("--judge-key-env", metavar="NAME", help="Environment variable with the judge's key."),
+    click.option(
+        "--verdicts",
+        type=click.Choice(get_args(VerdictFormat)),
+        default="nonce",
+        show_default=True,
+        help="How judges write verdicts: a last line that carries a nonce, which no answer can know; json, the same "
+        "where the server holds replies to a schema; or a bare line, which a quoted answer can bring, too.",
+    ),
+    click.option(
+        "--canaries",
+        metavar="FILE|N",
+        help="Mix answers with known marks among those that are judged, in no mean, and report what they are given: so "
+        "many drawn an exam, half of them right, or a file's (question, text, mark).",
+    ),
 )
 
 tables_options = _stack(

@@ -6,18 +6,20 @@ What changes is run.json; the journals keep every verdict, and those of a judge 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import click
 import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import EXPLAINED, open_exam
+from viva.cli.canaries import read_canaries
 from viva.cli.exams import merged, read_rubric, refuse_unused, reopen
 from viva.cli.options import F
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError
+from viva.types import VerdictFormat
 
 BUNDLED = "bundled"
 """In place of a rubric file: the benchmark's own rubric."""
@@ -33,6 +35,8 @@ class Anew(Struct, kw_only=True):
     panel: Literal["mean", "median", "majority"] | None = None
     rubric: Path | None = None
     encoder: str | None = None
+    verdicts: VerdictFormat | None = None
+    canaries: str | None = None
 
     def __bool__(self) -> bool:
         return any(value not in (None, ()) for value in msgspec.structs.astuple(self))
@@ -63,6 +67,14 @@ _OPTIONS = (
         help="The judge's server.  [default: that of the run's judges, else of its models]",
     ),
     click.option("--judge-key-env", metavar="NAME", help="Environment variable with the judge's key."),
+    click.option(
+        "--verdicts",
+        type=click.Choice(get_args(VerdictFormat)),
+        help="How judges write verdicts (see `viva run --help`).  [default: the run's; nonce with --judge or --rubric]",
+    ),
+    click.option(
+        "--canaries", metavar="FILE|N", help="Answers with known marks (see `viva run --help`).  [default: the run's]"
+    ),
     click.option(
         "--encoder", metavar="NAME|FOLDER|none", help="Compare with this encoder from now on.  [default: the run's]"
     ),
@@ -98,9 +110,17 @@ def judged_anew(record: RunRecord, anew: Anew, judges: list[ModelRecord]) -> tup
         exams=records,
         judges=judges,
         judge_samples=anew.judge_samples or record.judge_samples,
+        verdicts=anew.verdicts or _verdicts(record, anew),
+        canaries=read_canaries(anew.canaries, exams, record.seed, judged=bool(judges)) or record.canaries,
         encoder=None if anew.encoder is not None else record.encoder,
     )
     return new, exams
+
+
+def _verdicts(record: RunRecord, anew: Anew) -> VerdictFormat:
+    """Judges that are asked anew carry a nonce, also where those of a run of an earlier Viva did not."""
+    asked = anew.judge or anew.rubric is not None
+    return "nonce" if asked and record.verdicts == "line" else record.verdicts
 
 
 def _with(old: ExamRecord, anew: Anew) -> ExamRecord:

@@ -74,7 +74,8 @@ def _verdicts(
     similarities = gathered.likenesses.of(sitting.exam, question, response) if gathered.likenesses else {}
     found: Renamed = {}
     for judge, other in zip(bench.judges, judges, strict=True):
-        keys = Keys(other.identity, "judge")
-        for old, request in bench.requests(judge, sitting, question, response, similarities):
-            found[old] = keys.of(request, own_question=False)
+        here, there = (
+            bench.requests(model, sitting.exam, question, response, similarities) for model in (judge.model, other)
+        )
+        found.update((old, new) for (old, _), (new, _) in zip(here, there, strict=True))
     return found

@@ -146,7 +146,10 @@ def _together(read: Sequence[Reported], names: Names) -> Report:
     ]
     notes = list(dict.fromkeys(note for run in read for note in run.notes))
     return Report(
-        run=", ".join(str(run.folder.path) for run in read), results=tuple(results), notes=(*_uneven(results), *notes)
+        run=", ".join(str(run.folder.path) for run in read),
+        results=tuple(results),
+        notes=(*_uneven(results), *notes),
+        canaries=tuple(one for run in read for one in run.canaries),
     )
 
 

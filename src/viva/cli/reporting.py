@@ -12,11 +12,13 @@ import click
 import msgspec
 
 from viva.cli.beside import rows_beside, unknown_notes
+from viva.cli.canaries import canary_marks
 from viva.cli.examination import Examination, gather
 from viva.cli.options import Output
 from viva.engine.folder import RunFolder
 from viva.engine.stages import Sitting, scores
 from viva.errors import StorageError, VivaError
+from viva.reports.canaries import canary_notes
 from viva.reports.deciding import Deciding
 from viva.reports.result import Report, Result, signature
 from viva.types import ScoreRow
@@ -55,7 +57,13 @@ def grade_run(examination: Examination, output: Output) -> Report:
             "Experts' marks count before verdicts, where there are any: a mean of both depends on what was marked. "
             f"`viva agree {folder.path}` says how far the verdicts can be trusted, and what the experts' mean would be."
         )
-    return Report(run=str(folder.path), results=tuple(results), notes=tuple(notes))
+    canaries = canary_marks(examination)
+    return Report(
+        run=str(folder.path),
+        results=tuple(results),
+        notes=(*notes, *canary_notes(canaries)),
+        canaries=canaries,
+    )
 
 
 def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, said: str, *, judged: bool) -> Result:

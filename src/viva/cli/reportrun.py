@@ -9,15 +9,18 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import open_exam
 from viva.cli.answered import answered, answered_without_questions
 from viva.cli.beside import rows_beside, unknown_notes
+from viva.cli.canaries import canary_marks
 from viva.cli.examination import Examination, prepare
 from viva.cli.gradedruns import is_fresh, sat
 from viva.cli.options import Limits
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.errors import StorageError, VivaError
 from viva.reports.answered import Answered
+from viva.reports.canaries import canary_notes
 from viva.reports.deciding import Deciding
 from viva.reports.result import Result, signature
 from viva.types import OUTCOMES, Layout, Line, ScoreRow
@@ -36,6 +39,7 @@ class Reported(Struct, kw_only=True):
     examination: Examination | None
     warnings: list[str]
     notes: list[str]
+    canaries: tuple[CanaryMarks, ...] = ()
 
     def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answered]:
         """The wanted answers (places in scores.jsonl). `name`: what the report calls (exam, model)."""
@@ -69,7 +73,8 @@ def read_run(path: Path, beside: str) -> Reported:
         row = rows_beside(beside, exam, folder.record, result.overall.mean, model)
         found.results.append(msgspec.structs.replace(result, beside=row))
     if examination:
-        found.notes += examination.notes()
+        found.canaries = canary_marks(examination)
+        found.notes += [*examination.notes(), *canary_notes(found.canaries)]
     asked = [result.model for result in found.results]
     found.notes = [*unknown_notes(beside, folder.record.exams, asked), *found.notes]
     return found

@@ -16,6 +16,7 @@ from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.cli.batches import refuse_unbatched
 from viva.cli.beside import refuse_unknown, settings_of
+from viva.cli.canaries import read_canaries
 from viva.cli.checkpoints import read_checkpoints
 from viva.cli.examination import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
 from viva.cli.examine import examine
@@ -141,6 +142,8 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
         ],
         judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
         judge_samples=judging.judge_samples,
+        verdicts=judging.verdicts,
+        canaries=read_canaries(judging.canaries, exams, choice.seed or 0, judged=bool(judging.judge)),
         samples=draw.samples or 1,
         repeats=draw.repeats,
         seed=choice.seed or 0,

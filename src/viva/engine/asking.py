@@ -46,8 +46,14 @@ class Task(Struct, frozen=True):
     request: Request
     model: Model
     price: Price | None = None
-    accept: Callable[[str], bool] | None = None
-    """For a judge: whether the reply can be read; if not, it is asked for again."""
+    accept: Callable[[str, str], bool] | None = None
+    """For a judge: whether the reply can be read, given the nonce; if not, it is asked for again."""
+    nonce: str = ""
+
+    def readable(self, reply: Response) -> bool:
+        """Whether a reply can be read. What the limit of tokens cut off has no last line of the judge's own: it may end
+        in a quotation."""
+        return self.accept is None or (reply.stop_reason != "length" and self.accept(reply.text, self.nonce))
 
 
 class Tally(Struct):
@@ -258,8 +264,7 @@ class _Lane:
             outcome = await self._attempt(task, left, reserved, sent, taken)
             if isinstance(outcome, Response):
                 self._fill()
-                # What the limit of tokens cut off has no last line of the judge's own: it may end in a quotation.
-                readable = task.accept is None or (outcome.stop_reason != "length" and task.accept(outcome.text))
+                readable = task.readable(outcome)
                 if readable or rereads >= policy.rereads or shared.stop:
                     failure = None if readable else Failure("unreadable", "the judge's reply holds no verdict")
                     write(shared, task, outcome, failure, clock() - started, attempt)
@@ -454,6 +459,7 @@ def write(
             attempts=attempts,
             at=round(time.time(), 3),
             batch=batch,
+            nonce=task.nonce,
         )
     )
     run.journal.keep_room(run.tally.in_flight)

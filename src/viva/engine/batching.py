@@ -10,11 +10,13 @@ it arrived is searched for with the provider before its requests are asked anew.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from viva.contracts import Batches, Model
@@ -68,7 +70,8 @@ class _Chunk(Struct):
     """A batch in the making."""
 
     label: str
-    keys: list[bytes] = []
+    nonces: dict[bytes, str] = {}
+    """Key → nonce of every request, in order."""
     lines: list[bytes] = []
     size: int = 0
 
@@ -177,10 +180,10 @@ class _Work:
 
     async def _register(self, tally: Tally) -> None:
         """Which of the wanted requests the open batches answer."""
-        pending = {key for batch in self._open() for key in batch.requests()}
+        pending = dict(itertools.chain.from_iterable(batch.nonces() for batch in self._open()))
         for number, task in enumerate(self._errand.wanted(tally)):
             if task.key in pending:
-                self._debts.wait_for(task, sent_before=True)
+                self._debts.wait_for(msgspec.structs.replace(task, nonce=pending[task.key]), sent_before=True)
             if number % 256 == 0:
                 await asyncio.sleep(0)
 
@@ -202,13 +205,14 @@ class _Work:
                 continue
             busy.add(task.key)
             some = True
-            await self._add(task.key, task.request, chunks)
+            await self._add(task, task.request, chunks)
         for kind, chunk in chunks.items():
             await self._hand_in(kind, chunk)
         return some
 
-    async def _add(self, key: bytes, request: Generate, chunks: dict[str, _Chunk]) -> None:
+    async def _add(self, task: Task, request: Generate, chunks: dict[str, _Chunk]) -> None:
         """Put a request into the batch in the making; a full one is handed in first."""
+        key = task.key
         kind, (most, most_bytes) = self._batches.kind(request), self._batches.most
         chunk = chunks.setdefault(kind, _Chunk(secrets.token_hex(8)))
         try:
@@ -224,7 +228,7 @@ class _Work:
             await self._hand_in(kind, chunks.pop(kind))
             chunk = chunks.setdefault(kind, _Chunk(secrets.token_hex(8)))
             line = self._batches.line(f"{chunk.label}-{key.hex()}", request)
-        chunk.keys.append(key)
+        chunk.nonces[key] = task.nonce
         chunk.lines.append(line)
         chunk.size += len(line) + 1
 
@@ -236,7 +240,7 @@ class _Work:
         policy = self._shared.policy
         after = await self._calls.patiently(self._batches.newest, patience=policy.question)
         batch = self._log.intend(
-            chunk.label, self._stage, self._model.name, self._model.identity, kind, after, chunk.keys
+            chunk.label, self._stage, self._model.name, self._model.identity, kind, after, chunk.nonces
         )
         deadline, attempt = time.monotonic() + policy.question, 0
         while True:

@@ -7,6 +7,7 @@ batch of its own with the provider, and how to recognise it: no batch is lost, a
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
@@ -26,7 +27,8 @@ PROVIDERS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class Intended(Struct, frozen=True, kw_only=True, tag_field="event", tag="intended"):
-    """A batch is about to be handed in. `keys` are its requests in order, as hexadecimal digits."""
+    """A batch is about to be handed in. `keys` are its requests in order, as hexadecimal digits, `nonces` what their
+    verdicts must carry: whoever reads the results may have another secret."""
 
     label: str
     stage: str
@@ -37,6 +39,7 @@ class Intended(Struct, frozen=True, kw_only=True, tag_field="event", tag="intend
     after: str
     """The provider's newest batch before it."""
     keys: tuple[str, ...]
+    nonces: tuple[str, ...] = ()
     at: float
 
 
@@ -94,6 +97,10 @@ class Batch(Struct, kw_only=True):
     def requests(self) -> Iterator[bytes]:
         """The keys of its requests."""
         return map(bytes.fromhex, self.intent.keys)
+
+    def nonces(self) -> Iterator[tuple[bytes, str]]:
+        """The keys of its requests, each with its nonce."""
+        return zip(self.requests(), itertools.chain(self.intent.nonces, itertools.repeat("")), strict=False)
 
     @property
     def open(self) -> bool:
@@ -187,10 +194,16 @@ class BatchLog:
         self._remember(event)
 
     def intend(
-        self, label: str, stage: str, model: str, identity: Mapping[str, str], kind: str, after: str, keys: list[bytes]
+        self,
+        label: str,
+        stage: str,
+        model: str,
+        identity: Mapping[str, str],
+        kind: str,
+        after: str,
+        nonces: Mapping[bytes, str],
     ) -> Batch:
-        """About to hand in a batch."""
-        hexadecimal = tuple(key.hex() for key in keys)
+        """About to hand in a batch; `nonces`: key → nonce of each of its requests, in order."""
         self.note(
             Intended(
                 label=label,
@@ -199,7 +212,8 @@ class BatchLog:
                 identity=dict(identity),
                 kind=kind,
                 after=after,
-                keys=hexadecimal,
+                keys=tuple(key.hex() for key in nonces),
+                nonces=tuple(nonces.values()) if any(nonces.values()) else (),
                 at=time.time(),
             )
         )

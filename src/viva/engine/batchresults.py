@@ -78,10 +78,10 @@ class Debts:
                 self.fail(key, reply, batch)
             return False
         self._succeeded = True
-        cost = book(self._run, owed.task.price, reply.usage or (owed.worst if owed.task.price else None))
-        accept = owed.task.accept
-        if accept is None or (reply.stop_reason != "length" and accept(reply.text)):
-            write(self._run, owed.task, reply, None, 0.0, self._tries[key] + 1, batch)
+        task = owed.task
+        cost = book(self._run, task.price, reply.usage or (owed.worst if task.price else None))
+        if task.readable(reply):
+            write(self._run, task, reply, None, 0.0, self._tries[key] + 1, batch)
             self.release(key, cost)
             return True
         self.again(key, UNREADABLE, batch, reply, cost)

@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from viva.engine.journal import Journal
 from viva.errors import MissingRunError, StorageError, VivaError
-from viva.types import ExamSpec, Sampling
+from viva.types import Canary, ExamSpec, Sampling, VerdictFormat
 from viva.weights import Weights
 
 FORMAT = 2
@@ -85,6 +85,10 @@ class RunRecord(Struct, kw_only=True):
     models: list[ModelRecord]
     judges: list[ModelRecord] = []
     judge_samples: int = 1
+    verdicts: VerdictFormat = "line"
+    """How judges must write their verdicts; what a run of an earlier Viva has is a bare line."""
+    canaries: list[Canary] = []
+    """Answers with known marks that its judges are asked about."""
     encoder: EncoderRecord | None = None
     samples: int = 1
     repeats: int = 1

@@ -30,7 +30,7 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
 
     `key` identifies the request by content, `seconds` is the last attempt's latency, `attempts` counts all of them,
     `at` is seconds since 1970, `reused` names the run that the answer was taken from, `batch` the provider's batch that
-    it came in (its latency is then not known).
+    it came in (its latency is then not known). `nonce` is what a judge's verdict must carry.
     """
 
     key: str
@@ -48,6 +48,7 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     at: float = 0.0
     reused: str = ""
     batch: str = ""
+    nonce: str = ""
 
     def response(self) -> Response:
         """The reply without its circumstances."""

@@ -85,7 +85,7 @@ def labels_wanted(work: Labelling, judge: Judge, journal: Journal, tally: Tally,
                 continue
             question = wrong.question
 
-            def readable(reply: str, question: Question = question) -> bool:
+            def readable(reply: str, _: str, question: Question = question) -> bool:
                 return work.labeller.labels(question, reply) is not None
 
             yield Task(key, benchmark, request, judge.model, judge.price, readable)

@@ -45,6 +45,7 @@ def settings(
         "judge": "+".join(f"{_judge(judge)}x{record.judge_samples}" for judge in record.judges) or "none",
         "panel": spec.panel if len(record.judges) * record.judge_samples > 1 else "none",
         "rubric": "+".join(_rubrics(exam.templates)) or "none",
+        **({"verdict": record.verdicts} if _nonces(record, exam) else {}),
         "rationale": "yes" if spec.rationale else "no",
         "encoder": _encoder(record) if spec.encoder else "none",
         "samples": f"{exam.samples or record.samples}x{record.repeats}",
@@ -56,6 +57,11 @@ def settings(
         "seed": f"{record.seed}" + ("" if sampling.seed is None else ".sent"),
         "viva": record.viva,
     }
+
+
+def _nonces(record: RunRecord, exam: ExamRecord) -> bool:
+    """Whether judges carry a nonce in their verdicts; as published there is none."""
+    return bool(record.judges) and record.verdicts != "line" and not exam.spec.as_published
 
 
 def _listed(questions: Sequence[str]) -> str:

@@ -17,10 +17,12 @@ from viva.engine.budget import Price
 from viva.engine.comparing import Comparison, comparison_key, read_similarity
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
+from viva.engine.nonces import nonces, with_nonce
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
 from viva.types import (
     NOTHING,
+    Canary,
     Evidence,
     Execution,
     Failure,
@@ -33,9 +35,12 @@ from viva.types import (
     Sampling,
     Score,
     ScoreRow,
+    VerdictFormat,
 )
 
 DIGEST = 16
+RECORDED = ("replay", "baseline")
+"""Providers whose replies do not depend on the prompt."""
 _SHOWN = 2000
 """Characters of an answer or explanation that scores.jsonl repeats; the journal holds all of it."""
 NOT_ASKED = Response(error=Failure("not asked", "this question was not answered yet"))
@@ -101,18 +106,35 @@ class Judge(Struct):
 
 
 class Bench(Struct):
-    """The judges, and how often each is asked about an answer."""
+    """The judges, how often each is asked about an answer, and how it must write its verdict."""
 
     judges: tuple[Judge, ...]
     samples: int
+    verdicts: VerdictFormat = "line"
+    _nonces: list[Callable[[bytes], str]] = []
+
+    def nonce(self, key: bytes) -> str:
+        """The nonce of a request. Raises StorageError where the user's secret is not to be had."""
+        if not self._nonces:
+            self._nonces.append(nonces())
+        return self._nonces[0](key)
 
     def requests(
-        self, judge: Judge, sitting: Sitting, question: Question, response: Response, similarities: Mapping[str, float]
+        self, judge: Model, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[tuple[bytes, Generate]]:
-        """What one judge must be asked about one answer, with keys; identical answers have identical keys."""
-        keys = Keys(judge.model.identity, "judge")
-        for request in sitting.exam.judgements(question, response, self.samples, similarities):
+        """What one judge must be asked about one answer, with keys; identical answers have identical keys.
+
+        No request holds a nonce yet: its key is the same whoever asks.
+        """
+        form = self.form(judge, exam)
+        keys = Keys(judge.identity, "judge" if form == "line" else f"judge {form}")
+        for request in exam.judgements(question, response, self.samples, similarities):
             yield keys.of(request, own_question=False), request
+
+    def form(self, judge: Model, exam: Exam) -> VerdictFormat:
+        """How this judge must write its verdicts: as published there is no nonce, and a recorded reply knows none."""
+        recorded = judge.identity.get("provider") in RECORDED
+        return "line" if exam.spec.as_published or recorded else self.verdicts
 
 
 class Likenesses(Struct):
@@ -142,35 +164,55 @@ def answers_wanted(
             yield Task(key, benchmark, request, sitting.model, sitting.price)
 
 
-def verdicts_wanted(
-    sitting: Sitting,
-    bench: Bench,
-    judge: Judge,
-    answers: Journal,
-    likenesses: Likenesses | None,
-    journal: Journal,
-    earlier: Sequence[tuple[str, Journal]],
-    tally: Tally,
-    asked: set[bytes],
-) -> Iterator[Task]:
-    """What one judge must still be asked about the answers of one sitting.
+class VerdictQueue(Struct):
+    """What one judge must still be asked. Equal answers to a question share a verdict, whoever gave them."""
 
-    `asked` collects the keys over all sittings: equal answers to a question share a verdict.
-    """
-    benchmark = sitting.exam.spec.benchmark
-    for question, _, entry in sitting.answers(answers):
-        if entry is None or entry.error:
-            continue
-        response = entry.response()
-        similarities = likenesses.of(sitting.exam, question, response) if likenesses else {}
-        for key, request in bench.requests(judge, sitting, question, response, similarities):
-            if key in asked:
+    bench: Bench
+    judge: Judge
+    journal: Journal
+    earlier: Sequence[tuple[str, Journal]]
+    tally: Tally
+    asked: set[bytes] = msgspec.field(default_factory=set)
+
+    def about(self, sitting: Sitting, answers: Journal, likenesses: Likenesses | None) -> Iterator[Task]:
+        """The answers of one sitting."""
+        for question, _, entry in sitting.answers(answers):
+            if entry is not None and not entry.error:
+                response = entry.response()
+                similarities = likenesses.of(sitting.exam, question, response) if likenesses else {}
+                yield from self._about_one(sitting.exam, question, response, similarities)
+
+    def about_canaries(self, canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[Task]:
+        """Answers whose marks are known, asked about as about any other."""
+        for exam, question, canary in with_questions(canaries, exams):
+            yield from self._about_one(exam, question, Response(text=canary.text), {})
+
+    def _about_one(
+        self, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
+    ) -> Iterator[Task]:
+        bench, judge = self.bench, self.judge
+        form = bench.form(judge.model, exam)
+        for key, request in bench.requests(judge.model, exam, question, response, similarities):
+            if key in self.asked:
                 continue
-            asked.add(key)
-            if _kept(key, journal, earlier, tally):
-                continue
-            accept = _reader(sitting.exam, question, request.aspect)
-            yield Task(key, benchmark, request, judge.model, judge.price, accept)
+            self.asked.add(key)
+            if not _kept(key, self.journal, self.earlier, self.tally):
+                accept = _reader(exam, question, judge.model.name, request.aspect)
+                nonce = "" if form == "line" else bench.nonce(key)
+                sent = with_nonce(request, nonce, form)
+                yield Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
+
+
+def with_questions(canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[tuple[Exam, Question, Canary]]:
+    """The canaries of these exams with the questions that they answer, exam by exam."""
+    for exam in exams:
+        mine: dict[str, list[Canary]] = {}
+        for canary in canaries:
+            if canary.exam == exam.spec.label:
+                mine.setdefault(canary.question, []).append(canary)
+        for question in exam.questions() if mine else ():
+            for canary in mine.get(question.id, ()):
+                yield exam, question, canary
 
 
 def comparisons_wanted(
@@ -218,8 +260,8 @@ def programs_wanted(
                 yield Program(key, benchmark, sitting.model.name, request)
 
 
-def _reader(exam: Exam, question: Question, aspect: str) -> Callable[[str], bool]:
-    return lambda verdict: exam.readable(question, aspect, verdict)
+def _reader(exam: Exam, question: Question, judge: str, aspect: str) -> Callable[[str, str], bool]:
+    return lambda reply, nonce: exam.readable(question, Opinion(judge, aspect, reply, nonce))
 
 
 def _kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally) -> bool:
@@ -267,14 +309,20 @@ class Gathered(Struct):
     def _opinions(
         self, sitting: Sitting, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> list[Opinion]:
-        found: list[Opinion] = []
-        if self.bench is not None and self.verdicts is not None:
-            for judge in self.bench.judges:
-                for key, request in self.bench.requests(judge, sitting, question, response, similarities):
-                    entry = self.verdicts.read(key)
-                    if entry and not entry.error and entry.stop_reason != "length":
-                        found.append(Opinion(judge.model.name, request.aspect, entry.text))
-        return found
+        judges = self.bench.judges if self.bench else ()
+        found = (self.opinions(judge, sitting.exam, question, response, similarities) for judge in judges)
+        return [opinion for opinions in found for opinion in opinions if opinion]
+
+    def opinions(
+        self, judge: Judge, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
+    ) -> Iterator[Opinion | None]:
+        """What one judge replied to all that it is asked about an answer; None where there is no reply to read."""
+        if self.bench is None or self.verdicts is None:
+            return
+        for key, request in self.bench.requests(judge.model, exam, question, response, similarities):
+            entry = self.verdicts.read(key)
+            whole = entry and not entry.error and entry.stop_reason != "length"
+            yield Opinion(judge.model.name, request.aspect, entry.text, entry.nonce) if entry and whole else None
 
     def _executions(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
         """How the programs of one answer fared, in the order of `Exam.executions`."""

@@ -21,6 +21,8 @@ from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
+from viva.engine.keys import Keys
+from viva.engine.nonces import nonces, with_nonce
 from viva.engine.signing import settings
 from viva.errors import VivaError
 from viva.sandbox import Sandbox
@@ -41,6 +43,7 @@ from viva.types import (
     Response,
     Score,
     ScoreRow,
+    VerdictFormat,
 )
 
 REREADS = 3
@@ -98,6 +101,7 @@ class Asked(Struct):
             models=[],
             judges=[ModelRecord(name=judge) for judge in judges],
             judge_samples=judge_samples,
+            verdicts="nonce",
             samples=self.draws.samples,
             seed=spec.seed,
             sampling=self.draws.sampling,
@@ -180,12 +184,17 @@ async def score(
     """The score of one answer: its programs are run and its judges asked before; the encoder is not used."""
     executions = await PROGRAMS.run(exam, question, response)
     opinions: list[Opinion] = []
+    form: VerdictFormat = "line" if exam.spec.as_published else "nonce"
+    nonce_of = nonces() if judges and form == "nonce" else None
     for name, ask in judges.items():
+        keys = Keys({"model": name}, f"judge {form}")
         for request in exam.judgements(question, response, judge_samples, {}):
+            nonce = nonce_of(keys.of(request, own_question=False)) if nonce_of else ""
             for _ in range(REREADS):
-                verdict = await ask(request)
-                if exam.readable(question, request.aspect, verdict):
-                    opinions.append(Opinion(name, request.aspect, verdict))
+                reply = await ask(with_nonce(request, nonce, form))
+                opinion = Opinion(name, request.aspect, reply, nonce)
+                if exam.readable(question, opinion):
+                    opinions.append(opinion)
                     break
     return exam.score(question, response, Evidence(executions=executions, opinions=opinions))
 

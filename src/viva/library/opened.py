@@ -211,7 +211,13 @@ def open_run(path: str | PathLike[str], *, beside: str = "nearest") -> Run:
     refuse_unknown(beside, settings_of(folder.record.exams))
     if is_fresh(folder):
         found = read_run(folder.path, beside)
-        return Run(folder.path, Report(run=str(folder.path), results=tuple(found.results), notes=tuple(found.notes)))
+        report = Report(
+            run=str(folder.path),
+            results=tuple(found.results),
+            notes=tuple(found.notes),
+            canaries=found.canaries,
+        )
+        return Run(folder.path, report)
     folder.lock()
     try:
         output = Output(format=ALL_TABLES, beside=beside)

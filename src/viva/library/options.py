@@ -51,6 +51,8 @@ class JudgeOptions(TypedDict, total=False):
     judge_samples: int
     judge_base_url: str
     judge_key_env: str
+    verdicts: Literal["line", "nonce", "json"]
+    canaries: int | Path_
 
 
 class EngineOptions(TypedDict, total=False):

@@ -45,6 +45,7 @@ SILENCE = 4.0
 """Seconds in which a server that is asked something long says which models it serves."""
 LISTS = (20, 5)
 """How many tokens are asked for at a place: what the chat allows at most, and the completions of old."""
+_FORMAT = re.compile(rb"response_format|json_schema")
 _STOP_REASONS: dict[str | None, StopReason] = {
     "stop": "stop",
     "eos": "stop",
@@ -90,6 +91,9 @@ class OpenAIModel:
         body.top_p = sampling.top_p
         body.seed = None if sampling.seed is None else sampling.seed + request.sample
         body.stop = sampling.stop
+        if request.json_schema and body.messages:
+            schema = {"name": "reply", "strict": True, "schema": msgspec.Raw(request.json_schema.encode())}
+            body.response_format = {"type": "json_schema", "json_schema": schema}
         return body
 
     def batches(self) -> OpenAIBatches:
@@ -228,6 +232,9 @@ class OpenAIModel:
         if status == 400 and body.max_tokens is not None and b"max_completion_tokens" in content:
             self._newer_limit = True
             raise ModelError("status", "the server wants max_completion_tokens", retry=True, retry_after=0.01)
+        if status in (400, 422) and body.response_format and _FORMAT.search(content):
+            message = f"the server holds no reply to a schema ({self._wire.words(content)}): leave out --verdicts json"
+            raise ModelError("status", self._wire.clean(message), fatal=True)
         if status in (400, 422) and body.logprobs is not None and _names_scoring(content, body):
             asked = body.top_logprobs or body.logprobs
             if not body.echo and asked == LISTS[0]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -99,6 +99,7 @@ class Body(Struct, omit_defaults=True, kw_only=True):
     n: int | None = None
     logprobs: bool | int | None = None
     top_logprobs: int | None = None
+    response_format: dict[str, Any] | None = None
     echo: bool = False
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from viva.reports.canaries import canaries_grid
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.result import (
@@ -27,7 +28,8 @@ from viva.visible import harmless
 
 LEGEND = (
     "Per cent with 95 % intervals. Unparsed, empty, truncated and refused replies earn no point and stay in the "
-    "denominator; what was not answered or not graded is left out of a mean (†) and kept in its bounds."
+    "denominator; what was not answered or not graded is left out of a mean (†) and kept in its bounds; (0: …) counts "
+    "ungraded answers 0."
 )
 
 
@@ -44,6 +46,7 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids.extend(side_by_side(report.results))
     if len(report.results) > 1:
         grids.append(summary(report.results))
+    grids.append(canaries_grid(report.canaries))
     return [found for found in grids if found.rows]
 
 
@@ -76,10 +79,11 @@ def as_csv(report: Report) -> str:
     """One row a cell: shares in 0..1, counts of every outcome, the model's training tokens if known, the signature.
 
     Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
+    So have canaries, in the table `canaries`.
     """
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd")
+    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "zeroed")
     table.writerow(
         ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
     )
@@ -95,11 +99,23 @@ def as_csv(report: Report) -> str:
                     )
         for published in _published_lines(result):
             table.writerow(published)
+    table.writerows(_canary_lines(report))
     return out.getvalue()
 
 
+def _canary_lines(report: Report) -> Iterator[list[object]]:
+    """Judges stand where models do: the share of verdicts that agree, and the mean marks of right and wrong answers."""
+    empty = [""] * (6 + len(OUTCOMES) + 3)
+    for one in report.canaries:
+        where = [harmless(one.exam), harmless(one.judge), "canaries"]
+        yield [*where, "all", "agreement", len(one.known), one.agreement, *empty]
+        for row, right in (("known right", True), ("known wrong", False)):
+            mean, count = one.mean(right=right)
+            yield [*where, row, "mark", count, mean, *empty]
+
+
 def _published_lines(result: Result) -> Iterator[list[object]]:
-    empty = [""] * (5 + len(OUTCOMES) + 2)  # intervals, bounds and sd, outcomes, tokens and signature
+    empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and zeroed, outcomes, tokens and signature
     for one in result.beside:
         where = harmless(f"{one.source.cited}; {one.condition}")
         tables = {found.name: found for found in result.tables}

@@ -10,7 +10,7 @@ from viva.reports.result import Grid
 from viva.reports.text import latex, markdown
 from viva.visible import visible
 
-WORDS = frozenset({"outcomes", "model", "exam", "published as"})
+WORDS = frozenset({"outcomes", "model", "exam", "judge", "published as"})
 """Columns of words, which a terminal table sets flush left, as it does the first one."""
 _NAME = 16
 """Characters that a column of words keeps on a narrow terminal: names may break, figures not."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
+from viva.analysis.canaries import CanaryMarks
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
@@ -51,6 +52,8 @@ class Report(Struct, frozen=True, kw_only=True):
     run: str
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
+    canaries: tuple[CanaryMarks, ...] = ()
+    """What judges gave answers whose marks are known."""
 
 
 def percent(share: float | None, digits: int = 2) -> str:
@@ -70,7 +73,10 @@ def p_text(p: float | None) -> str:
 
 
 def cell_text(cell: Cell) -> str:
-    """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats."""
+    """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats.
+
+    Where answers are ungraded, the mean that counts them 0 stands beside it: `61.20† [59.10, 63.25] (0: 55.10)`.
+    """
     if cell.mean is None:
         return "–" if not cell.n else f"–{UNSURE}"
     text = percent(cell.mean) + ("" if cell.complete else UNSURE)
@@ -78,7 +84,12 @@ def cell_text(cell: Cell) -> str:
         text += f" ± {percent(cell.sd)}"
     if cell.low is not None:
         text += f" [{percent(cell.low, 1)}, {percent(cell.high, 1)}]"
-    return text
+    return text + zeroed_text(cell)
+
+
+def zeroed_text(cell: Cell) -> str:
+    """` (0: 55.10)`: the mean with ungraded answers counted 0; empty where there are none."""
+    return "" if cell.zeroed is None else f" (0: {percent(cell.zeroed)})"
 
 
 def outcomes_text(cell: Cell) -> str:

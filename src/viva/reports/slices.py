@@ -191,8 +191,8 @@ def as_terminal(found: Sequence[Slices], shown: Shown, *, width: int | None = No
 
 
 _COLUMNS = (
-    "exam", "model", "tags", "slice", "n", "questions", "mean", "low", "high", "floor", "ceiling", "outcomes", "rest",
-    "difference", "difference_low", "difference_high", "p", "adjusted_p", "test", "significant",
+    "exam", "model", "tags", "slice", "n", "questions", "mean", "low", "high", "floor", "ceiling", "zeroed", "outcomes",
+    "rest", "difference", "difference_low", "difference_high", "p", "adjusted_p", "test", "significant",
 )  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def as_csv(found: Sequence[Slices], shown: Shown) -> str:
             table.writerow(
                 [
                     *(harmless(text) for text in (one.exam, one.model, tags, each.name)),
-                    *(cell.n, each.questions, cell.mean, cell.low, cell.high, cell.floor, cell.ceiling),
+                    *(cell.n, each.questions, cell.mean, cell.low, cell.high, cell.floor, cell.ceiling, cell.zeroed),
                     *(outcomes_text(cell), each.rest, each.difference, each.low, each.high),
                     *(each.p, each.adjusted, each.test, "yes" if each.significant else "no"),
                 ]

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from viva.scorers.verdict import reasons
 from viva.types import Decider, Draft, Mark, Opinion
 
 Panel = Literal["mean", "median", "majority"]
@@ -31,12 +32,12 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 def heard(
-    opinions: Iterable[Opinion], aspect: str, read: Callable[[str], float | None]
+    opinions: Iterable[Opinion], aspect: str, read: Callable[[Opinion], float | None]
 ) -> dict[str, tuple[float, ...]]:
     """Judge → its marks for one aspect, without the replies that hold none."""
     found: dict[str, tuple[float, ...]] = {}
     for opinion in opinions:
-        if opinion.aspect == aspect and (mark := read(opinion.text)) is not None:
+        if opinion.aspect == aspect and (mark := read(opinion)) is not None:
             found[opinion.judge] = (*found.get(opinion.judge, ()), mark)
     return found
 
@@ -96,7 +97,7 @@ def drafted(
     scale: tuple[float, ...],
 ) -> Draft:
     """One aspect as an expert sees it: what was decided without experts, and all that the judges wrote about it."""
-    reasons = [f"{opinion.judge}: {opinion.text.strip()}" for opinion in said if opinion.aspect == aspect]
+    replies = [f"{opinion.judge}: {reasons(opinion)}" for opinion in said if opinion.aspect == aspect]
     return Draft(
         aspect=aspect,
         text=text,
@@ -104,7 +105,7 @@ def drafted(
         value=decision.value,
         scale=scale,
         decided=decision.by,
-        reasons="\n\n".join([decision.why, *reasons] if decision.why else reasons),
+        reasons="\n\n".join([decision.why, *replies] if decision.why else replies),
         opinions={judge: statistics.fmean(marks) for judge, marks in opinions.items() if marks},
     )
 

@@ -86,6 +86,22 @@ def after_thinking(reply: str) -> tuple[int, bool]:
     return start, any(reply.find(tag, start) >= 0 for tag in _OPENINGS)
 
 
+def thinking_end(reply: str, *, sure: bool = False) -> int | None:
+    """Where a judge's reply begins after its thinking; None for thinking that never ends.
+
+    A judge quotes what examinees write, tags included: only a tag that the reply begins with opens its thinking. Where
+    it must be `sure`, the first closing tag ends what was opened so; otherwise all up to the last one is thinking.
+    """
+    if not any(mark in reply for mark in "<[◁"):
+        return 0
+    opened = plain(reply[:64]).lstrip().lower().startswith(tuple(plain(tag).lower() for tag in _OPENINGS))
+    if sure:
+        ends = [at + len(tag) for tag in _CLOSINGS if (at := reply.find(tag)) >= 0] if opened else [0]
+        return min(ends, default=None)
+    start, _ = after_thinking(reply)
+    return None if opened and not start else start
+
+
 def windows(reply: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The parts of `reply[start:end]` that are read: all of a usual reply, head and tail of a very long one."""
     if end - start <= HEAD_WINDOW + TAIL_WINDOW:

@@ -1,8 +1,13 @@
-"""The strict reply format of a judge: a last line that reads `VERDICT: n`.
+"""The strict reply format of a judge: a last line that reads `VERDICT: n`, or `VERDICT nonce: n`.
 
 Judges of all languages are told to end with this very line. What comes before may quote the examinee, who may have
-written a verdict line of their own: only the last visible line counts, and two verdict lines that differ count as none.
-A judge that cannot decide says `VERDICT: none`; that is an answer, and no mark.
+written a verdict line of their own. A nonce that the examinee cannot know tells the judge's line from all others;
+nothing is stripped from the line, and what else the reply says of verdicts is nobody's business. Where a judge was
+given no nonce (as published, and in runs of an earlier Viva), its line must be the last one, bare, outside of
+quotations, lists and code, and no other verdict line may contradict it.
+
+A judge that cannot decide says `VERDICT: none`; that is an answer, and no mark. What a judge thinks aloud before it
+replies is cut off.
 """
 
 from __future__ import annotations
@@ -10,46 +15,107 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from viva.scorers.fold import plain
+import msgspec
+from msgspec import Struct
 
-_LINE = re.compile(r"VERDICT: ?(?:(\d{1,4}(?:\.\d{1,4})?)(?: ?/ ?(\d{1,4}))?|(none))\.?", re.IGNORECASE)
-_ANYWHERE = re.compile(r"^[ \t*_#`]{0,8}VERDICT[ \t*_`]{0,4}[:：][^\n]{0,40}", re.IGNORECASE | re.MULTILINE)
-_WRAPPING = re.compile(r"[*_`#>$\"'\[\]()]+|\\boxed\{|\}")
-_INVISIBLE = " \t\r\n\x00\u00a0\u200b\u200c\u200d\u2060\u3000\ufeff"
+from viva.scorers.fold import plain, thinking_end
+from viva.types import Opinion
+
+_MARK = r"(?:([0-9]{1,4}(?:\.[0-9]{1,4})?)(?: ?/ ?([0-9]{1,4}))?|([Nn]one))\.?"
+_LINE = re.compile(rf"VERDICT ?: ?{_MARK}")
+_ALONE = re.compile(_MARK)
+_ANYWHERE = re.compile(
+    r"^[ \t*_#`+|-]{0,8}(?:\d{1,3}[.)][ \t*_`]{0,4})?VERDICT[ \t*_`]{0,4}[:：][^\n]{0,40}", re.IGNORECASE | re.MULTILINE
+)
+_WRAPPING = re.compile(r"[*_`#>$\"'|\[\]()+-]+|\\boxed\{|\}|^\d{1,3}[.)]")
+_FENCE = re.compile(r"^[ \t>]{0,8}(?:```|~~~)", re.MULTILINE)
+_SPACE = " \t\r\n"
+_LONGEST_LINE = 200
 _NONE = -1.0
 
 
-def read_mark(reply: str, scale: Sequence[float]) -> float | None:
-    """The mark of an ascending scale that the judge gives, or None where it gives none that the format allows.
+class _Structured(Struct, forbid_unknown_fields=True):
+    """A verdict as JSON."""
+
+    verdict: str
+    code: str
+    reasons: str = ""
+
+
+_decode = msgspec.json.Decoder(_Structured).decode
+
+
+def read_mark(opinion: Opinion, scale: Sequence[float]) -> float | None:
+    """Return the mark of an ascending scale that the judge gives, or None where it gives none that the format allows.
 
     "VERDICT: 0.5" is a half where the scale has one, "VERDICT: 8/10" is 8 where it ends with 10. Numbers that are not
-    on the scale, decimals where it is a range, another denominator, text after the number, and verdict lines that
-    contradict each other are None.
+    on the scale, decimals where it is a range, another denominator and text after the number are None.
     """
-    found = _read(reply, scale)
+    found = _read(opinion, scale)
     return None if found == _NONE else found
 
 
-def undecided(reply: str) -> bool:
+def undecided(opinion: Opinion) -> bool:
     """Whether the judge says that it cannot decide."""
-    return _read(reply, ()) == _NONE
+    return _read(opinion, ()) == _NONE
 
 
-def _read(reply: str, scale: Sequence[float]) -> float | None:
-    stripped = reply.rstrip(_INVISIBLE)
-    value = _value(stripped[stripped.rfind("\n") + 1 :], scale)
-    if value is None:
+def reasons(opinion: Opinion) -> str:
+    """The reply as it is shown, without the nonce: two judgings of one answer may say the same."""
+    text = opinion.text.strip()
+    return text.replace(f" {opinion.nonce}:", ":").replace(opinion.nonce, "") if opinion.nonce else text
+
+
+def _read(opinion: Opinion, scale: Sequence[float]) -> float | None:
+    start = thinking_end(opinion.text, sure=not opinion.nonce)
+    if start is None:
         return None
-    for match in _ANYWHERE.finditer(stripped):
-        if _value(match.group(), scale) != value:
+    reply = opinion.text[start:].rstrip(_SPACE)
+    if opinion.nonce:
+        return _with_nonce(reply, opinion.nonce, scale)
+    return _bare(reply, scale)
+
+
+def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
+    """The verdict of the last line, or of a reply that is one JSON object."""
+    line = _unbold(_last_line(reply))
+    head = f"VERDICT {nonce}"
+    if line.startswith((f"{head}:", f"{head}：")):  # Chinese replies have a colon of their own
+        return _value(_ALONE.fullmatch(line[len(head) + 1 :].removeprefix(" ")), scale)
+    if not reply.lstrip(_SPACE).startswith("{"):
+        return None
+    try:
+        said = _decode(reply.encode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return _value(_ALONE.fullmatch(said.verdict), scale) if said.code == nonce else None
+
+
+def _bare(reply: str, scale: Sequence[float]) -> float | None:
+    """The verdict of the last line, where it stands alone and nothing contradicts it."""
+    value = _value(_LINE.fullmatch(_unbold(_last_line(reply))), scale)
+    if value is None or len(_FENCE.findall(reply)) % 2:
+        return None
+    for match in _ANYWHERE.finditer(reply):
+        folded = " ".join(_WRAPPING.sub("", plain(match.group().strip())).split())
+        if _value(_LINE.fullmatch(folded.upper().replace("NONE", "none")), scale) != value:
             return None
     return value
 
 
-def _value(line: str, scale: Sequence[float]) -> float | None:
-    if len(line) > 200:
-        return None
-    match = _LINE.fullmatch(" ".join(_WRAPPING.sub("", plain(line)).split()).replace(" :", ":"))
+def _last_line(reply: str) -> str:
+    return reply[max(reply.rfind("\n") + 1, len(reply) - _LONGEST_LINE) :]
+
+
+def _unbold(line: str) -> str:
+    """The line without the asterisks that set all of it in bold, or all up to the colon, as many judges do."""
+    if not line.startswith("**"):
+        return line
+    bold, _, rest = line[2:].partition("**")
+    return bold + rest if not rest or bold.endswith((":", "：")) else line
+
+
+def _value(match: re.Match[str] | None, scale: Sequence[float]) -> float | None:
     if match is None:
         return None
     if match[3]:

@@ -21,6 +21,7 @@ import msgspec
 
 from viva.benchmarks.clrbench.loading import LETTERS, TITLES, read_records, to_questions
 from viva.benchmarks.explained.combining import compared
+from viva.benchmarks.judging import ask_judge
 from viva.benchmarks.ruled import RunsNothing
 from viva.benchmarks.sets import fingerprint, locate, spread
 from viva.contracts import Room
@@ -46,6 +47,7 @@ from viva.types import (
     Layout,
     Line,
     Message,
+    Opinion,
     Outcome,
     Question,
     Response,
@@ -55,7 +57,6 @@ from viva.types import (
 
 HERE = Path(__file__).parent
 SCALE = (0.0, 0.5, 1.0)
-JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 EXEMPLARS = "exemplars.jsonl"
 LEVELS = ("easy", "medium", "hard")
 MANY_OPTIONS = 6
@@ -161,22 +162,15 @@ class CLRBenchExam(RunsNothing):
             return ()
         answer = clip(response.text)
         values = {"question": question.text, "gold": str(question.answer), "answer": answer, "fence": fence(answer)}
-        prompt = (
-            Message("system", fill(self._texts.text("judge.open.system"), values)),
-            Message("user", fill(self._texts.text("judge.open.user"), values)),
-        )
-        return tuple(
-            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING, aspect=ANSWER)
-            for sample in range(samples)
-        )
+        return ask_judge(question, ANSWER, samples, self._texts, "judge.open", values)
 
-    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+    def readable(self, question: Question, opinion: Opinion) -> bool:
         """Whether a judge's reply holds a verdict, or says that there is none."""
-        return self.mark(question, aspect, verdict) is not None or undecided(verdict)
+        return self.mark(question, opinion) is not None or undecided(opinion)
 
-    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
         """0, ½ or 1."""
-        return read_mark(verdict, SCALE)
+        return read_mark(opinion, SCALE)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Q→A: letters, truth values and terms by rule, open-ended answers by similarity or judge."""
@@ -231,7 +225,7 @@ class CLRBenchExam(RunsNothing):
         )
 
     def _decision(self, evidence: Evidence) -> Decision:
-        opinions = heard(evidence.opinions, ANSWER, lambda reply: read_mark(reply, SCALE))
+        opinions = heard(evidence.opinions, ANSWER, lambda opinion: read_mark(opinion, SCALE))
         return decide(
             ANSWER,
             marks=evidence.marks,
@@ -245,7 +239,7 @@ class CLRBenchExam(RunsNothing):
         """An open-ended answer; what a rule decides is drafted with the rationale."""
         if question.kind != "open" or not response.text.strip():
             return ()
-        opinions = heard(evidence.opinions, ANSWER, lambda reply: read_mark(reply, SCALE))
+        opinions = heard(evidence.opinions, ANSWER, lambda opinion: read_mark(opinion, SCALE))
         decision = self._decision(evidence)
         draft = drafted(
             ANSWER,
@@ -307,7 +301,7 @@ class CLRBench:
         languages=("en",),
         formats=tuple(TITLES.values()),
         size="1,018 questions of 16 disciplines: 217 MC, 111 MS, 316 TF, 105 FB, 269 OE",
-        version="1",
+        version="2",
         source="from the authors; any set in the schema of benchmarks/clrbench/README.md",
         shots=1,
         default_shots=1,

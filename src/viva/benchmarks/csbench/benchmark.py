@@ -20,6 +20,7 @@ import msgspec
 
 from viva.benchmarks.csbench import published
 from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
+from viva.benchmarks.judging import ask_judge
 from viva.benchmarks.ruled import ComparesNothing, RunsNothing
 from viva.benchmarks.sets import fingerprint, locate, spread
 from viva.contracts import Room
@@ -41,7 +42,7 @@ from viva.scorers.choice import read_choice
 from viva.scorers.deciding import Decision, decide, drafted, heard
 from viva.scorers.grading import grade_reading, outcome_of
 from viva.scorers.truth import read_truth
-from viva.scorers.verdict import read_mark, undecided
+from viva.scorers.verdict import read_mark, reasons, undecided
 from viva.types import (
     ANSWER,
     NOTHING,
@@ -54,6 +55,7 @@ from viva.types import (
     Layout,
     Line,
     Message,
+    Opinion,
     Outcome,
     Prompt,
     Question,
@@ -65,7 +67,6 @@ from viva.types import (
 HERE = Path(__file__).parent
 LETTERS = "ABCD"
 COMPREHENSION = ("Multiple-choice", "Assertion")
-JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 
 
 class CSBenchExam(RunsNothing, ComparesNothing):
@@ -151,27 +152,20 @@ class CSBenchExam(RunsNothing, ComparesNothing):
         answer = clip(response.text)
         values = {"question": question.text, "gold": question.answer, "answer": answer, "fence": fence(answer)}
         section = f"judge.{self.spec.language}.{question.kind}"
-        prompt = (
-            Message("system", fill(self._texts.text(f"{section}.system"), values)),
-            Message("user", fill(self._texts.text(f"{section}.user"), values)),
-        )
-        return tuple(
-            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING, aspect=ANSWER)
-            for sample in range(samples)
-        )
+        return ask_judge(question, ANSWER, samples, self._texts, section, values)
 
-    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+    def readable(self, question: Question, opinion: Opinion) -> bool:
         """Whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
-        return self.mark(question, aspect, verdict) is not None or undecided(verdict)
+        return self.mark(question, opinion) is not None or undecided(opinion)
 
-    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
         """A blank's 0 or 1; an open-ended answer's 1 to 10, divided by 10."""
         if question.kind == "blank":
-            return read_mark(verdict, (0.0, 1.0))
+            return read_mark(opinion, (0.0, 1.0))
         if self.spec.as_published:
-            number = published.last_number(verdict)
+            number = published.last_number(opinion.text)
             return None if number is None else min(max(number, 1.0), 10.0) / 10
-        mark = read_mark(verdict, range(1, 11))
+        mark = read_mark(opinion, range(1, 11))
         return None if mark is None else mark / 10
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
@@ -215,12 +209,12 @@ class CSBenchExam(RunsNothing, ComparesNothing):
                 explanation=decision.why,
                 verdicts={ANSWER: decision.verdicts},
             )
-        reasons = [opinion.text.strip() for opinion in evidence.opinions if decision.by == "judge"]
+        said_by = [reasons(opinion) for opinion in evidence.opinions if decision.by == "judge"]
         return Score(
             value=decision.value,
             outcome=outcome_of(decision.value),
             answer=said,
-            explanation=reasons[0] if reasons else decision.why,
+            explanation=said_by[0] if said_by else decision.why,
             decided={ANSWER: decision.by} if decision.by else {},
             verdicts={ANSWER: decision.verdicts},
         )
@@ -229,7 +223,7 @@ class CSBenchExam(RunsNothing, ComparesNothing):
         return decide(
             ANSWER,
             marks=evidence.marks,
-            opinions=heard(evidence.opinions, ANSWER, lambda reply: self.mark(question, ANSWER, reply)),
+            opinions=heard(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion)),
             heard=len(evidence.opinions),
             panel=self.spec.panel,
         )
@@ -239,7 +233,7 @@ class CSBenchExam(RunsNothing, ComparesNothing):
         if question.kind not in ("blank", "open") or question.answer is None or not response.text.strip():
             return ()
         scale = (0.0, 1.0) if question.kind == "blank" else tuple(mark / 10 for mark in range(1, 11))
-        opinions = heard(evidence.opinions, ANSWER, lambda reply: self.mark(question, ANSWER, reply))
+        opinions = heard(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion))
         return (
             drafted(
                 ANSWER,
@@ -367,7 +361,7 @@ class CSBench:
         languages=("en", "zh", "de", "fr"),
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="1",
+        version="2",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

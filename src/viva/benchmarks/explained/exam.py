@@ -18,6 +18,7 @@ import msgspec
 from viva.benchmarks import EXPLAINED
 from viva.benchmarks.around import Around
 from viva.benchmarks.explained.combining import IN_FORM, combine, defended, parts_of
+from viva.benchmarks.judging import ask_judge
 from viva.contracts import Exam, Room
 from viva.prompting import Templates, clip, fence, fill, read_templates, whole
 from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
@@ -39,6 +40,7 @@ from viva.types import (
     Layout,
     Line,
     Message,
+    Opinion,
     Prompt,
     Question,
     Request,
@@ -49,7 +51,6 @@ from viva.types import (
 
 HERE = Path(__file__).parent
 SCALE = (0.0, 0.5, 1.0)
-JUDGE_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
 RULED: frozenset[Kind] = frozenset({"choice", "choices", "truth", "term", "span"})
 """Kinds whose answers a rule reads."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -118,14 +119,9 @@ class Explained(Around):
         wanted = self._inner.judgements(question, _answer(taken, response), samples, similarities)
         if not taken.rationale or similarities.get(RATIONALE, 0.0) >= ALIKE:
             return wanted
-        prompt = self._judged(question, taken)
-        mine = (
-            Generate(question=question.id, sample=sample, prompt=prompt, sampling=JUDGE_SAMPLING, aspect=RATIONALE)
-            for sample in range(samples)
-        )
-        return (*wanted, *mine)
+        return (*wanted, *self._judged(question, taken, samples))
 
-    def _judged(self, question: Question, taken: Taken) -> Prompt:
+    def _judged(self, question: Question, taken: Taken, samples: int) -> tuple[Generate, ...]:
         at = f"rubric.{question.language}"
         options = "".join(f"\n{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False))
         # In form "none" the whole reply is both; it is shown once.
@@ -140,20 +136,17 @@ class Explained(Around):
             "fence": fence(f"{answer}\n{rationale}"),
             "instructions": self._texts.text(f"{at}.{question.kind}"),
         }
-        return (
-            Message("system", fill(self._texts.text(f"{at}.system"), values)),
-            Message("user", fill(self._texts.text(f"{at}.user"), values)),
-        )
+        return ask_judge(question, RATIONALE, samples, self._texts, at, values)
 
-    def readable(self, question: Question, aspect: str, verdict: str) -> bool:
+    def readable(self, question: Question, opinion: Opinion) -> bool:
         """Whether a judge's reply holds a verdict, or says that there is none."""
-        if aspect != RATIONALE:
-            return self._inner.readable(question, aspect, verdict)
-        return self.mark(question, aspect, verdict) is not None or undecided(verdict)
+        if opinion.aspect != RATIONALE:
+            return self._inner.readable(question, opinion)
+        return self.mark(question, opinion) is not None or undecided(opinion)
 
-    def mark(self, question: Question, aspect: str, verdict: str) -> float | None:
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
         """A rationale's 0, ½ or 1; an answer's mark as the exam inside has it."""
-        return read_mark(verdict, SCALE) if aspect == RATIONALE else self._inner.mark(question, aspect, verdict)
+        return read_mark(opinion, SCALE) if opinion.aspect == RATIONALE else self._inner.mark(question, opinion)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Q→AR, with Q→A and Q→R as parts."""
@@ -224,7 +217,7 @@ class Explained(Around):
         return decide(
             RATIONALE,
             marks=evidence.marks,
-            opinions=heard(evidence.opinions, RATIONALE, lambda reply: self.mark(question, RATIONALE, reply)),
+            opinions=heard(evidence.opinions, RATIONALE, lambda opinion: self.mark(question, opinion)),
             heard=sum(1 for opinion in evidence.opinions if opinion.aspect == RATIONALE),
             panel=self.spec.panel,
             similarity=evidence.similarities.get(RATIONALE),
@@ -254,7 +247,7 @@ class Explained(Around):
                     reasons=score.explanation,
                 ),
             )
-        opinions = heard(evidence.opinions, RATIONALE, lambda reply: self.mark(question, RATIONALE, reply))
+        opinions = heard(evidence.opinions, RATIONALE, lambda opinion: self.mark(question, opinion))
         reasons = drafted(
             RATIONALE,
             self._reasoned(question, taken, without),

@@ -117,6 +117,7 @@ class Sat(Struct, frozen=True, kw_only=True):
             "mean": cell.mean,
             "interval_95": [cell.low, cell.high] if cell.low is not None else None,
             "bounds_of_unscored": [cell.floor, cell.ceiling],
+            "mean_with_ungraded_as_0": cell.zeroed,
             "answers": cell.n,
             "answers_in_the_mean": self.scored,
             "outcomes": cell.outcomes,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from viva import __version__
 from viva.engine.folder import RunRecord
 from viva.reports import charts
+from viva.reports.canaries import canaries_grid
 from viva.reports.charts.scores import languages_chart, outcomes_chart, parts_chart, scores_chart
 from viva.reports.formats import LEGEND
 from viva.reports.page.accounting import unscored
@@ -53,6 +54,7 @@ def page_of(
         charts=tuple(drawn.overall(report.results)),
         exams=tuple(sections),
         languages=made.languages(report),
+        canaries=made.table(canaries_grid(report.canaries)) if report.canaries else None,
         unscored=made.table(lacking) if lacking.rows else None,
         methods=methods(records, report.results),
         references=tuple(references([exam.spec.benchmark for record in records for exam in record.exams])),

@@ -58,6 +58,7 @@ class Page(Struct, frozen=True, kw_only=True):
     charts: tuple[PageChart, ...]
     exams: tuple[PageExam, ...]
     languages: tuple[PageTable, ...]
+    canaries: PageTable | None
     unscored: PageTable | None
     methods: str
     references: tuple[Reference, ...]
@@ -72,6 +73,8 @@ class Page(Struct, frozen=True, kw_only=True):
             for _, tables in exam.tables.models:
                 yield from tables
         yield from self.languages
+        if self.canaries:
+            yield self.canaries
         if self.unscored:
             yield self.unscored
 

@@ -63,6 +63,8 @@ class Row(Struct, frozen=True, kw_only=True):
     unscored: int = 0
     floor: float | None = None
     ceiling: float | None = None
+    zeroed: float | None = None
+    """The mean with ungraded answers counted 0, where there are any."""
     signature: str = ""
     origin: str = ""
     """The run's folder, or the published table."""

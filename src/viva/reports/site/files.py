@@ -127,7 +127,7 @@ def board_csv(board: Board) -> str:
     named = [harmless(f"{one.group}: {one.label}") for one in board.dimensions]
     table.writerow(
         ["model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
-         "ceiling", *words, "source", "signature", *named]
+         "ceiling", "zeroed", *words, "source", "signature", *named]
     )  # fmt: skip
     for row in board.rows:
         table.writerow(_csv_row(row, words))
@@ -148,6 +148,7 @@ def _csv_row(row: Row, words: tuple[str, ...]) -> list[object]:
         row.unscored,
         row.floor,
         row.ceiling,
+        row.zeroed,
         *(harmless(one) if isinstance(one, str) else one for one in facts),
         harmless(row.origin),
         harmless(row.signature),

@@ -1,0 +1,93 @@
+"""The user's secret: 32 random bytes in the user's configuration, never in a run folder.
+
+Keys for single purposes are derived from it (HMAC-SHA-256, RFC 2104), so that nothing that one of them shows tells
+anything of another or of the secret.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from viva.errors import StorageError
+
+_SIZE = 32
+
+
+def config_folder() -> Path:
+    """Where the user's configuration lies: VIVA_CONFIG, else `viva` in the user's configuration folder.
+
+    Raises StorageError where the user has no home.
+    """
+    if given := os.environ.get("VIVA_CONFIG"):
+        return Path(given)
+    if given := os.environ.get("XDG_CONFIG_HOME"):
+        return Path(given) / "viva"
+    try:
+        return Path.home() / ".config" / "viva"
+    except RuntimeError:
+        raise StorageError("this user has no home folder; name one for Viva's secret in VIVA_CONFIG") from None
+
+
+def derived_key(purpose: bytes) -> bytes:
+    """Return 32 bytes that only this user has, the same for a purpose as long as the secret stays.
+
+    The secret is made at first use: mode 0600, in a folder of mode 0700. Raises StorageError where it cannot be made or
+    read, or where others could have read or written it.
+    """
+    path = config_folder() / "secret.key"
+    try:
+        secret = _read(path)
+    except FileNotFoundError:
+        secret = _make(path)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}; {_REMEDY}") from None
+    return hmac.digest(secret, purpose, hashlib.sha256)
+
+
+_REMEDY = (
+    "Viva keeps its secret there: make it readable, or name another folder in the environment variable VIVA_CONFIG"
+)
+
+
+def _read(path: Path) -> bytes:
+    """The secret as it is there. Raises OSError, StorageError."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(file, "rb") as opened:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            raise StorageError(f"{path} is not a regular file; remove it, and a new secret is made")
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            raise StorageError(
+                f"{path} has owner {found.st_uid} and mode {found.st_mode & 0o777:03o}: others may have read it. "
+                f"Remove it, and a new secret is made (or `chmod 600 {path}` if nobody else uses this machine)"
+            )
+        secret = opened.read(_SIZE + 1)
+    if len(secret) != _SIZE:
+        raise StorageError(f"{path} has {found.st_size} bytes in place of {_SIZE}; remove it, and a new secret is made")
+    return secret
+
+
+def _make(path: Path) -> bytes:
+    """Write a new secret; where another process was first, read that. Raises StorageError."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(8)}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(file, "wb") as opened:
+                opened.write(secrets.token_bytes(_SIZE))
+                opened.flush()
+                os.fsync(file)
+            with contextlib.suppress(FileExistsError):
+                os.link(partial, path)
+        finally:
+            partial.unlink()
+        return _read(path)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}; {_REMEDY}") from None
