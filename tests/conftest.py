@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import tempfile
 from collections import Counter
 from typing import Any
 
@@ -28,6 +29,7 @@ settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("thorough" if os.environ.get("VIVA_THOROUGH") else "viva")
 
 
+CONFIGURATION = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
@@ -36,6 +38,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The secret that vouches for addresses of runs is the tests' own, and goes with them.
+    config.stash[CONFIGURATION] = tempfile.TemporaryDirectory(prefix="viva-tests-")
+    config.add_cleanup(config.stash[CONFIGURATION].cleanup)
+    os.environ["XDG_CONFIG_HOME"] = config.stash[CONFIGURATION].name
     config.stash[LEFT_OUT] = Counter()
     for tier, description in tiers.DESCRIPTIONS.items():
         config.addinivalue_line("markers", f"{tier}: {description}")

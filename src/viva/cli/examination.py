@@ -13,6 +13,7 @@ from msgspec import Struct
 from viva.cli.exams import label, reopen, sample_note, set_notes
 from viva.cli.options import Limits, per_provider
 from viva.cli.placing import open_encoder, placed
+from viva.cli.trust import refuse_inherited_code, without_consent
 from viva.contracts import BatchModel, Encoder, Exam, Model
 from viva.crew import refuse_no_place
 from viva.engine.batchlog import BatchLog
@@ -85,10 +86,21 @@ class Examination(Struct, kw_only=True):
 
 
 def prepare(
-    folder: RunFolder, limits: Limits, exams: list[Exam] | None = None, own: Mapping[str, Model] | None = None
+    folder: RunFolder,
+    limits: Limits,
+    exams: list[Exam] | None = None,
+    own: Mapping[str, Model] | None = None,
+    *,
+    asking: bool = False,
 ) -> Examination:
-    """Open what run.json describes: exams (unless given), models (unless `own` has one so named), judge, prices."""
-    record = folder.record
+    """Open what run.json describes: exams (unless given), models (unless `own` has one so named), judge, prices.
+
+    Only where it is `asking` do models get their keys and weights their code, and not by the folder's word alone:
+    addresses of a run that is gone on with are confirmed before (`trust.confirm_endpoints`).
+    """
+    record = folder.record if asking else without_consent(folder.record)
+    if asking:
+        refuse_inherited_code((*record.models, *record.judges), limits)
     if limits.batch is None and BatchLog.begun(folder.path, record.command):  # it goes on as it was begun
         limits = msgspec.structs.replace(limits, batch=True)
     opened = exams or [reopen(exam) for exam in record.exams]
@@ -125,6 +137,7 @@ def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
 
 def open_bench(records: Sequence[ModelRecord], samples: int, seed: int, limits: Limits) -> Bench:
     """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
+    refuse_inherited_code(records, limits)
     prices = _prices(limits.price)
     models = [placed(reach(record, seed), limits) for record in records]
     _check_limits(limits, models, prices)
