@@ -13,7 +13,7 @@ import stat
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, BinaryIO, Final
 
 import msgspec
 
@@ -52,7 +52,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) 
     return file
 
 
-def reading(path: Path, *, follow: bool = False) -> IO[bytes]:
+def reading(path: Path, *, follow: bool = False) -> BinaryIO:
     """A regular file, open to be read. Raises OSError as `open_regular`."""
     return os.fdopen(open_regular(path, follow=follow), "rb")
 

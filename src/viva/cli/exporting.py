@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from viva.benchmarks import find_benchmark
 from viva.cli.examination import gather
-from viva.cli.gradedruns import SCORES
 from viva.cli.reportrun import Reported, read_run
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry, Journal
+from viva.engine.scorefile import SCORES
 from viva.engine.stages import NOT_ASKED, Gathered
 from viva.engine.testimony import testimony
 from viva.errors import StorageError, VivaError

@@ -21,7 +21,6 @@ from viva.cli.collecting import UNMATCHED, Collected, Foreign, collect
 from viva.cli.examination import Examination, open_encoder_of, prepare
 from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
-from viva.cli.gradedruns import score_rows
 from viva.cli.options import (
     Choice,
     Grading,
@@ -39,6 +38,7 @@ from viva.cli.reporting import check_writable, emit, grade_run, print_report
 from viva.cli.run import create_folder, judge_records
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord, new_run_path
+from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
 from viva.interop.reading import FORMS
 from viva.models.replay import Replay

@@ -44,6 +44,24 @@ def refuse_strange_scores(path: Path) -> None:
     raise StorageError(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
 
 
+def regraded(path: Path) -> None:
+    """Grade a run again from its answers, verdicts and marks, as `viva score`; asks nobody.
+
+    Raises VivaError where its questions are not here, StorageError where somebody writes to it or nobody can.
+    """
+    from viva.cli.examination import prepare
+    from viva.cli.options import Limits, Output
+    from viva.cli.reporting import grade_run
+
+    folder = RunFolder.open(path)
+    examination = prepare(folder, Limits(progress="quiet"))
+    folder.lock()
+    try:
+        grade_run(examination, Output(beside="none"))
+    finally:
+        folder.unlock()
+
+
 def sat(path: Path, record: RunRecord) -> Iterator[tuple[ExamRecord, str, Iterator[ScoreRow]]]:
     """Exam, model and rows, one model on one exam after the other; rows must be read before the next.
 

@@ -12,6 +12,9 @@ import csv
 import gzip
 import hashlib
 import io
+import json
+import os
+import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +23,7 @@ from typing import cast, get_args
 import msgspec
 
 from viva.errors import DataError, ModelError
+from viva.files import UNREADABLE, reading, refuse_depth
 from viva.models import Endpoint
 from viva.models.textonly import TextOnly
 from viva.types import Generate, Response, StopReason, Usage
@@ -89,11 +93,14 @@ class Replay(TextOnly):
 
 def _read(path: Path) -> bytes:
     try:
-        if path.suffix != ".gz":
-            return path.read_bytes()
-        with gzip.open(path) as packed:
-            content = packed.read(path.stat().st_size * RATIO + SMALL + 1)
-        if len(content) > path.stat().st_size * RATIO + SMALL:
+        file = reading(path, follow=True)
+        size = os.fstat(file.fileno()).st_size
+        with file:
+            if path.suffix != ".gz":
+                return file.read()
+            with gzip.open(file) as packed:
+                content = packed.read(size * RATIO + SMALL + 1)
+        if len(content) > size * RATIO + SMALL:
             raise DataError(f"{path} unpacks to more than {RATIO} times its size: no answers do; unpack it first")
         return content
     except FileNotFoundError:
@@ -178,8 +185,26 @@ def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, obje
             continue
         try:
             yield number, decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-            raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
+        except UNREADABLE as problem:
+            row = _mended(line)
+            if row is None:
+                raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
+            print(
+                f"viva: {path}, line {number} holds half of a surrogate pair, or bytes that are no UTF-8; a question "
+                "mark or \ufffd stands in their place",
+                file=sys.stderr,
+            )
+            yield number, row
+
+
+def _mended(line: bytes) -> dict[str, object] | None:
+    """A line whose texts cannot be written as they are: a token limit cut an emoji in two, say. None for no JSON."""
+    try:
+        refuse_depth(found := json.loads(line.decode("utf-8", "replace")))
+        text = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")
+        return msgspec.json.decode(text, type=dict[str, object])
+    except UNREADABLE:
+        return None
 
 
 def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
@@ -211,4 +236,9 @@ def connect(name: str, endpoint: Endpoint) -> Replay:
 def located(name: str, folder: Path) -> str:
     """A model's name with the path of a file that its run keeps, the run being at `folder`."""
     start = f"replay/{KEPT}"
-    return f"replay/{folder / name.removeprefix(start)}" if name.startswith(start) else name
+    inside = name.removeprefix(start)
+    if not name.startswith(start):
+        return name
+    if "/" in inside or inside in ("", ".", ".."):
+        raise DataError(f"run.json names {name[:200]!r}, which is no file of its folder")
+    return f"replay/{folder / inside}"
