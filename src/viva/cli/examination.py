@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.cli.exams import label, reopen, sample_note, set_notes
+from viva.cli.hosting import tell
 from viva.cli.options import Limits, per_provider
 from viva.cli.placing import open_encoder, placed
 from viva.cli.trust import refuse_inherited_code, without_consent
@@ -23,7 +24,7 @@ from viva.engine.reviews import ReviewLog
 from viva.engine.stages import Bench, Gathered, Judge, Likenesses, Sitting
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
-from viva.models.replay import located
+from viva.models.replay import Replay, located
 from viva.weights import Weights
 
 MOST_A_MINUTE = 1e12
@@ -109,6 +110,9 @@ def prepare(
     models = [
         there.get(model.name) or placed(reach(_located(model, folder), record.seed), limits) for model in record.models
     ]
+    for model in models if asking else ():
+        if isinstance(model, Replay) and model.mended:
+            tell(_mended(model))
     twice = [name for name, times in Counter(model.name for model in models).items() if times > 1]
     if twice:
         raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
@@ -129,6 +133,15 @@ def prepare(
     bench = Bench(tuple(Judge(model, _price(model, prices, limits)) for model in judges), record.judge_samples)
     _check_limits(limits, (*models, *judges), prices)
     return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
+
+
+def _mended(replay: Replay) -> str:
+    """Which answers are not as they stand in the file."""
+    numbers = ", ".join(map(str, replay.mended[:5])) + (" ..." if replay.mended[5:] else "")
+    return (
+        f"{replay.name}: half of a surrogate pair in line {numbers}, which nobody can write down: a question mark "
+        "stands in its place"
+    )
 
 
 def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from viva.cli.serving import token_options
 from viva.errors import VivaError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ RUNS = Path("runs")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8471, show_default=True, help="0 takes a port that is free."
 )
-@click.option("--token", default="", help="What a visitor must know, 16 characters or more.  [default: made if needed]")
+@token_options
 def view_command(path: Path, host: str, port: int, token: str) -> int:
     """Serve the runs of FOLDER (runs/ if left out), or one RUN, to look at: a page on this machine.
 

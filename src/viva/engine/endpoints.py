@@ -7,6 +7,7 @@ that lies in the user's configuration and never in a folder; without it, somebod
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import hmac
@@ -76,6 +77,12 @@ def approve(folder: Path, record: RunRecord) -> str:
     except OSError as problem:
         raise StorageError(f"cannot write {folder / FILE}: {problem.strerror}") from None
     return ""
+
+
+def personal_key(*purpose: str) -> str:
+    """32 characters that only this user can make, the same every time: 192 bits. Raises OSError, StorageError."""
+    digest = hmac.new(_made_secret(), b"viva key 1\0" + msgspec.json.encode(purpose), hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest[:24]).decode()
 
 
 def _mac(secret: bytes, record: RunRecord) -> str:

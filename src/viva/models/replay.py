@@ -14,7 +14,6 @@ import hashlib
 import io
 import json
 import os
-import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -50,12 +49,14 @@ class Replay(TextOnly):
         self.lane = "replay"
         self.errors: dict[tuple[str, int], str] = {}
         """Why there is no answer, where a row says so."""
+        self.mended: list[int] = []
+        """Lines with half of a surrogate pair, which nobody can write down: a question mark stands in its place."""
         if content is None and path.is_dir():
             self.answers, content = _folder(path)
             self.question_column = "question"
         else:
             content = _read(path) if content is None else content
-            rows = list(_answers(path, content))
+            rows = list(_answers(path, content, self.mended))
             self.question_column = rows[0][0] if rows else "question"
             self.answers = {key: answer for _, key, answer in rows if isinstance(answer, Response)}
             self.errors = {key: answer for _, key, answer in rows if isinstance(answer, str) and answer}
@@ -138,11 +139,11 @@ def _named(path: Path) -> tuple[str, int]:
     return (stem, int(number)) if stem and number.isdecimal() else (path.stem, 0)
 
 
-def _answers(path: Path, content: bytes) -> Iterator[tuple[str, tuple[str, int], Response | str]]:
+def _answers(path: Path, content: bytes, mended: list[int]) -> Iterator[tuple[str, tuple[str, int], Response | str]]:
     """The column of the question, whose answer it is, and the answer; where there is none, why ("" where unsaid)."""
     table = path.name.removesuffix(".gz").endswith(".csv")
     seen: set[tuple[str, int]] = set()
-    for line, row in _csv_rows(path, content) if table else _json_rows(path, content):
+    for line, row in _csv_rows(path, content) if table else _json_rows(path, content, mended):
         where = f"{path}, line {line}"
         question = _column(row, _QUESTION, where)
         text = _column(row, _TEXT, where)
@@ -178,7 +179,7 @@ def _usage(given: object) -> Usage | None:
     return Usage(*cast("tuple[int, int]", counts))
 
 
-def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
+def _json_rows(path: Path, content: bytes, mended: list[int]) -> Iterator[tuple[int, dict[str, object]]]:
     decode = msgspec.json.Decoder(dict[str, object]).decode
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip():
@@ -189,18 +190,14 @@ def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, obje
             row = _mended(line)
             if row is None:
                 raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
-            print(
-                f"viva: {path}, line {number} holds half of a surrogate pair, or bytes that are no UTF-8; a question "
-                "mark or \ufffd stands in their place",
-                file=sys.stderr,
-            )
+            mended.append(number)
             yield number, row
 
 
 def _mended(line: bytes) -> dict[str, object] | None:
     """A line whose texts cannot be written as they are: a token limit cut an emoji in two, say. None for no JSON."""
     try:
-        refuse_depth(found := json.loads(line.decode("utf-8", "replace")))
+        refuse_depth(found := json.loads(line.decode()))
         text = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")
         return msgspec.json.decode(text, type=dict[str, object])
     except UNREADABLE:

@@ -80,7 +80,7 @@ def _refuse_bomb(file: Path, table: pl.LazyFrame, height: int) -> None:
         part = table.slice(start, rows).select(*texts, *nested).collect()
         start, rows = start + rows, min(2 * rows, _SLICE)
         size += sum(int(part[name].cast(pl.Binary).bin.size().sum() or 0) for name in texts)
-        size += sum(_leaves(part[name]) * _CELL + part[name].estimated_size() for name in nested)
+        size += sum(_leaves(part[name]) * _CELL + int(part[name].estimated_size()) for name in nested)
     if size > limit:
         raise DataError(
             f"{file} holds far more than its {file.stat().st_size:,} bytes ({height:,} rows of {len(schema)} columns, "
