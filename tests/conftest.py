@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import tempfile
 from collections import Counter
 from typing import Any
 
@@ -28,12 +29,7 @@ settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("thorough" if os.environ.get("VIVA_THOROUGH") else "viva")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No test makes or reads the secret of the user who runs it."""
-    os.environ["VIVA_CONFIG"] = str(tmp_path_factory.mktemp("configuration"))
-
-
+CONFIGURATION = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
@@ -42,6 +38,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # No test makes or reads the secret of the user who runs it: the tests have their own, which goes with them.
+    config.stash[CONFIGURATION] = tempfile.TemporaryDirectory(prefix="viva-tests-")
+    config.add_cleanup(config.stash[CONFIGURATION].cleanup)
+    os.environ["VIVA_CONFIG"] = config.stash[CONFIGURATION].name
     config.stash[LEFT_OUT] = Counter()
     for tier, description in tiers.DESCRIPTIONS.items():
         config.addinivalue_line("markers", f"{tier}: {description}")

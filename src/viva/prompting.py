@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from viva.errors import DataError
+from viva.files import parse_toml, read_regular
 from viva.types import Prompt, Question
 
 S = TypeVar("S")
+LARGEST_PROMPTS = 4 << 20
+"""Bytes of a file of prompts."""
 _OPTIONAL = {"subject", "explanation"}
 """Placeholders that a template of one's own may leave out."""
 _FIELD = re.compile(r"\{([a-z_]+)\}")
@@ -95,7 +98,7 @@ def fields(template: str) -> set[str]:
 def read_templates(path: Path) -> dict[str, object]:
     """A template file as nested plain data. Raises DataError with the parser's line and column."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(read_regular(path, LARGEST_PROMPTS, follow=True).decode("utf-8"))
     except FileNotFoundError:
         raise DataError(f"no prompt file at {path}") from None
     except (OSError, UnicodeDecodeError) as problem:

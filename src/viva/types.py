@@ -9,9 +9,9 @@ words and never each other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "span"]
 """How a question wants to be answered: a letter, several letters, a truth value, a phrase that a judge compares, a term
@@ -335,6 +335,10 @@ class Draft(Struct, frozen=True, kw_only=True):
     opinions: dict[str, float] = {}
 
 
+Place = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+"""A number from 0 on that a file says. Bounds are checked where a file is read, and nowhere else."""
+
+
 class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One answer's score as scores.jsonl holds it and analysis reads it: a row of a plain data frame.
 
@@ -346,15 +350,15 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The benchmark with the settings that tell this run's exams apart ("csbench-en")."""
     model: str
     question: str
-    sample: int
-    repeat: int
-    value: float | None
+    sample: Place
+    repeat: Place
+    value: Annotated[float, Meta(ge=-1e6, le=1 + 1e-9)] | None
     outcome: Outcome
     answer: str
     explanation: str
     tags: dict[str, str]
-    parts: dict[str, float] = {}
-    weight: int = 1
+    parts: dict[str, Annotated[float, Meta(ge=-1e6, le=1e6)]] = {}
+    weight: Annotated[int, Meta(ge=0, le=1_000_000)] = 1
     decided: dict[str, Decider] = {}
     verdicts: dict[str, tuple[float, ...]] = {}
     """What the judges gave it, as in `Score`; an aspect that waits for a judge has none."""

@@ -45,7 +45,9 @@ def batch(
         [sys.executable, "-c", DRIVER],
         input=given,
         cwd=folder,
-        env={"PATH": os.environ.get("PATH", ""), "HOME": str(folder), "LANG": "C.UTF-8"} | environment,
+        env={"PATH": os.environ.get("PATH", ""), "HOME": str(folder), "LANG": "C.UTF-8"}
+        | {"XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"]}
+        | environment,
         capture_output=True,
         text=True,
         timeout=120,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from viva.errors import DataError, MissingDataError
+from viva.files import read_regular
 
 
 def locate(data: Path, name: str, marker: str) -> Path:
@@ -24,10 +25,14 @@ def locate(data: Path, name: str, marker: str) -> Path:
     )
 
 
+LARGEST = 4 << 30
+"""Bytes of one file of a data set."""
+
+
 def read_bytes(path: Path) -> bytes:
     """A data file's bytes, or a DataError that names it."""
     try:
-        content = path.read_bytes()
+        content = read_regular(path, LARGEST, follow=True)
     except FileNotFoundError:
         raise DataError(f"the data file {path} is missing") from None
     except OSError as problem:

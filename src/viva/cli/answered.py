@@ -7,9 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from viva.cli.examination import Examination, gather
-from viva.cli.gradedruns import SCORES, is_fresh, score_rows
+from viva.cli.gradedruns import is_fresh
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Entry, Journal
+from viva.engine.scorefile import SCORES, score_rows
 from viva.engine.stages import NOT_ASKED, Sitting, row_of
 from viva.engine.testimony import reply_text, testimony
 from viva.errors import StorageError

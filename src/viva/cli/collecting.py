@@ -19,6 +19,7 @@ from viva.cli.exams import open_exams
 from viva.cli.options import Choice
 from viva.engine.folder import ModelRecord
 from viva.errors import DataError, StorageError
+from viva.files import write_whole
 from viva.interop.reading import FORMS, PLAIN, read_logs
 from viva.interop.reading.detecting import form_of
 from viva.interop.reading.matching import ID, ORDER, TEXT, Known, Matching, Missed, told
@@ -175,10 +176,7 @@ def _shown(model: str, number: int, models: Sequence[str]) -> str:
 def keep(folder: Path, kept: dict[str, bytes]) -> None:
     """Write what a run keeps into its folder. Raises StorageError."""
     for name, content in kept.items():
-        partial = folder / f".{name}.partial"
         try:
-            partial.write_bytes(content)
-            partial.replace(folder / name)
+            write_whole(folder / name, content)
         except OSError as problem:
-            partial.unlink(missing_ok=True)
             raise StorageError(f"cannot write {folder / name}: {problem.strerror}") from None

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from viva.cli.serving import token_options
 from viva.errors import VivaError
 from viva.visible import visible
 
@@ -21,7 +22,7 @@ def deciding_options(marks: str, everything: str = "Also what is approved alread
         click.option("--marks", type=click.IntRange(1, 100), default=1, show_default=True, help=marks),
         click.option("--host", default="127.0.0.1", show_default=True, help="For another one a token is needed."),
         click.option("--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0: a free one."),
-        click.option("--token", default="", help="Of the address.  [default: made where one is needed]"),
+        token_options,
     )
 
     def decorate(command: Any) -> Any:

@@ -19,10 +19,11 @@ from viva.cli.analysisoptions import chart_option
 from viva.cli.batches import Post, Queue, open_post, refuse_unbatched
 from viva.cli.examination import Examination, gather, open_bench, prepare
 from viva.cli.examine import Stage, ask_all, ending_of, work_through
-from viva.cli.options import Limits, engine_options, pick, tables_options
+from viva.cli.options import Limits, consent_options, engine_options, pick, tables_options
 from viva.cli.rejudging import Anew
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.run import judges_anew
+from viva.cli.trust import confirm_endpoints
 from viva.engine.asking import Tally, Task
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Budget
@@ -98,6 +99,7 @@ class Wanted(Struct, kw_only=True):
 )
 @chart_option("Draw it by model")
 @engine_options
+@consent_options
 @tables_options
 def errors_command(run: Path, **given: Any) -> int:
     """Let judges label which types of error the wrong answers of RUN (CS-Bench) show, and count them by model: complete
@@ -145,6 +147,8 @@ def _labelled(folder: RunFolder, wanted: Wanted, limits: Limits) -> tuple[int, T
     anew = Anew(judge=wanted.judge, judge_base_url=wanted.judge_base_url, judge_key_env=wanted.judge_key_env)
     if limits.batch is None and BatchLog.begun(folder.path, (), BATCHES):
         limits.batch = True
+    if not wanted.judge_base_url:  # a judge is where the run's judges or models are
+        confirm_endpoints(folder, limits)
     bench = open_bench(judges_anew(folder.record, anew), wanted.judge_samples, folder.record.seed, limits)
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)

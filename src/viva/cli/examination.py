@@ -11,8 +11,10 @@ import msgspec
 from msgspec import Struct
 
 from viva.cli.exams import label, reopen, sample_note, set_notes
+from viva.cli.hosting import tell
 from viva.cli.options import Limits, per_provider
 from viva.cli.placing import open_encoder, placed
+from viva.cli.trust import refuse_inherited_code, without_consent
 from viva.contracts import BatchModel, Encoder, Exam, Model
 from viva.crew import refuse_no_place
 from viva.engine.batchlog import BatchLog
@@ -22,7 +24,7 @@ from viva.engine.reviews import ReviewLog
 from viva.engine.stages import RECORDED, Bench, Gathered, Judge, Likenesses, Sitting
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
-from viva.models.replay import located
+from viva.models.replay import Replay, located
 from viva.weights import Weights
 
 MOST_A_MINUTE = 1e12
@@ -85,10 +87,21 @@ class Examination(Struct, kw_only=True):
 
 
 def prepare(
-    folder: RunFolder, limits: Limits, exams: list[Exam] | None = None, own: Mapping[str, Model] | None = None
+    folder: RunFolder,
+    limits: Limits,
+    exams: list[Exam] | None = None,
+    own: Mapping[str, Model] | None = None,
+    *,
+    asking: bool = False,
 ) -> Examination:
-    """Open what run.json describes: exams (unless given), models (unless `own` has one so named), judge, prices."""
-    record = folder.record
+    """Open what run.json describes: exams (unless given), models (unless `own` has one so named), judge, prices.
+
+    Only where it is `asking` do models get their keys and weights their code, and not by the folder's word alone:
+    addresses of a run that is gone on with are confirmed before (`trust.confirm_endpoints`).
+    """
+    record = folder.record if asking else without_consent(folder.record)
+    if asking:
+        refuse_inherited_code((*record.models, *record.judges), limits)
     if limits.batch is None and BatchLog.begun(folder.path, record.command):  # it goes on as it was begun
         limits = msgspec.structs.replace(limits, batch=True)
     opened = exams or [reopen(exam) for exam in record.exams]
@@ -97,6 +110,9 @@ def prepare(
     models = [
         there.get(model.name) or placed(reach(_located(model, folder), record.seed), limits) for model in record.models
     ]
+    for model in models if asking else ():
+        if isinstance(model, Replay) and model.mended:
+            tell(_mended(model))
     twice = [name for name, times in Counter(model.name for model in models).items() if times > 1]
     if twice:
         raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
@@ -124,12 +140,22 @@ def prepare(
     return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
 
 
+def _mended(replay: Replay) -> str:
+    """Which answers are not as they stand in the file."""
+    numbers = ", ".join(map(str, replay.mended[:5])) + (" ..." if replay.mended[5:] else "")
+    return (
+        f"{replay.name}: half of a surrogate pair in line {numbers}, which nobody can write down: a question mark "
+        "stands in its place"
+    )
+
+
 def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
     return msgspec.structs.replace(model, name=located(model.name, folder.path))
 
 
 def open_bench(records: Sequence[ModelRecord], samples: int, seed: int, limits: Limits) -> Bench:
     """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
+    refuse_inherited_code(records, limits)
     prices = _prices(limits.price)
     models = [placed(reach(record, seed), limits) for record in records]
     _check_limits(limits, models, prices)

@@ -15,13 +15,14 @@ from msgspec import Struct
 
 from viva.benchmarks import find_benchmark
 from viva.cli.examination import gather
-from viva.cli.gradedruns import SCORES
 from viva.cli.reportrun import Reported, read_run
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry, Journal
+from viva.engine.scorefile import SCORES
 from viva.engine.stages import NOT_ASKED, Gathered
 from viva.engine.testimony import testimony
 from viva.errors import StorageError, VivaError
+from viva.files import UNREADABLE, lines, reading
 from viva.interop.writing.answers import Answer, Sat
 from viva.reports.result import Result, settings
 from viva.types import OUTCOMES, Line, Question, Request, ScoreRow
@@ -109,12 +110,12 @@ class _Reader:
 
     def _rows(self, number: int) -> Iterator[ScoreRow]:
         decode = msgspec.json.Decoder(ScoreRow).decode
-        with self._file.open("rb") as lines:
-            lines.seek(self._offsets[number])
-            for line in islice(lines, self._counts[number]):
+        with reading(self._file) as content:
+            content.seek(self._offsets[number])
+            for line in islice(lines(content, self._file), self._counts[number]):
                 try:
                     yield decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+                except UNREADABLE as problem:
                     raise StorageError(f"{self._file} was changed meanwhile ({problem}): once more, please") from None
 
     def _whole(self, number: int, rows: Iterator[ScoreRow]) -> Iterator[Answer]:
@@ -176,9 +177,10 @@ def _offsets(file: Path, places: Sequence[int]) -> list[int]:
     """Where in a file these lines begin (from 0, ascending)."""
     found: list[int] = []
     position = line = 0
-    with file.open("rb") as lines:
+    with reading(file) as content:
+        every = lines(content, file)
         for place in places:
-            for text in islice(lines, place - line):
+            for text in islice(every, place - line):
                 position += len(text)
             line = place
             found.append(position)

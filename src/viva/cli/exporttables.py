@@ -16,8 +16,8 @@ from viva.cli.export import Wanted
 from viva.cli.exporting import OpenRun, without_gold
 from viva.cli.exportplace import check_place, placed_folder
 from viva.cli.exportrun import opened_runs
-from viva.cli.gradedruns import score_rows
 from viva.contracts import Exam
+from viva.engine.scorefile import score_rows
 from viva.errors import VivaError
 from viva.interop.writing import tables
 from viva.interop.writing.card import Card, Set, Subset, licence_of

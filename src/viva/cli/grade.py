@@ -22,7 +22,6 @@ from viva.cli.collecting import UNMATCHED, Collected, Foreign, collect
 from viva.cli.examination import Examination, open_encoder_of, prepare
 from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
-from viva.cli.gradedruns import score_rows
 from viva.cli.options import (
     Choice,
     Grading,
@@ -37,9 +36,10 @@ from viva.cli.options import (
     shard_option,
 )
 from viva.cli.reporting import check_writable, emit, grade_run, print_report
-from viva.cli.run import judge_records
+from viva.cli.run import create_folder, judge_records
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord, new_run_path
+from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
 from viva.interop.reading import FORMS
 from viva.models.replay import Replay
@@ -109,7 +109,7 @@ def grade_command(
     examination, replay = plan_grading(benchmark, answers, run_path, given)
     output = pick(Output, given)
     open_encoder_of(examination, new=True)
-    examination.folder = RunFolder.create(examination.folder.path, examination.folder.record)
+    create_folder(examination)
     try:
         code = examine(examination, [])
         report = grade_run(examination, output)
@@ -167,7 +167,7 @@ def plan_grading(
     refuse_unknown(output.beside, settings_of(record.exams))
     path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{paths[0].name}")
     own = {model.name: replay for model, replay in zip(collected.models, collected.replays, strict=True)}
-    examination = prepare(RunFolder(path, record), limits, exams, own)
+    examination = prepare(RunFolder(path, record), limits, exams, own, asking=True)
     examination.kept = collected.kept
     refuse_unbatched(examination)
     return examination, collected.replays[0]

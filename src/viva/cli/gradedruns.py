@@ -6,15 +6,11 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
+from viva.cli.hosting import tell
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
+from viva.engine.scorefile import SCORES, SOURCES, fault, score_rows
 from viva.errors import StorageError, VivaError
 from viva.types import ScoreRow
-
-SCORES = "scores.jsonl"
-JOURNALS = ("responses", "executions", "similarities", "annotations", "reviews")
-"""What scores are made from; run.json changes with every `viva resume`, which grades at its end."""
 
 
 def runs_in(path: Path) -> list[Path]:
@@ -28,39 +24,50 @@ def runs_in(path: Path) -> list[Path]:
 
 
 def is_fresh(folder: RunFolder) -> bool:
-    """Whether scores.jsonl is there, and as new as everything that it was made from."""
-    try:
-        made = (folder.path / SCORES).stat().st_mtime_ns
-    except OSError:
-        return False
-    journals = (folder.path / f"{name}.jsonl" for name in JOURNALS)
-    return all(made >= path.stat().st_mtime_ns for path in journals if path.exists())
+    """Whether scores.jsonl is what was made of the files beside it; of an earlier Viva's run, as new as all of them."""
+    found = fault(folder.path)
+    if found is None or found.kind != "unrecorded":
+        return found is None
+    made = (folder.path / SCORES).lstat().st_mtime_ns
+    journals = (folder.path / f"{name}.jsonl" for name in SOURCES)
+    return all(made >= path.lstat().st_mtime_ns for path in journals if path.exists())
 
 
-def score_rows(path: Path) -> Iterator[ScoreRow]:
-    """The rows of a run's scores.jsonl. Raises StorageError for one that is missing or damaged, with what to do."""
-    file = path / SCORES
-    decode = msgspec.json.Decoder(ScoreRow).decode
+def refuse_strange_scores(path: Path) -> None:
+    """Raise StorageError where a run's scores are not what was made of its files; say where nobody can know."""
+    found = fault(path)
+    if found is None or found.kind == "missing":  # that is said by who reads them
+        return
+    if found.kind == "unrecorded":
+        tell(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
+        return
+    raise StorageError(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
+
+
+def regraded(path: Path) -> None:
+    """Grade a run again from its answers, verdicts and marks, as `viva score`; asks nobody.
+
+    Raises VivaError where its questions are not here, StorageError where somebody writes to it or nobody can.
+    """
+    from viva.cli.examination import prepare
+    from viva.cli.options import Limits, Output
+    from viva.cli.reporting import grade_run
+
+    folder = RunFolder.open(path)
+    examination = prepare(folder, Limits(progress="quiet"))
+    folder.lock()
     try:
-        with file.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-                    raise StorageError(
-                        f"{file}, line {number} is damaged ({problem}); `viva score {path}` makes it anew"
-                    ) from None
-    except FileNotFoundError:
-        raise StorageError(f"{path} is not graded yet: `viva resume {path}`, or `viva score {path}` as it is") from None
-    except OSError as problem:
-        raise StorageError(f"cannot read {file}: {problem.strerror}") from None
+        grade_run(examination, Output(beside="none"))
+    finally:
+        folder.unlock()
 
 
 def sat(path: Path, record: RunRecord) -> Iterator[tuple[ExamRecord, str, Iterator[ScoreRow]]]:
     """Exam, model and rows, one model on one exam after the other; rows must be read before the next.
 
-    Raises StorageError for a file that is damaged, or lacks a model or an exam.
+    Raises StorageError for a file that is damaged, edited, or lacks a model or an exam.
     """
+    refuse_strange_scores(path)
     exams = {exam.spec.label: exam for exam in record.exams}
     seen: set[tuple[str, str]] = set()
     for (exam, model), rows in itertools.groupby(score_rows(path), key=lambda row: (row.exam, row.model)):

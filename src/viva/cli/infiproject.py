@@ -40,6 +40,7 @@ from viva.benchmarks.questions.positions import Scalar, Unreadable, read_yaml
 from viva.engine.journal import Journal
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError
+from viva.files import reading
 
 if TYPE_CHECKING:
     from viva.review.items import Item
@@ -142,7 +143,7 @@ class Project:
     def read(self, path: Path) -> bytes | None:
         """A file's bytes, as many as are read of any; None where it is not there."""
         try:
-            with path.open("rb") as file:
+            with reading(path, follow=True) as file:
                 return file.read(LONGEST + 1)
         except FileNotFoundError:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,8 +39,11 @@ TABLES = "item scores"
     "--models", type=_PATH, metavar="FILE", help="CSV: model, family, type, domain, access, parameters, active, url."
 )
 @click.option("--no-published", is_flag=True, help="Without the papers' rows.")
+@click.option(
+    "--regrade", is_flag=True, help="Grade every run again from its answers first, as `viva score` does; asks nobody."
+)
 def leaderboard_command(
-    sources: tuple[Path, ...], out: Path, title: str, models: Path | None, no_published: bool
+    sources: tuple[Path, ...], out: Path, title: str, models: Path | None, no_published: bool, regrade: bool
 ) -> int:
     """A leaderboard to put on any web server, or to open from the folder: a page a benchmark with ranks as ranges, the
     best by type and size, charts and filters, a page a model, and all of it as JSON and CSV.
@@ -49,10 +52,14 @@ def leaderboard_command(
     exemplars, prompts, judge, data) stands on different boards; the papers' rows are marked, and ranked apart. Without
     a source: the papers' tables alone.
 
+    A run whose scores.jsonl is not what grading made of the files beside it (edited, or older than they) is left out,
+    and said. Hashes do not say who made a folder: numbers of somebody else's come from --regrade.
+
     \b
     viva leaderboard --out site/
     viva leaderboard runs/ --out site/ --title 'Our models' --models models.csv
     viva leaderboard runs/a runs/b scores.csv --out site/ --no-published
+    viva leaderboard theirs/ --out site/ --regrade           their answers, graded here
     """
     from viva.cli.modelfacts import ModelFacts
     from viva.reports.site.files import build, check_out
@@ -61,7 +68,9 @@ def leaderboard_command(
     if no_published and not sources:
         raise VivaError("--no-published without a run leaves nothing to show: name a run, or leave the option out")
     known = ModelFacts(models)
-    entries = list(_entries(sources, known))
+    entries = list(_entries(_sound(sources, regrade=regrade), known))
+    if sources and not entries:
+        raise DataError("no source is left to rank: `viva score RUN`, or --regrade, grades runs again")
     found = _site(title, entries, published=not no_published)
     written = build(found, out)
     boards = sum(len(page.boards) for page in found.benchmarks)
@@ -104,7 +113,27 @@ def _heading(name: str) -> Heading:
     )
 
 
-def _entries(sources: Sequence[Path], known: ModelFacts) -> Iterator[Entry]:
+def _sound(sources: Sequence[Path], *, regrade: bool) -> Iterator[Path]:
+    """Tables as they are, and runs one by one whose scores are what was made of their files."""
+    from viva.cli.gradedruns import regraded, runs_in
+    from viva.cli.hosting import tell
+    from viva.engine.scorefile import fault
+
+    for source in sources:
+        for one in runs_in(source) if source.is_dir() else [source]:
+            if not one.is_dir():
+                yield one
+                continue
+            if regrade:
+                regraded(one)
+            found = fault(one)
+            if found and found.kind != "missing":  # what is not graded is refused by who reads it
+                tell(f"{one} {found.why}; it is left out (--regrade grades it again, asking nobody)")
+            else:
+                yield one
+
+
+def _entries(sources: Iterable[Path], known: ModelFacts) -> Iterator[Entry]:
     from viva.cli.scored import scored
 
     exams: dict[bytes, Exam] = {}

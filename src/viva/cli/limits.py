@@ -15,6 +15,7 @@ from viva.cli.options import Limits, pace_options, pick
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.limitchanges import ASKED, TOLD, LaneLimits, LimitAnswer, LimitRequest, read_file, write_file
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
+from viva.files import open_regular
 from viva.visible import visible
 
 PATIENCE = 10.0
@@ -76,7 +77,7 @@ def describe(lane: LaneLimits) -> str:
 def _process(folder: Path) -> int:
     """The number of the process that holds the run. Raises VivaError where none does."""
     try:
-        lock = os.open(folder / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        lock = open_regular(folder / ".lock")
     except OSError:
         raise _still(folder) from None
     try:

@@ -23,10 +23,13 @@ from viva.cli.options import Limits, Output, beside_option, pick
 from viva.cli.rekeying import keys_elsewhere, moved
 from viva.cli.reporting import grade_run, print_report
 from viva.cli.sharding import Parts, find_parts, kept_file, spans
+from viva.cli.trust import keep_approval
+from viva.engine.endpoints import is_approved
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.labelling import STAGE as LABELS
 from viva.engine.merging import JournalMerge, merge_reviews
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
+from viva.files import new_file, open_regular, reading
 
 STAGES = ("responses", "executions", "similarities", "annotations", LABELS)
 """The journals of a run."""
@@ -148,7 +151,10 @@ def _merge(parts: Parts, record: RunRecord, into: Path) -> int:
         if damaged:
             print(f"viva: {damaged:,} lines of {REVIEWS} cannot be read, and are left out", file=sys.stderr)
         _copy_answers(parts, stage)
-        RunFolder(stage, record).remember(record)
+        whole = RunFolder(stage, record)
+        whole.remember(record)
+        if any(is_approved(part.folder.path, record) for part in parts.parts):
+            keep_approval(whole)
         repeated = journals["responses"].repeated
         if repeated:
             print(f"viva: {repeated:,} answers were there twice: the earlier ones count", file=sys.stderr)
@@ -159,9 +165,10 @@ def _copy_answers(parts: Parts, stage: Path) -> None:
     """The files in the first shard's folder that its replays play: the others' are the same."""
     first = parts.parts[0].folder
     for name in [*(kept_file(model.name) for model in first.record.models), UNMATCHED]:
-        if name and (first.path / name).is_file():
+        if name and os.path.lexists(first.path / name):
             try:
-                shutil.copyfile(first.path / name, stage / name)
+                with reading(first.path / name) as content, new_file(stage / name) as copy:
+                    shutil.copyfileobj(content, copy)
             except OSError as problem:
                 raise StorageError(f"cannot copy {first.path / name}: {problem.strerror}") from None
 
@@ -197,7 +204,7 @@ def _staged(into: Path) -> Iterator[Path]:
     stage = into.absolute().parent / f".{into.absolute().name}.merging"
     try:
         stage.mkdir(parents=True, exist_ok=True)
-        lock = os.open(stage / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = open_regular(stage / ".lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -72,6 +72,9 @@ class Limits(Struct, kw_only=True):
     """None: as the run was begun."""
     no_wait: bool = False
     poll: float = 60.0
+    trust_endpoints: bool = False
+    trust_remote_code: bool = False
+    """Whether this command was told so; what run.json says counts for nothing."""
 
 
 class Grading(Struct, kw_only=True):
@@ -339,6 +342,20 @@ engine_options = _stack(
         show_default=True,
         metavar="SECONDS",
         help="--batch: between two looks at what is handed in.",
+    ),
+)
+
+consent_options = _stack(
+    click.option(
+        "--trust-endpoints",
+        is_flag=True,
+        help="Send requests and keys where the run folder says, although you did not begin the run here (its run.json "
+        "names the addresses and the variables of the keys).",
+    ),
+    click.option(
+        "--trust-remote-code",
+        is_flag=True,
+        help="hf/: run code that comes with the weights, with all your rights; a run that was begun so needs it again.",
     ),
 )
 

@@ -13,6 +13,8 @@ from viva.analysis.comparing import Flip
 from viva.benchmarks.csbench.languages import english_number
 from viva.cli.scored import Scored
 from viva.cli.scoretable import QUESTION, rows_of
+from viva.engine.scorefile import SCORES
+from viva.files import lines, reading
 from viva.reports.comparing import Row
 
 Answerer = tuple[str, str]
@@ -68,8 +70,8 @@ def _read(source: Path, questions: set[str], chinese: set[Answerer]) -> dict[Ans
 
 def _of_run(source: Path) -> Iterator[tuple[Answerer, str, str]]:
     decode = msgspec.json.Decoder(_Read).decode
-    with (source / "scores.jsonl").open("rb") as lines:
-        for line in lines:
+    with reading(source / SCORES) as content:
+        for line in lines(content, source / SCORES):
             row = decode(line)
             yield (row.exam, row.model), row.question, row.answer
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 from viva.cli.examination import Examination, gather, prepare, reach
 from viva.cli.options import Limits
+from viva.cli.trust import without_consent
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Journal
@@ -31,6 +32,7 @@ def moved(one: RunRecord, other: RunRecord) -> bool:
 
 def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
     """Stage → what its keys are in a run with the models and judges of `record`, otherwise the same. Asks nobody."""
+    record = without_consent(record)
     examination = prepare(folder, Limits(progress="quiet"))
     judged = examination.bench.judges if examination.bench else ()
     models = list(map(_there, examination.examinees, folder.record.models, record.models))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -15,7 +15,7 @@ from viva.cli.beside import rows_beside, unknown_notes
 from viva.cli.canaries import canary_marks
 from viva.cli.examination import Examination, gather
 from viva.cli.options import Output
-from viva.engine.folder import RunFolder
+from viva.engine.scorefile import new_scores
 from viva.engine.stages import Sitting, scores
 from viva.errors import StorageError, VivaError
 from viva.reports.canaries import canary_notes
@@ -34,7 +34,7 @@ def grade_run(examination: Examination, output: Output) -> Report:
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
         gathered = gather(examination, stack)
-        write = stack.enter_context(_scores_file(folder))
+        write = stack.enter_context(new_scores(folder.path)).write
         for sitting in examination.sittings:
             deciding = Deciding()
             rows = deciding.watched(scores(sitting, answers, gathered))
@@ -90,22 +90,6 @@ def _written(rows: Iterator[ScoreRow], write: Callable[[bytes], object]) -> Iter
     for row in rows:
         write(encode(row) + b"\n")
         yield row
-
-
-@contextmanager
-def _scores_file(folder: RunFolder) -> Iterator[Callable[[bytes], object]]:
-    """scores.jsonl, replaced as a whole: it is derived, and half of it would be a lie."""
-    partial = folder.path / ".scores.jsonl.partial"
-    try:
-        with partial.open("wb") as out:
-            yield out.write
-        partial.replace(folder.path / "scores.jsonl")
-    except OSError as problem:
-        partial.unlink(missing_ok=True)
-        raise StorageError(
-            f"cannot write {folder.path / 'scores.jsonl'}: {problem.strerror}; "
-            "the answers are safe, `viva score` tries again"
-        ) from None
 
 
 def print_report(report: Report, output: Output) -> None:

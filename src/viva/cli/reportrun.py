@@ -15,10 +15,10 @@ from viva.cli.answered import answered, answered_without_questions
 from viva.cli.beside import rows_beside, unknown_notes
 from viva.cli.canaries import canary_marks
 from viva.cli.examination import Examination, prepare
-from viva.cli.gradedruns import is_fresh, sat
+from viva.cli.gradedruns import sat
 from viva.cli.options import Limits
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
-from viva.errors import StorageError, VivaError
+from viva.errors import VivaError
 from viva.reports.answered import Answered
 from viva.reports.canaries import canary_notes
 from viva.reports.deciding import Deciding
@@ -54,14 +54,9 @@ class Reported(Struct, kw_only=True):
 def read_run(path: Path, beside: str) -> Reported:
     """All results of a graded run. Asks nobody and writes nothing.
 
-    Raises StorageError for one whose scores.jsonl is missing, damaged, or older than what it was made from.
+    Raises StorageError for one whose scores.jsonl is missing, damaged, or not what was made of the files beside it.
     """
     folder = RunFolder.open(path)
-    if (path / "scores.jsonl").exists() and not is_fresh(folder):
-        raise StorageError(
-            f"{path / 'scores.jsonl'} is older than the answers, verdicts or marks beside it; `viva score {path}` "
-            "makes it anew, asking nobody"
-        )
     examination, warnings = _opened(folder)
     found = Reported(folder=folder, results=[], strata=array("i"), examination=examination, warnings=warnings, notes=[])
     layouts: dict[str, tuple[Line, tuple[Layout, ...]] | None] = {}

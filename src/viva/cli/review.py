@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from viva.cli.examination import REVIEWS, prepare
 from viva.cli.options import Limits, pick
+from viva.cli.serving import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.visible import visible
@@ -32,6 +33,7 @@ class Opening(Struct, kw_only=True):
     port: int = 8470
     token: str = ""
     reviewer: str = ""
+    invite: tuple[str, ...] = ()
     blind: bool = False
     sample: str = ""
     strata: str = ""
@@ -47,8 +49,15 @@ class Opening(Struct, kw_only=True):
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8470, show_default=True, help="0 takes a port that is free."
 )
-@click.option("--token", default="", help="What a visitor must know, 16 characters or more.  [default: made if needed]")
+@token_options
 @click.option("--reviewer", default="", metavar="NAME", help="Who marks; else the page asks.")
+@click.option(
+    "--invite",
+    multiple=True,
+    metavar="NAME",
+    help="Print a link with a key of their own for this reviewer (repeatable): marks count under that name and no "
+    "other, and nobody comes in without such a link. It stays the same when the page is served again.",
+)
 @click.option("--blind", is_flag=True, help="Begin without drafts, judges' opinions and others' marks.")
 @click.option("--sample", default="", metavar="N|SHARE", help="Begin with a random sample: 30, 0.1 or 10%.")
 @click.option(
@@ -78,6 +87,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     \b
     viva review runs/NAME --sample 30 --blind
     viva review runs/NAME --only type=OE --order disagreement --marks-per-item 2
+    viva review runs/NAME --host 0.0.0.0 --invite Ada --invite Grace
     viva review runs/NAME --plan 0.05
     """
     from viva.cli.agreerun import agreement_page
@@ -92,6 +102,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     opening = pick(Opening, given)
     if opening.reviewer and (problem := name_problem(opening.reviewer)):
         raise VivaError(f"--reviewer {visible(opening.reviewer, limit=80)!r}: {problem}")
+    people = _invited(opening, find_run(run))
     folder = RunFolder.open(find_run(run))
     if plan is not None:
         print_plan(folder.path, plan)
@@ -121,10 +132,34 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
         agreement=lambda: agreement_page(folder.path),
         style=STYLE,
     )
-    serve(items, log, settings, host=opening.host, port=opening.port, token=opening.token, announce=announce)
+    serve(
+        items, log, settings,
+        host=opening.host, port=opening.port, token=opening.token, people=people, announce=announce,
+    )  # fmt: skip
     log.refresh()
     click.echo(f"{len(log.reviews) - before:,} new lines in {log.path}; `viva score {folder.path}` counts them")
     return 0
+
+
+def _invited(opening: Opening, run: Path) -> dict[str, str]:
+    """A key for everybody who is invited → the name. Raises VivaError for names that are none, or said twice."""
+    from viva.engine.endpoints import personal_key
+    from viva.review.text import name_problem
+
+    if opening.invite and (opening.token or opening.reviewer):
+        raise VivaError("--invite gives everybody a key and a name of their own: leave out --token and --reviewer")
+    found: dict[str, str] = {}
+    for given in opening.invite:
+        name = " ".join(given.split())
+        if problem := name_problem(name):
+            raise VivaError(f"--invite {visible(given, limit=80)!r}: {problem}")
+        if name in found.values():
+            raise VivaError(f"--invite {visible(name, limit=80)!r} is there twice: one person is not two")
+        try:
+            found[personal_key("review", str(run.resolve()), name)] = name
+        except OSError as problem:
+            raise VivaError(f"--invite needs a secret to make keys with, and cannot keep one: {problem}") from None
+    return found
 
 
 def _shares(drawn: Sequence[Item]) -> Iterator[str]:

@@ -29,6 +29,7 @@ from viva.cli.options import (
     Limits,
     Opening,
     Output,
+    consent_options,
     engine_options,
     exam_options,
     judge_options,
@@ -44,6 +45,7 @@ from viva.cli.rehearsing import refuse_unopened, rehearse
 from viva.cli.rejudging import Anew, anew_options, judged_anew
 from viva.cli.reporting import check_output, grade_run, print_report
 from viva.cli.settings import sampling
+from viva.cli.trust import confirm_endpoints, keep_approval
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import VivaError
@@ -153,7 +155,7 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
-    examination = prepare(RunFolder(path, record), limits, exams, own)
+    examination = prepare(RunFolder(path, record), limits, exams, own, asking=True)
     record.models = [
         remembered(model, known) for known, model in zip(record.models, examination.examinees, strict=True)
     ]
@@ -167,13 +169,20 @@ def begin(examination: Examination) -> None:
     self_test(examination.exams)
     rehearse(examination)
     open_encoder_of(examination, new=True)
+    create_folder(examination)
+
+
+def create_folder(examination: Examination) -> None:
+    """The folder of a new run, with what says that its addresses are those of its user. Raises StorageError."""
     examination.folder = RunFolder.create(examination.folder.path, examination.folder.record)
+    keep_approval(examination.folder)
 
 
 @click.command(name="resume", short_help="Go on with a run.")
 @click.argument("run", type=click.Path(path_type=Path))
 @anew_options
 @engine_options
+@consent_options
 @click.option(
     "--reuse",
     multiple=True,
@@ -191,6 +200,7 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     \b
     viva resume runs/NAME
     viva resume runs/NAME --judge openai/a --judge anthropic/b --panel majority
+    viva resume runs/of-somebody-else --trust-endpoints     its addresses are yours, and may have your keys
     """
     output, limits, anew = pick(Output, given), pick(Limits, given), pick(Anew, given)
     check_output(output)
@@ -199,7 +209,8 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     earlier = earlier_runs(reuse)
     if anew:
         return _judge_anew(folder, anew, limits, earlier, output)
-    examination = prepare(folder, limits)
+    confirm_endpoints(folder, limits)
+    examination = prepare(folder, limits, asking=True)
     refuse_unbatched(examination)
     open_encoder_of(examination, new=False)
     folder.lock()
@@ -210,14 +221,16 @@ def _judge_anew(folder: RunFolder, anew: Anew, limits: Limits, earlier: list[Run
     """Rewrite run.json, then go on as with any run."""
     folder.lock()
     try:
-        record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
-        record, exams = judged_anew(record, anew, judges_anew(record, anew))
+        folder.record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
+        confirm_endpoints(folder, limits)
+        record, exams = judged_anew(folder.record, anew, judges_anew(folder.record, anew))
         folder.record = record  # all that can be refused is refused before run.json changes
-        examination = prepare(folder, limits, exams)
+        examination = prepare(folder, limits, exams, asking=True)
         refuse_unbatched(examination)
         open_encoder_of(examination, new=anew.encoder is not None)
         remember_judges(record, examination)
         folder.remember(record)
+        keep_approval(folder)
         return _finish(examination, earlier, output)
     finally:
         folder.unlock()

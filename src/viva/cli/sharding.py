@@ -15,6 +15,7 @@ from viva.cli.gradedruns import runs_in
 from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunFolder, RunRecord
 from viva.errors import StorageError, VivaError
+from viva.files import reading
 from viva.models.replay import KEPT
 from viva.visible import one_line
 
@@ -157,7 +158,7 @@ def kept_file(model: str) -> str:
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with reading(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:16]
     except OSError as problem:
         raise StorageError(f"cannot read {path}: {problem.strerror}") from None

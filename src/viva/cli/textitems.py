@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
+from viva.files import UNREADABLE, open_regular
 
 
 class Row(Struct, kw_only=True, frozen=True):
@@ -63,7 +64,7 @@ class Items:
         if path is None:
             return
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._file = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, follow=True)
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StorageError(f"another process is writing to {path}; wait for it, or give another --items") from None
@@ -79,10 +80,10 @@ class Items:
     def _index(self, path: Path) -> int:
         decode = msgspec.json.Decoder(Row).decode
         offset = 0
-        for number, line in whole_lines(self._file):
+        for number, line in whole_lines(self._file, path):
             try:
                 self._remember(decode(line))
-            except msgspec.DecodeError as problem:
+            except UNREADABLE as problem:
                 raise StorageError(
                     f"{path}, line {number} is no line of --items ({problem}); remove it, or give another file"
                 ) from None

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
+from viva.cli.serving import token_options
 from viva.errors import VivaError
 
 if TYPE_CHECKING:
     from viva.cli.examination import Examination
-    from viva.engine.folder import ModelRecord, RunRecord
     from viva.engine.stages import Gathered, Sitting
     from viva.reports.result import Result
     from viva.types import ScoreRow
     from viva.viewing.opened import Opened, Tables
 
 RUNS = Path("runs")
-_NO_KEY = "VIVA_VIEW_SENDS_NOTHING"
-"""Stands for the variable of a key that is not set here: a model is opened for its name alone, and nothing is sent."""
 
 
 @click.command(name="view", short_help="Browse runs in the browser, also while they are running.")
@@ -32,7 +28,7 @@ _NO_KEY = "VIVA_VIEW_SENDS_NOTHING"
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8471, show_default=True, help="0 takes a port that is free."
 )
-@click.option("--token", default="", help="What a visitor must know, 16 characters or more.  [default: made if needed]")
+@token_options
 def view_command(path: Path, host: str, port: int, token: str) -> int:
     """Serve the runs of FOLDER (runs/ if left out), or one RUN, to look at: a page on this machine.
 
@@ -67,7 +63,7 @@ def open_run(path: Path) -> Opened:
 
     folder = RunFolder.open(path)
     record = folder.record
-    examination = prepare(RunFolder(path, _keyless(record)), Limits(progress="quiet"))
+    examination = prepare(folder, Limits(progress="quiet"))
 
     def gathered(stack: ExitStack) -> Gathered:
         return gather(examination, stack)
@@ -83,16 +79,6 @@ def open_run(path: Path) -> Opened:
         return tables_so_far(examination, rows, signatures)
 
     return Opened(sittings=examination.sittings, signatures=signatures, gather=gathered, tables=tables)
-
-
-def _keyless(record: RunRecord) -> RunRecord:
-    """The same run with models that can be opened without keys."""
-    os.environ[_NO_KEY] = "none"
-
-    def without(models: list[ModelRecord]) -> list[ModelRecord]:
-        return [msgspec.structs.replace(model, key_variable=_NO_KEY) for model in models]
-
-    return msgspec.structs.replace(record, models=without(record.models), judges=without(record.judges))
 
 
 def tables_so_far(examination: Examination, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
+from viva.files import UNREADABLE, open_regular, reading
 
 FILE = "batches.jsonl"
 LABEL = re.compile(r"[0-9a-f]{16}")
@@ -120,7 +121,7 @@ class BatchLog:
         self._encode = msgspec.json.Encoder().encode
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY
         try:
-            self._file = os.open(self.path, flags | os.O_CLOEXEC, 0o644)
+            self._file = open_regular(self.path, flags)
         except FileNotFoundError:
             self._file = -1
             return
@@ -134,7 +135,7 @@ class BatchLog:
     def begun(folder: Path, command: Sequence[str], file: str = FILE) -> bool:
         """Whether this run asks through batches: it was started so or went over to it, and did not leave it since."""
         try:
-            with (folder / file).open("rb") as content:
+            with reading(folder / file) as content:
                 content.seek(-min(LEFT_BEHIND, os.fstat(content.fileno()).st_size), os.SEEK_END)
                 lines = content.read().splitlines()
         except OSError:
@@ -144,10 +145,10 @@ class BatchLog:
     def _load(self) -> int:
         decode = msgspec.json.Decoder(Event).decode
         end = 0
-        for number, line in whole_lines(self._file):
+        for number, line in whole_lines(self._file, self.path):
             try:
                 self._remember(decode(line))
-            except (msgspec.DecodeError, ValueError, RecursionError) as problem:
+            except UNREADABLE as problem:
                 raise StorageError(
                     f"{self.path}, line {number} is damaged ({problem}); what it says of a batch must be known before "
                     "anything is asked again: put it right, or remove the line to go on without that batch"

@@ -21,18 +21,25 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.engine.journal import Journal
 from viva.errors import MissingRunError, StorageError, VivaError
+from viva.files import UNREADABLE, open_regular, read_regular, refuse_depth, write_whole
 from viva.types import Canary, ExamSpec, Sampling, VerdictFormat
 from viva.weights import Weights
 
 FORMAT = 2
 """The folder's layout; a folder of a newer one is refused. Format 1 had one `judge` in place of `judges`."""
+_HOLDER = re.compile(rb"(pid \d{1,10}\s*)?")
+"""What stands in a lock file."""
+
+
+Times = Annotated[int, Meta(ge=1, le=1_000_000)]
+"""How often: whoever wrote a run.json, nobody is kept busy for ever by one number in it."""
 
 
 class ExamRecord(Struct, kw_only=True):
@@ -44,10 +51,10 @@ class ExamRecord(Struct, kw_only=True):
     spec: ExamSpec
     data: str | None
     fingerprint: str
-    questions: int
+    questions: Annotated[int, Meta(ge=0, le=1_000_000_000)]
     version: str
     templates: dict[str, Any]
-    samples: int | None = None
+    samples: Times | None = None
     sampling: Sampling | None = None
 
 
@@ -84,15 +91,15 @@ class RunRecord(Struct, kw_only=True):
     exams: list[ExamRecord]
     models: list[ModelRecord]
     judges: list[ModelRecord] = []
-    judge_samples: int = 1
+    judge_samples: Times = 1
     verdicts: VerdictFormat = "line"
     """How judges must write their verdicts; what a run of an earlier Viva has is a bare line."""
     canaries: list[Canary] = []
     """Answers with known marks that its judges are asked about."""
     encoder: EncoderRecord | None = None
-    samples: int = 1
-    repeats: int = 1
-    seed: int = 0
+    samples: Times = 1
+    repeats: Times = 1
+    seed: Annotated[int, Meta(ge=-(2**62), le=2**62)] = 0
     sampling: Sampling = Sampling()
 
     @property
@@ -136,7 +143,7 @@ class RunFolder:
     def open(cls, path: Path) -> RunFolder:
         """An existing run. Raises MissingRunError for what is none, StorageError where it is damaged or newer."""
         try:
-            content = (path / "run.json").read_bytes()
+            content = read_regular(path / "run.json")
         except (FileNotFoundError, NotADirectoryError):
             raise MissingRunError(
                 f"{path} is no run folder: it has no run.json (`viva run` makes them in runs/)"
@@ -145,6 +152,7 @@ class RunFolder:
             raise StorageError(f"cannot read {path / 'run.json'}: {problem.strerror}") from None
         try:
             head = msgspec.json.decode(content, type=dict[str, Any])
+            refuse_depth(head)
             if isinstance(head.get("format"), int) and head["format"] > FORMAT:
                 raise StorageError(
                     f"{path} was written by Viva {head.get('viva', '?')} (folder format {head['format']}); "
@@ -155,18 +163,22 @@ class RunFolder:
             record = msgspec.json.decode(content, type=RunRecord)
             record.format = FORMAT  # what is written back has this layout
             return cls(path, record)
-        except msgspec.DecodeError as problem:
-            raise StorageError(f"{path / 'run.json'} is damaged: {problem}") from None
+        except UNREADABLE as problem:
+            why = "it is nested too deep" if isinstance(problem, RecursionError) else problem
+            raise StorageError(f"{path / 'run.json'} is damaged: {why}") from None
 
     def lock(self) -> None:
         """Make this process the folder's only writer; the lock goes with the process, however it ends."""
         try:
-            self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = open_regular(self.path / ".lock", os.O_RDWR | os.O_CREAT)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise self._held(self._lock) from None
         except OSError as problem:
             raise StorageError(f"cannot write in the run folder {self.path}: {problem.strerror}") from None
+        if not _HOLDER.fullmatch(os.pread(self._lock, 64, 0)):  # a hard link to something else, say
+            self.unlock()
+            raise StorageError(f"{self.path / '.lock'} is no lock of Viva's: remove it, if it is nothing of yours")
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"pid {os.getpid()}".encode(), 0)
 
@@ -174,7 +186,7 @@ class RunFolder:
     def still(self) -> Iterator[None]:
         """Keep others from writing, in a folder that is only read. Raises StorageError where somebody does."""
         try:
-            lock = os.open(self.path / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+            lock = open_regular(self.path / ".lock")
         except FileNotFoundError:  # a copy
             yield
             return
@@ -198,9 +210,7 @@ class RunFolder:
     def remember(self, record: RunRecord) -> None:
         """Write run.json, as a whole. Only under the lock."""
         content = msgspec.json.format(msgspec.json.encode(record), indent=2)
-        partial = self.path / ".run.json.partial"
-        partial.write_bytes(content + b"\n")
-        partial.replace(self.path / "run.json")
+        write_whole(self.path / "run.json", content + b"\n")
         self.record = record
 
     @property
@@ -229,7 +239,7 @@ def find_run(path: Path) -> Path:
     """The folder itself; for `runs/` (or any folder of runs) the newest in it. Raises VivaError when there is none."""
     if (path / "run.json").exists() or not path.is_dir():
         return path
-    runs = sorted(path.glob("*/run.json"), key=lambda found: found.stat().st_mtime)
+    runs = sorted(path.glob("*/run.json"), key=lambda found: found.lstat().st_mtime)
     if not runs:
         raise VivaError(f"{path} holds no run")
     return runs[-1].parent

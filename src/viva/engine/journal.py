@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
+from viva.files import UNREADABLE, new_file, open_regular
 from viva.types import Failure, Likelihood, Response, StopReason, Usage
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -76,7 +77,7 @@ class Journal:
         self._written = self._lines = self._longest = 0
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY
-            self._file = os.open(path, flags | os.O_CLOEXEC, 0o644)
+            self._file = open_regular(path, flags)
         except FileNotFoundError:
             self._file = -1
             self._end = 0
@@ -91,11 +92,11 @@ class Journal:
     def _index(self) -> int:
         """Read every line, so that damage is found before anything is asked; returns the end of the last whole one."""
         offset = 0
-        for number, line in whole_lines(self._file):
+        for number, line in whole_lines(self._file, self.path):
             try:
                 entry = self._decode(line)
                 key = bytes.fromhex(entry.key)
-            except (msgspec.DecodeError, ValueError) as problem:
+            except UNREADABLE as problem:
                 raise StorageError(
                     f"{self.path}, line {number} is damaged ({problem}); remove that line to go on without it"
                 ) from None
@@ -123,7 +124,7 @@ class Journal:
 
     def _keep(self, size: int) -> None:
         blocks = -(-(size - self._kept) >> 16)
-        with self._ballast.open("ab" if self._kept else "wb") as file:
+        with self._ballast.open("ab") if self._kept else new_file(self._ballast) as file:
             file.write(os.urandom(1 << 16) * blocks)  # random: no file system can shrink it
         self._kept += blocks << 16
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -19,6 +18,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from viva.engine.slots import Slots
+from viva.files import UNREADABLE, read_regular, write_whole
 
 ASKED, TOLD = ".limits.json", ".limits.told.json"
 LONGEST = 1 << 16
@@ -67,32 +67,18 @@ class LimitAnswer(Struct, kw_only=True):
 def read_file(path: Path, kind: type[T]) -> T | None:
     """What a file of the two holds; None where there is none. Raises ValueError for one that cannot be used."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return msgspec.json.decode(read_regular(path, LONGEST), type=kind)
     except FileNotFoundError:
         return None
     except OSError as problem:
         raise ValueError(f"{path.name}: {problem.strerror}") from None
-    try:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LONGEST:
-            raise ValueError(f"{path.name} is no file of at most {LONGEST:,} bytes")
-        content = os.read(file, LONGEST)
-    finally:
-        os.close(file)
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except msgspec.DecodeError as problem:
+    except UNREADABLE as problem:
         raise ValueError(f"{path.name}: {problem}") from None
 
 
 def write_file(path: Path, content: Struct) -> None:
     """Write it as a whole. Raises OSError."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.unlink(missing_ok=True)
-    file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(file, "wb") as opened:
-        opened.write(msgspec.json.encode(content))
-    partial.replace(path)
+    write_whole(path, msgspec.json.encode(content))
 
 
 async def listen(

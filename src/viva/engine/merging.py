@@ -17,6 +17,7 @@ from viva.engine.journal import Entry
 from viva.engine.lines import whole_lines
 from viva.engine.reviews import Review
 from viva.errors import StorageError
+from viva.files import UNREADABLE, open_regular
 
 
 class JournalMerge:
@@ -86,17 +87,17 @@ class JournalMerge:
 def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Entry, bytes]]:
     """Every whole line of a journal, read and as it is. What a crash tore at the end is left out, as on resume."""
     try:
-        file = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+        file = open_regular(source)
     except FileNotFoundError:
         return
     except OSError as problem:
         raise StorageError(f"cannot open {source}: {problem.strerror}") from None
     try:
-        for number, line in whole_lines(file):
+        for number, line in whole_lines(file, source):
             try:
                 entry = decode(line)
                 bytes.fromhex(entry.key)
-            except (msgspec.DecodeError, ValueError) as problem:
+            except UNREADABLE as problem:
                 raise StorageError(
                     f"{source}, line {number} is damaged ({problem}); remove that line to go on without it"
                 ) from None
@@ -121,7 +122,7 @@ def merge_reviews(sources: Sequence[Path], path: Path) -> int:
         for line in _raw_lines(source):
             try:
                 review = decode(line)
-            except (msgspec.DecodeError, ValueError):
+            except UNREADABLE:
                 damaged += 1
                 continue
             latest = max(latest, review.at)  # a clock that was set back changes nothing of a file's order
@@ -140,12 +141,12 @@ def merge_reviews(sources: Sequence[Path], path: Path) -> int:
 def _raw_lines(source: Path) -> list[bytes]:
     """Marks are made by hand: there are few."""
     try:
-        file = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+        file = open_regular(source)
     except FileNotFoundError:
         return []
     except OSError as problem:
         raise StorageError(f"cannot open {source}: {problem.strerror}") from None
     try:
-        return [line for _, line in whole_lines(file)]
+        return [line for _, line in whole_lines(file, source)]
     finally:
         os.close(file)

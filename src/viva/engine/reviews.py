@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from viva.engine.lines import set_torn_tail_aside
 from viva.errors import StorageError
+from viva.files import UNREADABLE, open_regular
 from viva.types import Mark
 
 
@@ -99,10 +100,10 @@ class ReviewLog:
         """Read what is new. A line still without its end is being written, or torn: it is not there yet."""
         with self._guard:
             try:
-                found = self.path.stat()
+                found = self.path.lstat()
                 if (found.st_dev, found.st_ino) == self._file and found.st_size == self._end:
                     return
-                file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+                file = open_regular(self.path)
             except FileNotFoundError:
                 self._forget()
                 return
@@ -126,7 +127,7 @@ class ReviewLog:
             self._end += len(line) + 1
             try:
                 self._remember(self._decode(line))
-            except (msgspec.DecodeError, ValueError) as problem:
+            except UNREADABLE as problem:
                 self._damaged.append(Damage(self._lines, str(problem)))
 
     def _remember(self, review: Review) -> None:
@@ -246,12 +247,12 @@ class _Locked:
     def __enter__(self) -> int:
         while True:
             try:
-                file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+                file = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             except OSError as problem:
                 raise StorageError(f"nothing was saved: cannot open {self._path}: {problem.strerror}") from None
             fcntl.flock(file, fcntl.LOCK_EX)
             try:
-                here = self._path.stat()
+                here = self._path.lstat()
             except FileNotFoundError:
                 here = None
             if here is not None and os.path.samestat(here, os.fstat(file)):

@@ -20,7 +20,8 @@ from viva.cli.grade import grade_command, plan_grading
 from viva.cli.hosting import Host
 from viva.cli.options import Limits, Output, pick
 from viva.cli.reporting import grade_run
-from viva.cli.run import begin, plan_run, resume_command, run_command
+from viva.cli.run import begin, create_folder, plan_run, resume_command, run_command
+from viva.cli.trust import confirm_endpoints
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
@@ -84,7 +85,9 @@ def resume(
 
     def work(host: Host) -> Run:
         folder = RunFolder.open(find_run(Path(run)))
-        examination = prepare(folder, pick(Limits, given), own=_given_again(whom, folder))
+        limits = pick(Limits, given)
+        confirm_endpoints(folder, limits)
+        examination = prepare(folder, limits, own=_given_again(whom, folder), asking=True)
         earlier = earlier_runs(given["reuse"])
         open_encoder_of(examination, new=False)
         folder.lock()
@@ -115,7 +118,7 @@ def grade(
         examination, _ = plan_grading(name, paths, given["run_path"], given, collected)
         _sign(examination, "viva.grade", [name, *map(str, paths)])
         open_encoder_of(examination, new=True)
-        examination.folder = RunFolder.create(examination.folder.path, examination.folder.record)
+        create_folder(examination)
         return _through(examination, [], given, host)
 
     return _warned(apart(work))

@@ -123,6 +123,8 @@ class GradeOptions(ExamOptions, JudgeOptions, EngineOptions, total=False):
 class ResumeOptions(EngineOptions, total=False):
     """All that `viva.resume` takes."""
 
+    trust_endpoints: bool
+    trust_remote_code: bool
     reuse: Path_ | Sequence[Path_]
     beside: str
 

@@ -13,6 +13,7 @@ from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.anthropicbatch import AnthropicBatches
 from viva.models.ratelimits import quotas, retry_after
+from viva.models.secrecy import Secrecy
 from viva.models.textonly import TextOnly
 from viva.models.unreachable import unreachable
 from viva.types import Generate, Message, Response, StopReason, Usage
@@ -40,7 +41,7 @@ class AnthropicModel(TextOnly):
         self.identity: Mapping[str, str] = {"provider": "anthropic", "model": name, "endpoint": endpoint}
         self._model = name
         self._client = client
-        self._key = key
+        self._secrecy = Secrecy(key)
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`."""
@@ -59,7 +60,7 @@ class AnthropicModel(TextOnly):
 
     def batches(self) -> AnthropicBatches:
         """Message Batches."""
-        return AnthropicBatches(self._client, self._params, self._problem, _STOP_REASONS)
+        return AnthropicBatches(self._client, self._params, self._problem, _STOP_REASONS, self._secrecy.in_reply)
 
     def _params(self, request: Generate) -> dict[str, Any]:
         """A request as the API has it."""
@@ -108,7 +109,7 @@ class AnthropicModel(TextOnly):
     def _read(self, reply: anthropic.types.Message) -> Response:
         try:
             return Response(
-                text="".join(block.text for block in reply.content if block.type == "text"),
+                text=self._secrecy.in_reply("".join(block.text for block in reply.content if block.type == "text")),
                 stop_reason=_STOP_REASONS.get(reply.stop_reason, "other"),
                 usage=Usage(reply.usage.input_tokens, reply.usage.output_tokens),
             )
@@ -116,7 +117,7 @@ class AnthropicModel(TextOnly):
             raise ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True) from None
 
     def _clean(self, text: str) -> str:
-        return text.replace(self._key, "[key]")[:400]
+        return self._secrecy.in_error(text)[:400]
 
     async def close(self) -> None:
         """Close the connections."""

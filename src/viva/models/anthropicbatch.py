@@ -81,7 +81,10 @@ class _Line(Struct):
 
 
 class AnthropicBatches:
-    """See `Batches`. `params` says how a request is sent; `problem` makes errors of the SDK the engine's, cleaned."""
+    """See `Batches`. `params` says how a request is sent; `problem` makes errors of the SDK the engine's, cleaned.
+
+    `masked` takes the key out of a reply.
+    """
 
     most = (MOST_REQUESTS, MOST_BYTES)
     share = 0.5
@@ -93,11 +96,13 @@ class AnthropicBatches:
         params: Callable[[Generate], dict[str, Any]],
         problem: Callable[[Exception], ModelError],
         stop_reasons: dict[str | None, StopReason],
+        masked: Callable[[str], str],
     ) -> None:
         self._client = client
         self._params = params
         self._problem = problem
         self._stop_reasons = stop_reasons
+        self._masked = masked
         self._encode = msgspec.json.Encoder().encode
 
     def kind(self, request: Generate) -> str:
@@ -224,7 +229,7 @@ class AnthropicBatches:
 
     def _response(self, message: _Message) -> Response:
         return Response(
-            text="".join(block.text for block in message.content if block.type == "text"),
+            text=self._masked("".join(block.text for block in message.content if block.type == "text")),
             stop_reason=self._stop_reasons.get(message.stop_reason, "other"),
             usage=Usage(message.usage.input_tokens, message.usage.output_tokens) if message.usage else None,
         )

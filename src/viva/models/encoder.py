@@ -24,7 +24,18 @@ from viva.contracts import Encoder
 from viva.errors import VivaError
 from viva.models import weightfiles
 from viva.models.embedding import CACHE, ContextualEncoder
-from viva.models.weightfiles import HUB_NAME, QUIET, SMALL, TOKENIZERS, any_weights, fetched, look_up_the_hub, offline
+from viva.models.weightfiles import (
+    HUB_NAME,
+    PANIC,
+    QUIET,
+    SMALL,
+    TOKENIZERS,
+    any_weights,
+    fetched,
+    foreign_code,
+    look_up_the_hub,
+    offline,
+)
 
 VERSION = "1"
 """Goes up whenever the same texts could get another similarity."""
@@ -135,7 +146,9 @@ def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]
             return _read(transformers, name, place, layer, local_files_only=False)
     except VivaError:
         raise
-    except Exception as problem:
+    except BaseException as problem:
+        if not isinstance(problem, Exception) and type(problem).__name__ != PANIC:
+            raise
         why = f"{type(problem).__name__}: {' '.join(str(problem).split())[:300]}"
         if folder.is_dir():
             raise VivaError(f"the folder {name} cannot be read as an encoder ({why})") from problem
@@ -146,6 +159,12 @@ def _load(name: str, place: str, layer: int | None) -> tuple[Any, Any, str, int]
 
 
 def _read(transformers: Any, name: str, source: str, wanted: int | None, **how: Any) -> tuple[Any, Any, str, int]:
+    found, _ = transformers.PretrainedConfig.get_config_dict(source, **how)
+    if foreign := foreign_code(found):
+        raise VivaError(
+            f"the config.json of the encoder {name} has attention computed by code from elsewhere ({foreign}), which "
+            "would be fetched and run: take the entry out"
+        )
     config = transformers.AutoConfig.from_pretrained(source, **how)
     layer = _layer(name, source, wanted, config)
     config.num_hidden_layers = layer  # the layers above would be computed in vain

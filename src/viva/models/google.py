@@ -7,9 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
 from viva.models.ratelimits import retry_after
+from viva.models.secrecy import Secrecy
 from viva.models.textonly import TextOnly
 from viva.models.unreachable import unreachable
 from viva.types import Generate, Response, StopReason, Usage
@@ -38,7 +41,7 @@ class GoogleModel(TextOnly):
         self.identity: Mapping[str, str] = {"provider": "google", "model": name, "endpoint": endpoint}
         self._model = name
         self._client = client
-        self._key = key
+        self._secrecy = Secrecy(key)
 
     async def answer(self, request: Generate) -> Response:
         """One attempt; see `Model.answer`."""
@@ -70,7 +73,8 @@ class GoogleModel(TextOnly):
         except Exception as problem:
             # The SDK lets its HTTP library's own exceptions through, and that library changes between versions.
             raise self._lost(problem) from None
-        return _read(reply)
+        found = _read(reply)
+        return msgspec.structs.replace(found, text=self._secrecy.in_reply(found.text))
 
     def _refusal(self, problem: errors.APIError) -> ModelError:
         status = problem.code
@@ -94,7 +98,7 @@ class GoogleModel(TextOnly):
         return found
 
     def _clean(self, text: str) -> str:
-        return text.replace(self._key, "[key]")[:400]
+        return self._secrecy.in_error(text)[:400]
 
     async def close(self) -> None:
         """Close the connections."""

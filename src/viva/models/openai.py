@@ -295,7 +295,7 @@ class OpenAIModel:
         if choice.message is None and choice.text is None:
             raise ModelError("body", "the reply's choice has neither message nor text", retry=True)
         return Response(
-            text=text_of(choice),
+            text=self._wire.reply(text_of(choice)),
             stop_reason=_STOP_REASONS.get(choice.finish_reason, "other"),
             usage=completion.usage.usage() if completion.usage else None,
             quotas=left,

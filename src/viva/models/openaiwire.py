@@ -19,6 +19,7 @@ from msgspec import Struct
 from viva.errors import ModelError, VivaError
 from viva.models.batchlines import Lines
 from viva.models.ratelimits import retry_after
+from viva.models.secrecy import Secrecy
 from viva.models.unreachable import speaks_tls, unreachable, wants_tls
 from viva.types import Message, Usage
 from viva.visible import one_line
@@ -28,8 +29,6 @@ LONGEST_BODY = 64 << 20
 LONGEST_ERROR = 65536
 CONNECTING, CONNECTING_AGAIN = 4.0, 30.0
 """Seconds that connecting may take: before the first reply, and to a server that may have too much to do."""
-SHORTEST_KEY = 6
-"""Characters of what can be a secret: servers of one's own are given an "x" as key, which is in every text."""
 NEVER = -9999.0
 """A log-probability that servers write for "practically never"; some write -Infinity, which JSON does not have."""
 _TIMEOUTS = {
@@ -109,6 +108,7 @@ class Wire:
     def __init__(self, url: str, key: str | None, longest: int = LONGEST_BODY) -> None:
         self.url = url
         self._key = key
+        self._secrecy = Secrecy(key, url)
         self._longest = longest
         self._session: aiohttp.ClientSession | None = None
         self._proxy = _proxy_for(url)
@@ -216,7 +216,7 @@ class Wire:
         """The error that a status other than 200 stands for."""
         shown = self.words(content)
         fatal = status in _FATAL or 300 <= status < 400 or not _FATAL_CODES.isdisjoint(_codes(content))
-        message = f"HTTP {status} from {self.url}: {shown or 'no text'}"
+        message = f"HTTP {status} from {self._secrecy.url}: {shown or 'no text'}"
         if 300 <= status < 400 and headers.get("Location"):
             message += f"; it redirects to {self.clean(one_line(headers['Location'], 200))!r}, which is not followed"
         if status in (401, 403):
@@ -244,7 +244,11 @@ class Wire:
 
     def clean(self, text: str) -> str:
         """Servers quote keys in their errors; none may reach a log."""
-        return text.replace(self._key, "[key]") if self._key and len(self._key) >= SHORTEST_KEY else text
+        return self._secrecy.in_error(text)
+
+    def reply(self, text: str) -> str:
+        """What a model wrote, without the key: a server can echo it there, too."""
+        return self._secrecy.in_reply(text)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -12,6 +12,8 @@ import csv
 import gzip
 import hashlib
 import io
+import json
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import cast, get_args
 import msgspec
 
 from viva.errors import DataError, ModelError
+from viva.files import UNREADABLE, reading, refuse_depth
 from viva.models import Endpoint
 from viva.models.textonly import TextOnly
 from viva.types import Generate, Response, StopReason, Usage
@@ -46,12 +49,14 @@ class Replay(TextOnly):
         self.lane = "replay"
         self.errors: dict[tuple[str, int], str] = {}
         """Why there is no answer, where a row says so."""
+        self.mended: list[int] = []
+        """Lines with half of a surrogate pair, which nobody can write down: a question mark stands in its place."""
         if content is None and path.is_dir():
             self.answers, content = _folder(path)
             self.question_column = "question"
         else:
             content = _read(path) if content is None else content
-            rows = list(_answers(path, content))
+            rows = list(_answers(path, content, self.mended))
             self.question_column = rows[0][0] if rows else "question"
             self.answers = {key: answer for _, key, answer in rows if isinstance(answer, Response)}
             self.errors = {key: answer for _, key, answer in rows if isinstance(answer, str) and answer}
@@ -89,11 +94,14 @@ class Replay(TextOnly):
 
 def _read(path: Path) -> bytes:
     try:
-        if path.suffix != ".gz":
-            return path.read_bytes()
-        with gzip.open(path) as packed:
-            content = packed.read(path.stat().st_size * RATIO + SMALL + 1)
-        if len(content) > path.stat().st_size * RATIO + SMALL:
+        file = reading(path, follow=True)
+        size = os.fstat(file.fileno()).st_size
+        with file:
+            if path.suffix != ".gz":
+                return file.read()
+            with gzip.open(file) as packed:
+                content = packed.read(size * RATIO + SMALL + 1)
+        if len(content) > size * RATIO + SMALL:
             raise DataError(f"{path} unpacks to more than {RATIO} times its size: no answers do; unpack it first")
         return content
     except FileNotFoundError:
@@ -131,11 +139,11 @@ def _named(path: Path) -> tuple[str, int]:
     return (stem, int(number)) if stem and number.isdecimal() else (path.stem, 0)
 
 
-def _answers(path: Path, content: bytes) -> Iterator[tuple[str, tuple[str, int], Response | str]]:
+def _answers(path: Path, content: bytes, mended: list[int]) -> Iterator[tuple[str, tuple[str, int], Response | str]]:
     """The column of the question, whose answer it is, and the answer; where there is none, why ("" where unsaid)."""
     table = path.name.removesuffix(".gz").endswith(".csv")
     seen: set[tuple[str, int]] = set()
-    for line, row in _csv_rows(path, content) if table else _json_rows(path, content):
+    for line, row in _csv_rows(path, content) if table else _json_rows(path, content, mended):
         where = f"{path}, line {line}"
         question = _column(row, _QUESTION, where)
         text = _column(row, _TEXT, where)
@@ -171,15 +179,29 @@ def _usage(given: object) -> Usage | None:
     return Usage(*cast("tuple[int, int]", counts))
 
 
-def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
+def _json_rows(path: Path, content: bytes, mended: list[int]) -> Iterator[tuple[int, dict[str, object]]]:
     decode = msgspec.json.Decoder(dict[str, object]).decode
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip():
             continue
         try:
             yield number, decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-            raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
+        except UNREADABLE as problem:
+            row = _mended(line)
+            if row is None:
+                raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
+            mended.append(number)
+            yield number, row
+
+
+def _mended(line: bytes) -> dict[str, object] | None:
+    """A line whose texts cannot be written as they are: a token limit cut an emoji in two, say. None for no JSON."""
+    try:
+        refuse_depth(found := json.loads(line.decode()))
+        text = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")
+        return msgspec.json.decode(text, type=dict[str, object])
+    except UNREADABLE:
+        return None
 
 
 def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
@@ -211,4 +233,9 @@ def connect(name: str, endpoint: Endpoint) -> Replay:
 def located(name: str, folder: Path) -> str:
     """A model's name with the path of a file that its run keeps, the run being at `folder`."""
     start = f"replay/{KEPT}"
-    return f"replay/{folder / name.removeprefix(start)}" if name.startswith(start) else name
+    inside = name.removeprefix(start)
+    if not name.startswith(start):
+        return name
+    if "/" in inside or inside in ("", ".", ".."):
+        raise DataError(f"run.json names {name[:200]!r}, which is no file of its folder")
+    return f"replay/{folder / inside}"

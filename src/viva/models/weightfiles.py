@@ -7,6 +7,7 @@ for `look_up_the_hub`. What a folder's JSON says is hostile: a name in it is nev
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -94,6 +95,35 @@ def lacking(folder: Path) -> str:
         )
         lacks.append(f"{index}, which says what {parts[0]} holds" if parts else "weights (model.safetensors, ...)")
     return f"no {' and no '.join(lacks)}" if lacks else ""
+
+
+PANIC = "PanicException"
+"""What Rust's libraries raise where they fail, such as tokenizers at an expression of a tokenizer.json that is none:
+it is no `Exception`."""
+
+
+def foreign_code(config: object, *, deepest: int = 8) -> str:
+    """What of a config.json would have transformers fetch code and run it, in a few words; "" if nothing.
+
+    It takes a name of attention that it does not know for a kernel on the Hub, also in the configurations of parts;
+    and without flash_attn here, flash attention for one, too.
+    """
+    if not isinstance(config, dict) or not deepest:
+        return ""
+    flash = {"flash_attention_2"} if importlib.util.find_spec("flash_attn") else set()
+    for key, value in config.items():
+        if str(key).endswith(("attn_implementation", "attn_implementation_internal", *_EXPERTS)):
+            for name in value.values() if isinstance(value, dict) else [value]:
+                if not (name is None or name in (*_COMPUTED, *flash)):
+                    return f"{one_line(str(key), 60)}: {one_line(str(name), 60)!r}"
+        elif found := foreign_code(value, deepest=deepest - 1):
+            return found
+    return ""
+
+
+_EXPERTS = ("experts_implementation", "experts_implementation_internal")
+_COMPUTED = ("eager", "sdpa", "flex_attention", "batched_mm", "grouped_mm")
+"""Ways to compute attention and experts that are all PyTorch's."""
 
 
 def damage(folder: Path) -> str:

@@ -58,7 +58,9 @@ class Pages:
     # Who is asking
 
     def _reviewer(self, request: Request) -> str:
-        """Who marks, as the cookie says; "" for nobody yet."""
+        """Who marks: as the token says that is a person's own, else as the cookie does; "" for nobody yet."""
+        if self._access.people and (person := self._access.person(request.cookies)):
+            return person
         name = unquote(request.cookies.get(self._access.cookie("reviewer"), ""), errors="replace")
         return self._room.settings.reviewer if name_problem(name) else name
 
@@ -116,7 +118,9 @@ class Pages:
         return RedirectResponse(where, 303)
 
     async def start(self, request: Request) -> Response:
-        """The reviewer's name."""
+        """The reviewer's name. Whoever came with a token of their own has one, and no other."""
+        if self._access.people and self._access.person(request.cookies):
+            return RedirectResponse("/", 303)
         if request.method != "POST":
             return self._page(request, "start.html", problem="", name=self._reviewer(request))
         form = await self._form(request)

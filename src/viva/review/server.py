@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -54,12 +54,19 @@ def serve(
     host: str = "127.0.0.1",
     port: int = PORT,
     token: str = "",
+    people: Mapping[str, str] = {},
     announce: Callable[[str], None] = print,
 ) -> None:
     """Serve until Ctrl-C. `announce` gets the address to open; port 0 takes a free one.
 
-    For a host that others reach, a token is made where none is given. Raises VivaError where nothing can be served.
+    `people` are tokens of their own, each with the name that its marks are saved under. For a host that others reach, a
+    token is made where none is given. Raises VivaError where nothing can be served.
     """
     web_serve(
-        lambda access: application(items, log, settings, access), host=host, port=port, token=token, announce=announce
+        lambda access: application(items, log, settings, access),
+        host=host,
+        port=port,
+        token=token,
+        people=people,
+        announce=announce,
     )

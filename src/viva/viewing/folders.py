@@ -61,7 +61,7 @@ def _found(path: Path) -> Found:
     changed = 0.0
     for name in ("run.json", *(f"{stage}.jsonl" for stage in STAGES)):
         try:
-            changed = max(changed, (path / name).stat().st_mtime)
+            changed = max(changed, (path / name).lstat().st_mtime)
         except OSError:
             continue
     return Found(path, slug(path.resolve().name), changed)
@@ -71,12 +71,7 @@ def read_record(path: Path) -> RunRecord:
     """What run.json says. Raises StorageError for what is gone, damaged, or of a newer Viva."""
     if not path.is_dir():
         raise StorageError(f"the folder {path} is gone: it was removed or renamed")
-    try:
-        return RunFolder.open(path).record
-    except UnicodeError:
-        raise StorageError(f"{path / 'run.json'} is damaged: it is not UTF-8") from None
-    except RecursionError:
-        raise StorageError(f"{path / 'run.json'} is damaged: it is nested too deep") from None
+    return RunFolder.open(path).record
 
 
 def answers_wanted(record: RunRecord) -> int:

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from viva.engine.journal import Entry
 from viva.errors import StorageError
+from viva.files import UNREADABLE, lines, open_regular
 from viva.types import Failure, Usage
 
 _LENGTH = 0xFFFFFFFF
@@ -67,7 +68,7 @@ class Followed:
     def refresh(self, most: int | None = None) -> bool:
         """Read what is new, at most about `most` bytes of it; whether all was read. Raises StorageError."""
         try:
-            file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            file = open_regular(self.path)
         except FileNotFoundError:
             self._forget()
             return True
@@ -86,9 +87,9 @@ class Followed:
 
     def _read(self, file: int, most: int | None) -> bool:
         start = self.end
-        with os.fdopen(os.dup(file), "rb") as lines:
-            lines.seek(start)
-            for line in lines:
+        with os.fdopen(os.dup(file), "rb") as content:
+            content.seek(start)
+            for line in lines(content, self.path):
                 if not line.endswith(b"\n"):
                     break
                 self._take(line)
@@ -102,7 +103,7 @@ class Followed:
         try:
             said = self._decode(line)
             key = bytes.fromhex(said.key)
-        except (msgspec.DecodeError, ValueError) as problem:
+        except UNREADABLE as problem:
             self.damaged.append(f"line {self.lines}: {problem}")
             return
         place = self.end << 32 | len(line)
@@ -135,7 +136,7 @@ class Followed:
     def reading(self) -> Iterator[Reader]:
         """The file, open to be read at any place."""
         try:
-            file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            file = open_regular(self.path)
         except FileNotFoundError:
             yield Reader(self, -1)
             return
@@ -171,7 +172,7 @@ class Reader:
         line = self.line(key)
         try:
             return self._decode(line) if line else None
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             return None
 
     def line(self, key: bytes) -> bytes:

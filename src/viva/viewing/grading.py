@@ -9,7 +9,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from viva.engine.scorefile import fault
 from viva.engine.stages import DIGEST, NOT_ASKED, Gathered, Sitting, parts_shown, row_of
+from viva.errors import StorageError
+from viva.files import UNREADABLE, lines, reading
 from viva.types import Question, ScoreRow
 from viva.viewing.following import Followed, Reader
 from viva.viewing.opened import Opened
@@ -123,22 +126,23 @@ def graded_before(path: Path, sheets: Sequence[Sheet], newest: int) -> bool:
     decode = msgspec.json.Decoder(ScoreRow).decode
     taken: list[list[ScoreRow]] = []
     try:
-        if file.stat().st_mtime_ns < newest:
+        if file.lstat().st_mtime_ns < newest or fault(path):
             return False
-        with file.open("rb") as lines:
+        with reading(file) as content:
+            every = lines(content, file)
             for sheet in sheets:
                 rows: list[ScoreRow] = []
                 for question in sheet.questions:
                     for sample in range(sheet.sitting.samples):
-                        row = decode(next(lines, b""))
+                        row = decode(next(every, b""))
                         whose = (row.exam, row.model, row.question, row.sample)
                         if whose != (sheet.sitting.label, sheet.sitting.model.name, question.id, sample):
                             return False
                         rows.append(_short(msgspec.structs.replace(row, tags=question.tags)))
                 taken.append(rows)
-            if next(lines, b""):
+            if next(every, b""):
                 return False
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, StorageError, *UNREADABLE):
         return False
     for sheet, rows in zip(sheets, taken, strict=True):
         sheet.rows, sheet.places = rows, [_UNKNOWN] * len(rows)

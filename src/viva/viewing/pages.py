@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from viva.errors import VivaError
+from viva.files import read_regular
 from viva.viewing import filters
 from viva.viewing.filters import PAGE, Chosen
 from viva.viewing.folders import slug
@@ -113,7 +114,7 @@ class Pages:
     def _record(self, request: Request) -> Response:
         room = self._room(request)
         try:
-            content = (room.path / "run.json").read_bytes()
+            content = read_regular(room.path / "run.json")
         except OSError as problem:
             raise HTTPException(404, f"cannot read {room.path / 'run.json'}: {problem.strerror}") from None
         return _as_text(content.decode("utf-8", "replace"), "run.json", download="download" in request.query_params)

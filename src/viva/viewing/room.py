@@ -222,7 +222,7 @@ def _sizes(path: Path, names: Sequence[str]) -> Sizes:
     found = []
     for name in names:
         try:
-            stat = (path / name).stat()
+            stat = (path / name).lstat()
             found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
         except OSError:
             found.append((0, 0, 0))

@@ -10,6 +10,8 @@ import os
 import re
 from pathlib import Path
 
+from viva.files import open_regular
+
 _LOCK = re.compile(r"\d+: FLOCK +\w+ +WRITE +(-?\d+) ([0-9a-f]+):([0-9a-f]+):(\d+) ")
 LOCKS = Path("/proc/locks")
 
@@ -17,7 +19,7 @@ LOCKS = Path("/proc/locks")
 def writer(folder: Path) -> int:
     """The process that holds the folder's lock, as far as can be known; 0 for none."""
     try:
-        file = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+        file = open_regular(folder / ".lock")
     except OSError:
         return 0
     try:

@@ -14,7 +14,7 @@ import html
 import ipaddress
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from msgspec import Struct
@@ -55,20 +55,22 @@ _RESPONSE_HEADERS = {
 class Access(Struct, frozen=True, kw_only=True):
     """Who may ask. `host` is what the server is bound to, `names` what else it may be called; `token` "" for none.
 
-    `port` tells the cookies of two servers on one host apart.
+    `port` tells the cookies of two servers on one host apart. `people` are tokens of their own, each for the name that
+    who brings it goes by, whatever a form says.
     """
 
     host: str = "127.0.0.1"
     port: int = 0
     token: str = ""
     names: Collection[str] = ()
+    people: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:
-        if self.token and len(self.token) < SHORTEST_TOKEN:
+        if any(len(token) < SHORTEST_TOKEN for token in self.tokens):
             raise VivaError(
                 f"the token is too short: give at least {SHORTEST_TOKEN} characters, or none to have one made"
             )
-        if not self.token and not is_loopback(self.host):
+        if not self.tokens and not is_loopback(self.host):
             raise VivaError(
                 f"whoever reaches {self.host} could read and mark: a token is needed for any host but 127.0.0.1"
             )
@@ -78,9 +80,21 @@ class Access(Struct, frozen=True, kw_only=True):
         return f"viva_{name}_{self.port}"
 
     @property
-    def key(self) -> str:
-        """What the cookie of who knows the token holds."""
-        return hmac.new(self.token.encode(), b"viva", hashlib.sha256).hexdigest()
+    def tokens(self) -> dict[str, str]:
+        """Every token that is good, and whose it is: "" for the one that many may share."""
+        return {**({self.token: ""} if self.token else {}), **self.people}
+
+    def key_of(self, token: str) -> str:
+        """What the cookie of who brought a token holds; "" for a token that is none."""
+        given = token.encode("utf-8", "replace")
+        known = [one for one in self.tokens if hmac.compare_digest(given, one.encode("utf-8", "replace"))]
+        return hmac.new(known[0].encode(), b"viva", hashlib.sha256).hexdigest() if known else ""
+
+    def person(self, cookies: Mapping[str, str]) -> str | None:
+        """Whose token the cookies of a request vouch for ("" for the shared one); None for nobody's."""
+        given = cookies.get(self.cookie("key"), "").encode("utf-8", "replace")
+        found = [name for one, name in self.tokens.items() if hmac.compare_digest(given, self.key_of(one).encode())]
+        return found[0] if found else None
 
     def knows(self, host: str) -> bool:
         """Whether a Host header names this server. A rebound DNS name is a name; an address cannot be rebound."""
@@ -202,29 +216,23 @@ class Guard:
             f'<meta http-equiv="refresh" content="0;url={rest}"><p><a href="{rest}">Go on</a></p></html>'
         )
         response = HTMLResponse(body)
-        if token is not None and self._is_token(token):
-            set_cookie(response, self._access.cookie("key"), self._access.key)
+        if token is not None and (key := self._access.key_of(token)):
+            set_cookie(response, self._access.cookie("key"), key)
         return response
 
     def _tokenless(self, scope: Scope, headers: Headers) -> Response | None:
         """Refuse who does not know the token; who brings it in the address gets a cookie, and an address without it."""
         rest, token = _without_token(scope)
-        if not self._access.token:
+        if not self._access.tokens:
             return RedirectResponse(rest, 303) if token is not None and scope["method"] != "POST" else None
         cookies = cookie_parser(headers.get("cookie", ""))
-        if token is not None and scope["method"] != "POST" and self._is_token(token):
+        if token is not None and scope["method"] != "POST" and (key := self._access.key_of(token)):
             answer = RedirectResponse(rest, 303)
-            set_cookie(answer, self._access.cookie("key"), self._access.key)
+            set_cookie(answer, self._access.cookie("key"), key)
             return answer
-        given = cookies.get(self._access.cookie("key"), "").encode("utf-8", "replace")
-        if hmac.compare_digest(given, self._access.key.encode()):
+        if self._access.person(cookies) is not None:
             return None
         return _no(401, "This page needs its token: open the whole link that Viva printed or that you were sent.")
-
-    def _is_token(self, token: str) -> bool:
-        return bool(self._access.token) and hmac.compare_digest(
-            token.encode("utf-8", "replace"), self._access.token.encode("utf-8", "replace")
-        )
 
 
 def _without_token(scope: Scope) -> tuple[str, str | None]:

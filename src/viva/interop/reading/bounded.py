@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 import msgspec
 
 from viva.errors import DataError
+from viva.files import reading
 
 LONGEST_LINE = 64 << 20
 """Bytes of one line of JSONL."""
@@ -20,9 +21,9 @@ LARGEST_DOCUMENT = 1 << 30
 """Bytes of one JSON document, unpacked."""
 LARGEST_PACKED = 16 << 30
 """Bytes of all that a zip file holds, unpacked."""
-_RATIO = 200
+RATIO = 200
 """How many times smaller than its content a member of a zip file may be; logs of text reach about 50."""
-_SMALL = 16 << 20
+SMALL = 16 << 20
 """Bytes that are no danger whatever they were packed into."""
 _CHUNK = 1 << 20
 
@@ -35,7 +36,7 @@ def is_gzip(path: Path) -> bool:
 def head(path: Path, size: int) -> bytes:
     """The first bytes of a file. Raises DataError where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with reading(path, follow=True) as file:
             return file.read(size)
     except OSError as problem:
         raise DataError(f"cannot read the answer file {path}: {problem.strerror}") from None
@@ -49,7 +50,7 @@ def unpacked_head(path: Path, size: int) -> bytes:
 
 def _opened(path: Path) -> IO[bytes]:
     try:
-        return cast("IO[bytes]", gzip.open(path)) if is_gzip(path) else path.open("rb")
+        return cast("IO[bytes]", gzip.open(path)) if is_gzip(path) else reading(path, follow=True)
     except OSError as problem:
         raise DataError(f"cannot read the answer file {path}: {problem.strerror}") from None
 
@@ -119,7 +120,7 @@ def refuse_bomb(path: Path) -> None:
         with zipfile.ZipFile(path) as packed:
             total = 0
             for member in packed.infolist():
-                limit = max(_SMALL, _RATIO * member.compress_size)
+                limit = max(SMALL, RATIO * member.compress_size)
                 size = 0
                 with packed.open(member) as inside:
                     while chunk := inside.read(_CHUNK):
@@ -128,7 +129,7 @@ def refuse_bomb(path: Path) -> None:
                         if size > limit or total > LARGEST_PACKED:
                             raise DataError(
                                 f"{path} unpacks to far more than it should ({member.filename[:80]!r} is packed more "
-                                f"than {_RATIO} times); it was not read"
+                                f"than {RATIO} times); it was not read"
                             )
                 if size != member.file_size:
                     raise DataError(f"{path} is damaged: {member.filename[:80]!r} has not the size that it says")

@@ -163,12 +163,22 @@ def _beside(place: str, folder: Path, config: Mapping[str, object]) -> str:
             f"{one_line(str(config['transformers_weights']), 60)!r}): take the entry out, and name the file as usual "
             "(model.safetensors)"
         )
+    if foreign := weightfiles.foreign_code(config):
+        return kernel_of_others(place, foreign)
     if (folder / "adapter_config.json").is_file():
         return (
             f"{shown(place)} has an adapter beside its weights (adapter_config.json), which would be put upon them "
             "unasked: move its files to a folder of their own, and name that with --adapter"
         )
     return ""
+
+
+def kernel_of_others(place: str, entry: str) -> str:
+    """The sentence that refuses it."""
+    return (
+        f"the config.json of {shown(place)} has attention computed by code from elsewhere ({entry}), which would be "
+        "fetched and run: take the entry out (eager, sdpa and flex_attention are PyTorch's own)"
+    )
 
 
 def code_of_its_own(place: str) -> str:

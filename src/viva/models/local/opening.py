@@ -26,13 +26,14 @@ from viva.models.local.checking import (
     code_of_its_own,
     context_of,
     folder_of,
+    kernel_of_others,
     length,
     parted,
     problem,
     shown,
     stored_dtype,
 )
-from viva.models.weightfiles import LM_SMALL, QUIET
+from viva.models.weightfiles import LM_SMALL, PANIC, QUIET
 from viva.visible import one_line
 from viva.weights import DTYPES, Weights
 
@@ -245,7 +246,9 @@ def _told(place: str, read: Callable[[Any], T]) -> T:
         return read(transformers)
     except VivaError:
         raise
-    except Exception as cause:
+    except BaseException as cause:
+        if not isinstance(cause, Exception) and type(cause).__name__ != PANIC:
+            raise
         why = one_line(f"{type(cause).__name__}: {cause}", 300)
         here = Path(place).expanduser().is_dir()
         if "trust_remote_code" in str(cause):
@@ -324,6 +327,10 @@ def _read_model(transformers: Any, source: str, how: dict[str, Any], device: str
         how["device_map"] = "auto" if device == "map" else {"": device}
     if weights.bits:
         how["quantization_config"] = transformers.BitsAndBytesConfig(**{f"load_in_{weights.bits}bit": True})
+    where = {name: how[name] for name in ("local_files_only", "revision") if name in how}
+    config, _ = transformers.PretrainedConfig.get_config_dict(source, **where)
+    if foreign := weightfiles.foreign_code(config):
+        raise VivaError(kernel_of_others(source, foreign))
     model, loaded = transformers.AutoModelForCausalLM.from_pretrained(source, **how)
     _whole(source, loaded)
     return model if placed or device == "cpu" else model.to(device)

@@ -15,6 +15,8 @@ from typing import Any
 
 from viva.errors import VivaError
 from viva.models import templates
+from viva.models.local import rendering
+from viva.models.weightfiles import PANIC
 from viva.prompting import whole
 from viva.types import Message, Prompt
 from viva.visible import one_line, visible
@@ -203,12 +205,13 @@ class Tokens:
     def _rendered(self, messages: Sequence[Message], *, answer: bool = True) -> str:
         turns = [{"role": message.role, "content": message.content} for message in messages]
         try:
-            how = {"tokenize": False, "add_generation_prompt": answer}
-            if "strftime_now" in str(self._tokenizer.chat_template):
-                how["chat_template"] = _CLOCK + self._tokenizer.get_chat_template()
-            return str(self._tokenizer.apply_chat_template(turns, **how))
+            template = self._tokenizer.get_chat_template()
+            if "strftime_now" in template:
+                template = _CLOCK + template
+            return rendering.render(template, turns, self._tokenizer.special_tokens_map, answer=answer)
         except Exception as cause:  # a template is a program, and raises what it likes
-            why = one_line(f"{type(cause).__name__}: {cause}", 200)
+            said = str(cause) if isinstance(cause, rendering.TemplateError) else f"{type(cause).__name__}: {cause}"
+            why = one_line(said, 200)
             raise VivaError(
                 f"the chat template of {self.name} does not take these messages ({why}): ask it as a base model "
                 "(--form base), or name how messages are written (--template raw, qwen, llama3, ...)"
@@ -220,15 +223,21 @@ class Tokens:
         if not texts:
             return []
         with self._lock:
-            encoded: list[list[int]] = self._tokenizer(
-                texts,
-                add_special_tokens=special,
-                truncation=False,
-                padding=False,
-                return_attention_mask=False,
-                return_token_type_ids=False,
-                verbose=False,
-            )["input_ids"]
+            try:
+                encoded: list[list[int]] = self._tokenizer(
+                    texts,
+                    add_special_tokens=special,
+                    truncation=False,
+                    padding=False,
+                    return_attention_mask=False,
+                    return_token_type_ids=False,
+                    verbose=False,
+                )["input_ids"]
+            except BaseException as cause:
+                if type(cause).__name__ != PANIC:
+                    raise
+                why = one_line(str(cause), 200)
+                raise VivaError(f"the tokenizer of {self.name} fails at a text ({why}): is its file damaged?") from None
         if not special:
             return encoded
         if self._tail:

@@ -6,6 +6,7 @@ items' texts, so that a large file is in use while the browser still reads it.
 
 from __future__ import annotations
 
+import io
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from typing import IO, Any
 from msgspec import Struct
 
 from viva.errors import StorageError
+from viva.files import new_file
 from viva.reports.answered import Answered
 from viva.reports.page.items import Block, ItemWriter, Written, packed
 from viva.reports.page.methods import Reference
@@ -134,7 +136,7 @@ def write_page(path: Path, page: Page, items: Spooled | None, notes: Sequence[st
     """Write the report, as a whole or not at all; returns its size in bytes. Raises StorageError."""
     partial = path.with_name(f".{path.name}.partial")
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as out:
+        with io.TextIOWrapper(new_file(partial), encoding="utf-8", newline="\n") as out:
             _write(out, page, items, notes)
         partial.replace(path)
         return path.stat().st_size

@@ -17,6 +17,7 @@ from viva.benchmarks.clrbench.build.cells import clean, decoded
 from viva.benchmarks.clrbench.build.questions import NAMES, TYPES, Collected
 from viva.benchmarks.clrbench.loading import LETTERS
 from viva.errors import DataError
+from viva.files import parse_toml
 from viva.prompting import fence, fill
 from viva.scorers.fold import after_thinking, is_blank
 from viva.scorers.rationale import take_apart
@@ -46,7 +47,7 @@ def read_instructions(content: bytes, name: str) -> dict[str, str]:
     """The expert's instructions: `all` and one for each type. Raises DataError for a type that is not there."""
     text, _ = decoded(content, name)
     try:
-        found = tomllib.loads(text).get("instructions")
+        found = parse_toml(text).get("instructions")
     except tomllib.TOMLDecodeError as problem:
         raise DataError(f"{name} is not valid TOML: {problem}") from None
     if not isinstance(found, dict):

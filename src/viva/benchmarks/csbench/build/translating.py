@@ -19,6 +19,7 @@ from msgspec import Struct
 from viva.benchmarks.csbench.build.checking import HAN
 from viva.benchmarks.csbench.build.files import NAMES, TEXTS, Raw, text
 from viva.errors import DataError
+from viva.files import parse_toml
 from viva.prompting import fence, fill
 from viva.scorers.fold import after_thinking
 from viva.types import Generate, Language, Message, Sampling
@@ -50,7 +51,7 @@ def read_templates(content: bytes, name: str) -> Templates:
     """A project's templates over the bundled ones. Raises DataError for a key that is not known."""
     standard = tomllib.loads(bundled().decode())
     try:
-        given = tomllib.loads(content.decode("utf-8-sig"))
+        given = parse_toml(content.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise DataError(f"{name} is not valid TOML: {problem}") from None
     merged: dict[str, dict[str, str]] = {}

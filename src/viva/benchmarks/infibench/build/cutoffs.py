@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from viva.errors import DataError
+from viva.files import parse_toml
 
 _DAY = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
 
@@ -40,8 +41,8 @@ def created(text: str) -> date:
 def read_cutoffs(content: bytes, name: str) -> dict[str, date]:
     """Model → the last day of its training data. Raises DataError."""
     try:
-        table = tomllib.loads(content.decode("utf-8-sig"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+        table = parse_toml(content.decode("utf-8-sig"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise DataError(f'{name} is not valid TOML ({problem}); a line is: "MODEL" = 2024-04-30') from None
     found: dict[str, date] = {}
     for model, value in table.items():

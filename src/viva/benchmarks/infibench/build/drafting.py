@@ -15,6 +15,7 @@ import msgspec
 from viva.benchmarks.infibench.build.kit import accepted_text, original_text, question_id
 from viva.benchmarks.infibench.build.pool import PoolQuestion
 from viva.errors import DataError
+from viva.files import parse_toml
 from viva.prompting import clip, fence, fill
 from viva.scorers.fold import after_thinking, is_blank
 from viva.types import Generate, Message, Sampling
@@ -32,8 +33,8 @@ def bundled_instructions() -> bytes:
 def read_instructions(content: bytes, name: str) -> str:
     """The experts' instructions. Raises DataError."""
     try:
-        found = tomllib.loads(content.decode("utf-8-sig")).get("instructions")
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+        found = parse_toml(content.decode("utf-8-sig")).get("instructions")
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise DataError(f"{name} is not valid TOML: {problem}") from None
     if not isinstance(found, str) or not found.strip():
         raise DataError(f'{name} should hold a text: instructions = """..."""')

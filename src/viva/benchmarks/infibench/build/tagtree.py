@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
+from viva.files import parse_toml
 from viva.visible import one_line
 
 NONE, SEVERAL = "none", "several"
@@ -99,8 +100,8 @@ def read_tree(path: Path | None, several: Literal["first", "drop"] = "first") ->
     if len(content) > MAX_TREE:
         raise DataError(f"the tag tree {name} has {len(content):,} bytes; the limit is {MAX_TREE:,}")
     try:
-        file = msgspec.convert(tomllib.loads(content.decode()), _File)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+        file = msgspec.convert(parse_toml(content.decode()), _File)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise DataError(f"the tag tree {name} is no TOML: {one_line(str(problem), 200)}") from None
     except msgspec.ValidationError as problem:
         raise DataError(f"the tag tree {name}: {one_line(str(problem), 200)}") from None

@@ -1,0 +1,132 @@
+"""scores.jsonl and scores.made.json beside it: hashes of the scores and of all that they were made from.
+
+So scores that were edited, or are older than the answers, verdicts and marks beside them, are not taken for this run's.
+It says that files belong together, not who made them: whoever edits scores can make such a file as well. What a folder
+of a stranger's is worth, grading it again tells (`viva score`, `viva leaderboard --regrade`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Literal
+
+import msgspec
+from msgspec import Struct
+
+from viva import __version__
+from viva.errors import StorageError
+from viva.files import UNREADABLE, lines, new_file, read_regular, reading, write_whole
+from viva.types import ScoreRow
+
+SCORES, MADE = "scores.jsonl", "scores.made.json"
+SOURCES = ("run", "responses", "executions", "similarities", "annotations", "reviews")
+"""What scores are made from: run.json, and these journals."""
+MOST_NAMES = 1000
+"""Different tags and parts in the rows of one run: each becomes a column."""
+
+
+class Made(Struct, kw_only=True):
+    """All of scores.made.json: SHA-256 of scores.jsonl, and of each file that it was made from and that was there."""
+
+    viva: str
+    scores: str
+    sources: dict[str, str]
+
+
+class Fault(Struct, frozen=True):
+    """Why scores.jsonl is not to be taken for this run's; `why` ends a sentence about the run."""
+
+    kind: Literal["missing", "unrecorded", "changed"]
+    why: str
+
+
+def fault(folder: Path) -> Fault | None:
+    """What is wrong with a run's scores; None where they are what was made of the files beside them.
+
+    Reads all of these files once. Raises StorageError for one that cannot be read.
+    """
+    try:
+        found = msgspec.json.decode(read_regular(folder / MADE, 1 << 20), type=Made)
+    except FileNotFoundError:
+        if not (folder / SCORES).exists():
+            return Fault("missing", "is not graded yet")
+        return Fault("unrecorded", f"has scores that nothing vouches for: {MADE} is not there (an earlier Viva's run?)")
+    except OSError as problem:
+        raise StorageError(f"cannot read {folder / MADE}: {problem.strerror}") from None
+    except UNREADABLE as problem:
+        return Fault("changed", f"has scores that nothing vouches for: {MADE} is damaged ({problem})")
+    scores = _hash(folder / SCORES)
+    if not scores:
+        return Fault("missing", "is not graded yet")
+    if scores != found.scores:
+        return Fault("changed", f"has another {SCORES} than grading made: it was edited or damaged")
+    now = _sources(folder)
+    changed = sorted(name for name in {*now, *found.sources} if now.get(name) != found.sources.get(name))
+    return Fault("changed", f"has scores of other files than lie there: {changed[0]} was changed") if changed else None
+
+
+def _sources(folder: Path) -> dict[str, str]:
+    names = [f"{name}.json" if name == "run" else f"{name}.jsonl" for name in SOURCES]
+    return {name: digest for name in names if (digest := _hash(folder / name))}
+
+
+def _hash(path: Path) -> str:
+    """SHA-256 as hexadecimal digits; "" where there is no such file."""
+    try:
+        with reading(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
+    except OSError as problem:
+        raise StorageError(f"cannot read {path}: {problem.strerror}") from None
+
+
+@contextmanager
+def new_scores(folder: Path) -> Iterator[IO[bytes]]:
+    """scores.jsonl in the making, to be written to; it is replaced as a whole: half of it would be a lie.
+
+    Raises StorageError where it cannot be written.
+    """
+    partial = folder / f".{SCORES}.partial"
+    try:
+        sources = _sources(folder)
+        with new_file(partial) as out:
+            yield out
+        made = Made(viva=__version__, scores=_hash(partial), sources=sources)
+        (folder / MADE).unlink(missing_ok=True)  # a process that is killed in between leaves scores without a record
+        partial.replace(folder / SCORES)
+        write_whole(folder / MADE, msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n")
+    except OSError as problem:
+        partial.unlink(missing_ok=True)
+        raise StorageError(
+            f"cannot write {folder / SCORES}: {problem.strerror}; the answers are safe, `viva score` tries again"
+        ) from None
+
+
+def score_rows(folder: Path) -> Iterator[ScoreRow]:
+    """The rows of a run's scores.jsonl. Raises StorageError for one that is missing or damaged, with what to do."""
+    file = folder / SCORES
+    decode = msgspec.json.Decoder(ScoreRow).decode
+    names: set[str] = set()
+    try:
+        with reading(file) as content:
+            for number, line in enumerate(lines(content, file), 1):
+                try:
+                    row = decode(line)
+                    names.update(row.tags, row.parts)
+                    if len(names) > MOST_NAMES:
+                        raise ValueError(f"more than {MOST_NAMES:,} different tags")
+                except UNREADABLE as problem:
+                    raise StorageError(
+                        f"{file}, line {number} is damaged ({problem}); `viva score {folder}` makes it anew"
+                    ) from None
+                yield row
+    except FileNotFoundError:
+        raise StorageError(
+            f"{folder} is not graded yet: `viva resume {folder}`, or `viva score {folder}` as it is"
+        ) from None
+    except OSError as problem:
+        raise StorageError(f"cannot read {file}: {problem.strerror}") from None

@@ -1,0 +1,118 @@
+"""Files that may be anybody's: regular ones only, opened without following a link or waiting, read within bounds.
+
+A run folder can come from a stranger. A link in it would have us write over a file elsewhere, a named pipe would keep
+us waiting for ever, a device or a file of holes would fill the memory. Everything that opens a file of a run folder
+does it here, and turns the OSError into a sentence as for any file that cannot be read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, BinaryIO, Final
+
+import msgspec
+
+UNREADABLE: Final = (msgspec.DecodeError, ValueError, RecursionError)
+"""What decoding JSON of a stranger's may raise: no JSON, not UTF-8, numbers of too many digits, nested too deep."""
+LARGEST_RECORD = 64 << 20
+"""Bytes of a file that is read as a whole, such as run.json."""
+LONGEST_LINE = 192 << 20
+"""Bytes of one line of a journal: a reply has at most 64 MiB, and escaping can make more of it."""
+DEEPEST = 64
+"""Levels of nesting: settings and templates have fewer than ten."""
+MOST_DOTS, MOST_DOTS_IN_ALL = 250, 10_000
+"""Dots in a line of TOML, and in all lines with more than `DEEPEST`: a key of 100,000 parts takes tomllib minutes."""
+
+
+def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) -> int:
+    """A descriptor of a regular file; with `follow` also where `path` is a link to one (a file that the user named).
+
+    Raises OSError: FileNotFoundError where there is none, and one that says what is there in its place.
+    """
+    kept = 0 if follow else os.O_NOFOLLOW
+    try:
+        # O_NONBLOCK: a named pipe without a writer opens at once, and is refused below.
+        file = os.open(path, flags | kept | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except OSError as problem:
+        if problem.errno == errno.ELOOP and not follow:
+            raise OSError(errno.ELOOP, "it is a link, and no regular file", str(path)) from None
+        if problem.errno == errno.ENXIO:
+            raise OSError(errno.ENXIO, "it is a pipe or a socket, and no regular file", str(path)) from None
+        raise
+    mode = os.fstat(file).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(file)
+        what = "a folder" if stat.S_ISDIR(mode) else "a pipe" if stat.S_ISFIFO(mode) else "a device"
+        raise OSError(errno.EINVAL, f"it is {what}, and no regular file", str(path))
+    return file
+
+
+def reading(path: Path, *, follow: bool = False) -> BinaryIO:
+    """A regular file, open to be read. Raises OSError as `open_regular`."""
+    return os.fdopen(open_regular(path, follow=follow), "rb")
+
+
+def read_regular(path: Path, most: int = LARGEST_RECORD, *, follow: bool = False) -> bytes:
+    """All of a regular file. Raises OSError also for one of more than `most` bytes."""
+    with reading(path, follow=follow) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
+    return content
+
+
+def lines(file: IO[bytes], name: Path | str, most: int = LONGEST_LINE) -> Iterator[bytes]:
+    """The lines of an open file, the last one perhaps without its end. Raises OSError for one that is too long."""
+    number = 0
+    while line := file.readline(most + 1):
+        number += 1
+        if len(line) > most:
+            raise OSError(errno.EFBIG, f"line {number:,} is longer than {most:,} bytes", str(name))
+        yield line
+
+
+def new_file(path: Path) -> IO[bytes]:
+    """A file that was not there: what lies at its place goes, and is not written through. Raises OSError."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o644), "wb")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put a file in the place of what is there, a link included, as a whole. Raises OSError."""
+    partial = path.with_name(f".{path.name.removeprefix('.')}.partial")
+    with new_file(partial) as out:
+        out.write(content)
+    partial.replace(path)
+
+
+def refuse_depth(value: object, deepest: int = DEEPEST) -> None:
+    """Raise ValueError where plain data is nested deeper: what walks through it would run out of stack."""
+    level = [value]
+    for _ in range(deepest):
+        below = [one for one in level if isinstance(one, dict | list)]
+        level = [inner for one in below for inner in (one.values() if isinstance(one, dict) else one)]
+        if not level:
+            return
+    raise ValueError(f"it is nested deeper than {deepest} levels")
+
+
+def parse_toml(text: str) -> dict[str, object]:
+    """TOML of somebody's. Raises tomllib.TOMLDecodeError, which is a ValueError, also for what is nested too deep."""
+    dots = [count for line in text.split("\n") if (count := line.count(".")) > DEEPEST]
+    if sum(dots) > MOST_DOTS_IN_ALL or max(dots, default=0) > MOST_DOTS:
+        raise tomllib.TOMLDecodeError(f"lines with more than {MOST_DOTS} dots: is it a key of so many parts?")
+    try:
+        content = tomllib.loads(text)
+        refuse_depth(content)
+    except (RecursionError, ValueError) as problem:
+        if isinstance(problem, tomllib.TOMLDecodeError):
+            raise
+        why = f"nested deeper than {DEEPEST} levels" if isinstance(problem, RecursionError) else str(problem)
+        raise tomllib.TOMLDecodeError(why) from None
+    return content

@@ -1,0 +1,77 @@
+"""What must not be written down: a key, in the forms in which servers quote it, and what addresses say beside the host.
+
+Keys are read from the environment and go to their server alone; journals, errors and logs are shared.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from urllib.parse import quote, urlsplit
+
+SHORTEST_KEY = 6
+"""Characters of what can be a secret: servers of one's own are given an "x" as key, which is in every text."""
+SHORTEST_IN_REPLIES = 12
+"""The same in what a model wrote, which is graded: no word of an answer may be taken for a key."""
+KEY = "[key]"
+_URL = re.compile(r"""https?://[^\s"'<>`\\)\]}]+""")
+_SECRET_PART = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_.~%=+-]{16,}")
+"""A part of a path that may be a key: gateways have addresses such as /v1/ACCOUNT/TOKEN."""
+
+
+class Secrecy:
+    """A key, and the address that it goes to; `key` is None or "" where there is none."""
+
+    def __init__(self, key: str | None, url: str = "") -> None:
+        self._forms = sorted(set(_forms(key)), key=len, reverse=True) if key and len(key) >= SHORTEST_KEY else []
+        self._in_replies = self._forms if key and len(key) >= SHORTEST_IN_REPLIES else []
+        self._parts = [part for part in urlsplit(url).path.split("/") if _SECRET_PART.fullmatch(part)]
+        self._url = self._without_parts(url)
+
+    @property
+    def url(self) -> str:
+        """The address for people, without parts that may be keys."""
+        return self._url
+
+    def in_error(self, text: str) -> str:
+        """An error without the key, and without paths, queries and fragments of other addresses than the model's."""
+        text = self._without_parts(_replaced(text, self._forms))
+        return _URL.sub(lambda found: self._address(found[0]), text)
+
+    def in_reply(self, text: str) -> str:
+        """A model's answer without the key; addresses in it are its own."""
+        return _replaced(text, self._in_replies)
+
+    def _without_parts(self, text: str) -> str:
+        for part in self._parts:
+            text = text.replace(part, "[…]")
+        return text
+
+    def _address(self, found: str) -> str:
+        if self._url and found.startswith(self._url):
+            return re.split(r"[?#]", found, maxsplit=1)[0]
+        try:
+            parts = urlsplit(found)
+            host = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        except ValueError:
+            return "[an address]"
+        return f"{host}/…" if parts.path.strip("/") or parts.query or parts.fragment else host
+
+
+def _replaced(text: str, forms: list[str]) -> str:
+    for form in forms:
+        text = text.replace(form, KEY)
+    return text
+
+
+def _forms(key: str) -> Iterator[str]:
+    """The key, percent-encoded, and what all base64 of a text with the key in it has in common, at each alignment."""
+    yield key
+    yield quote(key, safe="")
+    for offset in range(3):
+        whole = base64.b64encode(b"\0" * offset + key.encode("utf-8", "replace")).decode()
+        core = whole[(0, 2, 3)[offset] : (offset + len(key.encode("utf-8", "replace"))) * 8 // 6]
+        if len(core) >= SHORTEST_KEY:
+            yield core
+            yield core.translate(str.maketrans("+/", "-_"))
