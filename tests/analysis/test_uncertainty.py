@@ -57,7 +57,7 @@ def wilson_of(mean: float, variance: float, n: int, degrees: float) -> tuple[flo
     import scipy.stats
 
     shrunk = (n * mean + 0.5) / (n + 1)
-    effective = shrunk * (1 - shrunk) / ((variance * n * (n - 1) + n * (mean - 0.5) ** 2 / (n + 1)) / n**2)
+    effective = shrunk * (1 - shrunk) / ((variance * n * (n - 1) + 2 * n * (mean - 0.5) ** 2 / (n + 1)) / n**2)
     t = float(scipy.stats.t.ppf(0.975, degrees))
     low, high = sorted(np.roots([1 + t**2 / effective, -(2 * mean + t**2 / effective), mean**2]).real)
     return max(0.0, low), min(1.0, high)
@@ -79,8 +79,19 @@ def test_one_wrong_answer_of_590_is_no_certainty() -> None:
     """The t interval was [99.5, 100] where ten answers to each of 59 questions were right but for one."""
     values = [1.0] * 58 + [0.9]
     low, high = share_interval(statistics.fmean(values), statistics.variance(values) / 59, 59, 58)
-    assert 0.955 < low < 0.97
+    assert 0.94 < low < 0.955
     assert 0.998 < high <= 1.0
+
+
+def test_nearly_all_wrong_counts_as_many_questions_as_there_are() -> None:
+    """Wilson's interval of 0/1 scores is where the one of fractions ends, not half as wide: n questions, and not 2n."""
+    with table() as case:
+        for n in (20, 100, 1000):
+            with case(n):
+                _, high = share_interval(1e-9, 1e-15 / n, n, n - 1)
+                _, limit = wilson(0, n) or (0.0, 0.0)
+                assert limit == pytest.approx(high, rel=0.15)
+                assert high >= 0.99 * limit
 
 
 def test_the_interval_of_differences_is_the_t_interval() -> None:
@@ -213,6 +224,22 @@ def test_wilsons_interval_covers_95_per_cent() -> None:
                 drawn = np.random.default_rng(1).binomial(n, p, size=4000)
                 found = [wilson(int(right), n) or (0.0, 0.0) for right in drawn]
                 assert 0.93 <= share([low <= p <= high for low, high in found]) <= 0.98
+
+
+def test_scores_that_are_nearly_all_0_or_1_are_covered_as_those_in_the_middle() -> None:
+    """F1-like scores: seven in ten are all or nothing, the others anything between. 88 % of the intervals held."""
+    with table() as case:
+        for n, mean in [(20, 0.1), (59, 0.05), (100, 0.02), (100, 0.98), (300, 0.5)]:
+            with case((n, mean)):
+                dice = np.random.default_rng(n)
+                whole = dice.random((2000, n)) < 0.7
+                between = dice.beta(2 * mean, 2 * (1 - mean), (2000, n))
+                scores = np.where(whole, dice.random((2000, n)) < mean, between)
+                found = [
+                    share_interval(float(middle), float(spread), n, n - 1)
+                    for middle, spread in zip(scores.mean(axis=1), scores.var(axis=1, ddof=1) / n, strict=True)
+                ]
+                assert 0.935 <= share([low <= mean <= high for low, high in found]) <= 0.98
 
 
 def correlated(draw: random.Random, questions: int, samples: int) -> list[list[int]]:

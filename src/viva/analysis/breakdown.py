@@ -21,8 +21,10 @@ from msgspec import Struct
 
 from viva.analysis.attempts import best_of_repeats, drawn
 from viva.analysis.uncertainty import (
+    ALIKE,
     Interval,
     difference_interval,
+    interval_of_scores,
     mean_variance,
     share_interval,
     standard_deviation,
@@ -288,17 +290,12 @@ def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float 
         return None, None, None
     mean = summed["points"] / answered
     squares = _squares(summed, mean)
-    once = answered == questions
     interval: Interval | None = None
-    if summed["lowest"] < 0:  # a difference of scores is no share: no interval for what did not vary at all
-        if squares >= 1e-9:
-            interval = difference_interval(mean, mean_variance(squares, questions, answered), questions - 1)
-    # Where all questions agree a variance says nothing, though the sample is finite. Wilson's interval has a width, and
-    # is safe for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
-    elif squares < 1e-9 or (once and not summed["fraction"]):
-        interval = wilson(mean * questions, questions)
-    else:
-        interval = share_interval(mean, mean_variance(squares, questions, answered), questions, questions - 1)
+    if summed["lowest"] >= 0:
+        zero_one = answered == questions and not summed["fraction"]
+        interval = interval_of_scores(mean, squares, questions, answered, zero_one=zero_one)
+    elif squares >= ALIKE:  # a difference of scores is no share: no interval for what did not vary at all
+        interval = difference_interval(mean, mean_variance(squares, questions, answered), questions - 1)
     return (mean, *interval) if interval else (mean, None, None)
 
 
