@@ -221,7 +221,7 @@ class Breakdown:
 
     def _deviation(self, answers: pl.DataFrame, lines: Sequence[Line], over: str) -> float | None:
         part = self._part(answers, lines).filter(pl.col("answered") == 1)
-        groups = ["repeat", f"tag:{over}"] if over else ["repeat"]
+        groups = ["repeat", _group_of(part, over)] if over else ["repeat"]
         weighted = (pl.col("points") * pl.col("weight")).sum() / pl.col("weight").sum()
         means = part.group_by(groups, maintain_order=True).agg(weighted.alias("points"))
         if over:
@@ -311,9 +311,14 @@ class _Group(Struct, frozen=True):
     squares: float
 
 
+def _group_of(part: pl.DataFrame, over: str) -> pl.Expr:
+    """The group of each row; one group where nothing has the tag, as of the questions without it among others."""
+    return pl.col(f"tag:{over}") if f"tag:{over}" in part.columns else pl.lit(None, pl.String).alias(f"tag:{over}")
+
+
 def _macro(part: pl.DataFrame, over: str) -> tuple[float | None, float | None, float | None, float, float]:
     """The mean over groups of the groups' means, with its interval and bounds."""
-    summed = part.group_by(f"tag:{over}", maintain_order=True).agg(
+    summed = part.group_by(_group_of(part, over), maintain_order=True).agg(
         pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(), *_products()
     )
     groups: list[_Group] = []
