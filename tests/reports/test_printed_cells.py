@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import random
 import re
 from collections.abc import Sequence
@@ -21,10 +22,12 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from analysis.answers import row
+from viva.analysis.agreement import agree
 from viva.analysis.best import Estimate, best_in_groups, best_of, mean_score, passing
 from viva.analysis.breakdown import Breakdown, Cell, frame
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
 from viva.analysis.errortypes import Typed, counted
+from viva.analysis.ratings import Ratings
 from viva.analysis.slices import slices
 from viva.analysis.standings import Score, partial, ranks
 from viva.errors import DataError
@@ -349,6 +352,31 @@ def test_every_rank_range_holds_the_rank_of_every_completion(
                 assert rank.first <= rank.place <= rank.last
                 assert rank.first <= 1 + sum(other > truth + ROUNDING for other in truths)
                 assert rank.last >= len(truths) - sum(other < truth - ROUNDING for other in truths)
+
+
+MARKS = st.one_of(st.none(), st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(st.lists(st.tuples(MARKS, MARKS, MARKS), min_size=2, max_size=8))
+def test_every_measure_of_agreement_and_every_score_from_labels_holds_together(
+    marks: list[tuple[float | None, ...]],
+) -> None:
+    if not any(one[0] is not None for one in marks):
+        return
+    rated = Ratings(items=tuple(map(str, range(len(marks)))), raters=("judge", "a", "b"), values=tuple(marks))
+    found = agree(rated, judge="judge", ppi=True)
+    for one in (*found.among, *found.judged, *(one for pair in found.pairs for one in pair.measures)):
+        if one.low is not None and one.high is not None:
+            assert one.value is not None
+            assert one.low <= one.value + ROUNDING
+            assert one.value - ROUNDING <= one.high <= 1 + ROUNDING
+            assert one.low >= (0 if one.kind in ("agreement", "distance") else -1 if one.kind == "bias" else -math.inf)
+    assert found.powered is not None
+    for estimate in (found.powered.combined, found.powered.labels_alone):
+        for low, high in (estimate.questions, estimate.run) if estimate else ():
+            assert 0 <= low <= estimate.value + ROUNDING
+            assert estimate.value - ROUNDING <= high <= 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from([("t",), (), None])), min_size=1, max_size=20))
