@@ -28,7 +28,7 @@ from viva.analysis.uncertainty import (
     mean_variance,
     share_interval,
     standard_deviation,
-    wilson,
+    zero_one_interval,
 )
 from viva.types import OUTCOMES, SCORED, UNANSWERED, Layout, Line, ScoreRow
 
@@ -363,7 +363,7 @@ def _macro_interval(mean: float, groups: Sequence[_Group], *, difference: bool) 
     variance = sum(value for value, _ in variances)
     worth = len(groups) ** 2 / sum(1 / group.questions for group in groups)
     if variance < 1e-12:
-        return None if difference else wilson(mean * worth, worth)
+        return None if difference else zero_one_interval(mean * worth, worth)
     degrees = variance**2 / sum(value**2 / free for value, free in variances)
     if difference:
         return difference_interval(mean, variance, degrees)
