@@ -38,12 +38,12 @@ def measured(study: int, line: int, repetitions: int, n: int) -> Row:
     return STUDIES[study].lines[line](repetitions, n)
 
 
-def mark(rate: Rate, column: str, *, test: bool) -> str:
+def mark(rate: Rate, column: str, study: Study) -> str:
     """What is wrong with a cell, in a word; with a question mark where that may be the simulation's own error."""
     sure = 2 * rate.noise
-    if test:
+    if study.test:
         return "" if rate.share <= FALSE else "high" if rate.share - sure > FALSE else "high?"
-    if column in {"mean 0", "mean 1"}:
+    if study.ends and column in {"mean 0", "mean 1"}:
         return "" if rate.share > 1 - 1e-9 else "low"
     if rate.share < LOW:
         return "low" if rate.share + sure < LOW else "low?"
@@ -61,7 +61,7 @@ def printed(study: Study, rows: Sequence[Row]) -> None:
             if rate is None:
                 cells.append("")
                 continue
-            word = mark(rate, column, test=study.test)
+            word = mark(rate, column, study)
             cells.append(f"{100 * rate.share:.1f}{f' {word}' if word else ''}")
             if word:
                 marked.setdefault(word, []).append(f"{row.name}, n {row.n:,}, {column}: {100 * rate.share:.1f}")

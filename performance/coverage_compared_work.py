@@ -264,6 +264,7 @@ STUDIES = [
                 for name, worse in itertools.product(APART, (1.0, 0.8))
             ),
         ],
+        ends=False,
         cost=4,
     ),
     Study(

@@ -247,5 +247,7 @@ STUDIES = [
         "Of an answer that is right with the column's chance, less a part that is as many times as likely.",
         COLUMNS,
         [part(of_gaps, behind) for behind in (0.5, 1.0)],
+        ends=False,
+        cost=4,
     ),
 ]

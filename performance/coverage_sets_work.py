@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 MEANS = (0.0, 0.02, 0.5, 0.98, 1.0)
 ROWS = 1_000
 """Rows of a set up to which what goes through data frames has all the simulated sets; of larger sets it has fewer."""
-FEWEST = 200
+FEWEST = 100
 CHECKED = 3
 """Sets of each cell that go through `Breakdown`, too."""
 _ROUNDING = 1e-12
@@ -56,6 +56,8 @@ class Study(NamedTuple):
     text: str
     columns: Sequence[str]
     lines: Sequence[Callable[[int, int], Row]]
+    ends: bool = True
+    """Whether the truth is certain at means of 0 and 1, so that it must be held there always."""
     test: bool = False
     """Whether it counts false alarms of a test, not intervals that hold the truth."""
     sizes: Sequence[int] = ()
