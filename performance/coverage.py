@@ -1,201 +1,111 @@
 """How often the intervals hold the truth, and how often a test finds what is not there: by simulation.
 
-    python performance/coverage.py                 # some minutes
-    python performance/coverage.py --tiny          # a few repetitions: that it runs
+    python performance/coverage.py --jobs 2 > performance/coverage.md     # all: some 40 CPU minutes
+    python performance/coverage.py --only Macro --repetitions 500         # the tables whose title has this word
+    python performance/coverage.py --tiny                                 # a few sets of each: that it runs
 
-All of it goes through what the commands use: rows of scores, `Breakdown`, `compared`, `ranks`. A design: n questions,
-a true mean, what a score is (right or wrong, asked once or ten times; a fraction as F1 has them) and how answers are
-lost. The truth is the mean of all questions that might have been asked, except for lost answers, where it is what this
-very set would have had. Cells below 93 % or above 99 % are marked; nothing passes or fails.
+All of it goes through what the commands use (`Breakdown`, `compared`, `ranks`, `agree`'s measures, ...). A row is a
+design, a column a true value; a cell is the share, in per cent, of simulated sets whose interval holds the truth, or
+whose test finds a difference that is none. Sets of more rows are fewer; how many there were, and the simulation's own
+error, are in the table. Nothing passes or fails here: cells are marked.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
-import numpy as np
-import polars as pl
+import coverage_agreement_work
+import coverage_compared_work
+import coverage_means_work
+import coverage_models_work
 from commandline import add_tiny
+from coverage_sets_work import Rate, Row, Study
 
-from viva.analysis.breakdown import Breakdown, Cell
-from viva.analysis.comparing import compared, compared_apart, paired
-from viva.analysis.standings import Score, partial, ranks
-from viva.types import Line
-
-Floats = np.ndarray
 SIZES = (20, 59, 100, 1000)
-MEANS = (0.0, 0.02, 0.5, 0.98, 1.0)
-LOST = (0.0, 0.02, 0.10)
-LOW, HIGH = 0.93, 0.99
+LOW, HIGH, FALSE = 0.93, 0.99, 0.06
+STUDIES: list[Study] = [
+    study
+    for module in (coverage_means_work, coverage_compared_work, coverage_agreement_work, coverage_models_work)
+    for study in module.STUDIES
+]
 
 
-class Cells(NamedTuple):
-    """One line of a table: a design and the shares measured for each true mean."""
-
-    name: str
-    n: int
-    shares: list[float]
+def measured(study: int, line: int, repetitions: int, n: int) -> Row:
+    """One line of one study: what a process does at a time."""
+    return STUDIES[study].lines[line](repetitions, n)
 
 
-def scores_frame(scores: Floats, lost: Floats | None = None, groups: Floats | None = None) -> pl.DataFrame:
-    """Scores of questions × answers, as a run's scores are (`analysis.breakdown.frame`); NaN-free."""
-    questions, answers = scores.shape
-    missing = np.zeros_like(scores, dtype=bool) if lost is None else lost
-    flat, gone = scores.ravel(), missing.ravel()
-    outcome = np.select([gone, flat >= 1.0, flat > 0.0], ["error", "right", "partly"], "wrong")
-    names = np.repeat(np.arange(questions), answers).astype(str)
-    columns = {
-        "question": names,
-        "repeat": np.zeros(len(flat), dtype=np.int32),
-        "value": pl.Series(flat).set(pl.Series(gone), None),
-        "outcome": pl.Series(outcome).cast(pl.Categorical),
-        "weight": np.ones(len(flat), dtype=np.int32),
-    }
-    if groups is not None:
-        columns["tag:group"] = pl.Series(np.repeat(groups, answers).astype(str)).cast(pl.Categorical)
-    return pl.DataFrame(columns)
+def mark(rate: Rate, column: str, study: Study) -> str:
+    """What is wrong with a cell, in a word; with a question mark where that may be the simulation's own error."""
+    sure = 2 * rate.noise
+    if study.test:
+        return "" if rate.share <= FALSE else "high" if rate.share - sure > FALSE else "high?"
+    if study.ends and column in {"mean 0", "mean 1"}:
+        return "" if rate.share > 1 - 1e-9 else "low"
+    if rate.share < LOW:
+        return "low" if rate.share + sure < LOW else "low?"
+    return "wide" if rate.share > HIGH else ""
 
 
-def drawn(dice: np.random.Generator, kind: str, n: int, mean: float) -> Floats:
-    """Draw the scores of n questions whose expected mean is `mean`: questions × answers."""
-    if kind == "once":
-        return (dice.random((n, 1)) < mean).astype(float)
-    if kind == "ten answers":  # most questions are known or not: ten answers mostly agree
-        chance = np.full(n, mean) if mean in (0.0, 1.0) else dice.beta(0.5 * mean, 0.5 * (1 - mean), n)
-        return (dice.random((n, 10)) < chance[:, None]).astype(float)
-    whole = dice.random((n, 1)) < 0.7  # F1: most are all or nothing, the others anything between
-    between = np.full((n, 1), mean) if mean in (0.0, 1.0) else dice.beta(2 * mean, 2 * (1 - mean), (n, 1))
-    return np.where(whole, (dice.random((n, 1)) < mean).astype(float), between)
-
-
-def holds(cell: Cell, truth: float) -> bool:
-    """Whether the interval is there and holds the truth."""
-    return cell.low is not None and cell.high is not None and cell.low - 1e-12 <= truth <= cell.high + 1e-12
-
-
-def of_means(kind: str, repetitions: int, sizes: tuple[int, ...]) -> Iterator[Cells]:
-    """Intervals of means over questions."""
-    for n in sizes:
-        dice = np.random.default_rng(n)
-        shares = []
-        for mean in MEANS:
-            cells = (Breakdown(scores_frame(drawn(dice, kind, n, mean))).cell(Line("")) for _ in range(repetitions))
-            shares.append(float(np.mean([holds(cell, mean) for cell in cells])))
-        yield Cells(kind, n, shares)
-
-
-def of_macro(repetitions: int, sizes: tuple[int, ...]) -> Iterator[Cells]:
-    """Macro averages over groups of 2 to 12 questions, whose difficulty differs."""
-    for n in sizes:
-        dice = np.random.default_rng(n + 1)
-        groups = np.repeat(np.arange(n), dice.integers(2, 13, n))[:n]
-        count = len(np.unique(groups))
-        shares = []
-        for mean in MEANS:
-            hits = []
-            for _ in range(repetitions):
-                chance = np.full(count, mean) if mean in (0.0, 1.0) else dice.beta(8 * mean, 8 * (1 - mean), count)
-                truth = float(chance.mean())
-                scores = (dice.random((n, 1)) < chance[groups][:, None]).astype(float)
-                hits.append(holds(Breakdown(scores_frame(scores, groups=groups)).cell(Line("", over="group")), truth))
-            shares.append(float(np.mean(hits)))
-        yield Cells("macro, small groups", n, shares)
-
-
-def of_lost(kind: str, repetitions: int, sizes: tuple[int, ...], *, hard: bool) -> Iterator[Cells]:
-    """Lost answers: at random the mean's interval, of the hard questions what the leaderboard ranks by."""
-    line = Line("", attempts="best") if kind == "ten answers" else Line("")
-    for n, lost in itertools.product(sizes, LOST[1:]):
-        dice = np.random.default_rng(n + round(100 * lost))
-        shares = []
-        for mean in MEANS:
-            hits = []
-            for _ in range(repetitions):
-                scores = drawn(dice, kind, n, mean)
-                # Not at random: wrong answers are lost three times as often as right ones.
-                odds = lost * (1 + 2 * (1 - scores)) / (3 - 2 * mean) if hard else np.full(scores.shape, lost)
-                gone = dice.random(scores.shape) < odds
-                cell = Breakdown(scores_frame(scores, gone)).cell(line)
-                best = scores.max(axis=1) if kind == "ten answers" else scores.mean(axis=1)
-                truth = float(best.mean()) if kind == "ten answers" else mean
-                if hard and cell.mean is not None and not cell.complete:
-                    score = partial(cell.mean, cell.low, cell.high, cell.floor, cell.ceiling)
-                    hits.append(score.low - 1e-12 <= truth <= score.high + 1e-12)
-                else:
-                    hits.append(holds(cell, truth))
-            shares.append(float(np.mean(hits)))
-        how = "hard ones" if hard else "at random"
-        yield Cells(f"{kind}{', best' if kind == 'ten answers' else ''}, {lost:.0%} lost {how}", n, shares)
-
-
-def of_tests(repetitions: int, sizes: tuple[int, ...]) -> Iterator[Cells]:
-    """How often two models of the same ability differ with p <= .05, paired and not."""
-    whole = Line("")
-    for (name, pairs), n in itertools.product((("paired", True), ("unpaired", False)), sizes):
-        dice = np.random.default_rng(n + 7)
-        shares = []
-        for mean in MEANS:
-            found = []
-            for _ in range(repetitions):
-                sides = [Breakdown(scores_frame(drawn(dice, "once", n, mean))).questions(whole) for _ in range(2)]
-                one = compared(paired(*sides)) if pairs else compared_apart(*sides)
-                found.append(one.p is not None and one.p <= 0.05)
-            shares.append(float(np.mean(found)))
-        yield Cells(f"p <= .05, {name}", n, shares)
-
-
-def of_ranks(repetitions: int, sizes: tuple[int, ...]) -> Iterator[Cells]:
-    """How often all ranges of a board of ten hold the true ranks; the true means lie around `mean`."""
-    for n in sizes:
-        dice = np.random.default_rng(n + 3)
-        shares = []
-        for mean in MEANS:
-            hits = []
-            for _ in range(max(1, repetitions // 5)):
-                truths = np.clip(mean + dice.normal(0, 0.05, 10), 0.0, 1.0)
-                cells = [Breakdown(scores_frame(drawn(dice, "once", n, truth))).cell(Line("")) for truth in truths]
-                scores = [Score(mean=cell.mean or 0.0, low=cell.low, high=cell.high) for cell in cells]
-                better = (truths[None, :] > truths[:, None]).sum(axis=1)
-                worse = (truths[None, :] < truths[:, None]).sum(axis=1)
-                found = zip(ranks(scores), better, worse, strict=True)
-                hits.append(all((r.first or 0) <= 1 + up and (r.last or 0) >= 10 - down for r, up, down in found))
-            shares.append(float(np.mean(hits)))
-        yield Cells("ranks of ten models", n, shares)
+def printed(study: Study, rows: Sequence[Row]) -> None:
+    """A study as Markdown, and its marked cells once more below it."""
+    print(f"\n## {study.title}\n\n{study.text}\n")
+    print(f"| | n | {' | '.join(study.columns)} | sets | ± |\n|---{'|---' * (len(study.columns) + 3)}|")
+    marked: dict[str, list[str]] = {}
+    for row in rows:
+        cells = []
+        for rate, column in zip(row.rates, study.columns, strict=True):
+            if rate is None:
+                cells.append("")
+                continue
+            word = mark(rate, column, study)
+            cells.append(f"{100 * rate.share:.1f}{f' {word}' if word else ''}")
+            if word:
+                marked.setdefault(word, []).append(f"{row.name}, n {row.n:,}, {column}: {100 * rate.share:.1f}")
+        there = [rate for rate in row.rates if rate is not None]
+        sets = max((rate.of for rate in there), default=0)
+        noise = f"{max(100 * 2 * rate.noise for rate in there):.1f}" if sets else ""
+        print(f"| {row.name} | {row.n:,} | {' | '.join(cells)} | {f'{sets:,}' if sets else 'exact'} | {noise} |")
+    for word in ("low", "low?", "high", "high?"):
+        if word in marked:
+            print(f"\n{word}: {'; '.join(marked[word])}.")
+    sys.stdout.flush()
 
 
 def main() -> None:
-    """Print a line a design, a column a true mean."""
+    """Print all studies, or those whose titles have a word."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=600, help="simulated sets a cell")
+    parser.add_argument("--repetitions", type=int, default=2000, metavar="N", help="simulated sets a cell, at most")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N", help="questions of a set")
-    add_tiny(parser, repetitions=8, sizes=SIZES[:1])
-    wanted = parser.parse_args()
-    repetitions, sizes = wanted.repetitions, tuple(wanted.sizes)
-    designs: list[Callable[[], Iterator[Cells]]] = [
-        *(lambda kind=kind: of_means(kind, repetitions, sizes) for kind in ("once", "ten answers", "fractions")),
-        lambda: of_macro(repetitions, sizes),
-        *(
-            lambda kind=kind, hard=hard: of_lost(kind, repetitions, sizes, hard=hard)
-            for kind, hard in itertools.product(("once", "ten answers"), (False, True))
-        ),
-        lambda: of_ranks(repetitions, sizes),
-    ]
+    parser.add_argument("--only", default="", metavar="WORD", help="studies whose title has this")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
+    add_tiny(parser, repetitions=4, sizes=SIZES[:1])
+    options = parser.parse_args()
+    chosen = [number for number, study in enumerate(STUDIES) if options.only.lower() in study.title.lower()]
+    if not chosen:
+        parser.error(f"no study has {options.only!r} in its title; there are: {'; '.join(s.title for s in STUDIES)}")
     print(
-        f"95 % intervals, {repetitions} sets a cell: share that holds the truth (low below {LOW:.0%}, wide from 99 %)"
+        "# Measured coverage\n\nMade by `performance/coverage.py`. Shares in per cent of simulated sets whose 95 % "
+        "interval holds the truth, or whose test finds at 5 % what is not there. *±* is twice the largest standard "
+        "error of the simulation in a row. Marked are intervals below 93 % (low; low? where that may be the "
+        "simulation's error) and above 99 % (wide), at means of 0 and 1 below 100 %, and tests above 6 % (high)."
     )
-    print(f"{'':38}{'n':>6}" + "".join(f"{f'mean {mean:g}':>14}" for mean in MEANS))
-    for design in designs:
-        for name, n, shares in design():
-            marks = ("low" if share < LOW else "wide" if share > HIGH else "" for share in shares)
-            cells = (f"{100 * share:.1f} {mark:4}" for share, mark in zip(shares, marks, strict=True))
-            print(f"{name:38}{n:>6}" + "".join(f"{cell:>14}" for cell in cells), flush=True)
-    print("\nTests of no difference: share with p <= .05 (high above 6 %)")
-    for name, n, shares in of_tests(repetitions, sizes):
-        cells = (f"{100 * share:.1f} {'high' if share > 0.06 else '':4}" for share in shares)
-        print(f"{name:38}{n:>6}" + "".join(f"{cell:>14}" for cell in cells), flush=True)
+    executor: Executor = ProcessPoolExecutor(options.jobs) if options.jobs > 1 else ThreadPoolExecutor(1)
+    with executor as pool:
+        work: dict[int, list[Future[Row]]] = {}
+        for number in chosen:
+            study = STUDIES[number]
+            sizes = [n for n in study.sizes or options.sizes if len(options.sizes) > 1 or n == min(study.sizes or [n])]
+            work[number] = [
+                pool.submit(measured, number, line, max(2, options.repetitions // study.cost), n)
+                for line in range(len(study.lines))
+                for n in sizes
+            ]
+        for number, futures in work.items():
+            printed(STUDIES[number], [one.result() for one in futures])
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from viva.analysis.best import (
     pass_at,
     passing,
 )
-from viva.analysis.uncertainty import share_interval, wilson
+from viva.analysis.uncertainty import share_interval, wilson, zero_one_interval
 from viva.errors import DataError
 
 SCORES = st.floats(-1, 1, allow_nan=False).map(lambda value: round(value, 3))
@@ -247,8 +247,8 @@ def test_the_interval_is_over_questions_by_their_own_variance() -> None:
     assert interval(outside) == pytest.approx((low, high))
 
 
-def test_scores_of_zero_and_one_get_wilsons_interval_and_so_do_equal_ones() -> None:
-    assert interval([1.0, 0.0, 1.0, 1.0]) == pytest.approx(wilson(3, 4))
+def test_scores_of_zero_and_one_get_their_interval_and_so_do_equal_ones() -> None:
+    assert interval([1.0, 0.0, 1.0, 1.0]) == pytest.approx(zero_one_interval(3, 4))
     assert interval([1.0] * 8) == pytest.approx(wilson(8, 8))
     low, high = interval([0.5] * 8) or (0.5, 0.5)
     assert high - low > 0.1

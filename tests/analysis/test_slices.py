@@ -57,7 +57,11 @@ def test_the_difference_of_two_shares_has_newcombes_published_interval() -> None
     }.items():
         one = by_name(cut(scored({"in": ones(a, m), "out": ones(b, n)})))["in"]
         assert one.difference == pytest.approx(a / m - b / n)
-        assert (one.low, one.high) == (pytest.approx(low, abs=6e-5), pytest.approx(high, abs=6e-5))
+        first, second = ((right / count, *(wilson(right, count) or (0.0, 1.0))) for right, count in ((a, m), (b, n)))
+        assert difference_interval(first, second) == (pytest.approx(low, abs=6e-5), pytest.approx(high, abs=6e-5))
+        assert one.low is not None
+        assert one.high is not None
+        assert one.low <= low + 6e-5 < high - 6e-5 <= one.high, "wider where very few are right or wrong"
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.data())

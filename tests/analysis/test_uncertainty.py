@@ -19,6 +19,7 @@ from viva.analysis.uncertainty import (
     standard_deviation,
     t_quantile,
     wilson,
+    zero_one_interval,
 )
 from viva.types import Line, ScoreRow
 
@@ -57,9 +58,22 @@ def wilson_of(mean: float, variance: float, n: int, degrees: float) -> tuple[flo
     import scipy.stats
 
     shrunk = (n * mean + 0.5) / (n + 1)
-    effective = shrunk * (1 - shrunk) / ((variance * n * (n - 1) + n * (mean - 0.5) ** 2 / (n + 1)) / n**2)
+    effective = shrunk * (1 - shrunk) / ((variance * n * (n - 1) + 2 * n * (mean - 0.5) ** 2 / (n + 1)) / n**2)
     t = float(scipy.stats.t.ppf(0.975, degrees))
     low, high = sorted(np.roots([1 + t**2 / effective, -(2 * mean + t**2 / effective), mean**2]).real)
+    return extended(mean, effective, low, high)
+
+
+def extended(mean: float, n: float, low: float, high: float) -> tuple[float, float]:
+    """Wilson's limits, and Poisson's towards the nearer end for up to ten right or wrong ones."""
+    import scipy.stats
+
+    rare = min(mean, 1 - mean) * n
+    limit = float(scipy.stats.chi2.ppf(0.05, 2 * rare)) / 2 / n if 0 < rare <= 10 else 0.0 if rare == 0 else 1.0
+    if mean < 0.5:
+        low = min(low, limit)
+    if mean > 0.5:
+        high = max(high, 1 - limit)
     return max(0.0, low), min(1.0, high)
 
 
@@ -79,8 +93,19 @@ def test_one_wrong_answer_of_590_is_no_certainty() -> None:
     """The t interval was [99.5, 100] where ten answers to each of 59 questions were right but for one."""
     values = [1.0] * 58 + [0.9]
     low, high = share_interval(statistics.fmean(values), statistics.variance(values) / 59, 59, 58)
-    assert 0.955 < low < 0.97
+    assert 0.94 < low < 0.955
     assert 0.998 < high <= 1.0
+
+
+def test_nearly_all_wrong_counts_as_many_questions_as_there_are() -> None:
+    """Wilson's interval of 0/1 scores is where the one of fractions ends, not half as wide: n questions, and not 2n."""
+    with table() as case:
+        for n in (20, 100, 1000):
+            with case(n):
+                _, high = share_interval(1e-9, 1e-15 / n, n, n - 1)
+                _, limit = wilson(0, n) or (0.0, 0.0)
+                assert limit == pytest.approx(high, rel=0.15)
+                assert high >= 0.99 * limit
 
 
 def test_the_interval_of_differences_is_the_t_interval() -> None:
@@ -114,15 +139,17 @@ def test_fractions_get_the_interval_by_their_own_variance(points: list[float]) -
     assert (found.low, found.high) == pytest.approx(expected)
 
 
-def test_questions_asked_once_get_wilsons_interval() -> None:
+def test_questions_asked_once_get_wilsons_interval_and_poissons_limits_near_the_ends() -> None:
     import scipy.stats
 
     with table() as case:
-        for right, wrong in [(1, 0), (0, 1), (7, 5), (30, 0), (0, 30), (19, 37)]:
+        for right, wrong in [(1, 0), (0, 1), (7, 5), (30, 0), (0, 30), (19, 37), (19, 1), (3, 97), (58, 10), (6, 6)]:
             with case((right, wrong)):
                 rows = [row(number, "right" if number < right else "wrong") for number in range(right + wrong)]
-                theirs = scipy.stats.binomtest(right, right + wrong).proportion_ci(method="wilson")
-                assert (cell(rows).low, cell(rows).high) == pytest.approx((theirs.low, theirs.high))
+                n = right + wrong
+                theirs = scipy.stats.binomtest(right, n).proportion_ci(method="wilson")
+                expected = extended(right / n, n, theirs.low, theirs.high)
+                assert (cell(rows).low, cell(rows).high) == pytest.approx(expected, abs=1e-5)
 
 
 def grouped(groups: dict[str, list[float]], samples: int = 1) -> list[ScoreRow]:
@@ -213,6 +240,36 @@ def test_wilsons_interval_covers_95_per_cent() -> None:
                 drawn = np.random.default_rng(1).binomial(n, p, size=4000)
                 found = [wilson(int(right), n) or (0.0, 0.0) for right in drawn]
                 assert 0.93 <= share([low <= p <= high for low, high in found]) <= 0.98
+
+
+def test_few_right_answers_are_covered_whatever_the_truth() -> None:
+    """Exactly, by the binomial distribution. Wilson's held 84 % where a sixth of a right answer is expected."""
+    import scipy.stats
+
+    truths = np.geomspace(1e-4, 0.5, 2000)
+    with table() as case:
+        for n, least in [(10, 0.919), (20, 0.926), (59, 0.93), (100, 0.93), (1000, 0.93)]:
+            with case(n):
+                limits = [zero_one_interval(right, n) or (0.0, 0.0) for right in range(n + 1)]
+                held = np.array([(low <= truths) & (truths <= high) for low, high in limits])
+                chances = scipy.stats.binom.pmf(np.arange(n + 1)[:, None], n, truths)
+                assert float((chances * held).sum(axis=0).min()) >= least
+
+
+def test_scores_that_are_nearly_all_0_or_1_are_covered_as_those_in_the_middle() -> None:
+    """F1-like scores: seven in ten are all or nothing, the others anything between. 88 % of the intervals held."""
+    with table() as case:
+        for n, mean in [(20, 0.1), (59, 0.05), (100, 0.02), (100, 0.98), (300, 0.5)]:
+            with case((n, mean)):
+                dice = np.random.default_rng(n)
+                whole = dice.random((2000, n)) < 0.7
+                between = dice.beta(2 * mean, 2 * (1 - mean), (2000, n))
+                scores = np.where(whole, dice.random((2000, n)) < mean, between)
+                found = [
+                    share_interval(float(middle), float(spread), n, n - 1)
+                    for middle, spread in zip(scores.mean(axis=1), scores.var(axis=1, ddof=1) / n, strict=True)
+                ]
+                assert 0.935 <= share([low <= mean <= high for low, high in found]) <= 0.98
 
 
 def correlated(draw: random.Random, questions: int, samples: int) -> list[list[int]]:

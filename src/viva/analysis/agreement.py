@@ -245,7 +245,7 @@ def _judged(
     humans = [typical(row, marks.scale) for row in rows]
     found: list[Measure] = []
     if marks.level != "nominal":
-        found += [*_related(given, means, marks), *_differences(given, means, marks.resampler)]
+        found += [*_related(given, means, marks), *_differences(given, means, marks)]
     on_scale = _on_scale(given, marks)
     found += _by_category(on_scale, humans, marks)
     spots = Counter(
@@ -258,8 +258,10 @@ def _judged(
     )
 
 
-def _differences(given: Column, means: Column, resampler: Resampler) -> list[Measure]:
-    """How much higher the judge marks than the mean human, and how far off it is."""
+def _differences(given: Column, means: Column, marks: _Marks) -> list[Measure]:
+    """How much higher the judge marks than the mean human, and how far off it is: neither by more than the scale."""
+    lowest, highest = _ends(marks.scale, given)
+    span = highest - lowest
     both = [
         (index, a - b) for index, (a, b) in enumerate(zip(given, means, strict=True)) if a is not None and b is not None
     ]
@@ -271,10 +273,10 @@ def _differences(given: Column, means: Column, resampler: Resampler) -> list[Mea
             found.append(bounded(measure, None, "", "no item has both a mark of the judge's and one of a person"))
             continue
         values = [difference if kind == "bias" else abs(difference) for _, difference in both]
-        mean, around = mean_interval(values, [int(resampler.questions[index]) for index, _ in both])
+        mean, around = mean_interval(values, [int(marks.resampler.questions[index]) for index, _ in both])
         measure = Measure(kind=kind, value=mean, n=measure.n, left_out=measure.left_out)
-        if around is not None and kind == "distance":
-            around = max(0.0, around[0]), around[1]
+        if around is not None:
+            around = max(0.0 if kind == "distance" else -span, around[0]), min(span, around[1])
         found.append(bounded(measure, around, "Student's t", "the differences do not vary"))
     return found
 
@@ -292,13 +294,16 @@ def _powered(
         raise DataError("prediction-powered inference needs a judge: name the rater that is one")
     if strata is not None:
         ratings.parts(strata)  # says which tags there are
-    low, high = (scale[0], scale[-1]) if scale else (0.0, 1.0)
-    # Marks that are shares of 1 have these bounds, whatever was given.
-    low, high = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
     return powered(
         ratings.column(judge),
         [None if (mean := mean_of(row)) is None or not math.isfinite(mean) else mean for row in rows],
         strata=ratings.tags[strata] if strata is not None else (),
         questions=ratings.questions,
-        bounds=(low, high),
+        bounds=_ends(scale, ()),
     )
+
+
+def _ends(scale: Sequence[float], given: Column) -> tuple[float, float]:
+    """The ends of the scale, or of what was given beyond it; of marks that are shares of 1 always 0 and 1."""
+    known = [*scale, *(mark for mark in given if mark is not None)] or [0.0, 1.0]
+    return (0.0, 1.0) if min(known) >= 0 and max(known) <= 1 else (min(known), max(known))

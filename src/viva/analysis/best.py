@@ -23,7 +23,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.analysis.uncertainty import Interval, share_interval, standard_deviation, t_quantile, wilson
+from viva.analysis.uncertainty import Interval, interval_of_scores, mean_variance, standard_deviation, t_quantile
 from viva.errors import DataError
 
 FULL = 1.0 - 1e-6
@@ -110,12 +110,9 @@ def interval(values: Sequence[float]) -> Interval | None:
         return None
     mean = math.fsum(values) / n
     squares = math.fsum((value - mean) ** 2 for value in values)
-    if 0.0 <= mean <= 1.0 and (squares < 1e-9 or all(value in (0.0, 1.0) for value in values)):
-        return wilson(mean * n, n)
-    variance = squares / (n - 1) / n
     if min(values) >= 0.0 and max(values) <= 1.0:
-        return share_interval(mean, variance, n, n - 1)
-    half = t_quantile(n - 1) * math.sqrt(variance)
+        return interval_of_scores(mean, squares, n, n, zero_one=all(value in (0.0, 1.0) for value in values))
+    half = t_quantile(n - 1) * math.sqrt(mean_variance(squares, n, n))
     return mean - half, mean + half
 
 

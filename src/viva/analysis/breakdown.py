@@ -21,12 +21,14 @@ from msgspec import Struct
 
 from viva.analysis.attempts import best_of_repeats, drawn
 from viva.analysis.uncertainty import (
+    ALIKE,
     Interval,
     difference_interval,
+    interval_of_scores,
     mean_variance,
     share_interval,
     standard_deviation,
-    wilson,
+    zero_one_interval,
 )
 from viva.types import OUTCOMES, SCORED, UNANSWERED, Layout, Line, ScoreRow
 
@@ -234,7 +236,7 @@ class Breakdown:
 
     def _deviation(self, answers: pl.DataFrame, lines: Sequence[Line], over: str) -> float | None:
         part = self._part(answers, lines).filter(pl.col("answered") == 1)
-        groups = ["repeat", f"tag:{over}"] if over else ["repeat"]
+        groups = ["repeat", _group_of(part, over)] if over else ["repeat"]
         weighted = (pl.col("points") * pl.col("weight")).sum() / pl.col("weight").sum()
         means = part.group_by(groups, maintain_order=True).agg(weighted.alias("points"))
         if over:
@@ -303,17 +305,12 @@ def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float 
         return None, None, None
     mean = summed["points"] / answered
     squares = _squares(summed, mean)
-    once = answered == questions
     interval: Interval | None = None
-    if summed["lowest"] < 0:  # a difference of scores is no share: no interval for what did not vary at all
-        if squares >= 1e-9:
-            interval = difference_interval(mean, mean_variance(squares, questions, answered), questions - 1)
-    # Where all questions agree a variance says nothing, though the sample is finite. Wilson's interval has a width, and
-    # is safe for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
-    elif squares < 1e-9 or (once and not summed["fraction"]):
-        interval = wilson(mean * questions, questions)
-    else:
-        interval = share_interval(mean, mean_variance(squares, questions, answered), questions, questions - 1)
+    if summed["lowest"] >= 0:
+        zero_one = answered == questions and not summed["fraction"]
+        interval = interval_of_scores(mean, squares, questions, answered, zero_one=zero_one)
+    elif squares >= ALIKE:  # a difference of scores is no share: no interval for what did not vary at all
+        interval = difference_interval(mean, mean_variance(squares, questions, answered), questions - 1)
     return (mean, *interval) if interval else (mean, None, None)
 
 
@@ -329,9 +326,14 @@ class _Group(Struct, frozen=True):
     squares: float
 
 
+def _group_of(part: pl.DataFrame, over: str) -> pl.Expr:
+    """The group of each row; one group where nothing has the tag, as of the questions without it among others."""
+    return pl.col(f"tag:{over}") if f"tag:{over}" in part.columns else pl.lit(None, pl.String).alias(f"tag:{over}")
+
+
 def _macro(part: pl.DataFrame, over: str) -> tuple[float | None, float | None, float | None, float, float]:
     """The mean over groups of the groups' means, with its interval and bounds."""
-    summed = part.group_by(f"tag:{over}", maintain_order=True).agg(
+    summed = part.group_by(_group_of(part, over), maintain_order=True).agg(
         pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(), *_products()
     )
     groups: list[_Group] = []
@@ -383,7 +385,7 @@ def _macro_interval(mean: float, groups: Sequence[_Group], *, difference: bool) 
     variance = sum(value for value, _ in variances)
     worth = len(groups) ** 2 / sum(1 / group.questions for group in groups)
     if variance < 1e-12:
-        return None if difference else wilson(mean * worth, worth)
+        return None if difference else zero_one_interval(mean * worth, worth)
     degrees = variance**2 / sum(value**2 / free for value, free in variances)
     if difference:
         return difference_interval(mean, variance, degrees)

@@ -76,7 +76,8 @@ class Difference(Struct, frozen=True, kw_only=True):
     """Questions that both were asked and one or both have no score for: left out."""
     floor: float | None = None
     ceiling: float | None = None
-    """The difference over all shared questions if everything unscored counted for the first, and for the second."""
+    """The difference over all shared questions if everything unscored counted for the first, and for the second; or the
+    difference itself where that is further out, since it leaves out what is known of one side alone."""
 
     @property
     def smallest(self) -> float | None:
@@ -125,10 +126,7 @@ def paired(first: pl.DataFrame, second: pl.DataFrame, over: str = "", cluster: s
     one text), else every question stands for itself. Raises DataError where no question is in both, or a tag is
     missing.
     """
-    for tag in filter(None, (over, cluster)):
-        if f"tag:{tag}" not in first.columns:
-            known = ", ".join(name.removeprefix("tag:") for name in first.columns if name.startswith("tag:"))
-            raise DataError(f"the questions have no tag {tag!r}; they have: {known or 'none'}")
+    _refuse_unknown(first, over, cluster)
     left = _scores(first, "first").with_columns(
         _codes(f"tag:{over}" if over else "").alias("group"),
         _codes(f"tag:{cluster}" if cluster else "question").alias("cluster"),
@@ -155,6 +153,13 @@ def paired(first: pl.DataFrame, second: pl.DataFrame, over: str = "", cluster: s
     return Pairs(rows, over, zero_one, first.height - both.height, second.height - both.height)
 
 
+def _refuse_unknown(questions: pl.DataFrame, *tags: str) -> None:
+    for tag in filter(None, tags):
+        if f"tag:{tag}" not in questions.columns:
+            known = ", ".join(name.removeprefix("tag:") for name in questions.columns if name.startswith("tag:"))
+            raise DataError(f"the questions have no tag {tag!r}; they have: {known or 'none'}")
+
+
 def compared(pairs: Pairs, seed: int = 0) -> Difference:
     """The difference over all pairs. With nothing scored on both sides there is none, and the bounds say all."""
     rows = pairs.rows
@@ -179,8 +184,11 @@ def compared(pairs: Pairs, seed: int = 0) -> Difference:
 def compared_apart(first: pl.DataFrame, second: pl.DataFrame, over: str = "") -> Difference:
     """The difference of two means over different questions: Welch's t (1947, Biometrika 34:28-35), no pairs.
 
-    `n` is the smaller number of scored questions, and the bounds are over all questions of each.
+    `n` is the smaller number of scored questions, and the bounds are over all questions of each. Raises DataError where
+    a side does not have the tag `over`.
     """
+    for questions in (first, second):
+        _refuse_unknown(questions, over)
     sides = [_mean(questions, over) for questions in (first, second)]
     (mean, error, degrees), (other, second_error, second_degrees) = (side[:3] for side in sides)
     counts, bounds = [side[3] for side in sides], [side[4] for side in sides]
@@ -245,6 +253,8 @@ def _over_scored(found: Difference, scored: pl.DataFrame, pairs: Pairs, seed: in
         first=float(shares @ first),
         second=float(shares @ second),
         difference=difference,
+        floor=None if found.floor is None else min(found.floor, difference),
+        ceiling=None if found.ceiling is None else max(found.ceiling, difference),
         low=low,
         high=high,
         error=error,

@@ -2,7 +2,7 @@
 
 Several types may apply to one answer, so that shares can add up to more than 1. A share is of the answers that were
 labelled; what no judge labelled is counted, and in no share. Wilson's interval where every question has one wrong
-answer at most, Student's t over questions otherwise (`uncertainty`).
+answer at most, and for the effective number of questions otherwise (`uncertainty`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from viva.analysis.uncertainty import mean_variance, share_interval, wilson
+from viva.analysis.uncertainty import interval_of_scores
 
 Vote = tuple[str, ...] | None
 """One judge's labels for an answer: () for none of the types, None for no readable reply."""
@@ -112,10 +112,5 @@ def _share(name: str, answers: Sequence[tuple[str, bool]]) -> Share:
         by_question.setdefault(question, []).append(has)
     squares = sum((sum(those) - mean * len(those)) ** 2 for those in by_question.values())
     once = len(by_question) == len(answers)
-    if once or squares < 1e-9:
-        interval = wilson(mean * len(by_question), len(by_question))
-    else:
-        questions = len(by_question)
-        interval = share_interval(mean, mean_variance(squares, questions, len(answers)), questions, questions - 1)
-    low, high = interval or (None, None)
+    low, high = interval_of_scores(mean, squares, len(by_question), len(answers), zero_one=once) or (None, None)
     return Share(type=name, count=count, share=mean, low=low, high=high)

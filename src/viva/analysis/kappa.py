@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from viva.analysis.measure import Kind, Measure, bounded
 from viva.analysis.resampling import NAME, Floats, Resampler, Statistic, Weights
-from viva.analysis.uncertainty import wilson
+from viva.analysis.uncertainty import zero_one_interval
 
 MOST_MARKS = 100
 """Different marks up to which a measure on categories makes sense, and fits into memory."""
@@ -94,7 +94,7 @@ def agreement(rows: Sequence[Column], resampler: Resampler) -> Measure:
     value = float(shares.mean())
     found = Measure(kind="agreement", value=value, n=measure.n, left_out=measure.left_out)
     if resampler.single and all(len(pairs[index]) == 2 for index in usable):
-        return bounded(found, wilson(float(shares.sum()), len(usable)), "Wilson")
+        return bounded(found, zero_one_interval(float(shares.sum()), len(usable)), "Wilson")
     interval, reason = resampler.interval(lambda weights: _mean(weights, shares), usable, value)
     return bounded(found, interval, NAME, reason)
 

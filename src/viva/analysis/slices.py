@@ -4,8 +4,8 @@ A slice is the questions that share the values of one or more tags (domain OS; n
 stands against the mean of all other questions of the exam.
 
 Difference. From the two means' own intervals, recovered as Zou and Donner (2008, Statistics in Medicine 27:1693-1702)
-do it; with Wilson's intervals, which 0/1 scores have, that is Newcombe's method 10 (1998, Statistics in Medicine
-17:873-890). Both sides' intervals count questions, not answers.
+do it; with Wilson's intervals, which 0/1 scores have but for very few right or wrong ones, that is Newcombe's method 10
+(1998, Statistics in Medicine 17:873-890). Both sides' intervals count questions, not answers.
 
 Test. That the slice is no other than questions drawn at random: the permutation distribution of its sum, with p the
 chance of a sum as far from what is to be expected. For 0/1 scores of questions asked once it is computed exactly, which

@@ -19,7 +19,7 @@ from statistics import NormalDist
 
 from msgspec import Struct
 
-from viva.analysis.uncertainty import LEVEL, Z, wilson
+from viva.analysis.uncertainty import LEVEL, Z, zero_one_interval
 
 THRESHOLDS: tuple[float, ...] = (3.0, 8.0, 15.0, 35.0, 80.0)
 """Sizes, in billions of parameters, below which the best is looked for: they lie between the sizes that models have."""
@@ -112,10 +112,10 @@ def _widened(score: Score, count: int, level: float) -> tuple[float, float] | No
 def widest(mean: float, questions: int) -> tuple[float, float] | None:
     """The widest 95 % interval that a mean over so many questions can have, where item scores are not to be had.
 
-    No score between 0 and 1 varies more than a 0/1 score of the same mean, so Wilson's interval bounds them all; what
-    is averaged over groups of unlike size first (a macro average) may be a little less sure than that.
+    No score between 0 and 1 varies more than a 0/1 score of the same mean, so the interval of such scores bounds them
+    all; what is averaged over groups of unlike size first (a macro average) may be a little less sure than that.
     """
-    return wilson(min(1.0, max(0.0, mean)) * questions, questions)
+    return zero_one_interval(min(1.0, max(0.0, mean)) * questions, questions)
 
 
 class Contender(Struct, frozen=True, kw_only=True):

@@ -21,10 +21,11 @@ from viva.visible import one_line
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 INTERVALS = (
-    "Intervals are at 95 %: Wilson's score interval, for the effective number of questions where a question has "
-    "several answers or scores are fractions (variance clustered by question, t quantiles); macro averages add up the "
-    "variances of their parts. Replies that could not be read (unparsed, empty, truncated, refused) earn no point and "
-    "stay in the denominator; what was not answered or not graded is left out of the mean and kept in its bounds."
+    "Intervals are at 95 %: Wilson's score interval (with Poisson's limit for few right or few wrong), for the "
+    "effective number of questions where a question has several answers or scores are fractions (variance clustered by "
+    "question, t quantiles); macro averages add up the variances of their parts. Replies that could not be read "
+    "(unparsed, empty, truncated, refused) earn no point and stay in the denominator; what was not answered or not "
+    "graded is left out of the mean and kept in its bounds."
 )
 
 

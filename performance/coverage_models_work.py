@@ -1,0 +1,273 @@
+"""Many models: item response, reliability, anchors, scores over size and their break; and perplexities of texts."""
+
+from __future__ import annotations
+
+import functools
+from typing import Literal
+
+import numpy as np
+from coverage_sets_work import Floats, Rate, Row, Study, counted, inside, sets_of
+
+from viva.analysis.anchors import choose, predict, validate
+from viva.analysis.itemresponse import fit
+from viva.analysis.itemstatistics import item_statistics, reliability
+from viva.analysis.perplexity import Figure, Reading, compare, figures
+from viva.analysis.scaling import family_curve, fit_family, fit_log
+from viva.analysis.scaling import predict as predicted
+from viva.analysis.segments import fit_segments
+from viva.errors import DataError
+
+MODELS = (10, 30)
+Z = 1.96
+
+
+def _answers(dice: np.random.Generator, able: Floats, hard: Floats, steep: Floats) -> Floats:
+    chance = 1 / (1 + np.exp(-steep * (able[:, None] - hard)))
+    return (dice.random(chance.shape) < chance).astype(float)
+
+
+def _drawn(dice: np.random.Generator, models: int, n: int) -> tuple[Floats, Floats, Floats]:
+    """Abilities of mean 0 and variance 1, difficulties, discriminations."""
+    able = dice.standard_normal(models)
+    return (able - able.mean()) / able.std(), dice.normal(0, 1, n), np.exp(dice.normal(0, 0.4, n))
+
+
+def of_response(what: Literal["ability", "difficulty", "discrimination"], repetitions: int, n: int) -> Row:
+    """An estimate ± 1.96 of its standard errors, as `viva items` draws them; of n questions."""
+    dice = np.random.default_rng([n, 41])
+    rates = []
+    for models in MODELS:
+        shares = []
+        for _ in range(min(repetitions, max(20, 20_000 // n))):
+            truth = _drawn(dice, models, n)
+            try:
+                found = fit(_answers(dice, *truth))
+            except DataError:  # all models have the same score
+                continue
+            items = found.items
+            value, error, true = {
+                "ability": (found.ability, found.ability_error, truth[0]),
+                "difficulty": (items.difficulty, items.difficulty_error, truth[1]),
+                "discrimination": (items.discrimination, items.discrimination_error, truth[2]),
+            }[what]
+            shares.append(float(np.mean(np.abs(value - true) <= Z * error)))
+        rates.append(Rate(sum(shares), len(shares)))
+    return Row(f"{what} ± 1.96 standard errors", n, rates)
+
+
+def of_reliability(repetitions: int, n: int) -> Row:
+    """Feldt's interval of KR-20 for n models and 50 questions; the truth is KR-20 of very many models."""
+    dice = np.random.default_rng([n, 42])
+    rates = []
+    for spread in (0.3, 1.0):
+        hits = []
+        for _ in range(repetitions):
+            hard, steep = dice.normal(0, 1, 50), np.ones(50)
+            whole = reliability(_answers(dice, spread * dice.standard_normal(4000), hard, steep))
+            found = reliability(_answers(dice, spread * dice.standard_normal(n), hard, steep))
+            if found is not None and whole is not None:
+                hits.append(inside(found.low, found.high, whole.value))
+        rates.append(counted(hits))
+    return Row("KR-20, Feldt", n, rates)
+
+
+def of_discrimination(repetitions: int, n: int) -> Row:
+    """Questions that have nothing to do with each other: how many correlate with the rest, and whether any is called
+    surely negative."""
+    dice = np.random.default_rng([n, 43])
+    shares, any_negative = [], []
+    for _ in range(repetitions):
+        found = item_statistics((dice.random((n, 50)) < dice.uniform(0.1, 0.9, 50)).astype(float))
+        p = found.p[np.isfinite(found.p)]
+        shares.append(float(np.mean(p <= 0.05)) if len(p) else 0.0)
+        any_negative.append(bool(found.surely_negative.any()))
+    return Row("discrimination of 50 questions", n, [Rate(sum(shares), len(shares)), counted(any_negative)])
+
+
+def of_anchors(repetitions: int, n: int) -> Row:
+    """The full score predicted for a further model from n of 300 questions."""
+    dice = np.random.default_rng([n, 44])
+    rates = []
+    for models in MODELS:
+        hits = []
+        for _ in range(min(repetitions, 40)):
+            able = dice.normal(0.3, 1, models + 1)
+            scores = _answers(dice, able, dice.normal(0, 1.3, 300), np.ones(300))
+            found = choose(scores[:-1], n)
+            error = validate(scores[:-1], n, rounds=5).anchors.error
+            own = [float(score) for score in scores[-1, found.questions]]
+            _, low, high = predict(own, [float(one) for one in found.weights], found.line, error, models)
+            hits.append(inside(low, high, float(scores[-1].mean())))
+        rates.append(counted(hits))
+    return Row("full score from n anchors", n, rates)
+
+
+def of_curve(kind: Literal["log", "family"], repetitions: int, n: int) -> Row:
+    """The score that a further model of the family measures, of n models from 1 to 100 billion."""
+    dice = np.random.default_rng([n, 45, len(kind)])
+    rates = []
+    for size in (10.0, 300.0):
+        hits = []
+        for _ in range(repetitions):
+            sizes = 10 ** dice.uniform(0, 2, n)
+            both = np.append(sizes, size)
+            curve = 0.3 + 0.2 * np.log10(both) if kind == "log" else family_curve(both, 0.5, 2.0)
+            scores = np.clip(curve + dice.normal(0, 0.03, n + 1), 0.0, 1.0)
+            found = (fit_log if kind == "log" else fit_family)(sizes.tolist(), scores[:-1].tolist())
+            guess = predicted(found, size)
+            if guess.low is not None:
+                hits.append(inside(guess.low, guess.high, float(scores[-1])))
+        rates.append(counted(hits))
+    return Row(f"{kind} curve", n, rates)
+
+
+def of_break(which: Literal["profile", "bootstrap"], repetitions: int, n: int) -> Row:
+    """The break of two lines at 10 billion, of n models from 1 to 100 billion."""
+    dice = np.random.default_rng([n, 46])
+    rates = []
+    for change in (-0.1, -0.3):
+        hits = []
+        for _ in range(min(repetitions, 200)):
+            z = dice.uniform(0, 2, n)
+            scores = 0.3 + 0.3 * z + change * np.maximum(z - 1, 0) + dice.normal(0, 0.03, n)
+            found = fit_segments(
+                (10**z).tolist(), scores.tolist(), draws=19, resamples=499 if which != "profile" else 1
+            )
+            low, high = (found.low, found.high) if which == "profile" else (found.boot_low, found.boot_high)
+            if low is not None:
+                hits.append(inside(low, high, 10.0))
+        rates.append(counted(hits))
+    return Row(f"break, {which}", n, rates)
+
+
+def of_no_break(repetitions: int, n: int) -> Row:
+    """The test of a break where there is one line, with scatter that is the same at all sizes, or falls with size."""
+    dice = np.random.default_rng([n, 47])
+    rates = []
+    for falling in (0.0, 1.0, 1.5):
+        hits = []
+        for _ in range(min(repetitions, 400)):
+            z = dice.uniform(0, 2, n)
+            scores = 0.3 + 0.2 * z + dice.normal(0, 0.05, n) * 10 ** (-falling * z / 2)
+            found = fit_segments((10**z).tolist(), scores.tolist(), draws=399, resamples=1)
+            hits.append(found.p <= 0.05)
+        rates.append(counted(hits))
+    return Row("break", n, rates)
+
+
+def _readings(dice: np.random.Generator, n: int, spread: float) -> list[Reading]:
+    """Texts of log-normal length and surprise; 2.0 nats a token on average over texts."""
+    tokens = np.maximum(5, np.exp(dice.normal(5, 0.8, n))).astype(int)
+    surprise = np.exp(dice.normal(np.log(2.0) - spread**2 / 2, spread, n))
+    least = -(3 * surprise + dice.normal(0, 0.5, n))
+    return [
+        Reading(
+            tokens=int(size), nll=float(size * each), bytes=4 * int(size), characters=4 * int(size), min_k=float(low)
+        )
+        for size, each, low in zip(tokens, surprise, least, strict=True)
+    ]
+
+
+def of_perplexity(which: str, repetitions: int, n: int) -> Row:
+    """Perplexity and Min-K% of n texts; log-perplexity and length are independent, so the truths are known."""
+    dice = np.random.default_rng([n, 48, len(which)])
+    rates = []
+    for spread in (0.1, 0.4):
+        many = np.exp(dice.normal(np.log(2.0) - spread**2 / 2, spread, 4_000_000))
+        truth = {"per token": float(np.exp(2.0)), "mean of texts": float(np.exp(many).mean()), "Min-K%": -6.0}
+        hits = []
+        for _ in range(sets_of(repetitions, 8 * n)):
+            found = figures(_readings(dice, n, spread))
+            figure = {"per token": found.per_token, "mean of texts": found.mean_of_texts, "Min-K%": found.min_k}[which]
+            hits.append(figure is not None and inside(figure.low, figure.high, truth[which]))
+        rates.append(counted(hits))
+    return Row(which, n, rates)
+
+
+def of_two_sets(which: Literal["ratio", "difference", "test"], repetitions: int, n: int) -> Row:
+    """Two sets of texts of one kind, the second half as large: their ratio is 1, their difference nothing."""
+    dice = np.random.default_rng([n, 49])
+    rates = []
+    for spread in (0.1, 0.4):
+        hits = []
+        for _ in range(sets_of(repetitions, 8 * n)):
+            found = compare(_readings(dice, n, spread), _readings(dice, n // 2, spread))
+            if found is None:
+                continue
+            figure: Figure = found.ratio if which == "ratio" else found.difference
+            if which == "test":
+                hits.append(found.p is not None and found.p <= 0.05)
+            else:
+                hits.append(inside(figure.low, figure.high, 1.0 if which == "ratio" else 0.0))
+        rates.append(counted(hits))
+    return Row({"test": "Mann and Whitney's test"}.get(which, f"{which} of two sets"), n, rates)
+
+
+part = functools.partial
+SPREADS = ["texts much alike", "texts unlike"]
+KNOWN = [f"{models} models" for models in MODELS]
+STUDIES = [
+    Study(
+        "Item response",
+        "n questions, answered by 10 or 30 models: the share of models, or of questions, whose interval holds.",
+        KNOWN,
+        [*(part(of_response, what) for what in ("ability", "difficulty", "discrimination"))],
+        cost=20,
+    ),
+    Study("Anchors", "n anchors of 300 questions.", KNOWN, [of_anchors], sizes=(20, 59, 100), cost=20),
+    Study(
+        "Reliability of questions",
+        "n models, 50 questions.",
+        ["models much alike", "models unlike"],
+        [of_reliability],
+        sizes=(5, 20, 59),
+        cost=2,
+    ),
+    Study(
+        "Discrimination of questions: tests",
+        "n models, 50 questions that have nothing to do with each other.",
+        ["p ≤ .05", "any surely negative"],
+        [of_discrimination],
+        test=True,
+        sizes=(5, 20, 59),
+    ),
+    Study(
+        "Scores over size: predictions",
+        "n models from 1 to 100 billion; the score that one more measures.",
+        ["10 billion", "300 billion"],
+        [part(of_curve, kind) for kind in ("log", "family")],
+        sizes=(5, 10, 20, 59),
+        cost=4,
+    ),
+    Study(
+        "Scores over size: the break",
+        "Two lines that meet at 10 billion.",
+        ["slope falls by a third", "slope falls to nothing"],
+        [part(of_break, which) for which in ("profile", "bootstrap")],
+        sizes=(10, 20, 59),
+    ),
+    Study(
+        "Scores over size: test of a break",
+        "One line; scatter is the same at all sizes, or falls from the smallest to the largest.",
+        ["same scatter", "falls to a tenth", "falls to a thirtieth"],
+        [of_no_break],
+        test=True,
+        sizes=(10, 20, 59),
+    ),
+    Study(
+        "Perplexity: intervals",
+        "n texts.",
+        SPREADS,
+        [
+            *(part(of_perplexity, which) for which in ("per token", "mean of texts", "Min-K%")),
+            *(part(of_two_sets, which) for which in ("ratio", "difference")),
+        ],
+    ),
+    Study(
+        "Perplexity: test",
+        "n texts of a kind and half as many of the same.",
+        SPREADS,
+        [part(of_two_sets, "test")],
+        test=True,
+    ),
+]

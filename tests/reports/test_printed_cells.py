@@ -1,0 +1,392 @@
+"""What every printed number promises, over random tables of scores: means, intervals and bounds hold together.
+
+A table has what runs have: lost, ungraded and unreadable answers, one and several answers in one or two repeats,
+questions that count several times, groups of one question, groups without an answer, and lines without any question.
+A completion is the same table with every lost answer given some score.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import random
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from analysis.answers import row
+from viva.analysis.agreement import agree
+from viva.analysis.best import Estimate, best_in_groups, best_of, mean_score, passing
+from viva.analysis.breakdown import Breakdown, Cell, frame
+from viva.analysis.comparing import Difference, compared, compared_apart, paired
+from viva.analysis.errortypes import Typed, counted
+from viva.analysis.ratings import Ratings
+from viva.analysis.slices import slices
+from viva.analysis.standings import Score, partial, ranks
+from viva.errors import DataError
+from viva.library.frames import scores_frame
+from viva.reports.formats import as_csv
+from viva.reports.result import Report, Result, bounds_text, cell_text
+from viva.reports.slices import Shown
+from viva.reports.slices import as_csv as slices_csv
+from viva.types import Layout, Line, Outcome, ScoreRow
+
+ROUNDING = 1e-9
+LESS = settings(max_examples=settings.default.max_examples // 2)
+"""For what takes many cells an example."""
+WHOLE = Line("all")
+LAYOUT = Layout(
+    "t", "By everything",
+    (WHOLE, Line("a", {"subject": ("a",)}), Line("nobody", {"subject": ("z",)}), Line("macro", over="subject")),
+    (
+        Line("as asked"), Line("best", attempts="best"), Line("best@2", attempts="best@2"),
+        Line("pass@1", attempts="pass@1"), Line("full part", part="full"),
+    ),
+)  # fmt: skip
+
+_answer = st.one_of(
+    st.sampled_from([0.0, 1.0, 0.5, 0.1]),
+    st.floats(0.0, 1.0),
+    st.sampled_from(["error", "ungraded", "unsound", "unparsed", "empty", "truncated", "refused"]),
+)
+
+
+class Question(Struct, frozen=True):
+    """One question: its group (none for "-"), how often it is listed, and its answers, a list a repeat."""
+
+    subject: str
+    weight: int
+    answers: list[list[float | str]]
+
+
+_question = st.builds(
+    Question,
+    st.sampled_from(["a", "b", "c", "d", "-"]),
+    st.sampled_from([1, 1, 1, 2, 5]),
+    st.lists(st.lists(_answer, min_size=1, max_size=3), min_size=1, max_size=2),
+)
+_single = st.builds(
+    Question,
+    st.sampled_from(["a", "b", "c"]),
+    st.just(1),
+    st.lists(st.tuples(_answer).map(list), min_size=1, max_size=1),
+)
+QUESTIONS = st.one_of(st.lists(_question, min_size=1, max_size=14), st.lists(_single, min_size=1, max_size=40))
+
+
+def rows_of(questions: Sequence[Question], fill: random.Random | None = None) -> list[ScoreRow]:
+    """The rows of a table; `fill` gives every answer that has no score one, as likely at an end as between."""
+    found: list[ScoreRow] = []
+    for number, one in enumerate(questions):
+        sample = 0
+        for repeat, answers in enumerate(one.answers):
+            for answer in answers:
+                value = answer
+                if fill is not None and isinstance(value, str):
+                    value = fill.choice([0.0, 1.0, fill.random()])
+                if isinstance(value, str):
+                    outcome: Outcome = value  # type: ignore[assignment]
+                else:
+                    outcome = "right" if value >= 1.0 else "partly" if value > 0.0 else "wrong"
+                score = None if isinstance(value, str) else value
+                parts = {} if score is None else {"full": float(score >= 1.0)}
+                tags = {} if one.subject == "-" else {"subject": one.subject}
+                found.append(
+                    row(
+                        f"q{number}",
+                        outcome,
+                        score,
+                        sample=sample,
+                        repeat=repeat,
+                        tags=tags,
+                        weight=one.weight,
+                        parts=parts,
+                    )
+                )
+                sample += 1
+    return found
+
+
+def table_of(rows: Sequence[ScoreRow], attempts: str = "") -> Any:
+    return Breakdown(frame(rows), attempts).table(LAYOUT, "b-en", "m")
+
+
+def holds_together(cell: Cell | Estimate) -> None:
+    """The mean lies within its bounds and its interval, and all of them in the scale."""
+    if isinstance(cell, Cell):
+        floor, ceiling = cell.floor, cell.ceiling
+        assert cell.n == sum(cell.outcomes.values())
+        if not cell.n:
+            assert (cell.mean, cell.low, cell.high) == (None, None, None)
+            return
+    else:
+        floor, ceiling = (cell.mean if bound is None else bound for bound in (cell.floor, cell.ceiling))
+    assert (cell.low is None) == (cell.high is None)
+    if cell.mean is not None:
+        assert -ROUNDING <= floor <= cell.mean + ROUNDING
+        assert cell.mean - ROUNDING <= ceiling <= 1 + ROUNDING
+    if cell.low is not None and cell.high is not None:
+        assert cell.mean is not None
+        assert 0.0 <= cell.low <= cell.mean + ROUNDING
+        assert cell.mean - ROUNDING <= cell.high <= 1.0
+        assert cell.low < cell.high, "no finite sample is certain"
+
+
+@LESS
+@given(QUESTIONS, st.sampled_from(["", "best"]), st.randoms(use_true_random=False))
+def test_every_cell_of_a_table_holds_together_and_its_bounds_hold_every_completion(
+    questions: list[Question], attempts: str, dice: random.Random
+) -> None:
+    found = table_of(rows_of(questions), attempts)
+    for cells in found.cells:
+        for cell in cells:
+            holds_together(cell)
+    for _ in range(2):
+        completed = table_of(rows_of(questions, dice), attempts)
+        assert (completed.rows, completed.columns) == (found.rows, found.columns)
+        for label, cells, others in zip(found.rows, found.cells, completed.cells, strict=True):
+            for column, cell, other in zip(found.columns, cells, others, strict=True):
+                assert (other.mean is None) == (cell.n == 0), (label, column)
+                if other.mean is not None:
+                    assert cell.floor - ROUNDING <= other.mean <= cell.ceiling + ROUNDING, (label, column)
+                    assert other.complete
+
+
+PRINTED = re.compile(r"([\d.]+)(†?)(?: ± [\d.]+)?(?: \[([\d.]+), ([\d.]+)\])?")
+SHOWN = 0.0501
+"""Half of the last digit of an interval's ends, in per cent."""
+
+
+@LESS
+@given(QUESTIONS)
+def test_what_is_printed_of_a_cell_holds_together_too(questions: list[Question]) -> None:
+    rows = rows_of(questions)
+    found = table_of(rows)
+    report = Report(
+        run="r",
+        results=(
+            Result(
+                exam="b-en", benchmark="b", language="en", model="m", overall=Breakdown(frame(rows)).cell(WHOLE),
+                tables=(found,), signature="s",
+            ),
+        ),
+    )  # fmt: skip
+    for line in csv.DictReader(io.StringIO(as_csv(report))):
+        if line["mean"]:
+            assert float(line["floor"]) - ROUNDING <= float(line["mean"]) <= float(line["ceiling"]) + ROUNDING
+        if line["low"]:
+            low, mean, high = (float(line[name]) for name in ("low", "mean", "high"))
+            assert 0 <= low <= mean + ROUNDING
+            assert mean - ROUNDING <= high <= 1
+    for cell in (cell for cells in found.cells for cell in cells if cell.mean is not None):
+        printed = PRINTED.fullmatch(cell_text(cell))
+        assert printed, cell_text(cell)
+        mean, low, high = (None if printed[place] is None else float(printed[place]) for place in (1, 3, 4))
+        assert bool(printed[2]) == (not cell.complete)
+        assert mean is not None
+        if low is not None and high is not None:
+            assert 0 <= low <= mean + SHOWN
+            assert mean - SHOWN <= high <= 100
+        if bounds := bounds_text(cell):
+            floor, ceiling = map(float, bounds.split("–"))
+            assert 0 <= floor <= mean <= ceiling <= 100
+        else:  # nothing is lost, or nothing that could change it: the best of several is full marks already
+            assert cell.floor == pytest.approx(cell.mean)
+
+
+@given(QUESTIONS)
+def test_the_points_of_a_frame_have_the_mean_of_the_table(questions: list[Question]) -> None:
+    rows = rows_of(questions)
+    cell = Breakdown(frame(rows)).cell(WHOLE)
+    points, weight = pl.col("points"), pl.col("weight")
+    known = scores_frame(rows).filter(points.is_not_null())
+    if cell.mean is None:
+        assert not known.height
+    else:
+        mean = known.select((points * weight).sum() / weight.sum()).item()
+        assert mean == pytest.approx(cell.mean)
+
+
+def apart(questions: Sequence[Question], others: Sequence[Question]) -> tuple[list[Question], list[Question]]:
+    """Two models' answers to the same questions, as far as both have some: of one group and weight."""
+    second = [Question(one.subject, one.weight, two.answers) for one, two in zip(questions, others, strict=False)]
+    return list(questions), second
+
+
+def holds_difference(found: Difference) -> None:
+    if found.difference is not None:
+        assert found.floor is not None
+        assert found.ceiling is not None
+        assert -1 - ROUNDING <= found.floor <= found.difference + ROUNDING
+        assert found.difference - ROUNDING <= found.ceiling <= 1 + ROUNDING
+    if found.low is not None and found.high is not None:
+        assert found.difference is not None
+        assert -1 <= found.low <= found.difference + ROUNDING
+        assert found.difference - ROUNDING <= found.high <= 1
+        assert found.low < found.high
+        assert found.error is not None
+        assert found.error > 0
+    if found.p is not None:
+        assert 0 < found.p <= 1
+    if found.wins is not None and found.ties is not None and found.losses is not None:
+        assert found.wins + found.ties + found.losses == found.n
+
+
+@LESS
+@given(
+    QUESTIONS, QUESTIONS, st.sampled_from(["", "subject"]), st.sampled_from(["", "subject"]), st.booleans(),
+    st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_every_difference_holds_together_and_its_bounds_hold_every_completion(
+    one: list[Question], other: list[Question], over: str, cluster: str, paired_up: bool, dice: random.Random
+) -> None:
+    sides = apart(one, other)
+    if not all(any(question.subject != "-" for question in side) for side in sides):
+        over = cluster = ""
+
+    def difference(fill: random.Random | None) -> Difference:
+        first, second = (Breakdown(frame(rows_of(side, fill))).questions(WHOLE) for side in sides)
+        return compared(paired(first, second, over, cluster)) if paired_up else compared_apart(first, second, over)
+
+    found = difference(None)
+    holds_difference(found)
+    assert found.floor is not None
+    assert found.ceiling is not None
+    for _ in range(2):
+        completed = difference(dice)
+        holds_difference(completed)
+        assert completed.unscored == 0
+        assert completed.difference is not None
+        assert found.floor - ROUNDING <= completed.difference <= found.ceiling + ROUNDING
+
+
+def test_a_tag_that_nothing_has_makes_one_group_in_a_table_and_is_refused_where_it_was_asked_for() -> None:
+    breakdown = Breakdown(frame(rows_of([Question("-", 1, [[1.0], [0.0]]), Question("-", 1, [["error"], [0.5]])])))
+    plain, macro = breakdown.cell(WHOLE), breakdown.cell(Line("", over="subject"))
+    assert (macro.mean, macro.sd, macro.floor, macro.ceiling) == (plain.mean, plain.sd, plain.floor, plain.ceiling)
+    questions = breakdown.questions(WHOLE)
+    for compare in (
+        lambda: paired(questions, questions, "subject"),
+        lambda: compared_apart(questions, questions, "subject"),
+    ):
+        with pytest.raises(DataError, match="no tag 'subject'"):
+            compare()
+
+
+def test_the_bounds_of_a_difference_hold_it_where_one_side_of_a_lost_pair_is_known() -> None:
+    """Over the two pairs the second is 87.5 points better; over all three questions it can be 80.6 at most."""
+    first = [Question("a", 1, [["error"]]), Question("a", 1, [[0.0]]), Question("a", 1, [[0.0]])]
+    second = [Question("a", 1, [[0.0, "error", "error"]]), Question("a", 1, [[1.0]]), Question("a", 1, [[0.75]])]
+    found = compared(paired(*(Breakdown(frame(rows_of(side))).questions(WHOLE) for side in (first, second))))
+    assert found.difference == found.ceiling == pytest.approx(0.875)
+    assert found.floor == pytest.approx((-1 + 1.75) / 3)
+
+
+@given(QUESTIONS)
+def test_every_slice_holds_together(questions: list[Question]) -> None:
+    rows = rows_of(questions)
+    if all(one.subject == "-" for one in questions):
+        return
+    found = slices("b-en", "m", frame(rows), [("subject",)], smallest=1)
+    for one in found.slices:
+        holds_together(one.cell)
+        if one.low is not None and one.high is not None:
+            assert one.difference is not None
+            assert -1 <= one.low <= one.difference + ROUNDING
+            assert one.difference - ROUNDING <= one.high <= 1
+        for p in (one.p, one.adjusted):
+            assert p is None or 0 < p <= 1
+    for line in csv.DictReader(io.StringIO(slices_csv([found], Shown()))):
+        if line["low"]:
+            assert float(line["low"]) <= float(line["mean"]) + ROUNDING <= float(line["high"]) + 2 * ROUNDING
+
+
+SCORES = st.lists(
+    st.lists(st.one_of(st.none(), st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1)), min_size=1, max_size=6),
+    min_size=1, max_size=8,
+)  # fmt: skip
+
+
+@given(SCORES, st.integers(1, 5), st.randoms(use_true_random=False))
+def test_every_estimate_from_a_score_table_holds_together_and_its_bounds_hold_every_completion(
+    questions: list[list[float | None]], k: int, dice: random.Random
+) -> None:
+    filled = [[dice.choice([0.0, 1.0, dice.random()]) if s is None else s for s in scores] for scores in questions]
+    for reduce in (mean_score, lambda q: best_of(q, k), lambda q: passing(q, k), lambda q: best_in_groups(q, k)):
+        found, completed = reduce(questions), reduce(filled)
+        holds_together(found)
+        holds_together(completed)
+        if found.floor is not None and found.ceiling is not None and completed.mean is not None:
+            assert found.floor - ROUNDING <= completed.mean <= found.ceiling + ROUNDING
+        elif found.mean is not None:
+            assert completed.mean == pytest.approx(found.mean)
+
+
+@LESS
+@given(st.lists(QUESTIONS, min_size=2, max_size=4), st.booleans(), st.randoms(use_true_random=False))
+def test_every_rank_range_holds_the_rank_of_every_completion(
+    models: list[list[Question]], exact: bool, dice: random.Random
+) -> None:
+    """What is lost alone: `exact` takes means as known, so that ranges rest on the bounds and on nothing else."""
+    cells = [Breakdown(frame(rows_of(model))).cell(WHOLE) for model in models]
+    kept = [place for place, cell in enumerate(cells) if cell.mean is not None]
+    scores = []
+    for place in kept:
+        cell = cells[place]
+        assert cell.mean is not None
+        low, high = (cell.mean, cell.mean) if exact else (cell.low, cell.high)
+        whole = Score(mean=cell.mean, low=low, high=high)
+        scores.append(whole if cell.floor == cell.ceiling else partial(cell.mean, low, high, cell.floor, cell.ceiling))
+    found = ranks(scores)
+    for _ in range(2):
+        truths = [Breakdown(frame(rows_of(models[place], dice))).cell(WHOLE).mean or 0.0 for place in kept]
+        for rank, truth in zip(found, truths, strict=True):
+            if rank.first is not None and rank.last is not None:
+                assert rank.first <= rank.place <= rank.last
+                assert rank.first <= 1 + sum(other > truth + ROUNDING for other in truths)
+                assert rank.last >= len(truths) - sum(other < truth - ROUNDING for other in truths)
+
+
+MARKS = st.one_of(st.none(), st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(st.lists(st.tuples(MARKS, MARKS, MARKS), min_size=2, max_size=8))
+def test_every_measure_of_agreement_and_every_score_from_labels_holds_together(
+    marks: list[tuple[float | None, ...]],
+) -> None:
+    if not any(one[0] is not None for one in marks):
+        return
+    rated = Ratings(items=tuple(map(str, range(len(marks)))), raters=("judge", "a", "b"), values=tuple(marks))
+    found = agree(rated, judge="judge", ppi=True)
+    for one in (*found.among, *found.judged, *(one for pair in found.pairs for one in pair.measures)):
+        if one.low is not None and one.high is not None:
+            assert one.value is not None
+            assert one.low <= one.value + ROUNDING
+            assert one.value - ROUNDING <= one.high <= 1 + ROUNDING
+            assert one.low >= (0 if one.kind in ("agreement", "distance") else -1 if one.kind == "bias" else -math.inf)
+    assert found.powered is not None
+    for estimate in (found.powered.combined, found.powered.labels_alone):
+        for low, high in (estimate.questions, estimate.run) if estimate else ():
+            assert 0 <= low <= estimate.value + ROUNDING
+            assert estimate.value - ROUNDING <= high <= 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from([("t",), (), None])), min_size=1, max_size=20))
+def test_every_share_of_an_error_type_holds_together(answers: list[tuple[int, tuple[str, ...] | None]]) -> None:
+    typed = [Typed(model="m", question=f"q{one}", group="", tags={}, labels=labels) for one, labels in answers]
+    for found in counted("b-en", typed, {"": ["t", "never"]}):
+        for share in found.shares:
+            if share.share is not None:
+                assert share.low is not None
+                assert share.high is not None
+                assert 0 <= share.low <= share.share + ROUNDING
+                assert share.share - ROUNDING <= share.high <= 1
+                assert share.low < share.high
