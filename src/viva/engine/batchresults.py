@@ -78,7 +78,7 @@ class Debts:
                 self.fail(key, reply, batch)
             return False
         self._succeeded = True
-        cost = book(self._run, owed.task.price, reply.usage or (owed.worst if owed.task.price else None))
+        cost = book(self._run, owed.task.price, reply.usage, owed.worst)
         accept = owed.task.accept
         if accept is None or (reply.stop_reason != "length" and accept(reply.text)):
             write(self._run, owed.task, reply, None, 0.0, self._tries[key] + 1, batch)

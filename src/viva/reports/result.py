@@ -10,9 +10,11 @@ from viva.analysis.breakdown import Cell, Table
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
+from viva.types import NOT_ASKED, UNANSWERED
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
+_NO_REPLY = frozenset({"error", NOT_ASKED, "unsound"})
 
 
 class Grid(Struct, frozen=True):
@@ -43,6 +45,16 @@ class Result(Struct, frozen=True, kw_only=True):
     """Tokens that a checkpoint was trained on, where that is known."""
     beside: tuple[Neighbour, ...] = ()
     """Published rows to be shown in the tables, each with how it was asked."""
+
+    @property
+    def missing(self) -> int:
+        """How many answers never came; asking again may bring them."""
+        return sum(self.overall.outcomes.get(outcome, 0) for outcome in ("error", NOT_ASKED))
+
+    @property
+    def answered(self) -> bool:
+        """Whether any reply came, so that there is something to show."""
+        return any(count for outcome, count in self.overall.outcomes.items() if outcome not in _NO_REPLY)
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -229,14 +241,17 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         cell = result.overall
         if cell.complete:
             continue
-        left = {name: cell.outcomes.get(name, 0) for name in ("ungraded", "error", "unsound")}
-        said = ", ".join(f"{count:,} {name}" for name, count in left.items() if count)
+        left = {name: count for name, count in cell.outcomes.items() if count and name in UNANSWERED}
+        said = ", ".join(f"{count:,} {name}" for name, count in left.items())
+        if not result.answered:
+            notes.append(f"{result.model} on {result.exam}: nothing was answered ({said}), so there is no table.")
+            continue
         said = f"the mean leaves out {said}" if said else ""
         if cell.short:
             fewer = f"{cell.short:,} questions count with fewer answers than were asked for"
             said = f"{said}, and {fewer}" if said else fewer
         hint = ""
-        if left["ungraded"]:
+        if "ungraded" in left:
             hint = " (blanks, open-ended answers and rationales need --judge MODEL)"
             if result.judged:
                 hint = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from viva import __version__
 from viva.engine.folder import RunRecord
 from viva.reports import charts
@@ -31,11 +33,12 @@ def page_of(
     """All of the page but its items. `names`: what the runs are called, where there are several."""
     made = TableMaker()
     drawn = _Drawn()
-    exams = list(dict.fromkeys(result.exam for result in report.results))
     summary = made.summary(report)
+    answered = msgspec.structs.replace(report, results=tuple(one for one in report.results if one.answered))
+    exams = list(dict.fromkeys(result.exam for result in answered.results))
     sections = [
         PageExam(
-            tables=made.exam(report, exam), charts=tuple(drawn.parts([r for r in report.results if r.exam == exam]))
+            tables=made.exam(answered, exam), charts=tuple(drawn.parts([r for r in answered.results if r.exam == exam]))
         )
         for exam in exams
     ]
@@ -52,7 +55,7 @@ def page_of(
         summary=summary,
         charts=tuple(drawn.overall(report.results)),
         exams=tuple(sections),
-        languages=made.languages(report),
+        languages=made.languages(answered),
         unscored=made.table(lacking) if lacking.rows else None,
         methods=methods(records, report.results),
         references=tuple(references([exam.spec.benchmark for record in records for exam in record.exams])),
