@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
@@ -14,6 +15,8 @@ from viva.types import NOT_ASKED, UNANSWERED
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
+_NAMED = 4
+"""Parts that a note names."""
 _NO_REPLY = frozenset({"error", NOT_ASKED, "unsound"})
 
 
@@ -45,6 +48,8 @@ class Result(Struct, frozen=True, kw_only=True):
     """Tokens that a checkpoint was trained on, where that is known."""
     beside: tuple[Neighbour, ...] = ()
     """Published rows to be shown in the tables, each with how it was asked."""
+    withheld: bool = False
+    """Whether published figures are left out, since the means that they would stand beside lack parts."""
 
     @property
     def missing(self) -> int:
@@ -63,6 +68,32 @@ class Report(Struct, frozen=True, kw_only=True):
     run: str
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
+
+
+def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Neighbour, ...]:
+    """Return published rows with the figures that are the same quantity as in all of `results`.
+
+    A published figure is over all parts of its set. Beside a mean that lacks some (formats that no judge graded,
+    subjects that were not asked) it would be taken for what this mean could be.
+    """
+    apart = {
+        (table.name, row, column)
+        for result in results
+        for table in result.tables
+        for row, cells in zip(table.rows, table.cells, strict=True)
+        for column, cell in zip(table.columns, cells, strict=True)
+        if not cell.same_parts
+    }
+    whole = all(result.overall.same_parts for result in results)
+    kept = [
+        msgspec.structs.replace(
+            one,
+            score=one.score if whole else None,
+            figures={cell: figure for cell, figure in one.figures.items() if cell not in apart},
+        )
+        for one in rows
+    ]
+    return tuple(one for one in kept if one.score is not None or one.figures)
 
 
 def percent(share: float | None, digits: int = 2) -> str:
@@ -200,7 +231,7 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Gr
     grids: list[Grid] = []
     for exam in dict.fromkeys(result.exam for result in results):
         sat = [result for result in results if result.exam == exam]
-        beside = list({(one.model, one.condition): one for result in sat for one in result.beside}.values())
+        beside = comparable({(one.model, one.condition): one for result in sat for one in result.beside}.values(), sat)
         for index, table in enumerate(sat[0].tables):
             if not table.across or (table.detail and not details):
                 continue
@@ -227,11 +258,22 @@ def published_notes(results: Sequence[Result]) -> list[str]:
         for one in result.beside:
             lines[result.exam, one.source.cited, one.condition] = None
     benchmarks = {result.exam: result.benchmark for result in results}
-    return [
+    apart = [
+        f"{result.model} on {result.exam}: too little of {_some(result.overall.lacks) or 'it'} is scored for a "
+        "published score beside this one; published figures stand only beside means over the same parts."
+        for result in results
+        if result.withheld and not result.overall.same_parts
+    ]
+    return apart + [
         f"Published beside {exam}, each figure for the column before it: {source}; {condition}. "
         f"`viva published {benchmarks[exam]}` has the whole tables, and what contradicts itself in them."
         for exam, source, condition in lines
     ]
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if names[_NAMED:] else "")
 
 
 def footnotes(results: Sequence[Result]) -> list[str]:

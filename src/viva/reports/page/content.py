@@ -16,7 +16,7 @@ from viva.reports.page.accounting import unscored
 from viva.reports.page.methods import methods, references
 from viva.reports.page.tables import TableMaker
 from viva.reports.page.writing import Page, PageChart, PageExam
-from viva.reports.result import Report, Result, footnotes, published_notes
+from viva.reports.result import Report, Result, comparable, footnotes, published_notes
 from viva.visible import one_line
 
 _LONG = 120
@@ -82,7 +82,7 @@ class _Drawn:
         for exam in dict.fromkeys(result.exam for result in results):
             sat = [result for result in results if result.exam == exam and result.overall.mean is not None]
             if sat:
-                beside = list({one.model: one for result in sat for one in result.beside}.values())
+                beside = comparable({one.model: one for result in sat for one in result.beside}.values(), sat)
                 caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
                 yield self._chart(scores_chart(sat, beside), caption, "scores")
         for benchmark in dict.fromkeys(result.benchmark for result in results):

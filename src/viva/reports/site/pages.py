@@ -242,7 +242,14 @@ def _scaling(board: Board) -> str | None:
     from viva.reports.scaling import Scaling
 
     points = [
-        Point(model=row.model, size=row.facts.total, score=row.score.mean, low=row.score.low, high=row.score.high)
+        Point(
+            model=row.model,
+            size=row.facts.total,
+            score=row.score.mean,
+            low=row.score.low,
+            high=row.score.high,
+            partial=bool(row.unscored),
+        )
         for row in board.rows
         if row.rank is not None and row.score is not None and row.facts.total
     ]
