@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import polars as pl
 from msgspec import Struct
@@ -47,6 +48,8 @@ class Cell(Struct, frozen=True, kw_only=True):
     outcomes: dict[str, int] = {}
     short: int = 0
     """Questions that count with the best of fewer answers than they were asked for: some are missing."""
+    unit: Literal["answers", "questions"] = "answers"
+    """What `n` counts: answers, or questions where each has one, or its answers count as one."""
     lacks: tuple[str, ...] = ()
     """Parts that the exam's tables tell apart, of which less than half is scored (see `_SOME`)."""
 
@@ -211,6 +214,7 @@ class Breakdown:
             sd=sd,
             outcomes=outcomes,
             short=int(summed["short"]),
+            unit="answers" if self._several and attempts == "mean" else "questions",
             lacks=self._lacks(part, n) if answered < n else (),
         )
 

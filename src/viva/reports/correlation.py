@@ -42,7 +42,7 @@ class Correlations(Struct, frozen=True, kw_only=True):
 
 def correlation_grids(found: Correlations) -> list[Grid]:
     """The coefficients with intervals and p, then what single rows make of them."""
-    header = ["", "and", "n"]
+    header = ["", "and", "rows"]
     for kind in KINDS:
         header += [NAMES[kind], "p"]
     rows = tuple(

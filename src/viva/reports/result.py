@@ -124,6 +124,14 @@ def cell_text(cell: Cell) -> str:
     return text
 
 
+def counted(cells: Sequence[Cell]) -> tuple[str, list[str]]:
+    """Return a column of what cells rest on: its name is what they count, or each says it where that differs."""
+    units = {cell.unit for cell in cells if cell.n}
+    if len(units) > 1:
+        return "n", [f"{cell.n:,} {cell.unit}" for cell in cells]
+    return (units.pop() if units else "answers"), [f"{cell.n:,}" for cell in cells]
+
+
 def outcomes_text(cell: Cell) -> str:
     """`right 812, wrong 500, unparsed 24`."""
     return ", ".join(f"{outcome} {count}" for outcome, count in cell.outcomes.items()) or "–"
@@ -146,18 +154,19 @@ def grid(table: Table, beside: Sequence[Neighbour] = ()) -> Grid:
     bounded = any(bounds_text(total) for total in totals)
     bounds = "bounds" if len(table.columns) == 1 else f"bounds ({table.columns[-1]})"
     columns = (*table.columns[:at], *published, *table.columns[at:])
-    header = ("", *columns, "n", "outcomes", *((bounds,) if bounded else ()))
+    unit, counts = counted(totals)
+    header = ("", *columns, unit, "outcomes", *((bounds,) if bounded else ()))
     rows = tuple(
         (
             label,
             *map(cell_text, cells[:at]),
             *(figures.get(label, "") for figures in published.values()),
             *map(cell_text, cells[at:]),
-            f"{total.n:,}",
+            count,
             outcomes_text(total),
             *((bounds_text(total),) if bounded else ()),
         )
-        for label, cells, total in zip(table.rows, table.cells, totals, strict=True)
+        for label, cells, total, count in zip(table.rows, table.cells, totals, counts, strict=True)
         if total.n
     )
     return Grid(f"{table.title} · {table.exam} · {table.model}", header, rows)
@@ -185,17 +194,18 @@ def _published_columns(table: Table, beside: Sequence[Neighbour]) -> tuple[int, 
 
 def summary(results: Sequence[Result]) -> Grid:
     """A row a model and exam: the overall score."""
-    header = ("model", "exam", "score", "n", "outcomes", "bounds")
+    unit, counts = counted([result.overall for result in results])
+    header = ("model", "exam", "score", unit, "outcomes", "bounds")
     rows = tuple(
         (
             result.model,
             result.exam,
             cell_text(result.overall),
-            f"{result.overall.n:,}",
+            count,
             outcomes_text(result.overall),
             bounds_text(result.overall),
         )
-        for result in results
+        for result, count in zip(results, counts, strict=True)
     )
     return Grid("Summary (per cent, 95 % interval)", header, rows)
 
