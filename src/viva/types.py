@@ -27,17 +27,21 @@ Outcome = Literal[
     "empty",  # nothing visible came back
     "truncated",  # cut off by the token limit before it committed to anything
     "refused",  # the model declines to answer
-    "error",  # no reply: an outage, a limit, an interruption; asked again on resume
+    "error",  # no reply: an outage, a limit; asked again on resume
+    "not asked",  # the run ended before its turn came, or its batch is not back; asked on resume
     "ungraded",  # needs a judge or a toolchain, and there was none, or it gave no readable verdict
     "unsound",  # the question itself has no usable gold answer
 ]
+NOT_ASKED: Final = "not asked"
+"""This outcome, and the kind of `Failure` that says so."""
 OUTCOMES: tuple[Outcome, ...] = (
-    "right", "partly", "wrong", "unparsed", "empty", "truncated", "refused", "error", "ungraded", "unsound",
+    "right", "partly", "wrong", "unparsed", "empty", "truncated", "refused", "error", "not asked", "ungraded",
+    "unsound",
 )  # fmt: skip
 SCORED: frozenset[Outcome] = frozenset({"right", "partly", "wrong"})
 UNREADABLE: frozenset[Outcome] = frozenset({"unparsed", "empty", "truncated", "refused"})
 """The model replied and earned nothing: counted as no point in a mean, and as unscored in its bounds."""
-UNANSWERED: frozenset[Outcome] = frozenset({"error", "ungraded", "unsound"})
+UNANSWERED: frozenset[Outcome] = frozenset({"error", "not asked", "ungraded", "unsound"})
 """Not the model's doing: never a zero. Left out of the mean, kept in the denominator of the bounds."""
 
 

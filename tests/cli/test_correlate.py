@@ -56,7 +56,7 @@ def test_the_papers_table_7_in_one_command() -> None:
         ("fitb_accuracy ", ("0.480", "0.698")),
         ("fitb_f1 ", ("0.516", "0.671")),
     ):
-        (row,) = (row for row in zero.splitlines() if f" {line}" in row and "│ 24 │" in row)
+        (row,) = (row for row in zero.splitlines() if f" {line}" in row and "│   24 │" in row)
         cells = [cell.strip() for cell in row.strip("│").split("│")]
         assert (cells[3][:5], cells[5][:5]) == expected
     assert "0.674" in few

@@ -18,6 +18,6 @@ def test_a_model_s_score_is_averaged_as_its_exam_averages() -> None:
         exam="e", models=("one", "two"), questions=("a", "b", "c"), scores=scores, shares=np.array([0.5, 0.25, 0.25])
     )  # a subject of one question and a subject of two, each half of the average
     examined = Examined(scores=found, statistics=item_statistics(scores))
-    assert [row[:2] for row in item_grids(examined, 0)[0].rows] == [("one", "50.00"), ("two", "33.33")]
+    assert [row[:2] for row in item_grids(examined, 0)[0].rows] == [("one", "50.00"), ("two", "33.33†")]
     told = json.loads(items_json([examined], []))["exams"][0]["models"]
     assert [each["score"] for each in told] == pytest.approx([0.5, 1 / 3])

@@ -86,17 +86,17 @@ def test_an_expert_marks_by_keyboard_alone(web: Open, path: Path) -> None:
     page.get_by_role("link", name="Mark the next one").focus()
     page.keyboard.press("Enter")
     wait_for(page, FIRST)
-    page.keyboard.press("1")
+    page.keyboard.press("y")
     page.keyboard.press("h")
     page.keyboard.press("c")
-    page.keyboard.type("0 h 1 u b j ? are only letters here")
+    page.keyboard.type("n h y u b j ? are only letters here")
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")
     wait_for(page, SECOND)
     assert page.locator("#said").inner_text() == "Saved."
     assert "said" not in page.url
     assert marks(path, FIRST) == {("answer", 1.0), ("rationale", 0.5)}
-    assert ReviewLog(path).marks(FIRST.key)[1].comment.startswith("0 h 1 u b j")
+    assert ReviewLog(path).marks(FIRST.key)[1].comment.startswith("n h y u b j")
     page.keyboard.press("Enter")  # the draft
     wait_for(page, THIRD)
     assert marks(path, SECOND) == {("answer", 1.0), ("rationale", 0.5)}
@@ -117,8 +117,8 @@ def test_an_expert_marks_by_keyboard_alone(web: Open, path: Path) -> None:
     assert marks(path, SECOND) == set(), "blind, there is no draft to confirm"
     page.keyboard.press("?")
     assert page.locator("#keys dl").is_visible()
-    page.keyboard.press("0")
-    page.keyboard.press("0")
+    page.keyboard.press("n")
+    page.keyboard.press("n")
     page.locator("#comment-1").focus()
     page.keyboard.press("Control+Enter")
     wait_for(page, THIRD)
@@ -132,7 +132,7 @@ def test_digits_go_to_the_aspect_that_has_the_focus(web: Open, path: Path) -> No
     page.goto(f"/item/{FIRST.key}")
     page.locator("#comment-1").focus()
     page.keyboard.press("Escape")
-    page.keyboard.press("0")
+    page.keyboard.press("n")
     page.keyboard.press("Control+Enter")
     wait_for(page, SECOND)
     assert marks(path, FIRST) == {("rationale", 0.0)}
@@ -166,8 +166,8 @@ def test_everything_works_without_javascript(web: Open, path: Path) -> None:
 def test_a_page_that_was_open_when_the_server_died_can_still_be_saved(web: Open, server: Server, path: Path) -> None:
     page = web(watched=False)  # the icon may be asked for while nobody is there
     page.goto(f"/item/{FIRST.key}")
-    page.keyboard.press("1")
-    page.keyboard.press("1")
+    page.keyboard.press("y")
+    page.keyboard.press("y")
     server.kill()
     server.start()
     page.keyboard.press("Enter")
@@ -181,7 +181,7 @@ def test_a_page_that_was_open_when_the_server_died_can_still_be_saved(web: Open,
 def test_two_clicks_are_one_form(web: Open, path: Path) -> None:
     page = web()
     page.goto(f"/item/{FIRST.key}")
-    page.keyboard.press("1")
+    page.keyboard.press("y")
     page.locator("#save").dblclick(no_wait_after=True)
     page.wait_for_url(lambda url: FIRST.key not in url)
     assert len(ReviewLog(path).reviews) == 1
@@ -192,7 +192,7 @@ def test_leaving_with_something_unsaved_is_asked_about(web: Open, path: Path) ->
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     page.goto(f"/item/{FIRST.key}")
-    page.keyboard.press("1")
+    page.keyboard.press("y")
     page.keyboard.press("j")
     page.locator("input:checked").first.wait_for(state="attached")
     assert asked == ["beforeunload"]
@@ -227,7 +227,7 @@ def test_a_set_is_edited_and_approved(web: Open, path: Path) -> None:
 def test_pages_are_legible_and_well_formed(web: Open, scheme: str, width: int) -> None:
     page = web(color_scheme=scheme, viewport={"width": width, "height": 800}, reduced_motion="reduce")
     page.goto(f"/item/{FIRST.key}")
-    page.keyboard.press("1")
+    page.keyboard.press("y")
     page.keyboard.press("Control+Enter")
     wait_for(page, SECOND)
     for address in (*PAGES, f"/item/{editable().key}", f"/item/{HOSTILE[16].key}"):
@@ -361,8 +361,8 @@ def test_two_reviewers_work_side_by_side(web: Open, path: Path) -> None:
     ada, bo = web("Ada"), web("Bo")
     for page in (ada, bo):
         page.goto(f"/item/{FIRST.key}?blind=1")
-    ada.keyboard.press("1")
-    bo.keyboard.press("0")
+    ada.keyboard.press("y")
+    bo.keyboard.press("n")
     for page in (ada, bo):
         page.keyboard.press("Control+Enter")
         wait_for(page, SECOND)

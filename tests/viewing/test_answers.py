@@ -107,7 +107,7 @@ def test_an_answer_shows_prompt_reply_reading_verdict_and_signature(visit: Visit
 
 def test_an_answer_that_is_not_there_says_so(visit: Visit, run: Path) -> None:
     page = visit(run).get("/run/growing/answer/2.100").text
-    assert "not answered yet" in page
+    assert "no answer has come in yet" in page
     assert "not asked" in page
     assert "timeout: nobody replied in time" in visit(run).get("/run/growing/answer/1.70").text
 

@@ -175,10 +175,12 @@ def predict(
 ) -> tuple[float, float, float]:
     """A full score and its 95 % interval, from a model's scores on the anchors.
 
+    Shares of 1: where the line leads beyond 0 or 1 the score is that, and the interval lies around it.
+
     `error`: the cross-validated one; `models`: how many it was found with. Student's t, as it rests on so few.
     """
     x = float(np.dot(anchors_scores, weights) / np.sum(weights))
-    value = line.intercept + line.slope * x
+    value = min(1.0, max(0.0, line.intercept + line.slope * x))
     half = t_quantile(max(models - 1, 1)) * error
     return value, max(0.0, value - half), min(1.0, value + half)
 

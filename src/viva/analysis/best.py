@@ -44,7 +44,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     ceiling: float | None = None
     """The same if everything unscored were worth full marks."""
     sd: float | None = None
-    """Grouped best@k only: the standard deviation of the groups' means."""
+    """Grouped best@k only: the standard deviation of the groups' means; None for a single group."""
     questions: int = 0
     """How many questions the mean rests on."""
     short: int = 0
@@ -140,7 +140,7 @@ def best_in_groups(questions: Sequence[Scores], size: int) -> Estimate:
     per_group = [math.fsum(column) / len(column) for column in scored if column]
     found = _over_places(questions, lambda scores: grouped_best(scores, size)[0])
     short = sum(1 for scores in questions if _heard(scores) and (len(scores) % size or len(scores) < longest))
-    sd = None if found.mean is None else standard_deviation(per_group) or 0.0
+    sd = None if found.mean is None else standard_deviation(per_group)
     return replace(found, sd=sd, short=short)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import polars as pl
 from msgspec import Struct
@@ -52,6 +53,15 @@ class Cell(Struct, frozen=True, kw_only=True):
     verdict gains nothing here."""
     short: int = 0
     """Questions that count with the best of fewer answers than they were asked for: some are missing."""
+    unit: Literal["answers", "questions"] = "answers"
+    """What `n` counts: answers, or questions where each has one, or its answers count as one."""
+    lacks: tuple[str, ...] = ()
+    """Parts that the exam's tables tell apart, of which less than half is scored (see `_SOME`)."""
+
+    @property
+    def same_parts(self) -> bool:
+        """Whether the mean is over all the parts that the cell is about, as a published figure is."""
+        return not self.lacks and 2 * self.unanswered <= self.n
 
     @property
     def unanswered(self) -> int:
@@ -116,11 +126,13 @@ class _View(Struct, frozen=True):
 class Breakdown:
     """The scores of one model on one exam, summed up a question, ready for any cell.
 
-    `attempts` is what several answers to a question count as, where a line does not say otherwise.
+    `attempts` is what several answers to a question count as, where a line does not say otherwise. `layouts` are the
+    exam's tables: their lines are the parts that a cell may lack.
     """
 
-    def __init__(self, scores: pl.DataFrame, attempts: str = "") -> None:
+    def __init__(self, scores: pl.DataFrame, attempts: str = "", layouts: Iterable[Layout] = ()) -> None:
         self._scores = scores
+        self._parts = _parts(layouts, scores.columns)
         self._known = [*(name for name in scores.columns if name.startswith("tag:")), "weight"]
         """What is the same for all answers to a question."""
         self._repeats = scores["repeat"].n_unique()
@@ -200,7 +212,6 @@ class Breakdown:
             floor, ceiling = summed["floor"] / n, summed["ceiling"] / n
         repeated = self._repeats > 1 and attempts in ("mean", "best") and answered
         sd = self._deviation(view.answers, lines, over) if repeated else None
-        short = int(summed["short"])
         return Cell(
             n=n,
             mean=mean,
@@ -211,8 +222,19 @@ class Breakdown:
             sd=sd,
             outcomes=outcomes,
             zeroed=zeroed,
-            short=short,
+            short=int(summed["short"]),
+            unit="answers" if self._several and attempts == "mean" else "questions",
+            lacks=self._lacks(part, n) if answered < n else (),
         )
+
+    def _lacks(self, part: pl.DataFrame, n: int) -> tuple[str, ...]:
+        found: list[str] = []
+        for tag, labels in self._parts.items():
+            counts = part.group_by(f"tag:{tag}", maintain_order=True).agg(pl.col("n", "answered").sum())
+            for value, all_of_it, scored in counts.iter_rows():
+                if value in labels and 2 * scored < all_of_it and all_of_it - scored >= _SOME * n:
+                    found.append(labels[value])
+        return tuple(dict.fromkeys(found))
 
     def questions(self, *lines: Line) -> pl.DataFrame:
         """The questions that all `lines` share, a row each, for what compares questions.
@@ -242,6 +264,21 @@ class Breakdown:
         if over:
             means = means.group_by("repeat", maintain_order=True).agg(pl.col("points").mean())
         return standard_deviation(means["points"].to_list())
+
+
+_SOME = 0.005
+"""Share of a cell's answers that a part must lack to be named: one answer lost of a handful makes no other quantity."""
+
+
+def _parts(layouts: Iterable[Layout], columns: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Tag → its values that are lines of the tables by themselves → what the lines are called."""
+    found: dict[str, dict[str, str]] = {}
+    for layout in layouts:
+        for line in (*layout.rows, *layout.columns):
+            for tag, values in line.where.items():
+                if len(line.where) == len(values) == 1 and f"tag:{tag}" in columns:
+                    found.setdefault(tag, {}).setdefault(values[0], line.label)
+    return found
 
 
 def mean_of(questions: pl.DataFrame) -> tuple[float | None, float | None, float | None]:

@@ -27,6 +27,8 @@ class Point(Struct, frozen=True, kw_only=True):
     """95 % interval of the score itself."""
     variance: float | None = None
     """Of the score by its questions."""
+    partial: bool = False
+    """Whether the score is a mean that leaves something out."""
     words: dict[str, str] = {}
     """family, type, domain, and whatever else is known."""
 

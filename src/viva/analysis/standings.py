@@ -140,7 +140,8 @@ class Best(Struct, frozen=True, kw_only=True):
     among: int
     """Of how many."""
     level: tuple[int, ...]
-    """The others that cannot be told apart from it: their 95 % intervals overlap its own. The best one first."""
+    """The others whose 95 % intervals overlap its own, the best one first. That is no test: two models may overlap,
+    and yet differ by more than chance, question by question."""
 
 
 def best_by(

@@ -59,8 +59,8 @@ def parts_of(scores: pl.DataFrame, tag: str) -> list[str]:
 
 
 def by_tag(scores: pl.DataFrame, tag: str, headline: Line) -> Lines:
-    """A curve for each value of a tag, and the headline's."""
-    lines: Lines = {value: (Line(value, where={tag: (value,)}),) for value in parts_of(scores, tag)}
+    """A curve for each value of a tag, and the headline's; all are averaged as the headline is."""
+    lines: Lines = {value: (Line(value, where={tag: (value,)}, over=headline.over),) for value in parts_of(scores, tag)}
     name = headline.label if headline.label not in lines else f"{headline.label} (overall)"
     return {**lines, name: (headline,)}
 

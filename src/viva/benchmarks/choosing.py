@@ -19,7 +19,7 @@ from viva.benchmarks.around import Around
 from viva.contracts import Exam, Room
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
-from viva.scorers.grading import outcome_of
+from viva.scorers.grading import no_reply, outcome_of
 from viva.types import (
     NOTHING,
     Choose,
@@ -90,7 +90,7 @@ class Chosen(Around):
         if question.kind not in CHOSEN:
             return self._inner.score(question, response, evidence)
         if response.error:
-            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+            return no_reply(response.error)
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         found = response.likelihoods

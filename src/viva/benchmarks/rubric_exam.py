@@ -13,6 +13,7 @@ from viva.contracts import Room
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
 from viva.scorers.deciding import decide, heard
 from viva.scorers.fold import after_thinking
+from viva.scorers.grading import no_reply
 from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, default_seconds
 from viva.scorers.rubric.grade import grade
@@ -188,7 +189,7 @@ class RubricExam(ComparesNothing):
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Points of the rubric as a share of its total."""
         if response.error:
-            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+            return no_reply(response.error)
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation=question.explanation)
         text = self._visible(response)

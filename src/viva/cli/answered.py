@@ -11,7 +11,7 @@ from viva.cli.gradedruns import is_fresh
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Entry, Journal
 from viva.engine.scorefile import SCORES, score_rows
-from viva.engine.stages import NOT_ASKED, Sitting, row_of
+from viva.engine.stages import NO_REPLY_YET, Sitting, row_of
 from viva.engine.testimony import reply_text, testimony
 from viva.errors import StorageError
 from viva.prompting import prompt_text
@@ -43,7 +43,7 @@ def answered(examination: Examination, wanted: Callable[[int], bool] = _ALL) -> 
                         continue
                     request = sitting.exam.request(question, sample, sitting.sampling, sitting.model.room)
                     entry = journal.read(sitting.keys.of(request))
-                    response = entry.response() if entry else NOT_ASKED
+                    response = entry.response() if entry else NO_REPLY_YET
                     evidence = gathered.about(sitting, question, sample, response)
                     if row is None:
                         row = row_of(

@@ -7,13 +7,20 @@ in tables, in every printed form, in reports and charts.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import DataError
 from viva.published import NEAREST, NONE, Neighbour, beside, neighbours
+from viva.reports.result import Result, comparable
 from viva.types import ExamSpec
+
+if TYPE_CHECKING:
+    from viva.analysis.breakdown import Table
 
 BASELINE = "baseline/"
 """What the names of rules in place of models begin with: beside these stand published baselines at most."""
@@ -47,21 +54,45 @@ def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
             raise problem or DataError(f"--beside {name!r}: nothing was published that compares with these questions")
 
 
-def rows_beside(asked: str, exam: ExamRecord, run: RunRecord, score: float | None, model: str) -> tuple[Neighbour, ...]:
-    """The published rows in one model's tables of an exam. A name that this exam lacks is another exam's.
+def with_rows_beside(result: Result, asked: str, exam: ExamRecord, run: RunRecord) -> Result:
+    """The result with the published rows in its tables. A name that this exam lacks is another exam's.
 
     Beside a set of one's own there is none unless it is asked for, and beside the bundled sample none at all: nobody
-    published a figure of those questions. Beside a baseline there are published baselines alone.
+    published a figure of those questions. Beside a baseline there are published baselines alone. Where the score lacks
+    parts, the nearest rows are those of the largest part that is scored.
     """
     if exam.data is None or (not _names(asked) and _of_ones_own(exam)):
-        return ()
+        return result
     everything = neighbours(exam.spec, answers=exam.samples or run.samples, questions=exam.questions)
-    if model.startswith(BASELINE):
+    if result.model.startswith(BASELINE):
         everything = tuple(one for one in everything if one.kind == "baseline")
-    if not _names(asked):
-        return beside(everything, asked, score, model)
-    found = {one.model: one for name in _names(asked) for one in _known(everything, name)}
-    return tuple(found.values())
+    score = result.overall.mean
+    if not result.overall.same_parts:
+        cell, score = _largest(everything, result.tables)
+        parts = [msgspec.structs.replace(one, score=one.figures.get(cell)) for one in everything]
+        everything = tuple(one for one in parts if one.score is not None or _names(asked))
+    rows = beside(everything, asked, score, result.model) if not _names(asked) else _named(everything, asked)
+    kept = comparable(rows, [result])
+    lost = bool(everything) and asked != NONE and not result.overall.same_parts
+    return msgspec.structs.replace(result, beside=kept, withheld=lost)
+
+
+def _named(everything: tuple[Neighbour, ...], asked: str) -> tuple[Neighbour, ...]:
+    return tuple({one.model: one for name in _names(asked) for one in _known(everything, name)}.values())
+
+
+def _largest(rows: Sequence[Neighbour], tables: Sequence[Table]) -> tuple[tuple[str, str, str], float | None]:
+    """The cell with most answers of those that published figures may stand beside, and its mean."""
+    known = {cell for one in rows for cell in one.figures}
+    found = [
+        (cell.n, (table.name, row, column), cell.mean)
+        for table in tables
+        for row, cells in zip(table.rows, table.cells, strict=True)
+        for column, cell in zip(table.columns, cells, strict=True)
+        if (table.name, row, column) in known and cell.same_parts and cell.mean is not None
+    ]
+    _, place, mean = max(found, default=(0, ("", "", ""), None), key=lambda one: one[0])
+    return place, mean
 
 
 def _of_ones_own(exam: ExamRecord) -> bool:

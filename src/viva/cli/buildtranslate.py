@@ -18,6 +18,7 @@ from viva.cli.draftingoptions import (
     sampling_given,
     tell_refused,
 )
+from viva.cli.progress import cost_text
 from viva.cli.translatechecking import check_command
 from viva.cli.translatedeciding import approve_command, export_command, review_command
 from viva.errors import EXIT_OK
@@ -115,7 +116,7 @@ def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
         click.echo(f"{finding.severity}: {one_line(f'{where}: {finding.kind}: {finding.message}', 300)}")
     tell_more(len(listed), everything=everything)
     tally = run.tally
-    cost = f" for ${tally.cost:.2f}" if tally.cost else ""
+    cost = f" for {said}" if (said := cost_text(tally)) else ""
     states = Counter(question.state.status for question in questions)
     worst = {finding.question for finding in findings if finding.severity == "error"}
     doubtful = {finding.question for finding in findings} - worst

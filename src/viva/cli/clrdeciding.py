@@ -21,6 +21,7 @@ from viva.cli.draftingoptions import (
     sampling_given,
     tell_refused,
 )
+from viva.cli.progress import cost_text
 from viva.errors import EXIT_OK, DataError, VivaError
 from viva.visible import one_line, visible
 
@@ -78,7 +79,7 @@ def _ending(project: Project, run: Run, asked: int) -> int:
     for question, doubt in doubts[:SHOWN]:
         click.echo(f"row {question.row}, {question.id}: the model doubts the answer: {one_line(doubt, 300)}")
     silent = sum(not draft.text and not draft.doubt for draft in replied.values())
-    cost = f" for ${tally.cost:.2f}" if tally.cost else ""
+    cost = f" for {said}" if (said := cost_text(tally)) else ""
     click.echo(
         f"{counted(tally.answered, 'reply', 'replies')} of {asked:,} asked{cost}; "
         f"{sum(bool(draft.text) for draft in replied.values()):,} questions have a draft, "

@@ -99,6 +99,7 @@ def _of_items(paths: Sequence[Path], wanted: Wanted) -> WideTable:
 
     figures: dict[str, dict[tuple[str, str], float | None]] = {}
     origin: dict[tuple[str, str], Path] = {}
+    partial: set[str] = set()
     for one in scored(paths, wanted.by):
         if earlier := origin.get((one.exam, one.model)):
             raise DataError(
@@ -111,6 +112,7 @@ def _of_items(paths: Sequence[Path], wanted: Wanted) -> WideTable:
         }  # fmt: skip
         cells = measured(one.scores, lines, one.headline.attempts)
         row = figures.setdefault(one.model, {})
+        partial |= {one.model} if any(not cell.complete for cell in cells.values()) else set()
         row.update({(one.exam, name): cell.mean for name, cell in cells.items()})
     columns = list(dict.fromkeys(column for row in figures.values() for column in row))
     several = len({exam for exam, _ in columns}) > 1
@@ -121,6 +123,7 @@ def _of_items(paths: Sequence[Path], wanted: Wanted) -> WideTable:
             for exam, name in columns
         },
         words={},
+        partial=frozenset(partial),
     )
 
 
@@ -139,6 +142,7 @@ def _correlated(found: Correlated, wanted: Wanted) -> Correlations:
     return Correlations(
         title=title + (f", without {', '.join(wanted.without)}" if wanted.without else ""),
         pairs=tuple(correlate(rows, figures, first, second) for first, second in pairs(columns, every=wanted.every)),
+        partial=tuple(row for row in rows if row in table.partial),
     )
 
 

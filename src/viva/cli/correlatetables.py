@@ -73,13 +73,14 @@ def matched(sources: Sequence[str]) -> Correlated:
     a vendor's prefix; nothing else is guessed: a name that two rows of one source share is in none.
     """
     columns: dict[str, dict[str, tuple[str, float]]] = {}
+    partial: set[str] = set()
     for source in dict.fromkeys(sources):
         if source in PUBLISHED:
             name, column = SCORES[source]
             shown = f"{source} {column}, published"
             columns[shown] = _unique((entry.name, entry.figures[column]) for entry in _models(source, name, column))
         else:
-            columns.update(_headlines(existing([source], PUBLISHED)[0], columns))
+            columns.update(_headlines(existing([source], PUBLISHED)[0], columns, partial))
     names = dict.fromkeys(key for figures in columns.values() for key in figures)
     keys = [key for key in names if sum(key in figures for figures in columns.values()) > 1]
     if not keys:
@@ -95,6 +96,7 @@ def matched(sources: Sequence[str]) -> Correlated:
             for name, figures in columns.items()
         },
         words={},
+        partial=frozenset(name for key, name in shown_names.items() if key in partial),
     )
     said = ", ".join(one_line(name, 40) for name in list(shown_names.values())[:12]) + (", …" if len(keys) > 12 else "")
     return Correlated(
@@ -108,12 +110,14 @@ def _models(benchmark: str, name: str, column: str) -> list[Entry]:
     return [entry for entry in table(benchmark, name).models if column in entry.figures]
 
 
-def _headlines(path: Path, earlier: Mapping[str, object]) -> dict[str, dict[str, tuple[str, float]]]:
+def _headlines(path: Path, earlier: Mapping[str, object], partial: set[str]) -> dict[str, dict[str, tuple[str, float]]]:
+    """Headline → its models' figures; `partial` takes in the keys of those that leave something out."""
     from viva.analysis.training import measured
 
     found: dict[str, list[tuple[str, float]]] = {}
     for one in scored([path], EXAM):
         (cell,) = measured(one.scores, one.lines, one.headline.attempts).values()
+        partial |= set() if cell.complete else {plain(one.model.rpartition("/")[2])}
         if cell.mean is not None:
             found.setdefault(f"{one.exam} {one.headline.label}", []).append((one.model, 100 * cell.mean))
     if again := next((name for name in found if name in earlier), None):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from viva.cli.hosting import tell
-from viva.engine.asking import Run, disk_full
+from viva.engine.asking import Run, Tally, disk_full
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
 
 FOR_GOOD = {"context", "tokens"}
 """Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
+LASTING = FOR_GOOD | {"missing"}
 
 
 def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
@@ -25,7 +26,7 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
     if run.stop == "interrupted":
         said, code = f"interrupted, {missing:,} not answered yet; go on with: {resume}", EXIT_INTERRUPTED
     elif run.stop == "budget":
-        said = f"the limit of this run is reached, {missing:,} not answered yet; go on with: {resume}"
+        said = f"the limit of this run is reached{_held(tally)}, {missing:,} not answered yet; go on with: {resume}"
     elif run.refused:
         said = f"{missing:,} not answered; once that is right, go on with: {resume}"
         if run.absent:
@@ -37,6 +38,21 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
         said = _missing(run, missing, resume)
     tell(said)
     return code
+
+
+def resumable(run: Run) -> bool:
+    """Return whether asking again may bring what a stage left unanswered."""
+    return bool(run.stop or run.refused or not run.tally.failures or run.tally.failures - LASTING)
+
+
+def _held(tally: Tally) -> str:
+    """What a budget takes for replies without a count of tokens; nothing where all have one."""
+    if not tally.at_most:
+        return ""
+    return (
+        f" ({tally.uncounted:,} replies came without a count of tokens, and the budget takes the most that each may "
+        f"have cost, ${tally.at_most:.2f} in all)"
+    )
 
 
 def given_up(run: Run, model: str, why: str) -> str:

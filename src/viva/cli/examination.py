@@ -46,6 +46,8 @@ class Examination(Struct, kw_only=True):
     """Open only where something may have to be compared."""
     kept: dict[str, bytes] = {}
     """Files that a new run keeps in its folder: answers that another tool wrote."""
+    resumable: bool = False
+    """Whether a stage left something undone that `viva resume` may do."""
 
     @property
     def examinees(self) -> list[Model]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from viva.cli.batches import Post, Queue, open_post
 from viva.cli.collecting import keep
-from viva.cli.endings import ending_of_asking, ending_of_comparing, ending_of_running
+from viva.cli.endings import ending_of_asking, ending_of_comparing, ending_of_running, resumable
 from viva.cli.examination import Examination, ceilings, paces
 from viva.cli.hosting import tell
 from viva.cli.limiting import limited
@@ -301,7 +301,9 @@ def work_through(
     )
     run = Run(stage.journal, stage.budget, policy, tally)
     asyncio.run(watched(run, stage.name, limits.progress, work, used))
-    return stage.ending(run, examination.folder.path, stage.total)
+    code = stage.ending(run, examination.folder.path, stage.total)
+    examination.resumable |= code != EXIT_OK and resumable(run)
+    return code
 
 
 def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:

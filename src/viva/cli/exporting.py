@@ -19,7 +19,7 @@ from viva.cli.reportrun import Reported, read_run
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry, Journal
 from viva.engine.scorefile import SCORES
-from viva.engine.stages import NOT_ASKED, Gathered
+from viva.engine.stages import NO_REPLY_YET, Gathered
 from viva.engine.testimony import testimony
 from viva.errors import StorageError, VivaError
 from viva.files import UNREADABLE, lines, reading
@@ -132,7 +132,7 @@ class _Reader:
                     f"{self._file} is not of this run's questions; `viva score {self._run.folder.path}` makes it anew"
                 )
             entry = self._journal.read(key)
-            response = entry.response() if entry else NOT_ASKED
+            response = entry.response() if entry else NO_REPLY_YET
             said = gathered.about(sitting, question, request.sample, response) if self._gold else None
             yield self._answer(row, entry, question, request, tuple(testimony(said)) if said else ())
 
@@ -164,7 +164,7 @@ class _Reader:
             question = question and without_gold(question)
         return Answer(
             row=row,
-            response=entry.response() if entry else NOT_ASKED,
+            response=entry.response() if entry else NO_REPLY_YET,
             question=question,
             request=request,
             said=said,

@@ -121,7 +121,7 @@ def _gather(
     from viva.cli.examination import gather, prepare
     from viva.cli.options import Limits
     from viva.engine.folder import RunFolder
-    from viva.engine.stages import NOT_ASKED
+    from viva.engine.stages import NO_REPLY_YET
     from viva.types import UNANSWERED
 
     folder = RunFolder.open(path)
@@ -138,7 +138,7 @@ def _gather(
                 if question.id not in known:
                     continue
                 entry = journal.read(key)
-                response = entry.response() if entry else NOT_ASKED
+                response = entry.response() if entry else NO_REPLY_YET
                 score = sitting.exam.score(
                     question, response, evidence.about(sitting, question, request.sample, response)
                 )

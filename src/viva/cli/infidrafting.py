@@ -18,6 +18,7 @@ from viva.cli.draftingoptions import (
     sampling_given,
     tell_refused,
 )
+from viva.cli.progress import cost_text
 from viva.visible import one_line, visible
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _ending(project: Project, run: Run, wanted: int) -> int:
     unfit = [(about, draft.unfit) for about, draft in drafts if draft and draft.unfit and not draft.text]
     for about, why in unfit[:SHOWN]:
         click.echo(f"so-{about.id}: the model finds it unfit: {one_line(why, 300)}")
-    cost = f" for ${tally.cost:.2f}" if tally.cost else ""
+    cost = f" for {said}" if (said := cost_text(tally)) else ""
     click.echo(
         f"{counted(tally.answered, 'reply', 'replies')} of {wanted:,} asked{cost}; "
         f"{sum(bool(draft and draft.text) for _, draft in drafts):,} questions have a draft, {len(unfit):,} are unfit"

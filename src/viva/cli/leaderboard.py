@@ -68,13 +68,16 @@ def leaderboard_command(
     if no_published and not sources:
         raise VivaError("--no-published without a run leaves nothing to show: name a run, or leave the option out")
     known = ModelFacts(models)
-    entries = list(_entries(_sound(sources, regrade=regrade), known))
+    left_out: list[str] = []
+    entries = list(_entries(_sound(sources, left_out, regrade=regrade), known, left_out))
     if sources and not entries:
-        raise DataError("no source is left to rank: `viva score RUN`, or --regrade, grades runs again")
-    found = _site(title, entries, published=not no_published)
+        raise DataError(f"nothing to rank: {'; '.join(left_out)}")
+    found = _site(title, entries, left_out, published=not no_published)
     written = build(found, out)
     boards = sum(len(page.boards) for page in found.benchmarks)
     click.echo(f"{out}: {len(written):,} files, {boards} boards; open {out / 'index.html'}", err=True)
+    for why in left_out:
+        click.echo(f"viva: left out: {why}", err=True)
     if known.unused:
         names = ", ".join(repr(one_line(name, 60)) for name in known.unused[:5])
         more = f" and {len(known.unused) - 5} more" if len(known.unused) > 5 else ""
@@ -82,7 +85,7 @@ def leaderboard_command(
     return 0
 
 
-def _site(title: str, entries: Sequence[Entry], *, published: bool) -> Site:
+def _site(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:
     from viva import __version__
     from viva.published.catalogue import catalogue
     from viva.reports.site.assembling import site
@@ -97,6 +100,7 @@ def _site(title: str, entries: Sequence[Entry], *, published: bool) -> Site:
         entries,
         boards,
         {name: _heading(name) for name in asked},
+        [f"Left out: {why}." for why in left_out],
     )
 
 
@@ -113,10 +117,10 @@ def _heading(name: str) -> Heading:
     )
 
 
-def _sound(sources: Sequence[Path], *, regrade: bool) -> Iterator[Path]:
-    """Tables as they are, and runs one by one whose scores are what was made of their files."""
+def _sound(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> Iterator[Path]:
+    """Tables as they are, and runs one by one whose scores are what was made of their files; `left_out` takes in the
+    others."""
     from viva.cli.gradedruns import regraded, runs_in
-    from viva.cli.hosting import tell
     from viva.engine.scorefile import fault
 
     for source in sources:
@@ -127,19 +131,40 @@ def _sound(sources: Sequence[Path], *, regrade: bool) -> Iterator[Path]:
             if regrade:
                 regraded(one)
             found = fault(one)
-            if found and found.kind != "missing":  # what is not graded is refused by who reads it
-                tell(f"{one} {found.why}; it is left out (--regrade grades it again, asking nobody)")
-            else:
+            if found is None:
                 yield one
+            elif found.kind == "missing":
+                left_out.append(f"{one_line(one.name, 80)}: not graded yet (viva resume {one_line(str(one), 200)})")
+            else:
+                left_out.append(f"{one_line(one.name, 80)} {found.why} (--regrade grades it again, asking nobody)")
 
 
-def _entries(sources: Iterable[Path], known: ModelFacts) -> Iterator[Entry]:
+def _entries(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
+    """What there is to rank; `left_out` takes in which runs have nothing, and why."""
     from viva.cli.scored import scored
 
     exams: dict[bytes, Exam] = {}
-    for source in sources:
-        for one in scored([source], _columns_of(source)):
-            yield _of_table(one, known) if one.record is None else _of_run(one, one.record, known, exams)
+    for path in sources:
+        for one in scored([path], _columns_of(path)):
+            if why := _nothing(one):
+                left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model, 60)} on {one.exam}: {why}")
+            elif one.record is None:
+                yield _of_table(one, known)
+            else:
+                yield _of_run(one, one.record, known, exams)
+
+
+def _nothing(one: Scored) -> str:
+    """Why a result is none: no answer could be read and scored. Empty where there is one."""
+    from viva.analysis.breakdown import Breakdown
+    from viva.reports.result import outcomes_text
+    from viva.types import SCORED, UNREADABLE
+
+    cell = Breakdown(one.scores, one.headline.attempts).cell(one.headline)
+    if not cell.n or SCORED & cell.outcomes.keys():
+        return ""
+    said = "no reply could be read" if UNREADABLE & cell.outcomes.keys() else "nothing was answered"
+    return f"{said} ({outcomes_text(cell)})"
 
 
 def _columns_of(source: Path) -> str:
@@ -165,7 +190,8 @@ def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[byte
     if key not in exams:
         exams[key] = reopen(record)
     exam = exams[key]
-    breakdown = Breakdown(one.scores, one.headline.attempts)
+    breakdown = Breakdown(one.scores, one.headline.attempts, exam.layouts())
+    overall = breakdown.cell(one.headline)
     about = dimensions(exam.layouts(), one.headline)
     cells = [breakdown.cell(*lines) for _, lines in about]
     said = tuple(dimension for dimension, _ in about)
@@ -179,13 +205,18 @@ def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[byte
     )
     if one.model.startswith(BASELINE):  # by itself it brings no published models onto a board
         published = tuple(row for row in published if row.kind == "baseline")
+    notes = data_notes(exam, Path(record.data) if record.data else None)
+    if published and not overall.same_parts:
+        published = ()
+        lacks = ", ".join(overall.lacks[:4]) or "the questions"
+        notes = [*notes, f"{one_line(one.model, 60)}: too little of {lacks} is scored to stand beside published rows."]
     return Entry(
         benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
         settings=settings(one.run, record, one.model, one.opened),
-        row=_row(one, breakdown.cell(one.headline), cells, known, signature(one.run, record, one.model, one.opened)),
+        row=_row(one, overall, cells, known, signature(one.run, record, one.model, one.opened)),
         dimensions=said,
         beside=published,
-        notes=tuple(data_notes(exam, Path(record.data) if record.data else None)),
+        notes=tuple(notes),
     )
 
 
@@ -228,7 +259,7 @@ def _row(one: Scored, overall: Cell, cells: Sequence[Cell], known: ModelFacts, s
         kind="baseline" if one.model.startswith(BASELINE) else "model",
         score=score,
         facts=known.of(one.model),
-        figures=tuple(figure_of(cell.mean, cell.low, cell.high) for cell in cells),
+        figures=tuple(map(figure_of, cells)),
         n=overall.n,
         unscored=overall.unanswered + overall.short,
         floor=overall.floor,

@@ -91,7 +91,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     finally:
         folder.unlock()
     print_report(report, output)
-    missing = sum(result.overall.outcomes.get("error", 0) for result in report.results)
+    missing = sum(result.missing for result in report.results)
     counted = examination.answers_wanted - missing
     return _ending(parts, into, missing=missing, strange=found - counted)
 

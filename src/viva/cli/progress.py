@@ -15,7 +15,10 @@ Mode = Literal["auto", "live", "plain", "quiet"]
 
 
 def describe(tally: Tally, rate: float) -> str:
-    """`412/2183 19 % · 25.1/s · ETA 1:11 · 64 in flight · 180k+3k tokens · $0.52 · 3 retries · 1 error`."""
+    """`412/2183 19 % · 25.1/s · ETA 1:11 · 64 in flight · 180k+3k tokens · $0.52 · 3 retries · 1 error`.
+
+    What no server counted is called unknown.
+    """
     done = tally.answered + tally.kept + tally.failed
     parts = [f"{done:,}/{tally.total:,} {100 * done // max(1, tally.total)} %", f"{rate:.1f}/s"]
     if rate > 0 and tally.total > done:
@@ -25,9 +28,12 @@ def describe(tally: Tally, rate: float) -> str:
     if tally.batches:
         parts.append(tally.batches)
     if tally.input_tokens or tally.output_tokens:
-        parts.append(f"{count(tally.input_tokens)}+{count(tally.output_tokens)} tokens")
-    if tally.cost:
-        parts.append(f"${tally.cost:.2f}" if tally.cost >= 0.01 else f"${tally.cost:.4f}")
+        of = f" (of {tally.uncounted:,} replies unknown)" if tally.uncounted else ""
+        parts.append(f"{count(tally.input_tokens)}+{count(tally.output_tokens)} tokens{of}")
+    elif tally.at_most:
+        parts.append("tokens unknown")
+    if cost := cost_text(tally):
+        parts.append(cost)
     if tally.retries:
         parts.append(f"{tally.retries:,} retries")
     if tally.failed:
@@ -35,6 +41,20 @@ def describe(tally: Tally, rate: float) -> str:
     if tally.last_error and not tally.answered:
         parts.append(tally.last_error)  # nothing works yet: say why while there is time to mend it
     return " · ".join(parts)
+
+
+def cost_text(tally: Tally) -> str:
+    """`$0.52`; where servers counted no tokens, what is not known and what it is at most; empty for nothing."""
+    known = dollars(tally.cost) if tally.cost else ""
+    if not tally.at_most:
+        return known
+    unknown = f"unknown cost of {tally.uncounted:,} replies (estimated at most {dollars(tally.at_most)})"
+    return f"{known} + {unknown}" if known else unknown
+
+
+def dollars(amount: float) -> str:
+    """US dollars, finer where it is less than a cent."""
+    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.4f}"
 
 
 def clock(seconds: float) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from viva.cli.beside import rows_beside, unknown_notes
+from viva.cli.beside import unknown_notes, with_rows_beside
 from viva.cli.canaries import canary_marks
 from viva.cli.examination import Examination, gather
 from viva.cli.options import Output
@@ -42,15 +42,10 @@ def grade_run(examination: Examination, output: Output) -> Report:
             model = opened[sitting.model.name]
             said = signature(record, exam, sitting.model.name, model)
             result = _result(sitting, _written(rows, write), output, said, judged=bool(record.judges))
-            results.append(
-                msgspec.structs.replace(
-                    result,
-                    decided=deciding.shares(),
-                    reviewed=deciding.reviewed,
-                    trained=model.trained,
-                    beside=rows_beside(output.beside, exam, record, result.overall.mean, sitting.model.name),
-                )
+            result = msgspec.structs.replace(
+                result, decided=deciding.shares(), reviewed=deciding.reviewed, trained=model.trained
             )
+            results.append(with_rows_beside(result, output.beside, exam, record))
     notes = [*unknown_notes(output.beside, record.exams, opened), *examination.notes()]
     if any(result.reviewed for result in results):
         notes.append(
@@ -69,9 +64,10 @@ def grade_run(examination: Examination, output: Output) -> Report:
 def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, said: str, *, judged: bool) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
 
-    breakdown = Breakdown(frame(rows), sitting.exam.headline().attempts)
+    every = sitting.exam.layouts()
+    breakdown = Breakdown(frame(rows), sitting.exam.headline().attempts, every)
     short = output.format == "terminal" and not output.all
-    layouts = [layout for layout in sitting.exam.layouts() if not (layout.detail and short)]
+    layouts = [layout for layout in every if not (layout.detail and short)]
     return Result(
         exam=sitting.label,
         benchmark=sitting.exam.spec.benchmark,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import open_exam
 from viva.cli.answered import answered, answered_without_questions
-from viva.cli.beside import rows_beside, unknown_notes
+from viva.cli.beside import unknown_notes, with_rows_beside
 from viva.cli.canaries import canary_marks
 from viva.cli.examination import Examination, prepare
 from viva.cli.gradedruns import sat
@@ -65,8 +65,7 @@ def read_run(path: Path, beside: str) -> Reported:
         if label not in layouts:
             layouts[label] = _layouts(found, exam, folder.record.exams.index(exam))
         result = _result(rows, found, exam, model, layouts[label])
-        row = rows_beside(beside, exam, folder.record, result.overall.mean, model)
-        found.results.append(msgspec.structs.replace(result, beside=row))
+        found.results.append(with_rows_beside(result, beside, exam, folder.record))
     if examination:
         found.canaries = canary_marks(examination)
         found.notes += [*examination.notes(), *canary_notes(found.canaries)]
@@ -124,7 +123,7 @@ def _result(
         }
         known = Line("mean"), tuple(_by_tag(tags))
     headline, layouts = known
-    breakdown = Breakdown(scores, headline.attempts)
+    breakdown = Breakdown(scores, headline.attempts, layouts)
     record = found.folder.record
     opened = _opened_model(found, model)
     return Result(

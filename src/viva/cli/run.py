@@ -48,7 +48,7 @@ from viva.cli.settings import sampling
 from viva.cli.trust import confirm_endpoints, keep_approval
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
-from viva.errors import VivaError
+from viva.errors import EXIT_INTERRUPTED, VivaError
 from viva.weights import DTYPES
 
 
@@ -284,13 +284,19 @@ def _finish(examination: Examination, earlier: list[RunFolder], output: Output) 
         report = grade_run(examination, output)
     finally:
         folder.unlock()
-    answered = any(result.overall.n > result.overall.outcomes.get("error", 0) for result in report.results)
-    if answered or output.format != "terminal" or output.out is not None:  # tables of nothing would hide why
+    answered = any(result.answered for result in report.results)
+    to_screen = output.format == "terminal" and output.out is None
+    if code == EXIT_INTERRUPTED and to_screen and not output.all:  # a part of a set is no sample of it
+        output = msgspec.structs.replace(output, summary=True)
+    if answered or not to_screen:  # tables of nothing would hide why
         print_report(report, output)
     if not quiet:
         hints = [f"  look at answers: viva show {folder.path} --wrong"] if answered else []
         if output.summary and answered:
             hints += [f"  all tables: viva score {folder.path}", f"  as a page: viva report {folder.path}"]
+        if examination.resumable:
+            way = " --no-batch" if examination.limits.batch is False else ""
+            hints += [f"  go on: viva resume {folder.path}{way}"]
         print("\n".join([f"\nrun folder: {folder.path}", *hints]), file=sys.stderr)
     return code
 

@@ -222,4 +222,13 @@ def _point(
         half = Z * variance**0.5
         low, high = max(0.0, score - half), min(1.0, score + half)
     billions = size.active if asked.parameters == "active" else size.total
-    return Point(model=model, size=billions, score=score, low=low, high=high, variance=variance, words=dict(words))
+    return Point(
+        model=model,
+        size=billions,
+        score=score,
+        low=low,
+        high=high,
+        variance=variance,
+        partial=cell is not None and not cell.complete,
+        words=dict(words),
+    )

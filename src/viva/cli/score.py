@@ -31,5 +31,4 @@ def score_command(run: Path, **given: Any) -> int:
     finally:
         folder.unlock()
     print_report(report, output)
-    unanswered = any(result.overall.outcomes.get("error") for result in report.results)
-    return EXIT_INCOMPLETE if unanswered else EXIT_OK
+    return EXIT_INCOMPLETE if any(result.missing for result in report.results) else EXIT_OK

@@ -94,7 +94,7 @@ def _lines(scores: pl.DataFrame, by: str | None, headline: Line, tables: Sequenc
 
     if by == EXAM:
         return {headline.label: (headline,)}
-    table = next((one for one in tables if by in (None, WHATEVER, one.name)), None)
+    table = next((one for one in tables if by in (None, WHATEVER, one.name) or _goes_by(one, by)), None)
     if table is not None:
         return by_table(table)
     tags = [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
@@ -105,6 +105,11 @@ def _lines(scores: pl.DataFrame, by: str | None, headline: Line, tables: Sequenc
             known = ", ".join([*(one.name for one in tables), *tags]) or "none"
             raise DataError(f"{option} {tag!r}: {where} has no such tag; it has: {known}")
     return by_tag(scores, by or FORMAT, headline)
+
+
+def _goes_by(table: Layout, tag: str | None) -> bool:
+    """Whether a table's columns are a tag's values, averaged as the paper does it: CMMLU's are categories."""
+    return sum(tag in column.where for column in table.columns) > 1
 
 
 def _of_run(path: Path, by: str | None, wanted: Line | None) -> Iterator[Scored]:

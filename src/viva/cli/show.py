@@ -11,7 +11,7 @@ import click
 from viva.cli.examination import Examination, gather, prepare
 from viva.cli.options import Limits
 from viva.engine.folder import RunFolder, find_run
-from viva.engine.stages import NOT_ASKED
+from viva.engine.stages import NO_REPLY_YET
 from viva.engine.testimony import testimony
 from viva.errors import VivaError
 from viva.prompting import prompt_text
@@ -74,7 +74,7 @@ def _answers(
     for sitting in examination.sittings:
         for question, key, request in sitting.requests():
             entry = answers.read(key)
-            response = entry.response() if entry else NOT_ASKED
+            response = entry.response() if entry else NO_REPLY_YET
             evidence = gathered.about(sitting, question, request.sample, response)
             score = sitting.exam.score(question, response, evidence)
             whose = f"{sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}"

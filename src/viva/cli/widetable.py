@@ -32,6 +32,8 @@ class WideTable(Struct, frozen=True, kw_only=True):
     """Columns that are no figures → the field, with its line, that is none."""
     texts: Mapping[str, tuple[str, ...]] = {}
     """The same columns → their fields."""
+    partial: frozenset[str] = frozenset()
+    """Rows whose figures are means of runs that leave something out."""
 
 
 def read_wide(path: Path, fewest: int = 3) -> WideTable:

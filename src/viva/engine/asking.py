@@ -69,8 +69,11 @@ class Tally(Struct):
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
-    unpriced: int = 0
-    """Replies whose price is not known."""
+    """US dollars for the tokens that servers counted."""
+    uncounted: int = 0
+    """Replies of which no server said how many tokens they took."""
+    at_most: float = 0.0
+    """US dollars that those may have cost, as if each were as long as it may be; what the budget takes for them."""
     last_error: str = ""
     last_failure: str = ""
     """What the last question that got no answer ended in; errors on the way to an answer are not among these."""
@@ -402,25 +405,28 @@ class _Lane:
         self._first_reply.came = True
         self._succeeded.add(task.model.name)
         self._lost.pop(task.model.name, None)
-        # A reply that does not say what it used is booked as what it may have used at most: a budget must hold.
-        usage = response.usage or (worst_case(task.request) if task.price else None)
-        return book(self._shared, task.price, usage)
+        worst = None if response.usage or task.price is None else worst_case(task.request)
+        return book(self._shared, task.price, response.usage, worst)
 
 
 async def _reply(model: Model, request: Request) -> Response:
     return await (model.choose(request) if isinstance(request, Choose) else model.answer(request))
 
 
-def book(run: Run, price: Price | None, usage: Usage | None) -> float:
-    """Count a reply's tokens and money in the tally; returns US dollars."""
+def book(run: Run, price: Price | None, usage: Usage | None, worst: Usage | None) -> float:
+    """Count a reply's tokens and money in the tally; returns the US dollars that the budget takes.
+
+    Tokens that no server counted are none of the tally's. The budget must hold all the same: it takes `worst`.
+    """
     tally = run.tally
-    if usage is not None:
-        tally.input_tokens += usage.input
-        tally.output_tokens += usage.output
-    if usage is None or price is None:
-        tally.unpriced += 1
-        return 0.0
-    cost = price.cost(usage)
+    if usage is None:
+        most = price.cost(worst) if price and worst else 0.0
+        tally.uncounted += 1
+        tally.at_most += most
+        return most
+    cost = price.cost(usage) if price else 0.0
+    tally.input_tokens += usage.input
+    tally.output_tokens += usage.output
     tally.cost += cost
     return cost
 

@@ -79,7 +79,7 @@ class Debts:
             return False
         self._succeeded = True
         task = owed.task
-        cost = book(self._run, task.price, reply.usage or (owed.worst if task.price else None))
+        cost = book(self._run, task.price, reply.usage, owed.worst)
         if task.readable(reply):
             write(self._run, task, reply, None, 0.0, self._tries[key] + 1, batch)
             self.release(key, cost)

@@ -21,6 +21,7 @@ from viva.engine.nonces import nonces, with_nonce
 from viva.engine.programs import Program, program_key, read_execution
 from viva.engine.reviews import item_key
 from viva.types import (
+    NOT_ASKED,
     NOTHING,
     Canary,
     Evidence,
@@ -43,7 +44,7 @@ RECORDED = ("replay", "baseline")
 """Providers whose replies do not depend on the prompt."""
 _SHOWN = 2000
 """Characters of an answer or explanation that scores.jsonl repeats; the journal holds all of it."""
-NOT_ASKED = Response(error=Failure("not asked", "this question was not answered yet"))
+NO_REPLY_YET = Response(error=Failure(NOT_ASKED, "no answer has come in yet"))
 
 
 class Sitting(Struct):
@@ -337,11 +338,11 @@ class Gathered(Struct):
 
 
 def scores(sitting: Sitting, answers: Journal, gathered: Gathered) -> Iterator[ScoreRow]:
-    """The score of every answer of a sitting, from the journals alone. An answer that is not there is an error."""
+    """The score of every answer of a sitting, from the journals alone. What nobody answered yet is `not asked`."""
     exam = sitting.exam
     shown = parts_shown(exam)
     for question, sample, entry in sitting.answers(answers):
-        score = gathered.score(sitting, question, sample, entry.response() if entry else NOT_ASKED)
+        score = gathered.score(sitting, question, sample, entry.response() if entry else NO_REPLY_YET)
         yield row_of(sitting, question, sample, score, shown)
 
 

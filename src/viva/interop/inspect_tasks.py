@@ -38,6 +38,7 @@ _STOPS: dict[str, StopReason] = {
 _REASONS: dict[str, str] = {
     "unparsed": "invalid_response_format", "empty": "no_response", "refused": "refusal", "truncated": "truncated",
     "ungraded": "scoring_failed", "unsound": "no usable gold answer", "error": "scoring_failed",
+    "not asked": "no_response",
 }  # fmt: skip
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 

@@ -93,7 +93,7 @@ class Run:
     @property
     def complete(self) -> bool:
         """Whether every question has an answer; `viva.resume` asks for what is missing."""
-        return not any(result.overall.outcomes.get("error") for result in self.results)
+        return not any(result.missing for result in self.results)
 
     @property
     def tables(self) -> tuple[Table, ...]:

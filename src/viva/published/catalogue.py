@@ -54,6 +54,8 @@ class Setting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Figures whose mean, by these counts of questions, is the headline of `--only comprehension`."""
     comprehension_cell: tuple[str, str, str] | None = None
     """Where that headline stands among the exam's tables."""
+    shared_cell: tuple[str, str, str] | None = None
+    """Where it stands in an exam of all formats: beside one's own mean over the same ones."""
 
 
 class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

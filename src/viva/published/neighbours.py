@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from viva.errors import DataError
 from viva.published.catalogue import Declared, Setting, catalogue, table
@@ -46,10 +46,13 @@ def neighbours(spec: ExamSpec, *, sample: bool = False, answers: int = 0, questi
     found: list[Neighbour] = []
     for name, entry in entries[0].items():
         rows = [each.get(name) for each in entries]
-        score = _score(setting, spec, [row for row in rows if row is not None])
+        printed = {word: figure for row in rows if row is not None for word, figure in row.figures.items()}
+        shared = _comprehension(setting, printed)
+        score = shared if spec.only and setting.comprehension else _headline(setting, printed)
         figures = _figures(spec, ours, rows)
-        if spec.only and setting.comprehension_cell and score is not None:
-            figures[setting.comprehension_cell] = score
+        cell = setting.comprehension_cell if spec.only else setting.shared_cell
+        if cell is not None and shared is not None:
+            figures[cell] = shared
         found.append(
             Neighbour(
                 model=entry.name,
@@ -115,16 +118,18 @@ def _setting(spec: ExamSpec) -> Setting:
     return min(settings, key=distance)
 
 
-def _score(setting: Setting, spec: ExamSpec, entries: Sequence[Entry]) -> float | None:
-    """The headline as a share of 1."""
-    figures = {name: value for entry in entries for name, value in entry.figures.items()}
-    if spec.only and setting.comprehension:
-        if not set(setting.comprehension) <= set(figures):
-            return None
-        counts = setting.comprehension
-        return share(sum(figures[name] * count for name, count in counts.items()) / sum(counts.values()))
+def _headline(setting: Setting, figures: Mapping[str, float]) -> float | None:
+    """As a share of 1."""
     value = figures.get(setting.headline)
     return None if value is None else share(value)
+
+
+def _comprehension(setting: Setting, figures: Mapping[str, float]) -> float | None:
+    """The mean over the formats that need no judge, by their questions, as a share of 1."""
+    counts = setting.comprehension
+    if not counts or not set(counts) <= set(figures):
+        return None
+    return share(sum(figures[name] * count for name, count in counts.items()) / sum(counts.values()))
 
 
 def _figures(

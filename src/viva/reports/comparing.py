@@ -110,7 +110,7 @@ def _differences(one: Comparison, tests: int) -> Grid:
     bounded = any(_bounds(row.found) for row in one.rows)
     adjusted = one.correction != "none" and tests > 1
     header = (
-        *names, "n", "first %", "second %", "difference", "p",
+        *names, "questions", "first %", "second %", "difference", "p",
         *((f"p ({NAMES[one.correction]})",) if adjusted else ()), "wins", "ties", "losses",
         *(("bounds",) if bounded else ()),
     )  # fmt: skip
@@ -154,7 +154,7 @@ def _differing(found: Difference) -> str:
     """The share of questions that differ; of no pairs there is none."""
     moved = (found.wins or 0) + (found.losses or 0)
     pairs = moved + (found.ties or 0)
-    return percent(moved / pairs, 1) if pairs else "–"
+    return percent(moved / pairs) if pairs else "–"
 
 
 def _flips(one: Comparison) -> Grid | None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
-from viva.reports.result import Grid, p_text
+from viva.reports.result import UNSURE, Grid, p_text
 from viva.reports.text import json_text
 from viva.visible import harmless
 
@@ -27,16 +27,22 @@ OUTLIERS = (
 _WORDS = {*WORDS, "and", "row", "lowest without", "highest without"}
 
 
+_NAMED = 6
+"""Rows that a sentence names."""
+
+
 class Correlations(Struct, frozen=True, kw_only=True):
     """The pairs of one table."""
 
     title: str
     pairs: tuple[Pair, ...]
+    partial: tuple[str, ...] = ()
+    """Rows whose figures are means that leave something out."""
 
 
 def correlation_grids(found: Correlations) -> list[Grid]:
     """The coefficients with intervals and p, then what single rows make of them."""
-    header = ["", "and", "n"]
+    header = ["", "and", "rows"]
     for kind in KINDS:
         header += [NAMES[kind], "p"]
     rows = tuple(
@@ -54,7 +60,7 @@ def correlation_grids(found: Correlations) -> list[Grid]:
         names = ("", "and", "coefficient", "lowest", "lowest without", "highest", "highest without")
         grids.append(Grid(f"Without one row · {found.title}", names, leaning))
     far = tuple(
-        (pair.first, pair.second, one.row, f"{one.first:.4g}", f"{one.second:.4g}", f"{one.expected:.4g}",
+        (pair.first, pair.second, _row(one.row, found), f"{one.first:.4g}", f"{one.second:.4g}", f"{one.expected:.4g}",
          f"{one.t:+.1f}", p_text(one.p))
         for pair in found.pairs
         for one in pair.outliers
@@ -65,10 +71,19 @@ def correlation_grids(found: Correlations) -> list[Grid]:
     return grids
 
 
+def _row(name: str, found: Correlations) -> str:
+    return f"{name} {UNSURE}" if name in found.partial else name
+
+
 def notes_on(found: Sequence[Correlations]) -> list[str]:
     """What outliers are, rows that were left out, and coefficients that there are none of."""
     notes: list[str] = [OUTLIERS] if any(pair.outliers for one in found for pair in one.pairs) else []
     for one in found:
+        if one.partial:
+            named = ", ".join(one.partial[:_NAMED]) + (", …" if one.partial[_NAMED:] else "")
+            notes.append(
+                f"{UNSURE} {one.title}: the means of {len(one.partial):,} rows leave out what was not scored: {named}."
+            )
         for pair in one.pairs:
             where = f"{pair.first} and {pair.second} ({one.title})"
             if pair.left_out:
@@ -105,10 +120,14 @@ def as_csv(found: Sequence[Correlations], notes: Sequence[str]) -> str:
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     leaning = ("lowest", "lowest_without", "highest", "highest_without")
-    table.writerow(["table", "first", "second", "n", "left_out", "kind", "value", "p", "low", "high", *leaning])
+    table.writerow(
+        ["table", "first", "second", "n", "left_out", "partial_rows", "kind", "value", "p", "low", "high", *leaning]
+    )
     for one in found:
         for pair in one.pairs:
-            where = [harmless(one.title), harmless(pair.first), harmless(pair.second), pair.n, pair.left_out]
+            partial = sum(row in one.partial for row, *_ in pair.rows)
+            names = map(harmless, (one.title, pair.first, pair.second))
+            where = [*names, pair.n, pair.left_out, partial]
             for each in pair.coefficients:
                 lean = each.leaning
                 last = ["", "", "", ""] if lean is None else [

@@ -32,7 +32,7 @@ class Deciding:
 
     def watch(self, score: Score | ScoreRow) -> None:
         """Take in one score; where there was no reply, or no gold, nothing could be decided."""
-        if score.outcome in ("error", "unsound"):
+        if score.outcome in ("error", "not asked", "unsound"):
             return
         self._answers += 1
         decided: Mapping[str, Decider] = score.decided

@@ -35,24 +35,27 @@ LEGEND = (
 
 def _grids(report: Report, *, details: bool) -> list[Grid]:
     grids: list[Grid] = []
-    for result in report.results:
+    results = [result for result in report.results if result.answered]
+    for result in results:
         shown = (table for table in result.tables if not table.across and (details or not table.detail))
         grids.extend(grid(table, result.beside) for table in shown)
         grids.extend(
             Grid(f"{found.title} · {result.exam} · {result.model}", found.header, found.rows)
             for found in result.decided
         )
-    grids.extend(across_models(report.results, details=details))
-    grids.extend(side_by_side(report.results))
-    if len(report.results) > 1:
+    grids.extend(across_models(results, details=details))
+    grids.extend(side_by_side(results))
+    if results and len(report.results) > 1:
         grids.append(summary(report.results))
     grids.append(canaries_grid(report.canaries))
     return [found for found in grids if found.rows]
 
 
 def _closing(report: Report) -> list[str]:
-    signatures = [f"signature: {result.signature}" for result in report.results]
-    return [*footnotes(report.results), LEGEND, *published_notes(report.results), *report.notes, *signatures]
+    results = [result for result in report.results if result.answered]
+    signatures = [f"signature: {result.signature}" for result in results]
+    legend = [LEGEND] if results else []
+    return [*footnotes(report.results), *legend, *published_notes(results), *report.notes, *signatures]
 
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:

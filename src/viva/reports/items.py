@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from viva.analysis.itemresponse import Fitted
 from viva.analysis.itemscores import Floats, ItemScores
 from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import Grid, percent
+from viva.reports.result import UNSURE, Grid, percent
 from viva.reports.text import json_text
 from viva.visible import harmless
 
@@ -61,9 +62,11 @@ def flags(found: Examined) -> list[Flag]:
         erratic = (items.infit > ERRATIC) & (items.surprise > SURPRISING)
         kinds.append(("erratic (infit)", _worst(erratic, -items.infit)))
     kinds += [
-        ("nobody passes", list(map(int, np.flatnonzero(stats.nobody)))),
+        ("nobody passes", _places(stats.nobody & _all_scored(found))),
+        ("no model with a score passes", _places(stats.nobody & ~_all_scored(found))),
         ("negative discrimination", _worst(stats.negative & ~stats.surely_negative, stats.discrimination)),
-        ("everybody passes", list(map(int, np.flatnonzero(stats.everybody)))),
+        ("everybody passes", _places(stats.everybody & _all_scored(found))),
+        ("every model with a score passes", _places(stats.everybody & ~_all_scored(found))),
     ]
     whys: dict[int, list[str]] = {}
     for why, places in kinds:
@@ -72,6 +75,15 @@ def flags(found: Examined) -> list[Flag]:
     return [
         Flag(question=found.scores.questions[place], why=", ".join(why), place=place) for place, why in whys.items()
     ]
+
+
+def _all_scored(found: Examined) -> NDArray[np.bool_]:
+    """Which questions every model has a score on: of others nobody can say that nobody passes."""
+    return found.statistics.models == len(found.scores.models)
+
+
+def _places(which: NDArray[np.bool_]) -> list[int]:
+    return list(map(int, np.flatnonzero(which)))
 
 
 def _worst(which: np.ndarray, by: Floats) -> list[int]:
@@ -104,7 +116,7 @@ def _models(found: Examined) -> Grid:
     rows = tuple(
         (
             found.scores.models[place],
-            percent(float(means[place])),
+            percent(float(means[place])) + ("" if there[place].all() else UNSURE),
             f"{int(there[place].sum()):,}",
             f"{int((~there[place]).sum()):,}",
             *((f"{fit.ability[place]:.3f} ± {fit.ability_error[place]:.3f}",) if fit else ()),
@@ -130,6 +142,7 @@ def _whole(found: Examined) -> Grid:
     stats = found.statistics
     name = "KR-20" if stats.reliability and stats.reliability.binary else "Cronbach's alpha"
     defined = np.isfinite(stats.discrimination)
+    everyone = _all_scored(found)
     rows = [
         ("questions", f"{len(stats.facility):,}"),
         ("models", f"{len(found.scores.models):,}"),
@@ -139,8 +152,9 @@ def _whole(found: Examined) -> Grid:
             "median discrimination",
             f"{float(np.median(stats.discrimination[defined])):.3f}" if defined.any() else "–",
         ),
-        ("nobody passes", f"{int(stats.nobody.sum()):,}"),
-        ("everybody passes", f"{int(stats.everybody.sum()):,}"),
+        ("nobody passes", f"{int((stats.nobody & everyone).sum()):,}"),
+        ("everybody passes", f"{int((stats.everybody & everyone).sum()):,}"),
+        *([("without a score of some model", f"{int((~everyone).sum()):,}")] if not everyone.all() else []),
         ("negative discrimination", f"{int(stats.negative.sum()):,}"),
         ("… more than chance", f"{int(stats.surely_negative.sum()):,}"),
     ]
@@ -177,7 +191,8 @@ def _hardest(found: Examined, listed: int) -> Grid:
 def _questions(found: Examined, title: str, places: Sequence[tuple[int, str]]) -> Grid:
     stats = found.statistics
     fit = found.fits[0] if found.fits else None
-    header: tuple[str, ...] = ("question", "why", "facility", "discrimination", "p")
+    gaps = not _all_scored(found).all()
+    header: tuple[str, ...] = ("question", "why", *(("models",) if gaps else ()), "facility", "discrimination", "p")
     if fit:
         header += ("difficulty", "a", "infit")
     rows: list[tuple[str, ...]] = []
@@ -185,6 +200,7 @@ def _questions(found: Examined, title: str, places: Sequence[tuple[int, str]]) -
         row: tuple[str, ...] = (
             found.scores.questions[place],
             why,
+            *((f"{int(stats.models[place]):,} of {len(found.scores.models):,}",) if gaps else ()),
             percent(float(stats.facility[place])),
             _number(stats.discrimination[place]),
             _number(stats.p[place]),
@@ -209,6 +225,8 @@ def notes_on(found: Examined) -> list[str]:
     scores, stats = found.scores, found.statistics
     exam, models = scores.exam, len(scores.models)
     notes = list(found.notes)
+    if not np.isfinite(scores.scores).all():
+        notes.append(f"{UNSURE} {exam}: the mean leaves out questions without a score.")
     if scores.unasked:
         notes.append(f"{exam}: {scores.unasked:,} questions without a score of any model are left out.")
     if models < FEWEST:

@@ -198,7 +198,9 @@ def notes_on(board: Leaderboard) -> list[str]:
     """What a reader must know about marked numbers and uneven tables."""
     notes: list[str] = []
     for row in board.standings:
-        if row.unscored:
+        if row.unscored == row.answers:
+            notes.append(f"{UNSURE} {row.model}: none of its {row.answers:,} answers has a score.")
+        elif row.unscored:
             notes.append(
                 f"{UNSURE} {row.model}: {row.unscored:,} of {row.answers:,} answers have no score and are left out. If "
                 f"they were worth nothing, or everything, best@{row.group} would be {_bounds(row)}."

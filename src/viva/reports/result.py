@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Cell, Table
@@ -11,9 +12,13 @@ from viva.analysis.canaries import CanaryMarks
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
+from viva.types import NOT_ASKED, UNANSWERED
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
+_NAMED = 4
+"""Parts that a note names."""
+_NO_REPLY = frozenset({"error", NOT_ASKED, "unsound"})
 
 
 class Grid(Struct, frozen=True):
@@ -44,6 +49,18 @@ class Result(Struct, frozen=True, kw_only=True):
     """Tokens that a checkpoint was trained on, where that is known."""
     beside: tuple[Neighbour, ...] = ()
     """Published rows to be shown in the tables, each with how it was asked."""
+    withheld: bool = False
+    """Whether published figures are left out, since the means that they would stand beside lack parts."""
+
+    @property
+    def missing(self) -> int:
+        """How many answers never came; asking again may bring them."""
+        return sum(self.overall.outcomes.get(outcome, 0) for outcome in ("error", NOT_ASKED))
+
+    @property
+    def answered(self) -> bool:
+        """Whether any reply came, so that there is something to show."""
+        return any(count for outcome, count in self.overall.outcomes.items() if outcome not in _NO_REPLY)
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -54,6 +71,32 @@ class Report(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     canaries: tuple[CanaryMarks, ...] = ()
     """What judges gave answers whose marks are known."""
+
+
+def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Neighbour, ...]:
+    """Return published rows with the figures that are the same quantity as in all of `results`.
+
+    A published figure is over all parts of its set. Beside a mean that lacks some (formats that no judge graded,
+    subjects that were not asked) it would be taken for what this mean could be.
+    """
+    apart = {
+        (table.name, row, column)
+        for result in results
+        for table in result.tables
+        for row, cells in zip(table.rows, table.cells, strict=True)
+        for column, cell in zip(table.columns, cells, strict=True)
+        if not cell.same_parts
+    }
+    whole = all(result.overall.same_parts for result in results)
+    kept = [
+        msgspec.structs.replace(
+            one,
+            score=one.score if whole else None,
+            figures={cell: figure for cell, figure in one.figures.items() if cell not in apart},
+        )
+        for one in rows
+    ]
+    return tuple(one for one in kept if one.score is not None or one.figures)
 
 
 def percent(share: float | None, digits: int = 2) -> str:
@@ -92,6 +135,14 @@ def zeroed_text(cell: Cell) -> str:
     return "" if cell.zeroed is None else f" (0: {percent(cell.zeroed)})"
 
 
+def counted(cells: Sequence[Cell]) -> tuple[str, list[str]]:
+    """Return a column of what cells rest on: its name is what they count, or each says it where that differs."""
+    units = {cell.unit for cell in cells if cell.n}
+    if len(units) > 1:
+        return "n", [f"{cell.n:,} {cell.unit}" for cell in cells]
+    return (units.pop() if units else "answers"), [f"{cell.n:,}" for cell in cells]
+
+
 def outcomes_text(cell: Cell) -> str:
     """`right 812, wrong 500, unparsed 24`."""
     return ", ".join(f"{outcome} {count}" for outcome, count in cell.outcomes.items()) or "–"
@@ -114,18 +165,19 @@ def grid(table: Table, beside: Sequence[Neighbour] = ()) -> Grid:
     bounded = any(bounds_text(total) for total in totals)
     bounds = "bounds" if len(table.columns) == 1 else f"bounds ({table.columns[-1]})"
     columns = (*table.columns[:at], *published, *table.columns[at:])
-    header = ("", *columns, "n", "outcomes", *((bounds,) if bounded else ()))
+    unit, counts = counted(totals)
+    header = ("", *columns, unit, "outcomes", *((bounds,) if bounded else ()))
     rows = tuple(
         (
             label,
             *map(cell_text, cells[:at]),
             *(figures.get(label, "") for figures in published.values()),
             *map(cell_text, cells[at:]),
-            f"{total.n:,}",
+            count,
             outcomes_text(total),
             *((bounds_text(total),) if bounded else ()),
         )
-        for label, cells, total in zip(table.rows, table.cells, totals, strict=True)
+        for label, cells, total, count in zip(table.rows, table.cells, totals, counts, strict=True)
         if total.n
     )
     return Grid(f"{table.title} · {table.exam} · {table.model}", header, rows)
@@ -153,17 +205,18 @@ def _published_columns(table: Table, beside: Sequence[Neighbour]) -> tuple[int, 
 
 def summary(results: Sequence[Result]) -> Grid:
     """A row a model and exam: the overall score."""
-    header = ("model", "exam", "score", "n", "outcomes", "bounds")
+    unit, counts = counted([result.overall for result in results])
+    header = ("model", "exam", "score", unit, "outcomes", "bounds")
     rows = tuple(
         (
             result.model,
             result.exam,
             cell_text(result.overall),
-            f"{result.overall.n:,}",
+            count,
             outcomes_text(result.overall),
             bounds_text(result.overall),
         )
-        for result in results
+        for result, count in zip(results, counts, strict=True)
     )
     return Grid("Summary (per cent, 95 % interval)", header, rows)
 
@@ -199,7 +252,7 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Gr
     grids: list[Grid] = []
     for exam in dict.fromkeys(result.exam for result in results):
         sat = [result for result in results if result.exam == exam]
-        beside = list({(one.model, one.condition): one for result in sat for one in result.beside}.values())
+        beside = comparable({(one.model, one.condition): one for result in sat for one in result.beside}.values(), sat)
         for index, table in enumerate(sat[0].tables):
             if not table.across or (table.detail and not details):
                 continue
@@ -226,11 +279,22 @@ def published_notes(results: Sequence[Result]) -> list[str]:
         for one in result.beside:
             lines[result.exam, one.source.cited, one.condition] = None
     benchmarks = {result.exam: result.benchmark for result in results}
-    return [
+    apart = [
+        f"{result.model} on {result.exam}: too little of {_some(result.overall.lacks) or 'it'} is scored for a "
+        "published score beside this one; published figures stand only beside means over the same parts."
+        for result in results
+        if result.withheld and not result.overall.same_parts
+    ]
+    return apart + [
         f"Published beside {exam}, each figure for the column before it: {source}; {condition}. "
         f"`viva published {benchmarks[exam]}` has the whole tables, and what contradicts itself in them."
         for exam, source, condition in lines
     ]
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if names[_NAMED:] else "")
 
 
 def footnotes(results: Sequence[Result]) -> list[str]:
@@ -240,14 +304,17 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         cell = result.overall
         if cell.complete:
             continue
-        left = {name: cell.outcomes.get(name, 0) for name in ("ungraded", "error", "unsound")}
-        said = ", ".join(f"{count:,} {name}" for name, count in left.items() if count)
+        left = {name: count for name, count in cell.outcomes.items() if count and name in UNANSWERED}
+        said = ", ".join(f"{count:,} {name}" for name, count in left.items())
+        if not result.answered:
+            notes.append(f"{result.model} on {result.exam}: nothing was answered ({said}), so there is no table.")
+            continue
         said = f"the mean leaves out {said}" if said else ""
         if cell.short:
             fewer = f"{cell.short:,} questions count with fewer answers than were asked for"
             said = f"{said}, and {fewer}" if said else fewer
         hint = ""
-        if left["ungraded"]:
+        if "ungraded" in left:
             hint = " (blanks, open-ended answers and rationales need --judge MODEL)"
             if result.judged:
                 hint = (

@@ -13,7 +13,7 @@ from viva.analysis.scalinggroups import Group, Point
 from viva.analysis.segments import Segments
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
-from viva.reports.result import Grid, p_text, percent
+from viva.reports.result import UNSURE, Grid, p_text, percent
 from viva.reports.text import json_text
 from viva.visible import harmless
 
@@ -59,7 +59,7 @@ def scaling_grids(found: Scaling) -> list[Grid]:
         moved = tuple(_moved_row(group.name, group.segments) for group in found.groups if group.segments)
         grids.append(Grid(f"The break without one model · {found.title}", _MOVED, moved))
     strays = tuple(
-        (group.name, NAMES[one.kind], one.point.model, size_text(one.point.size), percent(one.point.score),
+        (group.name, NAMES[one.kind], one.point.model, size_text(one.point.size), _score(one.point),
          percent(one.expected), f"{one.away:+.1f}")
         for group in found.groups
         for one in group.strays
@@ -110,7 +110,11 @@ def _forecast_rows(found: Scaling) -> Iterator[tuple[str, ...]]:
             if not one.measured:
                 yield (*row, "–", "–")
             for point in one.measured:
-                yield (*row, f"{percent(point.score)} {point.model}", f"{100 * (point.score - said.score):+.2f}")
+                yield (*row, f"{_score(point)} {point.model}", f"{100 * (point.score - said.score):+.2f}")
+
+
+def _score(point: Point) -> str:
+    return percent(point.score) + (UNSURE if point.partial else "")
 
 
 def _break_row(name: str, found: Segments) -> tuple[str, ...]:
@@ -191,6 +195,10 @@ def notes_on(found: Sequence[Scaling]) -> list[str]:
 
 
 def _missing(found: Scaling) -> Iterator[str]:
+    partial = [point.model for group in found.groups for point in (*group.points, *group.held_out) if point.partial]
+    if partial:
+        shown = ", ".join(partial[:6]) + (f" and {len(partial) - 6:,} more" if len(partial) > 6 else "")
+        yield f"{UNSURE} {found.title}: the means of these models leave out what was not scored: {shown}."
     if found.sizeless:
         shown = ", ".join(found.sizeless[:6]) + (
             f" and {len(found.sizeless) - 6:,} more" if len(found.sizeless) > 6 else ""
@@ -241,7 +249,7 @@ def as_csv(found: Sequence[Scaling]) -> str:
     """A row a model, and a row a prediction: shares of 1, unrounded. `role`: fitted, held out, predicted."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["table", "group", "role", "fit", "model", "size", "score", "low", "high", "basis"])
+    table.writerow(["table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis"])
     for one in found:
         for group in one.groups:
             where = [harmless(one.title), harmless(group.name)]
@@ -249,13 +257,13 @@ def as_csv(found: Sequence[Scaling]) -> str:
                 table.writerows([*where, role, "", *_point_cells(point), ""] for point in points)
             for forecast in group.forecasts:
                 said = forecast.prediction
-                cells = ["predicted", forecast.kind, "", said.size, said.score, said.low, said.high, said.basis]
+                cells = ["predicted", forecast.kind, "", said.size, said.score, said.low, said.high, "", said.basis]
                 table.writerow([*where, *cells])
     return out.getvalue()
 
 
 def _point_cells(point: Point) -> list[object]:
-    return [harmless(point.model), point.size, point.score, point.low, point.high]
+    return [harmless(point.model), point.size, point.score, point.low, point.high, "yes" if point.partial else ""]
 
 
 def as_json(found: Sequence[Scaling]) -> str:

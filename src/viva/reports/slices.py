@@ -12,7 +12,17 @@ from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
-from viva.reports.result import UNSURE, Grid, bounds_text, cell_text, outcomes_text, p_text, percent, signed
+from viva.reports.result import (
+    UNSURE,
+    Grid,
+    bounds_text,
+    cell_text,
+    counted,
+    outcomes_text,
+    p_text,
+    percent,
+    signed,
+)
 from viva.reports.text import json_text
 from viva.visible import harmless, one_line
 
@@ -56,14 +66,15 @@ def _cut_by(one: Slices) -> str:
 
 def _grid(title: str, rows: Sequence[Slice], *, named: bool = False) -> Grid:
     bounded = any(bounds_text(one.cell) for one in rows)
-    header = ("slice", "n", "score", "rest", "difference", "p", "adjusted p", "outcomes")
+    unit, counts = counted([one.cell for one in rows])
+    header = ("slice", unit, "score", "rest", "difference", "p", "adjusted p", "outcomes")
     return Grid(
         title,
         (*header, *(("bounds",) if bounded else ())),
         tuple(
             (
                 labelled(one) if named else one.name,
-                f"{one.cell.n:,}",
+                count,
                 cell_text(one.cell),
                 percent(one.rest),
                 difference_text(one),
@@ -72,7 +83,7 @@ def _grid(title: str, rows: Sequence[Slice], *, named: bool = False) -> Grid:
                 outcomes_text(one.cell),
                 *((bounds_text(one.cell),) if bounded else ()),
             )
-            for one in rows
+            for one, count in zip(rows, counts, strict=True)
         ),
     )
 

@@ -7,7 +7,7 @@ from textwrap import fill
 
 from viva.analysis.breakdown import Cell
 from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.result import UNSURE, Grid, Report, Result, percent, zeroed_text
+from viva.reports.result import UNSURE, Grid, Report, Result, counted, percent, zeroed_text
 from viva.types import UNANSWERED
 from viva.visible import one_line
 
@@ -15,7 +15,8 @@ WIDTH = 120
 """Characters where nobody says how wide it may be: in a file or a pipe."""
 NOTES = 4
 """Notes of a run that are shown; the others are counted."""
-_HEADER = ("model", "exam", "score", "95 % interval", "n", "other outcomes", "not scored")
+_HEADER = ("model", "exam", "score", "95 % interval", "", "other outcomes", "not scored")
+"""The fifth is called by what it counts."""
 _PLAIN = frozenset({"right", "wrong"})
 
 
@@ -23,26 +24,31 @@ def summary_grid(results: Sequence[Result]) -> Grid:
     """A line a model and exam. One model alone stands in the title; columns in which nothing stands are left out."""
     models = list(dict.fromkeys(result.model for result in results))
     title = "Scores in per cent" + (f" · {models[0]}" if len(models) == 1 else "")
-    rows = [(result.model, result.exam, *_cells(result.overall)) for result in results]
+    unit, counts = counted([result.overall for result in results])
+    header = tuple(name or unit for name in _HEADER)
+    rows = [
+        (result.model, result.exam, *_cells(result.overall, count))
+        for result, count in zip(results, counts, strict=True)
+    ]
     filled = [
         name not in ("model", "other outcomes", "not scored")
         or (name == "model" and len(models) > 1)
         or (name != "model" and any(row[at] for row in rows))
-        for at, name in enumerate(_HEADER)
+        for at, name in enumerate(header)
     ]
 
     def kept(row: Sequence[str]) -> tuple[str, ...]:
         return tuple(text for text, some in zip(row, filled, strict=True) if some)
 
-    return Grid(title, kept(_HEADER), tuple(map(kept, rows)))
+    return Grid(title, kept(header), tuple(map(kept, rows)))
 
 
-def _cells(cell: Cell) -> tuple[str, ...]:
+def _cells(cell: Cell, count: str) -> tuple[str, ...]:
     others = [(name, count) for name, count in cell.outcomes.items() if count and name not in _PLAIN]
     return (
         percent(cell.mean) + ("" if cell.complete else UNSURE) + zeroed_text(cell),
         "" if cell.low is None else f"{percent(cell.low, 1)}–{percent(cell.high, 1)}",
-        f"{cell.n:,}",
+        count,
         _counted([one for one in others if one[0] not in UNANSWERED]),
         _counted([one for one in others if one[0] in UNANSWERED]),
     )

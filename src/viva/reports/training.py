@@ -6,31 +6,35 @@ import csv
 import io
 from collections.abc import Sequence
 
+from viva.analysis.breakdown import Cell
 from viva.analysis.training import Curve, Training
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
-from viva.reports.result import UNSURE, Grid, cell_text, p_text, percent
+from viva.reports.result import UNSURE, Grid, cell_text, counted, p_text, percent
 from viva.reports.text import json_text
 from viva.reports.textchart import Dot, Series, short_number, sparkline, text_chart
 from viva.visible import harmless
 
+_NONE = Cell(n=0, mean=None)
 _WORDS = {*WORDS, "checkpoint", "curve", "over training"}
 
 
 def training_grids(found: Training) -> list[Grid]:
     """A row a checkpoint, then a row a curve."""
     unit = found.axis.removeprefix("training ")
+    largest = [max(point.cells.values(), key=lambda cell: cell.n, default=_NONE) for point in found.points]
+    counts_of, counts = counted(largest)
     checkpoints = Grid(
         f"Checkpoints · {found.exam}",
-        ("checkpoint", unit, "n", *(curve.name for curve in found.curves)),
+        ("checkpoint", unit, counts_of, *(curve.name for curve in found.curves)),
         tuple(
             (
                 point.checkpoint,
                 short_number(point.at),
-                f"{max((cell.n for cell in point.cells.values()), default=0):,}",
+                count,
                 *(cell_text(point.cells[c.name]) if c.name in point.cells else "–" for c in found.curves),
             )
-            for point in found.points
+            for point, count in zip(found.points, counts, strict=True)
         ),
     )
     means = [cell.mean for point in found.points for cell in point.cells.values() if cell.mean is not None]

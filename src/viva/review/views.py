@@ -13,7 +13,10 @@ from viva.types import Draft
 
 _WORDS = {0.0: "wrong", 0.5: "half", 1.0: "right"}
 _SET_WORDS = {0.0: "reject", 1.0: "approve"}
-_HALVES = {0.0: "0", 0.5: "h", 1.0: "1"}
+_KEYS = {0.0: "n", 1.0: "y", **{tenths / 10: str(tenths) for tenths in range(1, 10)}}
+"""Mark → its key, the same on every scale: n for none of it, y for all of it, a digit for so many tenths."""
+HALF = "h"
+"""Where half is the only mark between."""
 
 
 class Choice(Struct, frozen=True):
@@ -52,15 +55,11 @@ def figure(value: float | None) -> str:
 
 
 def choices(item: Item, draft: Draft) -> tuple[Choice, ...]:
-    """The scale with words and keys: 0, h, 1 where there are only those; otherwise digits, and x for an eleventh."""
+    """The scale with words and keys."""
     words = _SET_WORDS if item.editable else _WORDS
-    if set(draft.scale) <= _HALVES.keys():
-        keys = [_HALVES[value] for value in draft.scale]
-    else:
-        # Ten marks from one tenth to one are keyed 1 to 9 and 0; a scale with a nought begins there.
-        keys = list("0123456789x" if 0.0 in draft.scale else "1234567890")
+    keys = _KEYS | ({0.5: HALF} if set(draft.scale) <= {0.0, 0.5, 1.0} else {})
     return tuple(
-        Choice(number, figure(value), words.get(value, ""), keys[number] if number < len(keys) else "")
+        Choice(number, figure(value), words.get(value, ""), keys.get(round(value, 6), ""))
         for number, value in enumerate(draft.scale)
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viva.scorers.reading import Reading
-from viva.types import Outcome, Response, Score
+from viva.types import NOT_ASKED, Failure, Outcome, Response, Score
 
 _UNREAD: dict[str, Outcome] = {"unparsed": "unparsed", "empty": "empty", "refused": "refused"}
 
@@ -24,6 +24,13 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
         return Score(value=None, outcome=outcome, explanation=where)
     right = reading.read == gold
     return Score(value=float(right), outcome="right" if right else "wrong", answer=reading.read, explanation=where)
+
+
+def no_reply(failure: Failure) -> Score:
+    """Return the score of what has no reply: unscored, and no error where nobody asked."""
+    if failure.kind == NOT_ASKED:
+        return Score(value=None, outcome=NOT_ASKED, explanation=failure.message)
+    return Score(value=None, outcome="error", explanation=f"{failure.kind}: {failure.message}")
 
 
 def outcome_of(value: float) -> Outcome:

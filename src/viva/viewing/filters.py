@@ -7,16 +7,13 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from viva.types import OUTCOMES
+from viva.types import NOT_ASKED, OUTCOMES
 from viva.viewing.folders import slug
 from viva.viewing.following import Reader
 from viva.viewing.grading import Sheet
 
 PAGE = 50
 """Answers on a page."""
-NOT_ASKED = "not asked"
-STATES = (*OUTCOMES, NOT_ASKED)
-"""What an answer can be: an outcome, or not there yet."""
 LONGEST_QUERY = 200
 MANY = 200
 """A tag with more values than this is no filter."""
@@ -44,7 +41,7 @@ class Chosen(Struct, frozen=True, kw_only=True):
         return cls(
             exam=query.get("exam", ""),
             model=query.get("model", ""),
-            outcome=outcome if outcome in STATES else "",
+            outcome=outcome if outcome in OUTCOMES else "",
             tags=tags[:20],
             text=" ".join(query.get("q", "")[:LONGEST_QUERY].split()),
             page=max(1, int(page)) if page.isdecimal() and len(page) < 8 else 1,
@@ -143,7 +140,7 @@ def choices(sheets: Sequence[Sheet]) -> Choices:
     return Choices(
         [(slug(name), name) for name in exams],
         [(slug(name), name) for name in models],
-        [(name, counted[name]) for name in STATES if name in counted],
+        [(name, counted[name]) for name in OUTCOMES if name in counted],
         [
             (slug(name), name, [(slug(value), value) for value in sorted(values)])
             for name, values in tags.items()

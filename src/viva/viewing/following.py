@@ -39,6 +39,8 @@ class Tokens(Struct):
 
     input: int = 0
     output: int = 0
+    uncounted: int = 0
+    """Answers that came without a count."""
 
 
 class Followed:
@@ -117,6 +119,8 @@ class Followed:
             if said.usage:
                 self.tokens.input += said.usage.input
                 self.tokens.output += said.usage.output
+            else:
+                self.tokens.uncounted += 1
             if not said.reused and said.at:
                 self.times.append(said.at)
         elif key not in self.answered:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.engine.scorefile import fault
-from viva.engine.stages import DIGEST, NOT_ASKED, Gathered, Sitting, parts_shown, row_of
+from viva.engine.stages import DIGEST, NO_REPLY_YET, Gathered, Sitting, parts_shown, row_of
 from viva.errors import StorageError
 from viva.files import UNREADABLE, lines, reading
 from viva.types import Question, ScoreRow
@@ -88,7 +88,7 @@ def grade(
 def _unasked(sheet: Sheet) -> Iterator[ScoreRow]:
     sitting = sheet.sitting
     for question in sheet.questions:
-        score = sitting.exam.score(question, NOT_ASKED)
+        score = sitting.exam.score(question, NO_REPLY_YET)
         for sample in range(sitting.samples):
             yield _short(row_of(sitting, question, sample, score, sheet.shown))
 
@@ -96,7 +96,7 @@ def _unasked(sheet: Sheet) -> Iterator[ScoreRow]:
 def _row(sheet: Sheet, place: int, reader: Reader, gathered: Gathered) -> ScoreRow:
     question, sample = sheet.question(place)
     entry = reader.read(sheet.key(place))
-    score = gathered.score(sheet.sitting, question, sample, entry.response() if entry else NOT_ASKED)
+    score = gathered.score(sheet.sitting, question, sample, entry.response() if entry else NO_REPLY_YET)
     return _short(row_of(sheet.sitting, question, sample, score, sheet.shown))
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from msgspec import Struct
 
 from viva.engine.journal import Entry
-from viva.engine.stages import NOT_ASKED
+from viva.engine.stages import NO_REPLY_YET
 from viva.engine.testimony import testimony
 from viva.prompting import prompt_text
 from viva.types import Choose, Question, Request, Response, Score
@@ -61,7 +61,7 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
     key = sitting.keys.of(request)
     with ExitStack() as stack, answers.reading() as reader:
         entry = reader.read(key)
-        response = entry.response() if entry else NOT_ASKED
+        response = entry.response() if entry else NO_REPLY_YET
         evidence = opened.gather(stack).about(sitting, question, sample, response)
         score = sitting.exam.score(question, response, evidence)
     return Item(

@@ -49,6 +49,7 @@ class Pages:
             "slug": slug,
             "ago": ago,
             "number": number,
+            "tokens": tokens,
             "duration": duration,
             "value_of": value_of,
             "longest": LONGEST,
@@ -287,8 +288,8 @@ def live(progress: Progress) -> dict[str, object]:
         "of": progress.total,
         "rate": number(round(progress.rate)),
         "remaining": duration(progress.seconds_left),
-        "input": number(progress.input_tokens),
-        "output": number(progress.output_tokens),
+        "input": tokens(progress.input_tokens, progress.uncounted),
+        "output": tokens(progress.output_tokens, progress.uncounted),
         "stages": {name: number(count) for name, count in progress.stages.items()},
         "parts": [
             [part.model, part.exam, number(part.answered), number(part.failed), number(part.left)]
@@ -300,6 +301,13 @@ def live(progress: Progress) -> dict[str, object]:
 def number(value: int) -> str:
     """12,345."""
     return f"{value:,}"
+
+
+def tokens(counted: int, uncounted: int) -> str:
+    """`12,345`, and of how many answers nobody knows; `unknown` where that is all of them."""
+    if not uncounted:
+        return number(counted)
+    return f"{number(counted)} + unknown of {number(uncounted)} answers" if counted else "unknown"
 
 
 def value_of(text: str) -> str:

@@ -15,6 +15,8 @@ from viva.viewing.waiting import Waiting
 from viva.visible import visible
 
 State = Literal["running", "finished", "waiting", "stopped", "empty"]
+_TOKENLESS = ("baseline/", "replay/", "python/")
+"""Models that take no tokens, or of which nobody counted them."""
 
 
 class Part(Struct, frozen=True):
@@ -43,6 +45,8 @@ class Progress(Struct, frozen=True, kw_only=True):
     left: int
     input_tokens: int
     output_tokens: int
+    uncounted: int
+    """Answers of servers that did not say how many tokens they took."""
     rate: float
     """New answers a minute, over the last minute; 0 where it stands still."""
     seconds_left: float
@@ -77,6 +81,7 @@ def progress_of(
     failed = sum(part.failed for part in parts)
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
+    asked = any(not model.name.startswith(_TOKENLESS) for model in record.models)
     state: State = (
         "running" if writer else "waiting" if waiting.batches
         else "finished" if answered >= total else "stopped" if answers.lines else "empty"
@@ -90,6 +95,7 @@ def progress_of(
         left=left,
         input_tokens=answers.tokens.input,
         output_tokens=answers.tokens.output,
+        uncounted=answers.tokens.uncounted if asked else 0,
         rate=60 * rate,
         seconds_left=(left + failed) / rate if rate else 0.0,
         parts=parts,

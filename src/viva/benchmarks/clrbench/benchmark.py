@@ -29,7 +29,7 @@ from viva.errors import DataError
 from viva.prompting import Templates, clip, fence, fill, read_templates, stops_before
 from viva.scorers.choice import read_choice
 from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
-from viva.scorers.grading import grade_reading, outcome_of
+from viva.scorers.grading import grade_reading, no_reply, outcome_of
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.selection import grade_selection, read_selection
 from viva.scorers.term import Term, read_term
@@ -175,7 +175,7 @@ class CLRBenchExam(RunsNothing):
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Q→A: letters, truth values and terms by rule, open-ended answers by similarity or judge."""
         if response.error:
-            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+            return no_reply(response.error)
         gold, text = str(question.answer), response.text
         if not text.strip():
             ended: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}

@@ -37,7 +37,7 @@ from viva.prompting import (
     stops_before,
 )
 from viva.scorers.choice import read_choice
-from viva.scorers.grading import grade_reading
+from viva.scorers.grading import grade_reading, no_reply
 from viva.types import (
     NOTHING,
     About,
@@ -304,7 +304,7 @@ class CMMLUExam(GradedByRule):
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """The letter that the reply commits to, against the gold letter."""
         if response.error:
-            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+            return no_reply(response.error)
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         if self.spec.as_published and response.text[:1] in tuple(LETTERS):

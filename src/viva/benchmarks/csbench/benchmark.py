@@ -40,7 +40,7 @@ from viva.prompting import (
 )
 from viva.scorers.choice import read_choice
 from viva.scorers.deciding import Decision, decide, drafted, heard
-from viva.scorers.grading import grade_reading, outcome_of
+from viva.scorers.grading import grade_reading, no_reply, outcome_of
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import read_mark, reasons, undecided
 from viva.types import (
@@ -171,7 +171,7 @@ class CSBenchExam(RunsNothing, ComparesNothing):
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Letter and truth value by rule, blanks and open-ended by the judge's verdicts (their mean)."""
         if response.error:
-            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+            return no_reply(response.error)
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         if question.kind == "choice":

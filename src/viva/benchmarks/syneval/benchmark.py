@@ -25,6 +25,7 @@ from viva.benchmarks.syneval.items import FORMATS, Format, Item
 from viva.contracts import Room
 from viva.errors import DataError
 from viva.prompting import ESTIMATED, Templates, fitted, gap_between, read_templates
+from viva.scorers.grading import no_reply
 from viva.types import (
     NOTHING,
     About,
@@ -151,7 +152,7 @@ class SynEvalExam(GradedByRule):
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """The truth value or letter against the gold one; a phrase by its words. Pure."""
         if response.error:
-            return Score(value=None, outcome="error", explanation=f"{response.error.kind}: {response.error.message}")
+            return no_reply(response.error)
         item, base = self._items[question.id], self.spec.form == "base"
         if self.spec.as_published:
             return grading.as_published(item, response, self._texts.text("lead") if base else "")

@@ -139,6 +139,8 @@ class Totals(Struct):
     unscored: int = 0
     input: int = 0
     output: int = 0
+    uncounted: int = 0
+    """Replies of which no server said how many tokens they took."""
     first: float = 0.0
     last: float = 0.0
 
@@ -150,6 +152,8 @@ class Totals(Struct):
         if answer.response.usage:
             self.input += answer.response.usage.input
             self.output += answer.response.usage.output
+        elif answer.response.error is None:
+            self.uncounted += 1
         if answer.at:
             began = answer.at - answer.seconds
             self.first = min(self.first or began, began)

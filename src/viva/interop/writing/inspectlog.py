@@ -31,6 +31,7 @@ _REASONS: dict[Outcome, str] = {
     "empty": "no_response",
     "refused": "refusal",
     "error": "scoring_failed",
+    "not asked": "no_response",
     "ungraded": "grader_failed",
     "unsound": "scoring_failed",
 }
@@ -118,7 +119,8 @@ def _short(digest: str) -> str:
 def _head(sat: Sat, totals: Totals, ids: list[str]) -> dict[str, Any]:
     """All of a log but its samples."""
     began = moment(totals.first) or created(sat.record).isoformat()
-    usage = {sat.model: _usage(totals.input, totals.output)} if totals.input or totals.output else {}
+    counted = not totals.uncounted and (totals.input or totals.output)  # a sum of some would pass for that of all
+    usage = {sat.model: _usage(totals.input, totals.output)} if counted else {}
     return {
         "version": 2,
         "status": "success",

@@ -63,7 +63,11 @@ _WHOSE = (
 SCORE = (
     Column("benchmark", "text", "name of the benchmark"),
     Column("repeat", "integer", "number of the repetition that the answer belongs to, from 0"),
-    Column("outcome", "text", "right, partly, wrong; unparsed, empty, truncated, refused; error, ungraded, unsound"),
+    Column(
+        "outcome",
+        "text",
+        "right, partly, wrong; unparsed, empty, truncated, refused; error, not asked, ungraded, unsound",
+    ),
     Column("value", "number", "score from 0 to 1; null where nothing could be scored"),
     Column("points", "number", "what it counts for in a mean: 0 for a reply that cannot be read; null: left out"),
     Column("answer", "text", "what was read in the reply"),

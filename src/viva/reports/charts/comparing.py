@@ -20,6 +20,7 @@ STEP = 24
 COLUMNS = 3
 """Columns of a published table that are drawn."""
 LEVEL = 0.05
+_LEFT_OUT = "questions that one side has no score on are left out"
 SURE, UNSURE = "more than chance", "may be chance"
 
 
@@ -36,6 +37,7 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
         y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(labelLimit=380),
         color=altair.Color("verdict:N", title=None).scale(domain=[SURE, UNSURE], range=[category()[0], "#8a8a8a"]),
     )
+    some_left_out = any(row.found.unscored for one in found for row in one.rows)
     points = altair.X("difference:Q", title="difference: the second minus the first (points of per cent)")
     shown = [
         *(altair.Tooltip(f"{name}:N") for name in ("first", "second", "part", "p")),
@@ -53,7 +55,8 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
     dots = base.mark_circle(size=90, opacity=1).encode(x=points, tooltip=shown)
     return altair.layer(nothing, ranges, dots).properties(
         title=altair.Title(
-            "Differences, question by question", subtitle=" · ".join([*(one.title for one in found), *about])
+            "Differences, question by question",
+            subtitle=" · ".join([*(one.title for one in found), *about, *([_LEFT_OUT] if some_left_out else [])]),
         ),
         width="container",
         height={"step": STEP},

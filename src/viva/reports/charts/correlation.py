@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.correlation import Pair
 from viva.errors import VivaError
+from viva.reports.charts.theme import daggers, mark_of, subtitle
 from viva.reports.correlation import Correlations
 
 if TYPE_CHECKING:
@@ -22,23 +23,23 @@ def chart(found: Sequence[Correlations]) -> altair.TopLevelMixin:
     """A panel a pair. Raises VivaError for more than `MOST` of them, or none with figures."""
     import altair as alt
 
-    drawn = [(one.title, pair) for one in found for pair in one.pairs if len(pair.rows) > 1]
+    drawn = [(one, pair) for one in found for pair in one.pairs if len(pair.rows) > 1]
     if not drawn:
         raise VivaError("there is nothing to draw: no two columns have two rows in common")
     if len(drawn) > MOST:
         raise VivaError(f"a chart shows {MOST} pairs of columns at most, and these are {len(drawn)}: --columns A,B")
     if len(drawn) == 1:
-        title, pair = drawn[0]
-        whole: altair.TopLevelMixin = _panel(pair, title).properties(width="container", height=400)
+        one, pair = drawn[0]
+        whole: altair.TopLevelMixin = _panel(pair, one).properties(width="container", height=400)
         return whole
-    panels = [_panel(pair, title).properties(width=290, height=230) for title, pair in drawn]
+    panels = [_panel(pair, one).properties(width=290, height=230) for one, pair in drawn]
     return alt.concat(*panels, columns=2)
 
 
-def _panel(pair: Pair, title: str) -> Any:
+def _panel(pair: Pair, one: Correlations) -> Any:
     import altair as alt
 
-    far = {one.row: one for one in pair.outliers}
+    far = {outlier.row: outlier for outlier in pair.outliers}
     rows = [
         {
             "row": name,
@@ -46,6 +47,7 @@ def _panel(pair: Pair, title: str) -> Any:
             "y": y,
             "off": f"{far[name].t:+.1f} standard errors" if name in far else "",
             "kind": "far from the line" if name in far else "near the line",
+            **mark_of(complete=name not in one.partial),
         }
         for name, x, y in pair.rows
     ]
@@ -60,11 +62,12 @@ def _panel(pair: Pair, title: str) -> Any:
     ]
     points = alt.Chart(alt.InlineData(values=rows)).mark_circle(size=60, opacity=0.85)
     layers: list[Any] = [points.encode(x=across, y=up, color=colour, tooltip=shown)]
+    layers += daggers(alt.Chart(alt.InlineData(values=rows)), x=across, y=up)
     line = _line(pair)
     if line:
         drawn = alt.Chart(alt.InlineData(values=line)).mark_line(strokeDash=[5, 4], opacity=0.7)
         layers.insert(0, drawn.encode(x=across, y=up))
-    named = [row for row in rows if row["row"] in {one.row for one in pair.outliers[:NAMED]}]
+    named = [row for row in rows if row["row"] in {outlier.row for outlier in pair.outliers[:NAMED]}]
     # Labels stand where there is room: of rows in the right half, to their left.
     middle = (min(x for _, x, _ in pair.rows) + max(x for _, x, _ in pair.rows)) / 2
     near = [row for row in named if float(str(row["x"])) <= middle]
@@ -76,7 +79,7 @@ def _panel(pair: Pair, title: str) -> Any:
         labels = alt.Chart(alt.InlineData(values=beyond)).mark_text(align="right", dx=-8, fontSize=11)
         layers.append(labels.encode(x=across, y=up, text="row:N"))
     return alt.layer(*layers).properties(
-        title=alt.Title(f"{pair.first} and {pair.second}", subtitle=_said(pair, title))
+        title=alt.Title(f"{pair.first} and {pair.second}", subtitle=subtitle(rows, _said(pair, one.title)))
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from viva.analysis.scaling import Fit, predict
 from viva.analysis.scalinggroups import Group, Point
+from viva.reports.charts.theme import daggers, mark_of, subtitle
 from viva.reports.scaling import NAMES, Scaling, break_text, size_text
 
 if TYPE_CHECKING:
@@ -52,10 +53,11 @@ def chart(found: Scaling) -> altair.TopLevelMixin:
         bars = alt.Chart(alt.InlineData(values=ranged)).mark_rule(opacity=0.45)
         layers.append(bars.encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q", color=colour))
     layers.append(_dots(points, size, score, colour))
+    layers += daggers(alt.Chart(alt.InlineData(values=points)), x=size, y=score)
     layers += _predicted(groups, size, score, colour)
     layers += _breaks(groups, size, colour)
     return alt.layer(*layers).properties(
-        title=alt.Title("Scores over size", subtitle=found.title), width="container", height=380
+        title=alt.Title("Scores over size", subtitle=subtitle(points, found.title)), width="container", height=380
     )
 
 
@@ -161,6 +163,7 @@ def _point(point: Point) -> dict[str, Any]:
         "score": 100 * point.score,
         "low": _per_cent(point.low),
         "high": _per_cent(point.high),
+        **mark_of(complete=not point.partial),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.analysis.breakdown import Cell, Table
-from viva.reports.charts.theme import outcome_colours
+from viva.reports.charts.theme import MARK, daggers, mark_of, outcome_colours, subtitle
 from viva.reports.result import Result
 from viva.types import OUTCOMES
 from viva.visible import one_line
@@ -26,6 +26,7 @@ _FEW = 4
 _WIDE = 16
 """Columns of a heat map that can be read."""
 _SPAN = 100.0
+_SAID = "per cent, with 95 % intervals"
 HERE, PUBLISHED = "this run", "published"
 
 
@@ -43,8 +44,8 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
     rows.sort(key=lambda row: -float(row["score"]))
     order = [str(row["model"]) for row in rows]
     title = alt.TitleParams(
-        f"Scores on {results[0].exam}", subtitle="per cent, with 95 % intervals" + (
-            "; diamonds are published" if any(row["from"] == PUBLISHED for row in rows) else ""
+        f"Scores on {results[0].exam}", subtitle=subtitle(
+            rows, _SAID, "diamonds are published" if any(row["from"] == PUBLISHED for row in rows) else ""
         ),
     )  # fmt: skip
     common = alt.Chart(alt.InlineData(values=rows), title=title, width="container", height=_STEP).encode(
@@ -56,6 +57,7 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
     return alt.layer(
         common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q", color=where),
         common.mark_point(size=110, opacity=1).encode(x=_per_cent("score", rows), color=where, shape=kind),
+        *daggers(common, x=_per_cent("score", rows)),
     )
 
 
@@ -109,9 +111,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     models = list(dict.fromkeys(str(row["model"]) for row in rows))
     table = tables[0]
     column = f", {table.columns[at]}" if len(table.columns) > 1 else ""
-    title = alt.TitleParams(
-        f"{one_line(table.title, 80)}{column} · {table.exam}", subtitle="per cent, with 95 % intervals"
-    )
+    title = alt.TitleParams(f"{one_line(table.title, 80)}{column} · {table.exam}", subtitle=subtitle(rows, _SAID))
     if len(models) > _FEW:
         return _heat(rows, parts, models, title)
     common = alt.Chart(alt.InlineData(values=rows), title=title, width="container").encode(
@@ -126,6 +126,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     return alt.layer(
         common.mark_rule(strokeWidth=1.6, opacity=0.75).encode(x=_per_cent("low", rows), x2="high:Q"),
         common.mark_point(size=62, opacity=1).encode(x=_per_cent("score", rows)),
+        *daggers(common, x=_per_cent("score", rows)),
     ).properties(height=height)
 
 
@@ -141,9 +142,7 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
         for result in results
         if result.overall.mean is not None
     ]
-    title = alt.TitleParams(
-        f"Languages side by side · {results[0].benchmark}", subtitle="per cent, with 95 % intervals"
-    )
+    title = alt.TitleParams(f"Languages side by side · {results[0].benchmark}", subtitle=subtitle(rows, _SAID))
     common = alt.Chart(
         alt.InlineData(values=rows), title=title, width="container", height={"step": 16, **_OFFSET}
     ).encode(
@@ -155,6 +154,7 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
     return alt.layer(
         common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q"),
         common.mark_point(size=90, opacity=1).encode(x=_per_cent("score", rows)),
+        *daggers(common, x=_per_cent("score", rows)),
     )
 
 
@@ -165,7 +165,7 @@ def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title
     """Models by parts; many parts go down the page, where their names can be read."""
     import altair as alt
 
-    title.subtitle = "per cent; intervals are in the tooltips"
+    title.subtitle = subtitle(rows, "per cent; intervals are in the tooltips")
     tall = len(parts) > _WIDE
     across, down = ("model", "part") if tall else ("part", "model")
     order = {"part": parts, "model": models}
@@ -179,12 +179,13 @@ def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title
     )
     cells = common.mark_rect().encode(color=alt.Color("score:Q", title="per cent"))
     if len(models) > _WIDE:
-        return alt.layer(cells)
+        return alt.layer(cells, *daggers(common))
     lowest, highest = min(row["score"] for row in rows), max(row["score"] for row in rows)
     dark = alt.condition(
         alt.datum.score > lowest + 0.6 * (highest - lowest), alt.value("#ffffff"), alt.value("#1e2125")
     )
-    return alt.layer(cells, common.mark_text(fontSize=11).encode(text=alt.Text("score:Q", format=".1f"), color=dark))
+    shown = common.transform_calculate(shown=f"format(datum.score, '.1f') + datum.{MARK}")
+    return alt.layer(cells, shown.mark_text(fontSize=11).encode(text="shown:N", color=dark))
 
 
 def _headline(shown: Sequence[tuple[Table, Cell]]) -> int:
@@ -207,6 +208,7 @@ def _numbers(cell: Cell) -> dict[str, Any]:
     if cell.mean is None:
         return {"score": None}
     found: dict[str, Any] = {"score": round(_SPAN * cell.mean, 3), "answers": cell.n}
+    found |= mark_of(complete=cell.complete)
     if cell.low is not None and cell.high is not None:
         low, high = _SPAN * cell.low, _SPAN * cell.high
         found |= {"low": round(low, 3), "high": round(high, 3), "95 %": f"{low:.1f} to {high:.1f}"}

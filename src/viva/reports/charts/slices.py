@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from viva.analysis.slices import Slice, Slices
-from viva.reports.charts.theme import PER_CENT, category
+from viva.reports.charts.theme import MARK, PER_CENT, category, daggers, mark_of, subtitle
 from viva.reports.result import outcomes_text
 from viva.reports.slices import Shown, difference_text, labelled
 from viva.visible import one_line
@@ -75,6 +75,7 @@ def _row(one: Slices, each: Slice) -> dict[str, Any]:
         "score": None if cell.mean is None else 100 * cell.mean,
         "low": None if cell.low is None else 100 * cell.low,
         "high": None if cell.high is None else 100 * cell.high,
+        **mark_of(complete=cell.complete or cell.mean is None),
         "n": cell.n,
         "outcomes": outcomes_text(cell),
         "difference": difference_text(each),
@@ -128,6 +129,7 @@ def _dots(one: Slices) -> Drawn:
     layers: list[altair.Chart] = [
         base.mark_rule(strokeWidth=2).encode(x=altair.X("low:Q", title=""), x2="high:Q", color=against),
         base.mark_point(filled=True, size=55, opacity=1).encode(x=score, color=against),
+        *daggers(base, x=score),
     ]
     if one.overall.mean is not None:
         overall = altair.Chart(_data([{"overall": 100 * one.overall.mean}]))
@@ -138,7 +140,7 @@ def _dots(one: Slices) -> Drawn:
             )
         )
     return altair.layer(*layers).properties(
-        title=_title(one, one.model), width="container", height=max(80, _ROW * len(rows))
+        title=_title(one, one.model, rows), width="container", height=max(80, _ROW * len(rows))
     )
 
 
@@ -190,23 +192,24 @@ def _tiles(found: Sequence[Slices], *, crossed: bool) -> Drawn:
     numbers = [
         base.transform_filter(f"{'' if differs else '!'}datum.differs")
         .mark_text(fontSize=11, fontWeight="bold" if differs else "normal")
-        .encode(text=altair.Text("score:Q", format=".0f"), color=ink)
+        .transform_calculate(shown=f"isValid(datum.score) ? format(datum.score, '.0f') + datum.{MARK} : ''")
+        .encode(text="shown:N", color=ink)
         for differs in (True, False)
     ]
     wide = min(_WIDEST, max(_TILE, 420 // max(1, columns)))
     drawn = altair.layer(tiles, *numbers).properties(width=wide * columns, height=max(_TILE, 22) * lines)
-    title = _title(one, one.model if crossed and len(found) == 1 else "", bold=True)
+    title = _title(one, one.model if crossed and len(found) == 1 else "", rows, bold=True)
     if crossed and len(found) > 1:
         models = list(dict.fromkeys(row["model"] for row in rows))
         return drawn.facet(facet=altair.Facet("model:N", sort=models, title=None), columns=2, title=title)
     return drawn.properties(title=title)
 
 
-def _title(one: Slices, model: str, *, bold: bool = False) -> altair.TitleParams:
+def _title(one: Slices, model: str, rows: Sequence[dict[str, Any]], *, bold: bool = False) -> altair.TitleParams:
     import altair
 
     cut = ", ".join(" × ".join(combination) for combination in one.tags)
     named = f"{one.exam} by {cut}" if len(one.tags) <= _NAMED else f"{one.exam}: slices against the rest"
     said = named + (f", {one_line(model, _LABEL)}" if model else "")
-    below = ["bold: differs from the rest of the questions by more than chance"] if bold else []
+    below = subtitle(rows, "bold: differs from the rest of the questions by more than chance" if bold else "")
     return altair.TitleParams(said, subtitle=below) if below else altair.TitleParams(said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from viva.reports.charts.theme import daggers, mark_of, subtitle
 from viva.reports.site.content import Board, Row
 from viva.visible import one_line
 
@@ -57,8 +58,9 @@ def chart(board: Board) -> altair.TopLevelMixin:
     )
     kept = f"the best {MOST} of {len(scored)} models; " if len(scored) > MOST else ""
     widest = "; of published rows the widest possible intervals" if any(row.widest for row in scored[:MOST]) else ""
-    return alt.layer(whisker, dot.add_params(picked)).properties(
-        title=alt.Title("Standings", subtitle=one_line(f"{kept}{board.title}{widest}", 150)),
+    said = subtitle(rows, one_line(f"{kept}{board.title}{widest}", 150))
+    return alt.layer(whisker, dot.add_params(picked), *daggers(base, x=score, y=name)).properties(
+        title=alt.Title("Standings", subtitle=said),
         width="container",
         height=_ROW * len(rows) + 10,
     )
@@ -85,6 +87,7 @@ def _datum(row: Row, name: str) -> dict[str, Any]:
         "size": "" if row.facts.total is None else f"{row.facts.total:g}",
         "origin": ORIGINS[0] if row.own else ORIGINS[1],
         "kind": row.kind,
+        **mark_of(complete=not row.unscored),
     }
 
 

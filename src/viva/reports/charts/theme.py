@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from viva.reports.result import UNSURE
 from viva.types import OUTCOMES, Outcome
 from viva.web.charts import Scheme, tokens
+
+if TYPE_CHECKING:
+    import altair
 
 PER_CENT = "per cent"
 """What an axis of scores is titled."""
@@ -23,3 +27,32 @@ def outcome_colours(outcomes: Sequence[Outcome] = OUTCOMES) -> dict[str, Any]:
     """A Vega-Lite scale: green what scored, orange what was wrong, purple what could not be read, grey nobody's."""
     known = tokens()["outcomes"]
     return {"domain": list(outcomes), "range": [known[outcome] for outcome in outcomes]}
+
+
+MARK = "mark"
+"""The field of a chart's row that holds `UNSURE`, or nothing: whether its mean leaves something out."""
+LEAVES_OUT = f"{UNSURE} leaves out what was not scored"
+
+
+def mark_of(*, complete: bool) -> dict[str, str]:
+    """Return a row's `MARK`."""
+    return {MARK: "" if complete else UNSURE}
+
+
+def marked(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether any row has the mark, so that the chart needs `daggers` and the sentence."""
+    return any(row.get(MARK) for row in rows)
+
+
+def subtitle(rows: Iterable[Mapping[str, Any]], *said: str) -> str:
+    """Return a chart's subtitle, with what the mark means where a row has it."""
+    return "; ".join([*filter(None, said), *([LEAVES_OUT] if marked(rows) else [])])
+
+
+def daggers(base: altair.Chart, **places: Any) -> list[altair.Chart]:
+    """Return the layer that puts the mark above the right of its point; none where no row of the data has one."""
+    if not marked(base.data.values):
+        return []
+    import altair
+
+    return [base.mark_text(align="left", dx=5, dy=-7, fontSize=12).encode(text=altair.Text(f"{MARK}:N"), **places)]

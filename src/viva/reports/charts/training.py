@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from viva.analysis.training import Training
-from viva.reports.charts.theme import PER_CENT
+from viva.reports.charts.theme import PER_CENT, daggers, mark_of, subtitle
 from viva.reports.textchart import short_number
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def training_chart(found: Training) -> altair.TopLevelMixin:
             "low": None if cell.low is None else 100 * cell.low,
             "high": None if cell.high is None else 100 * cell.high,
             "n": cell.n,
+            **mark_of(complete=cell.complete),
         }
         for curve in found.curves
         for point in found.points
@@ -66,9 +67,10 @@ def training_chart(found: Training) -> altair.TopLevelMixin:
         alt.Chart(ranged).mark_area(opacity=0.12).encode(x=across, y=alt.Y("low:Q", title=PER_CENT), y2="high:Q"),
         alt.Chart(alt.InlineData(values=rows)).mark_line().encode(x=across, y=score),
         alt.Chart(alt.InlineData(values=rows)).mark_circle(size=45, opacity=1).encode(x=across, y=score, tooltip=shown),
+        *daggers(alt.Chart(alt.InlineData(values=rows)), x=across, y=score),
     ]
     return alt.layer(*(layer.encode(color=colour) for layer in layers)).properties(
-        title=alt.Title("Scores over training", subtitle=[found.exam, "95 % intervals shaded"]),
+        title=alt.Title("Scores over training", subtitle=[found.exam, subtitle(rows, "95 % intervals shaded")]),
         width="container",
         height=360,
     )

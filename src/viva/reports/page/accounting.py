@@ -12,7 +12,11 @@ WHY: dict[Outcome, tuple[str, str]] = {
     "empty": ("nothing visible came back", "no point, stays in the denominator"),
     "truncated": ("the token limit cut it off before it committed to anything", "no point, stays in the denominator"),
     "refused": ("the model declines to answer", "no point, stays in the denominator"),
-    "error": ("no reply: an outage, a limit, an interruption", f"left out of the mean {UNSURE}, kept in the bounds"),
+    "error": ("no reply: an outage, a limit of the server", f"left out of the mean {UNSURE}, kept in the bounds"),
+    "not asked": (
+        "the run ended before its turn came, or its batch is not back",
+        f"left out of the mean {UNSURE}, kept in the bounds",
+    ),
     "ungraded": (
         "it needs a judge or a toolchain, and there was none, or no readable verdict",
         f"left out of the mean {UNSURE}, kept in the bounds",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from viva import __version__
 from viva.engine.folder import RunRecord
 from viva.reports import charts
@@ -15,7 +17,7 @@ from viva.reports.page.accounting import unscored
 from viva.reports.page.methods import methods, references
 from viva.reports.page.tables import TableMaker
 from viva.reports.page.writing import Page, PageChart, PageExam
-from viva.reports.result import Report, Result, footnotes, published_notes
+from viva.reports.result import Report, Result, comparable, footnotes, published_notes
 from viva.visible import one_line
 
 _LONG = 120
@@ -32,11 +34,12 @@ def page_of(
     """All of the page but its items. `names`: what the runs are called, where there are several."""
     made = TableMaker()
     drawn = _Drawn()
-    exams = list(dict.fromkeys(result.exam for result in report.results))
     summary = made.summary(report)
+    answered = msgspec.structs.replace(report, results=tuple(one for one in report.results if one.answered))
+    exams = list(dict.fromkeys(result.exam for result in answered.results))
     sections = [
         PageExam(
-            tables=made.exam(report, exam), charts=tuple(drawn.parts([r for r in report.results if r.exam == exam]))
+            tables=made.exam(answered, exam), charts=tuple(drawn.parts([r for r in answered.results if r.exam == exam]))
         )
         for exam in exams
     ]
@@ -53,7 +56,7 @@ def page_of(
         summary=summary,
         charts=tuple(drawn.overall(report.results)),
         exams=tuple(sections),
-        languages=made.languages(report),
+        languages=made.languages(answered),
         canaries=made.table(canaries_grid(report.canaries)) if report.canaries else None,
         unscored=made.table(lacking) if lacking.rows else None,
         methods=methods(records, report.results),
@@ -81,7 +84,7 @@ class _Drawn:
         for exam in dict.fromkeys(result.exam for result in results):
             sat = [result for result in results if result.exam == exam and result.overall.mean is not None]
             if sat:
-                beside = list({one.model: one for result in sat for one in result.beside}.values())
+                beside = comparable({one.model: one for result in sat for one in result.beside}.values(), sat)
                 caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
                 yield self._chart(scores_chart(sat, beside), caption, "scores")
         for benchmark in dict.fromkeys(result.benchmark for result in results):

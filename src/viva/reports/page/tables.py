@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from viva.reports.formats import as_csv
 from viva.reports.grids import WORDS, grids_latex
-from viva.reports.result import Grid, Report, Result, across_models, grid, percent, side_by_side, summary
+from viva.reports.result import Grid, Report, Result, across_models, comparable, grid, percent, side_by_side, summary
 from viva.visible import harmless
 
 _CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)[†‡]?(?:–[\d.]+)?)(?P<rest>.*)", re.DOTALL)
@@ -106,8 +106,9 @@ class TableMaker:
 
 def _published(exam: str, results: Sequence[Result], columns: int) -> list[tuple[str, ...]]:
     """The published rows beside the models that sat an exam, best first."""
-    beside = {one.model: one for result in results if result.exam == exam for one in result.beside}
-    scored = sorted((-one.score, name, one.score) for name, one in beside.items() if one.score is not None)
+    sat = [result for result in results if result.exam == exam]
+    beside = comparable({one.model: one for result in sat for one in result.beside}.values(), sat)
+    scored = sorted((-one.score, one.model, one.score) for one in beside if one.score is not None)
     rest = ("",) * (columns - 3)
     return [(f"{name} (published)", exam, percent(score), *rest) for _, name, score in scored]
 

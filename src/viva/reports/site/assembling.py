@@ -9,6 +9,7 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.breakdown import Cell
 from viva.analysis.standings import THRESHOLDS, Best, Contender, Score, best_by, ranks
 from viva.published import plain
 from viva.published.catalogue import catalogue
@@ -305,6 +306,6 @@ def _joined(boards: Sequence[Facts]) -> Facts:
     return known
 
 
-def figure_of(mean: float | None, low: float | None, high: float | None) -> Figure | None:
+def figure_of(cell: Cell) -> Figure | None:
     """None for a cell in which nothing was scored."""
-    return None if mean is None else Figure(mean, low, high)
+    return None if cell.mean is None else Figure(cell.mean, cell.low, cell.high, not cell.complete)

@@ -41,6 +41,8 @@ class Figure(Struct, frozen=True, array_like=True):
     mean: float
     low: float | None = None
     high: float | None = None
+    partial: bool = False
+    """Whether the mean leaves something out."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -90,7 +92,7 @@ class BestRow(Struct, frozen=True, kw_only=True):
     """Which of the board's rows."""
     among: int
     level: tuple[int, ...]
-    """Rows that cannot be told apart from it."""
+    """Rows whose 95 % intervals overlap its own: that is no test of a difference."""
 
 
 class Board(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from msgspec import Struct
 from viva.analysis.standings import THRESHOLDS
 from viva.errors import DataError
 from viva.published import plain
-from viva.reports.result import percent
+from viva.reports.result import UNSURE, percent
 from viva.reports.site.assembling import ModelPage, Standing, model_pages
 from viva.reports.site.content import BenchmarkPage, Board, Dimension, Facts, Row, Site
 from viva.reports.site.naming import slug
@@ -128,11 +128,14 @@ def _models(site: Site, models: Sequence[ModelPage]) -> str:
 
     def best_score(model: ModelPage, page: BenchmarkPage) -> str:
         scores = [
-            one.row.score.mean
+            (one.row.score.mean, one.row.unscored)
             for one in model.standings
             if one.benchmark.name == page.name and one.row.score is not None
         ]
-        return percent(max(scores), 1) if scores else "–"
+        if not scores:
+            return "–"
+        best, unscored = max(scores)
+        return percent(best) + (UNSURE if unscored else "")
 
     return _page(
         site, "models.html", here="models.html", kind="tables", models=models, selects=selects, best_score=best_score
@@ -242,7 +245,14 @@ def _scaling(board: Board) -> str | None:
     from viva.reports.scaling import Scaling
 
     points = [
-        Point(model=row.model, size=row.facts.total, score=row.score.mean, low=row.score.low, high=row.score.high)
+        Point(
+            model=row.model,
+            size=row.facts.total,
+            score=row.score.mean,
+            low=row.score.low,
+            high=row.score.high,
+            partial=bool(row.unscored),
+        )
         for row in board.rows
         if row.rank is not None and row.score is not None and row.facts.total
     ]
@@ -311,7 +321,7 @@ def _bar(standing: Standing, index: int, label: str) -> Bar | None:
         least=_place(least),
         spread=_place(most - least),
         middle=_place(middle),
-        text=percent(figure.mean, 1),
+        text=percent(figure.mean) + (UNSURE if figure.partial else ""),
         interval=f"{percent(figure.low, 1)}, {percent(figure.high, 1)}" if known else "",
     )
 

@@ -1,0 +1,88 @@
+"""What nobody was asked is no error, what no server counted is no number, and the last line says how to go on."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+from rows import table
+from servers.fixtures import SAMPLE, LocalServer, Viva
+from viva.cli.progress import describe
+from viva.engine.asking import Tally
+
+Serve = Callable[..., LocalServer]
+PRICE = ("--price", "10/30")
+
+
+def run(viva: Viva, server: LocalServer, *more: object) -> list[object]:
+    return ["run", "cmmlu", "--model", "openai/m", "--base-url", server.url, "--run", "run", *more]
+
+
+def outcomes(viva: Viva) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for row in viva.scores():
+        found[row["outcome"]] = found.get(row["outcome"], 0) + 1
+    return found
+
+
+def test_a_wrong_key_prints_no_table_and_how_to_go_on_last(serve: Serve, viva: Viva) -> None:
+    ended = viva(*run(viva, serve(key="sk-another")))
+    assert ended.code == 4
+    assert ended.out == ""
+    assert "HTTP 401" in ended.err
+    assert ended.err.splitlines()[-1] == "  go on: viva resume run"
+    assert outcomes(viva) == {"error": 1, "not asked": SAMPLE - 1}
+    graded = viva("score", "run")
+    assert graded.code == 3
+    assert "nothing was answered (1 error, 95 not asked)" in graded.out
+    assert "│" not in graded.out  # no table
+    assert '"not asked": 95' in viva("score", "run", "--format", "json").out  # data says all there is
+
+
+def test_after_ctrl_c_one_line_a_model_and_resume_asks_the_rest(serve: Serve, viva: Viva) -> None:
+    server = serve(latency=0.05)
+    journal = viva.folder / "run" / "responses.jsonl"
+
+    def some() -> bool:
+        return journal.exists() and journal.read_bytes().count(b"\n") >= 10
+
+    ended = viva.struck(signal.SIGINT, some, *run(viva, server, "--concurrency", 2))
+    assert ended.code == 130
+    assert "error" not in ended.out
+    assert "not asked" in ended.out
+    assert ended.out.count("┏") == 1  # one table, of one line
+    assert ended.err.splitlines()[-1] == "  go on: viva resume run"
+    answered = len(viva.answered())
+    assert outcomes(viva)["not asked"] == SAMPLE - answered
+    server.control(latency=0.0)
+    resumed = viva("resume", "run")
+    assert resumed.code == 0
+    assert "By subject" in viva("score", "run", "--all").out
+    assert "go on" not in resumed.err
+    assert server.asked <= SAMPLE + 2  # what was in flight
+
+
+def test_tokens_that_no_server_counted_are_unknown(serve: Serve, viva: Viva) -> None:
+    ended = viva(*run(viva, serve(usage=False), "--limit", 20, *PRICE, "--max-cost", 100))
+    assert ended.code == 0, ended.err
+    last = next(line for line in ended.err.splitlines() if "20/20" in line)
+    assert "tokens unknown" in last
+    assert "unknown cost of 20 replies (estimated at most $" in last
+    with table() as row:
+        for name, tally, said in (
+            ("all known", Tally(input_tokens=6000, output_tokens=900, cost=0.24), "6k+900 tokens · $0.24"),
+            ("nothing known", Tally(uncounted=3, at_most=0.5),
+             "tokens unknown · unknown cost of 3 replies (estimated at most $0.50)"),
+            ("some known", Tally(input_tokens=6000, output_tokens=900, cost=0.24, uncounted=2, at_most=0.5),
+             "6k+900 tokens (of 2 replies unknown) · $0.24 + unknown cost of 2 replies (estimated at most $0.50)"),
+            ("no price", Tally(uncounted=3), ""),
+        ):  # fmt: skip
+            with row(name):
+                assert describe(tally, 0.0).partition("in flight")[2].removeprefix(" · ") == said
+
+
+def test_a_budget_holds_where_no_tokens_are_counted(serve: Serve, viva: Viva) -> None:
+    ended = viva(*run(viva, serve(usage=False), *PRICE, "--max-cost", 1, "--concurrency", 1, "--max-tokens", 4000))
+    assert ended.code == 3
+    assert "came without a count of tokens, and the budget takes the most that each may have cost" in ended.err
+    assert 0 < len(viva.answered()) < SAMPLE
