@@ -12,6 +12,8 @@
     const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, freeze } = Object;
     const { ownKeys, apply } = Reflect;
     const is = Object.is;
+    const { captureStackTrace } = Error;
+    const { promiseHooks } = require('v8');
 
     function fill(size) {
         const buffer = Buffer.alloc(size);
@@ -152,6 +154,42 @@
     // the names of the test, and is done only behind the test.
     const text = `(function*(${parameters}){${program}\n;{const {${Object.keys(scope)}}=yield;{\n${test}\n}}})`;
     const make = new vm.Script(text, { filename: 'main.js' }).runInThisContext();
+    const testBegins = text.length - test.length - '\n}}})'.length;
+    const waiting = new Map();
+
+    // Where the test's own words made a promise: the first place on the stack that is not the engine's own, with the
+    // functions of the engine between. Promise.race and the like make promises of their own for what they are given.
+    const MAKERS = new Set(['all', 'allSettled', 'any', 'race']);
+    const CHAINS = new Set(['then', 'catch', 'finally']);
+    const places = (_, frames) => {
+        const engine = [];
+        for (let at = 1; at < frames.length; at++) {
+            if (frames[at].getPosition() !== 0) return { engine, position: ownPosition(frames[at]) };
+            engine.push(frames[at].isConstructor() ? 'new' : frames[at].getFunctionName());
+        }
+        return { engine, position: -1 };
+    };
+    const ownPosition = (frame) => (frame.getFileName() === 'main.js' ? frame.getPosition() : -1);
+    const bare = (position) => /^new\s+Promise\s*\(\s*\(\s*\)/.test(text.slice(position, position + 200));
+    // A test waits for its async functions, for what it says `then` to, and for a promise of its own that nobody took up.
+    // `new Promise(() => {})` is made in order to stay pending.
+    function init(promise, parent) {
+        if (parent && waiting.get(parent)?.made) waiting.delete(parent);
+        const { prepareStackTrace, stackTraceLimit } = Error;
+        Error.prepareStackTrace = places;
+        Error.stackTraceLimit = 5;
+        const holder = {};
+        captureStackTrace(holder);
+        const { engine, position } = holder.stack;
+        Error.prepareStackTrace = prepareStackTrace;
+        Error.stackTraceLimit = stackTraceLimit;
+        if (position < testBegins) return;
+        const made = engine[0] === 'new';
+        const waits = parent
+            ? engine.length > 0 && engine.every((name) => CHAINS.has(name))
+            : engine.length === 0 || MAKERS.has(engine[0]) || (made && !bare(position));
+        if (waits) waiting.set(promise, { made, position });
+    }
     const { next } = Object.getPrototypeOf(make).prototype;
     const run = apply(make, main.exports, [main.exports, require_, main, '/box/main.js', '/box']);
     const resume = (value) => apply(next, run, [value]);
@@ -168,6 +206,10 @@
         if (drained === 1) {
             later(() => {});
             return;
+        }
+        for (const { position } of waiting.values()) {
+            const before = text.slice(testBegins, position).split('\n');
+            complain(`the test was still waiting when nothing was left to wait for: line ${before.length} of the test`);
         }
         for (let at = 0; at < PIECES; at++) {
             for (let nibble = 3; nibble >= 0; nibble--) {
@@ -191,6 +233,7 @@
     try {
         if (resume().done) complain(early);
         putBack();
+        promiseHooks.createHook({ init, settled: (promise) => waiting.delete(promise) });
         if (!resume(scope).done) complain(early);
     } catch (error) {
         complain(error);
