@@ -143,6 +143,8 @@ def _judge_raised(call: Call, raised: object) -> str:
         raise Malformed("an exception without a type")
     message, bases = raised.get("message", ""), raised.get("bases", [])
     names = [raised["type"], *(base for base in (bases if isinstance(bases, list) else []) if isinstance(base, str))]
+    if names[0] == "NeverSettled":
+        return f"never settled: {str(message)[:SHOWN]}"
     if call.raises is True or call.raises in names:
         return ""
     wanted = f", not {call.raises}" if call.raises else ""

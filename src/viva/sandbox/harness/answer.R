@@ -167,8 +167,9 @@ local(envir = new.env(parent = baseenv()), {
             viva_unknown = function(condition) replied("\"unknown\":", text(conditionMessage(condition))),
             error = function(condition) {
                 message <- substr(paste(as.character(conditionMessage(condition)), collapse = " "), 1L, 1000L)
-                type <- class(condition)[1L]
-                replied("\"raises\":{\"type\":", text(type), ",\"message\":", text(message), "}")
+                types <- text(class(condition))
+                bases <- paste(types[-1L], collapse = ",")
+                replied("\"raises\":{\"type\":", types[1L], ",\"message\":", text(message), ",\"bases\":[", bases, "]}")
             }
         )
     }
@@ -183,5 +184,5 @@ local(envir = new.env(parent = baseenv()), {
     }
     attach(list(.viva = serve), name = "tools:answers", warn.conflicts = FALSE)
 })
-invisible(eval(parse("/box/main.R", encoding = "UTF-8", keep.source = FALSE), globalenv()))
+invisible(eval(parse("main.R", encoding = "UTF-8", keep.source = FALSE), globalenv()))
 .viva()

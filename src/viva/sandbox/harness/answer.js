@@ -7,7 +7,7 @@
     const Module = require('module');
     const { readSync, writeSync } = fs;
     const { parse, stringify } = JSON;
-    const { fromEntries, getOwnPropertyDescriptor, keys } = Object;
+    const { fromEntries, getOwnPropertyDescriptor, getPrototypeOf, keys } = Object;
     const { isArray } = Array;
     const { apply } = Reflect;
     const { isTypedArray, isArrayBuffer, isBoxedPrimitive, isDate, isMap, isNativeError, isPromise, isProxy, isRegExp, isSet } =
@@ -86,6 +86,15 @@
         return fromEntries(entries.map(([key, each]) => [key.startsWith('$$') ? key.slice(1) : key, decode(each)]));
     }
 
+    function bases(error) {
+        const names = [];
+        try {
+            for (let at = error; typeof at === 'object' && at !== null && names.length < 20; at = getPrototypeOf(at)) {
+                if (typeof at.constructor === 'function' && at !== error) names.push(at.constructor.name.slice(0, 200));
+            }
+        } catch {}
+        return names;
+    }
     function raised(error) {
         let type = kind(error);
         try {
@@ -95,7 +104,7 @@
         try {
             message = String(isNativeError(error) || isProxy(error) ? error.message : error);
         } catch {}
-        return stringify({ type: type.slice(0, 200), message: message.slice(0, 1000) });
+        return stringify({ type: type.slice(0, 200), message: message.slice(0, 1000), bases: bases(error) });
     }
 
     let buffered = Buffer.alloc(0);
@@ -211,9 +220,9 @@
     if (process.argv[2] === 'typescript') {
         const typescript = require('typescript');
         const compilerOptions = { target: 'ES2022', module: 'CommonJS', esModuleInterop: true };
-        program = typescript.transpileModule(fs.readFileSync('/box/main.ts', 'utf8'), { compilerOptions }).outputText;
+        program = typescript.transpileModule(fs.readFileSync('main.ts', 'utf8'), { compilerOptions }).outputText;
     } else {
-        program = fs.readFileSync('/box/main.js', 'utf8');
+        program = fs.readFileSync('main.js', 'utf8');
     }
     const parameters = ['exports', 'require', 'module', '__filename', '__dirname'];
     vm.compileFunction(program, parameters, { filename: 'main.js' });  // a syntax error is the program's own

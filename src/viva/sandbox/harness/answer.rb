@@ -13,7 +13,7 @@ lambda do
   unknown = Class.new(StandardError)
 
   text = lambda do |value|
-    escaped = value.gsub(/["\\\x00-\x1f]/) { |each| format("\\u%04x", each.ord) }
+    escaped = value.gsub(/["\\\x00-\x1f]/) { |each| "\\u%04x" % each.ord }
     "\"#{escaped}\""
   end
   utf8 = lambda do |value|
@@ -107,12 +107,13 @@ lambda do
   rescue SystemExit, SignalException
     raise
   rescue Exception => error # rubocop:disable Lint/RescueException
-    type = error.class.name.to_s.split("::").last.to_s
+    bare = ->(kind) { text.call(kind.name.to_s.split("::").last.to_s) }
+    bases = error.class.ancestors.grep(Class).drop(1).map(&bare)
     message = (utf8.call(error.message.to_s) || "").slice(0, 1000)
-    "{\"id\":#{id},\"raises\":{\"type\":#{text.call(type)},\"message\":#{text.call(message)}}}"
+    "{\"id\":#{id},\"raises\":{\"type\":#{bare.call(error.class)},\"message\":#{text.call(message)},\"bases\":[#{bases.join(",")}]}}"
   end
 
-  TOPLEVEL_BINDING.eval(File.read("/box/main.rb", encoding: "UTF-8"), "main.rb", 1)
+  TOPLEVEL_BINDING.eval(File.read("main.rb", encoding: "UTF-8"), "main.rb", 1)
   while (line = from.gets)
     to.write(reply.call(parse.call(line, max_nesting: false)), "\n")
   end
