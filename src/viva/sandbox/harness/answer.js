@@ -19,6 +19,26 @@
 
     const own = (name) => getOwnPropertyDescriptor(globalThis, name);
     const builtin = new Map(Object.getOwnPropertyNames(globalThis).map((name) => [name, own(name)]));
+    const linked = process.argv.includes('linked');
+    const library = linked ? described() : null;
+    function described() {
+        const kept = [];
+        for (const { value } of builtin.values()) {
+            const known = (typeof value === 'function' || (typeof value === 'object' && value !== null)) && value !== globalThis;
+            for (const owner of known ? [value, value.prototype] : []) {
+                if (owner) kept.push([owner, Object.getOwnPropertyDescriptors(owner)]);
+            }
+        }
+        return kept;
+    }
+    // The names of what the program added to the language's own objects.
+    function added() {
+        const names = new Set();
+        for (const [owner, before] of library) {
+            for (const name of Reflect.ownKeys(owner)) if (!before[name]) names.add(String(name));
+        }
+        return [...names];
+    }
 
     class Unknown {
         constructor(what) {
@@ -161,6 +181,41 @@
         }
         return main.exports?.[name];
     }
+    // For a test of source code in a process of its own (peer.js): which of its names are the program's, and what they mean.
+    function link() {
+        const end = () => apply(exit, process, [0]);
+        const serving = {
+            names: (_, __, candidates) => [candidates.filter(declared), added()],
+            name: (name) => inside(name),
+        };
+        const peer = require('./peer.js')({ side: 'p', reading: 3, writing: 4, serving, ended: end });
+        // While the test runs, nothing of the program's happens that it did not ask for: timers wait until it waits itself.
+        let idle = false;
+        peer.hooks.idle = () => (idle = true);
+        const hold = () => {
+            for (idle = false; !idle;) peer.dispatch(peer.receive());
+            socket ??= peer.listen((message) => {
+                peer.dispatch(message);
+                hold();
+            });
+            socket.unref();
+        };
+        let socket = null;
+        process.on('beforeExit', () => {
+            if (socket === null) return;
+            peer.send('{"drained":1}');
+            socket.ref();
+        });
+        hold();
+    }
+    function declared(name) {
+        try {
+            inside(name);
+            return !builtin.has(name) || found(name) !== undefined;
+        } catch {
+            return false;
+        }
+    }
     function target(path) {
         const [name, ...members] = path.split('.');
         let owner;
@@ -217,7 +272,7 @@
     });
 
     let program;
-    if (process.argv[2] === 'typescript') {
+    if (process.argv.includes('typescript')) {
         const typescript = require('typescript');
         const compilerOptions = { target: 'ES2022', module: 'CommonJS', esModuleInterop: true };
         program = typescript.transpileModule(fs.readFileSync('main.ts', 'utf8'), { compilerOptions }).outputText;
@@ -230,5 +285,6 @@
     const body = new vm.Script(text, { filename: 'main.js' }).runInThisContext();
     const looked = apply(body, main.exports, [main.exports, require_, main, '/box/main.js', '/box']);
     inside = typeof looked === 'function' ? looked : () => undefined;
-    serve();
+    if (linked) link();
+    else serve();
 })();

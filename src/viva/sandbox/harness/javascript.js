@@ -48,7 +48,7 @@
         Object.defineProperty(process, name, { value: refused, writable: false, configurable: false });
     }
 
-    if (process.argv[2] === 'typescript') {
+    if (process.argv.includes('typescript')) {
         const typescript = require('typescript');
         const mark = 'viva ' + crypto.randomBytes(16).toString('hex');
         const { outputText } = typescript.transpileModule(`${program}\n;"${mark}";\n${test}\n`, {
@@ -131,11 +131,61 @@
     const scope = { __proto__: null };
     for (const name of NAMES) scope[name] = globalThis[name];
 
+    // The program's names for a test that runs in a process of its own (peer.js, form.js); null for one that must share it.
+    function linked() {
+        const { formOf, Shared } = require('./form.js');
+        const { AssertionError } = require('assert');
+        let form;
+        try {
+            form = formOf(test, new Set([...NAMES, 'console', 'require', 'undefined', 'NaN', 'Infinity']));
+        } catch (error) {
+            if (error instanceof Shared || error instanceof SyntaxError) return null;
+            throw error;
+        }
+        const [reading, writing] = process.argv.slice(-2).map(Number);
+        const ended = () => complain('the program ended before its test did');
+        // An assertion that fails where the program could see it would tell it what is right.
+        const fatal = (error) => error instanceof AssertionError && complain(error);
+        const peer = require('./peer.js')({ side: 't', reading, writing, ended, fatal });
+        let socket = null;
+        let due = false;
+        peer.hooks.asked = () => {
+            if (due) return;
+            due = true;
+            setImmediate(() => {
+                due = false;
+                peer.send('{"idle":1}');
+                socket ??= peer.listen(peer.dispatch);
+                socket.ref();
+            });
+        };
+        peer.hooks.drained = () => socket?.unref();
+        const [known, added] = peer.request('names', '', {}, { l: form.free });
+        if (known.some((name) => form.written.has(name)) || added.some((name) => form.members.has(name))) return null;
+        const names = { __proto__: null };
+        for (const name of known.filter((each) => form.free.includes(each))) {
+            let kept;
+            const get = () => {
+                if (kept) return kept;
+                const value = peer.request('name', '', { k: name });
+                if (typeof value === 'function') kept = value;
+                return value;
+            };
+            defineProperty(names, name, { get, enumerable: true });
+        }
+        peer.hooks.scope = names;
+        return names;
+    }
+
+    const link = process.argv.includes('linked') ? linked() : null;
+    if (link) program = '';
+
     const main = new Module('/box/main.js', null);
     main.filename = '/box/main.js';
     main.paths = Module._nodeModulePaths('/box');
     const require_ = Module.createRequire('/box/main.js');
     require_.main = main;
+    if (link) scope.$viva = link;
     scope.require = (name) => modules.get(name) ?? require_(name);
     Object.assign(scope.require, require_);
 
@@ -152,9 +202,10 @@
     }
     // A generator, so that the text which the program can get at names nothing of ours: it stops behind the program, receives
     // the names of the test, and is done only behind the test.
-    const text = `(function*(${parameters}){${program}\n;{const {${Object.keys(scope)}}=yield;{\n${test}\n}}})`;
+    const opening = `(function*(${parameters}){${program}\n;{const {${Object.keys(scope)}}=yield;${link ? 'with($viva)' : ''}{\n`;
+    const text = `${opening}${test}\n}}})`;
     const make = new vm.Script(text, { filename: 'main.js' }).runInThisContext();
-    const testBegins = text.length - test.length - '\n}}})'.length;
+    const testBegins = opening.length;
     const waiting = new Map();
 
     // Where the test's own words made a promise: the first place on the stack that is not the engine's own, with the

@@ -1,0 +1,122 @@
+'use strict';
+// Whether a test can run in another process than the program: it calls functions and compares values. Decided by the test's
+// syntax tree (acorn), which the program has no part in.
+const acorn = require('acorn');
+
+const MODULES = /^(node:)?(assert(\/strict)?|util|events|timers(\/promises)?|buffer|perf_hooks|url|querystring)$/;
+const OUTSIDE = new Set(['eval', 'Function', 'globalThis', 'global', 'window', 'self', 'module', 'exports', '__filename',
+    '__dirname', 'arguments']);
+const WRITERS = new Set(['defineProperty', 'defineProperties', 'assign', 'setPrototypeOf', 'freeze', 'seal',
+    'preventExtensions', 'set', 'deleteProperty']);
+const PROCESS = new Set(['exit', 'nextTick', 'hrtime']);
+const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
+
+class Shared extends Error {}
+
+function children(node) {
+    return Object.values(node).flat().filter((each) => each && typeof each.type === 'string');
+}
+// The names that a pattern binds or writes to; what it reads on the way is an expression like any other.
+function bound(pattern) {
+    switch (pattern?.type) {
+        case 'Identifier': return [pattern.name];
+        case 'ObjectPattern': return pattern.properties.flatMap((each) => bound(each.value ?? each.argument));
+        case 'ArrayPattern': return pattern.elements.flatMap(bound);
+        case 'AssignmentPattern': return bound(pattern.left);
+        case 'RestElement': return bound(pattern.argument);
+        default: return [];
+    }
+}
+function root(node) {
+    while (node?.type === 'MemberExpression' || node?.type === 'ChainExpression') node = node.object ?? node.expression;
+    return node?.type === 'Identifier' ? node.name : null;
+}
+
+// The names that a test reads and does not declare; those that it declares with var or writes to undeclared; the members that
+// it uses. `own` are the names that it has without the program. Throws Shared, with why, for a test that must live with it.
+exports.formOf = (text, own) => {
+    const tree = acorn.parse(text, { ecmaVersion: 'latest', sourceType: 'script', allowReturnOutsideFunction: true });
+    const top = { parent: null, names: new Set(), free: true, self: false };
+    const written = new Set();
+    const members = new Set();
+    const reads = [];
+    const changes = [];
+    const shared = (why) => {
+        throw new Shared(why);
+    };
+    const declared = (name, scope) => scope !== null && (scope.names.has(name) || declared(name, scope.parent));
+    const ours = (name, scope) => own.has(name) && !declared(name, scope);
+    function writes(target, scope) {
+        for (const name of bound(target)) changes.push([name, scope]);
+        if (target.type !== 'MemberExpression') return;
+        if (ours(root(target.object), scope)) shared(`it changes ${root(target.object)}`);
+        if (/\bprototype\b/.test(text.slice(target.start, target.end))) shared('it changes a prototype');
+    }
+    function called(node, scope) {
+        const { callee, arguments: [first] } = node;
+        if (callee.type === 'Identifier' && callee.name === 'require' && !MODULES.test(first?.value)) shared('it requires a module');
+        if (WRITERS.has(callee.property?.name) && ours(root(first), scope)) shared(`it changes ${root(first)}`);
+        if (FUNCTIONS.has(callee.type)) callee.called = true;
+    }
+    function enter(node, scope) {
+        if (node.type === 'FunctionDeclaration') scope.names.add(node.id.name);
+        const arrow = node.type === 'ArrowFunctionExpression';
+        const names = new Set([...node.params.flatMap(bound), ...(node.id ? [node.id.name] : []), ...(arrow ? [] : ['arguments'])]);
+        return { parent: scope, names, free: scope.free && node.called === true, self: scope.self || !arrow };
+    }
+    function visit(node, parent, scope) {
+        switch (node.type) {
+            case 'VariableDeclaration':
+                for (const name of node.declarations.flatMap((each) => bound(each.id))) {
+                    if (node.kind === 'var' && scope === top) written.add(name);
+                    scope.names.add(name);
+                }
+                break;
+            case 'CatchClause': for (const name of bound(node.param)) scope.names.add(name); break;
+            case 'AssignmentExpression': writes(node.left, scope); break;
+            case 'UpdateExpression': writes(node.argument, scope); break;
+            case 'ForInStatement': case 'ForOfStatement':
+                if (node.left.type !== 'VariableDeclaration') writes(node.left, scope);
+                break;
+            case 'UnaryExpression': if (node.operator === 'delete') writes(node.argument, scope); break;
+            case 'ThisExpression': if (!scope.self) shared('it uses this'); break;
+            // A function that the program calls would tell it by an error whether what it gave is right.
+            case 'ThrowStatement': if (!scope.free) shared('a function of its own throws'); break;
+            case 'WithStatement': case 'ImportExpression': case 'MetaProperty': shared('it reaches out of its scope'); break;
+            case 'CallExpression': case 'NewExpression': called(node, scope); break;
+            case 'MemberExpression':
+                if (!node.computed || node.property.type === 'Literal') members.add(String(node.property.name ?? node.property.value));
+                if (node.object.name === 'process' && PROCESS.has(node.property.name)) node.object.allowed = true;
+                break;
+            case 'Identifier': if (isReference(node, parent)) reads.push([node, scope]); break;
+        }
+        if (node.type.startsWith('Class')) {
+            if (node.id) scope.names.add(node.id.name);
+            if (node.superClass && root(node.superClass) === null) shared('it extends a class');
+            if (node.superClass) changes.push([root(node.superClass), scope, 'it extends a class']);
+        }
+        const inner = FUNCTIONS.has(node.type) ? enter(node, scope) : scope;
+        for (const child of children(node)) visit(child, node, inner);
+    }
+    visit(tree, null, top);
+    const free = new Set();
+    for (const [node, scope] of reads) {
+        if (declared(node.name, scope)) continue;
+        if (OUTSIDE.has(node.name) || (node.name === 'process' && !node.allowed)) shared(`it uses ${node.name}`);
+        if (!own.has(node.name)) free.add(node.name);
+    }
+    for (const [name, scope, why] of changes) {
+        if (declared(name, scope)) continue;
+        if (own.has(name) ? !why : why) shared(why ?? `it changes ${name}`);
+        if (!why) written.add(name);
+    }
+    return { free: [...free], written, members };
+};
+function isReference(node, parent) {
+    if (parent === null) return true;
+    if (parent.type === 'MemberExpression') return parent.object === node || parent.computed;
+    if (parent.type === 'Property') return parent.value === node || parent.computed;
+    if (['MethodDefinition', 'PropertyDefinition'].includes(parent.type)) return parent.value === node || parent.computed;
+    return !['LabeledStatement', 'BreakStatement', 'ContinueStatement'].includes(parent.type);
+}
+exports.Shared = Shared;
