@@ -183,12 +183,12 @@
     }
     // For a test of source code in a process of its own (peer.js): which of its names are the program's, and what they mean.
     function link() {
-        const end = () => apply(exit, process, [0]);
+        const end = (error) => apply(exit, process, [error ? 1 : 0]);
         const serving = {
             names: (_, __, candidates) => [candidates.filter(declared), added()],
             name: (name) => inside(name),
         };
-        const peer = require('./peer.js')({ side: 'p', reading: 3, writing: 4, serving, ended: end });
+        const peer = require('./peer.js')({ side: 'p', reading: 3, writing: 4, serving, broken: end, ended: end });
         // While the test runs, nothing of the program's happens that it did not ask for: timers wait until it waits itself.
         let idle = false;
         peer.hooks.idle = () => (idle = true);

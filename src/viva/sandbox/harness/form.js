@@ -8,6 +8,7 @@ const OUTSIDE = new Set(['eval', 'Function', 'globalThis', 'global', 'window', '
     '__dirname', 'arguments']);
 const WRITERS = new Set(['defineProperty', 'defineProperties', 'assign', 'setPrototypeOf', 'freeze', 'seal',
     'preventExtensions', 'set', 'deleteProperty']);
+const OPTIONS = { ecmaVersion: 'latest', sourceType: 'script', allowReturnOutsideFunction: true };
 const PROCESS = new Set(['exit', 'nextTick', 'hrtime']);
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 
@@ -32,10 +33,10 @@ function root(node) {
     return node?.type === 'Identifier' ? node.name : null;
 }
 
-// The names that a test reads and does not declare; those that it declares with var or writes to undeclared; the members that
-// it uses. `own` are the names that it has without the program. Throws Shared, with why, for a test that must live with it.
+// The names that a test reads and does not declare; those that it declares with var or writes to undeclared, and which of
+// them it reads before; the members that it uses. `own` are the names that it has without the program. Throws Shared, with why, for a test that must live with it.
 exports.formOf = (text, own) => {
-    const tree = acorn.parse(text, { ecmaVersion: 'latest', sourceType: 'script', allowReturnOutsideFunction: true });
+    const tree = acorn.parse(text, OPTIONS);
     const top = { parent: null, names: new Set(), free: true, self: false };
     const written = new Set();
     const members = new Set();
@@ -46,8 +47,9 @@ exports.formOf = (text, own) => {
     };
     const declared = (name, scope) => scope !== null && (scope.names.has(name) || declared(name, scope.parent));
     const ours = (name, scope) => own.has(name) && !declared(name, scope);
-    function writes(target, scope) {
+    function writes(target, scope, whole = true) {
         for (const name of bound(target)) changes.push([name, scope]);
+        target.target = whole && target.type === 'Identifier';
         if (target.type !== 'MemberExpression') return;
         if (ours(root(target.object), scope)) shared(`it changes ${root(target.object)}`);
         if (/\bprototype\b/.test(text.slice(target.start, target.end))) shared('it changes a prototype');
@@ -67,14 +69,15 @@ exports.formOf = (text, own) => {
     function visit(node, parent, scope) {
         switch (node.type) {
             case 'VariableDeclaration':
-                for (const name of node.declarations.flatMap((each) => bound(each.id))) {
-                    if (node.kind === 'var' && scope === top) written.add(name);
-                    scope.names.add(name);
+                for (const { id } of node.declarations) {
+                    if (node.kind === 'var' && scope === top) for (const name of bound(id)) written.add(name);
+                    for (const name of bound(id)) scope.names.add(name);
+                    id.target = id.type === 'Identifier';
                 }
                 break;
             case 'CatchClause': for (const name of bound(node.param)) scope.names.add(name); break;
-            case 'AssignmentExpression': writes(node.left, scope); break;
-            case 'UpdateExpression': writes(node.argument, scope); break;
+            case 'AssignmentExpression': writes(node.left, scope, node.operator === '='); break;
+            case 'UpdateExpression': writes(node.argument, scope, false); break;
             case 'ForInStatement': case 'ForOfStatement':
                 if (node.left.type !== 'VariableDeclaration') writes(node.left, scope);
                 break;
@@ -96,12 +99,17 @@ exports.formOf = (text, own) => {
             if (node.superClass) changes.push([root(node.superClass), scope, 'it extends a class']);
         }
         const inner = FUNCTIONS.has(node.type) ? enter(node, scope) : scope;
-        for (const child of children(node)) visit(child, node, inner);
+        const inOrder = children(node);  // of evaluation: what is written is written last
+        if (['AssignmentExpression', 'VariableDeclarator'].includes(node.type)) inOrder.reverse();
+        for (const child of inOrder) visit(child, node, inner);
     }
     visit(tree, null, top);
     const free = new Set();
+    const first = new Map();
     for (const [node, scope] of reads) {
-        if (declared(node.name, scope)) continue;
+        const { name } = node;
+        if (!first.has(name)) first.set(name, node.target === true);
+        if (declared(name, scope)) continue;
         if (OUTSIDE.has(node.name) || (node.name === 'process' && !node.allowed)) shared(`it uses ${node.name}`);
         if (!own.has(node.name)) free.add(node.name);
     }
@@ -110,7 +118,18 @@ exports.formOf = (text, own) => {
         if (own.has(name) ? !why : why) shared(why ?? `it changes ${name}`);
         if (!why) written.add(name);
     }
-    return { free: [...free], written, members };
+    const mixed = [...written].filter((name) => !first.get(name));
+    return { free: [...free], written, mixed: new Set(mixed), members };
+};
+// The names that a program's functions may read whenever they are called.
+exports.readInside = (text) => {
+    const found = new Set();
+    const visit = (node, inside) => {
+        if (inside && node.type === 'Identifier') found.add(node.name);
+        for (const child of children(node)) visit(child, inside || FUNCTIONS.has(node.type) || node.type.startsWith('Class'));
+    };
+    visit(acorn.parse(text, OPTIONS), false);
+    return found;
 };
 function isReference(node, parent) {
     if (parent === null) return true;
@@ -120,3 +139,42 @@ function isReference(node, parent) {
     return !['LabeledStatement', 'BreakStatement', 'ContinueStatement'].includes(parent.type);
 }
 exports.Shared = Shared;
+
+const ITERATING = new Set(['forEach', 'map', 'filter', 'every', 'some', 'find', 'findIndex', 'reduce', 'sort', 'flatMap', 'from',
+    'catch']);
+// A test with the functions marked that it hands to a call and that assert something: `word(line, function)`. Not those that
+// may rightly stay uncalled: for each of a list, for an error, and those that only say that they must not be called.
+exports.marked = (text, word) => {
+    const tree = acorn.parse(text, OPTIONS);
+    const asserting = new Set();
+    const marks = [];
+    const walk = (node, enter) => {
+        enter(node);
+        for (const child of children(node)) walk(child, enter);
+    };
+    const isRequired = (node) => node?.type === 'CallExpression' && node.callee.name === 'require'
+        && /^(node:)?assert/.test(node.arguments[0]?.value);
+    const asserts = (node) => {
+        let found = false;
+        walk(node, ({ type, callee }) => {
+            found ||= type === 'CallExpression' && asserting.has(root(callee)) && !['fail', 'ifError'].includes(callee.property?.name);
+        });
+        return found;
+    };
+    walk(tree, ({ type, id, init }) => {
+        if (type !== 'VariableDeclarator') return;
+        if (isRequired(init?.type === 'MemberExpression' ? init.object : init)) for (const name of bound(id)) asserting.add(name);
+    });
+    walk(tree, (node) => {
+        if (!['CallExpression', 'NewExpression'].includes(node.type) || asserting.has(root(node.callee))) return;
+        if (ITERATING.has(node.callee.property?.name) || node.arguments[0]?.value === 'error') return;
+        const line = text.slice(0, node.start).split('\n').length;
+        for (const each of node.arguments) {
+            if (FUNCTIONS.has(each.type) && asserts(each.body)) {
+                marks.push([each.start, `${word}('${line}.${node.start}',`], [each.end, ')']);
+            }
+        }
+    });
+    marks.sort(([one], [other]) => other - one);
+    return marks.reduce((found, [at, mark]) => found.slice(0, at) + mark + found.slice(at), text);
+};

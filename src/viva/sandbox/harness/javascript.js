@@ -10,10 +10,11 @@
     const { reallyExit } = process;
     const end = (status) => reallyExit.call(process, status);
     const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, freeze } = Object;
-    const { ownKeys, apply } = Reflect;
+    const { ownKeys, apply, construct } = Reflect;
     const is = Object.is;
     const { captureStackTrace } = Error;
     const { promiseHooks } = require('v8');
+    const { formOf, marked, readInside, Shared } = require('./form.js');
 
     function fill(size) {
         const buffer = Buffer.alloc(size);
@@ -133,11 +134,12 @@
 
     // The program's names for a test that runs in a process of its own (peer.js, form.js); null for one that must share it.
     function linked() {
-        const { formOf, Shared } = require('./form.js');
         const { AssertionError } = require('assert');
         let form;
+        let inside;
         try {
             form = formOf(test, new Set([...NAMES, 'console', 'require', 'undefined', 'NaN', 'Infinity']));
+            inside = readInside(program);
         } catch (error) {
             if (error instanceof Shared || error instanceof SyntaxError) return null;
             throw error;
@@ -146,7 +148,7 @@
         const ended = () => complain('the program ended before its test did');
         // An assertion that fails where the program could see it would tell it what is right.
         const fatal = (error) => error instanceof AssertionError && complain(error);
-        const peer = require('./peer.js')({ side: 't', reading, writing, ended, fatal });
+        const peer = require('./peer.js')({ side: 't', reading, writing, ended, fatal, broken: complain });
         let socket = null;
         let due = false;
         peer.hooks.asked = () => {
@@ -160,10 +162,12 @@
             });
         };
         peer.hooks.drained = () => socket?.unref();
-        const [known, added] = peer.request('names', '', {}, { l: form.free });
-        if (known.some((name) => form.written.has(name)) || added.some((name) => form.members.has(name))) return null;
+        const [known, added] = peer.request('names', '', {}, { l: [...form.free, ...form.written] });
+        const both = known.filter((name) => form.written.has(name));
+        if (both.some((name) => inside.has(name) || form.mixed.has(name))) return null;
+        if (added.some((name) => form.members.has(name))) return null;
         const names = { __proto__: null };
-        for (const name of known.filter((each) => form.free.includes(each))) {
+        for (const name of known.filter((each) => form.free.includes(each) && !form.written.has(each))) {
             let kept;
             const get = () => {
                 if (kept) return kept;
@@ -202,6 +206,24 @@
     }
     // A generator, so that the text which the program can get at names nothing of ours: it stops behind the program, receives
     // the names of the test, and is done only behind the test.
+    // A function of the test's with an assertion in it that the program was given and never called proves nothing.
+    const handed = new Set();
+    const called = new Set();
+    scope.$handed = (where, callback) => {
+        if (!called.has(where)) handed.add(where);
+        const note = (work) => (_, ...given) => {
+            handed.delete(where);
+            called.add(where);
+            return work(callback, ...given);
+        };
+        return new Proxy(callback, { apply: note(apply), construct: note(construct) });
+    };
+    try {
+        test = marked(test, '$handed');
+    } catch (error) {
+        complain(error);
+    }
+
     const opening = `(function*(${parameters}){${program}\n;{const {${Object.keys(scope)}}=yield;${link ? 'with($viva)' : ''}{\n`;
     const text = `${opening}${test}\n}}})`;
     const make = new vm.Script(text, { filename: 'main.js' }).runInThisContext();
@@ -261,6 +283,9 @@
         for (const { position } of waiting.values()) {
             const before = text.slice(testBegins, position).split('\n');
             complain(`the test was still waiting when nothing was left to wait for: line ${before.length} of the test`);
+        }
+        for (const where of handed) {
+            complain(`what the test gave away to be called was never called: line ${where.split('.')[0]} of the test`);
         }
         for (let at = 0; at < PIECES; at++) {
             for (let nibble = 3; nibble >= 0; nibble--) {

@@ -8,6 +8,8 @@ const net = require('net');
 const { types } = require('util');
 const { ownKeys, getPrototypeOf, defineProperty, apply, construct } = Reflect;
 const { getOwnPropertyDescriptor } = Object;
+const { parse, stringify } = JSON;
+const { readSync, writeSync } = fs;
 
 const ERRORS = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError', 'AggregateError'];
 const RECENT = 30;
@@ -52,7 +54,7 @@ const symbols = new Map(Object.getOwnPropertyNames(Symbol).map((name) => [Symbol
 
 class Broken extends Error {}
 
-module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, ended }) => {
+module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, broken, ended }) => {
     const ids = new Map();
     const objects = new Map();
     const contents = new Map();
@@ -113,15 +115,18 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, e
     function writer() {
         const heap = [];
         const seen = new Set();
+        const queue = [];
         const visit = (value, id) => {
-            if (seen.has(id)) return;
+            if (seen.has(id) || theirs.has(id) || told.has(id)) return;
             seen.add(id);
-            if (theirs.has(id) || told.has(id)) return;
+            queue.push([value, id]);
+        };
+        const write = (value, id) => {
             const known = contents.has(id);
             const content = describe(value, node, known);
             if (known && content[0] !== kinds.get(id)) return;
             kinds.set(id, content[0]);
-            const text = JSON.stringify(content);
+            const text = stringify(content);
             if ('fipS'.includes(content[0])) {
                 told.add(id);
                 if (content[0] === 'p') follow(value, id);
@@ -153,7 +158,11 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, e
             visit(value, id);
             return { r: id };
         };
-        return { node, visit, heap };
+        const written = () => {
+            for (let next = queue.pop(); next; next = queue.pop()) write(...next);
+            return heap.join();
+        };
+        return { node, visit, written };
     }
     function remember(id, text) {
         recent.delete(id);
@@ -169,16 +178,20 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, e
     }
     function post(head, values, lists = {}) {
         if (!('a' in head)) hooks.asked?.();
-        const { node, visit, heap } = writer();
-        const parts = Object.entries(head).map(([name, each]) => `"${name}":${JSON.stringify(each)}`);
-        for (const [name, each] of Object.entries(values)) parts.push(`"${name}":${JSON.stringify(node(each))}`);
-        for (const [name, each] of Object.entries(lists)) parts.push(`"${name}":${JSON.stringify(each.map(node))}`);
+        const { node, visit, written } = writer();
+        const parts = Object.entries(head).map(([name, each]) => `"${name}":${stringify(each)}`);
+        for (const [name, each] of Object.entries(values)) parts.push(`"${name}":${stringify(node(each))}`);
+        for (const [name, each] of Object.entries(lists)) parts.push(`"${name}":${stringify(each.map(node))}`);
         for (const id of [...recent]) visit(objects.get(id), id);
-        send(`{${parts.join()},"heap":{${heap.join()}}}`);
+        send(`{${parts.join()},"heap":{${written()}}}`);
     }
     function send(text) {
         const bytes = Buffer.from(text + '\n');
-        for (let at = 0; at < bytes.length;) at += fs.writeSync(writing, bytes, at);
+        try {
+            for (let at = 0; at < bytes.length;) at += writeSync(writing, bytes, at);
+        } catch {
+            ended();
+        }
     }
 
     // ---- reading
@@ -283,7 +296,7 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, e
                 throw new Broken(`${id} is no value`);
             }
             kinds.set(id, content[0]);
-            if (!theirs.has(id)) contents.set(id, JSON.stringify(content));
+            if (!theirs.has(id)) contents.set(id, stringify(content));
         }
         for (const [id, content] of news) {
             if (theirs.has(id)) continue;
@@ -350,6 +363,13 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, e
         if (message === null) return ended();
         if (message.idle) return hooks.idle();
         if (message.drained) return hooks.drained();
+        try {
+            understand(message);
+        } catch (error) {
+            broken(error);
+        }
+    }
+    function understand(message) {
         take(message.heap ?? {});
         if ('a' in message) {
             lineage = message.a === inherits;
@@ -395,14 +415,18 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, e
         const text = buffered.toString('utf8', 0, end);
         buffered = buffered.subarray(end + 1);
         scanned = 0;
-        return JSON.parse(text);
+        try {
+            return parse(text);
+        } catch (error) {
+            broken(error);
+        }
     }
     const chunk = Buffer.alloc(65536);
     function receive() {
         for (;;) {
             const message = buffer();
             if (message !== undefined) return message;
-            const got = fs.readSync(reading, chunk, 0, chunk.length, null);
+            const got = readSync(reading, chunk, 0, chunk.length, null);
             if (got <= 0) return null;
             buffered = Buffer.concat([buffered, chunk.subarray(0, got)]);
         }
