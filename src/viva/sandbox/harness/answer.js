@@ -188,7 +188,8 @@
             names: (_, __, candidates) => [candidates.filter(declared), added()],
             name: (name) => inside(name),
         };
-        const peer = require('./peer.js')({ side: 'p', reading: 3, writing: 4, serving, broken: end, ended: end });
+        const [reading, writing] = process.argv.slice(-2).map(Number);
+        const peer = require('./peer.js')({ side: 'p', reading, writing, serving, broken: end, ended: end });
         // While the test runs, nothing of the program's happens that it did not ask for: timers wait until it waits itself.
         let idle = false;
         peer.hooks.idle = () => (idle = true);

@@ -9,6 +9,9 @@ const OUTSIDE = new Set(['eval', 'Function', 'globalThis', 'global', 'window', '
 const WRITERS = new Set(['defineProperty', 'defineProperties', 'assign', 'setPrototypeOf', 'freeze', 'seal',
     'preventExtensions', 'set', 'deleteProperty']);
 const OPTIONS = { ecmaVersion: 'latest', sourceType: 'script', allowReturnOutsideFunction: true };
+const ITERATING = new Set(['forEach', 'map', 'filter', 'every', 'some', 'find', 'findIndex', 'reduce', 'sort', 'flatMap', 'from',
+    'catch']);
+const CHAINING = new Set([...ITERATING, 'then', 'finally']);
 const PROCESS = new Set(['exit', 'nextTick', 'hrtime']);
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 
@@ -34,13 +37,14 @@ function root(node) {
 }
 
 // The names that a test reads and does not declare; those that it declares with var or writes to undeclared, and which of
-// them it reads before; the members that it uses. `own` are the names that it has without the program. Throws Shared, with why, for a test that must live with it.
+// them it reads before; the members that it uses; whether what it gives to promises and lists of its own throws. `own` are the names that it has without the program. Throws Shared, with why, for a test that must live with it.
 exports.formOf = (text, own) => {
     const tree = acorn.parse(text, OPTIONS);
     const top = { parent: null, names: new Set(), free: true, self: false };
     const written = new Set();
     const members = new Set();
     const reads = [];
+    let throws = false;
     const changes = [];
     const shared = (why) => {
         throw new Shared(why);
@@ -59,6 +63,7 @@ exports.formOf = (text, own) => {
         if (callee.type === 'Identifier' && callee.name === 'require' && !MODULES.test(first?.value)) shared('it requires a module');
         if (WRITERS.has(callee.property?.name) && ours(root(first), scope)) shared(`it changes ${root(first)}`);
         if (FUNCTIONS.has(callee.type)) callee.called = true;
+        if (CHAINING.has(callee.property?.name)) for (const each of node.arguments) each.called = true;
     }
     function enter(node, scope) {
         if (node.type === 'FunctionDeclaration') scope.names.add(node.id.name);
@@ -84,7 +89,10 @@ exports.formOf = (text, own) => {
             case 'UnaryExpression': if (node.operator === 'delete') writes(node.argument, scope); break;
             case 'ThisExpression': if (!scope.self) shared('it uses this'); break;
             // A function that the program calls would tell it by an error whether what it gave is right.
-            case 'ThrowStatement': if (!scope.free) shared('a function of its own throws'); break;
+            case 'ThrowStatement':
+                if (!scope.free) shared('a function of its own throws');
+                throws ||= scope !== top;
+                break;
             case 'WithStatement': case 'ImportExpression': case 'MetaProperty': shared('it reaches out of its scope'); break;
             case 'CallExpression': case 'NewExpression': called(node, scope); break;
             case 'MemberExpression':
@@ -119,7 +127,7 @@ exports.formOf = (text, own) => {
         if (!why) written.add(name);
     }
     const mixed = [...written].filter((name) => !first.get(name));
-    return { free: [...free], written, mixed: new Set(mixed), members };
+    return { free: [...free], written, mixed: new Set(mixed), members, throws };
 };
 // The names that a program's functions may read whenever they are called.
 exports.readInside = (text) => {
@@ -140,8 +148,6 @@ function isReference(node, parent) {
 }
 exports.Shared = Shared;
 
-const ITERATING = new Set(['forEach', 'map', 'filter', 'every', 'some', 'find', 'findIndex', 'reduce', 'sort', 'flatMap', 'from',
-    'catch']);
 // A test with the functions marked that it hands to a call and that assert something: `word(line, function)`. Not those that
 // may rightly stay uncalled: for each of a list, for an error, and those that only say that they must not be called.
 exports.marked = (text, word) => {

@@ -147,7 +147,7 @@
         const [reading, writing] = process.argv.slice(-2).map(Number);
         const ended = () => complain('the program ended before its test did');
         // An assertion that fails where the program could see it would tell it what is right.
-        const fatal = (error) => error instanceof AssertionError && complain(error);
+        const fatal = (error) => (error instanceof AssertionError || (form.throws && !peer.sent(error))) && complain(error);
         const peer = require('./peer.js')({ side: 't', reading, writing, ended, fatal, broken: complain });
         let socket = null;
         let due = false;

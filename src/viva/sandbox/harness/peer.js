@@ -444,6 +444,6 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, b
         return socket;
     }
     return {
-        request, dispatch, receive, listen, hooks, send,
+        request, dispatch, receive, listen, hooks, send, sent: (value) => ids.has(value) && ids.get(value)[0] !== side,
     };
 };
