@@ -21,6 +21,7 @@
     const builtin = new Map(Object.getOwnPropertyNames(globalThis).map((name) => [name, own(name)]));
     const linked = process.argv.includes('linked');
     const library = linked ? described() : null;
+    const connect = linked ? require('./peer.js') : null;
     function described() {
         const kept = [];
         for (const { value } of builtin.values()) {
@@ -189,7 +190,7 @@
             name: (name) => inside(name),
         };
         const [reading, writing] = process.argv.slice(-2).map(Number);
-        const peer = require('./peer.js')({ side: 'p', reading, writing, serving, broken: end, ended: end });
+        const peer = connect({ side: 'p', reading, writing, serving, broken: end, ended: end });
         // While the test runs, nothing of the program's happens that it did not ask for: timers wait until it waits itself.
         let idle = false;
         peer.hooks.idle = () => (idle = true);

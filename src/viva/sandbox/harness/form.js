@@ -36,8 +36,36 @@ function root(node) {
     return node?.type === 'Identifier' ? node.name : null;
 }
 
+function walk(node, enter) {
+    enter(node);
+    for (const child of children(node)) walk(child, enter);
+}
+// What a test calls the functions of node:assert.
+function assertionsOf(tree) {
+    const found = new Set();
+    const required = (node) => node?.type === 'CallExpression' && node.callee.name === 'require'
+        && /^(node:)?assert/.test(node.arguments[0]?.value);
+    walk(tree, ({ type, id, init }) => {
+        if (type !== 'VariableDeclarator') return;
+        if (required(init?.type === 'MemberExpression' ? init.object : init)) for (const name of bound(id)) found.add(name);
+    });
+    return found;
+}
+// The names that a test compares something with.
+function comparedIn(tree) {
+    const found = new Set();
+    const asserting = assertionsOf(tree);
+    walk(tree, (node) => {
+        const asserts = node.type === 'CallExpression' && asserting.has(root(node.callee));
+        if (!asserts && !['===', '!==', '==', '!='].includes(node.operator)) return;
+        walk(node, (inner) => {
+            if (inner.type === 'Identifier') found.add(inner.name);
+        });
+    });
+    return found;
+}
 // The names that a test reads and does not declare; those that it declares with var or writes to undeclared, and which of
-// them it reads before; the members that it uses; whether what it gives to promises and lists of its own throws. `own` are the names that it has without the program. Throws Shared, with why, for a test that must live with it.
+// them it reads before; the names that it compares with; the members that it uses; whether what it gives to promises and lists of its own throws. `own` are the names that it has without the program. Throws Shared, with why, for a test that must live with it.
 exports.formOf = (text, own) => {
     const tree = acorn.parse(text, OPTIONS);
     const top = { parent: null, names: new Set(), free: true, self: false };
@@ -49,6 +77,7 @@ exports.formOf = (text, own) => {
     const shared = (why) => {
         throw new Shared(why);
     };
+    const compared = comparedIn(tree);
     const declared = (name, scope) => scope !== null && (scope.names.has(name) || declared(name, scope.parent));
     const ours = (name, scope) => own.has(name) && !declared(name, scope);
     function writes(target, scope, whole = true) {
@@ -127,7 +156,7 @@ exports.formOf = (text, own) => {
         if (!why) written.add(name);
     }
     const mixed = [...written].filter((name) => !first.get(name));
-    return { free: [...free], written, mixed: new Set(mixed), members, throws };
+    return { free: [...free], written, mixed: new Set(mixed), compared, members, throws };
 };
 // The names that a program's functions may read whenever they are called.
 exports.readInside = (text) => {
@@ -152,14 +181,8 @@ exports.Shared = Shared;
 // may rightly stay uncalled: for each of a list, for an error, and those that only say that they must not be called.
 exports.marked = (text, word) => {
     const tree = acorn.parse(text, OPTIONS);
-    const asserting = new Set();
+    const asserting = assertionsOf(tree);
     const marks = [];
-    const walk = (node, enter) => {
-        enter(node);
-        for (const child of children(node)) walk(child, enter);
-    };
-    const isRequired = (node) => node?.type === 'CallExpression' && node.callee.name === 'require'
-        && /^(node:)?assert/.test(node.arguments[0]?.value);
     const asserts = (node) => {
         let found = false;
         walk(node, ({ type, callee }) => {
@@ -167,10 +190,6 @@ exports.marked = (text, word) => {
         });
         return found;
     };
-    walk(tree, ({ type, id, init }) => {
-        if (type !== 'VariableDeclarator') return;
-        if (isRequired(init?.type === 'MemberExpression' ? init.object : init)) for (const name of bound(id)) asserting.add(name);
-    });
     walk(tree, (node) => {
         if (!['CallExpression', 'NewExpression'].includes(node.type) || asserting.has(root(node.callee))) return;
         if (ITERATING.has(node.callee.property?.name) || node.arguments[0]?.value === 'error') return;

@@ -164,7 +164,9 @@
         peer.hooks.drained = () => socket?.unref();
         const [known, added] = peer.request('names', '', {}, { l: [...form.free, ...form.written] });
         const both = known.filter((name) => form.written.has(name));
-        if (both.some((name) => inside.has(name) || form.mixed.has(name))) return null;
+        // What is compared with is the test's own: a program that has a variable of that name must not get it.
+        const needed = (name) => form.mixed.has(name) || (inside.has(name) && !form.compared.has(name));
+        if (both.some(needed)) return null;
         if (added.some((name) => form.members.has(name))) return null;
         const names = { __proto__: null };
         for (const name of known.filter((each) => form.free.includes(each) && !form.written.has(each))) {

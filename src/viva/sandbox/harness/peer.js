@@ -10,6 +10,7 @@ const { ownKeys, getPrototypeOf, defineProperty, apply, construct } = Reflect;
 const { getOwnPropertyDescriptor } = Object;
 const { parse, stringify } = JSON;
 const { readSync, writeSync } = fs;
+const { from, alloc, concat } = Buffer;
 
 const ERRORS = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError', 'AggregateError'];
 const RECENT = 30;
@@ -103,9 +104,9 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, b
         if (prototype === Set.prototype) return ['s', [...value].map(node)];
         if (prototype === Date.prototype) return ['d', Number.isNaN(+value) ? null : +value];
         if (prototype === RegExp.prototype) return ['x', value.source, value.flags, value.lastIndex];
-        if (types.isArrayBuffer(value)) return ['y', 'ArrayBuffer', Buffer.from(value).toString('base64')];
+        if (types.isArrayBuffer(value)) return ['y', 'ArrayBuffer', from(value).toString('base64')];
         if (types.isTypedArray(value) && names.has(prototype)) {
-            const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+            const bytes = from(value.buffer, value.byteOffset, value.byteLength);
             return ['y', names.get(prototype).split('.')[0], bytes.toString('base64')];
         }
         if (types.isBoxedPrimitive(value)) return ['b', node(value.valueOf())];
@@ -186,7 +187,7 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, b
         send(`{${parts.join()},"heap":{${written()}}}`);
     }
     function send(text) {
-        const bytes = Buffer.from(text + '\n');
+        const bytes = from(text + '\n');
         try {
             for (let at = 0; at < bytes.length;) at += writeSync(writing, bytes, at);
         } catch {
@@ -226,7 +227,7 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, b
             case 'd': return new Date(one === null ? NaN : one);
             case 'x': return new RegExp(one, content[2]);
             case 'y': {
-                const bytes = Buffer.from(String(content[2]), 'base64');
+                const bytes = from(String(content[2]), 'base64');
                 if (one === 'Buffer') return bytes;
                 const kept = new Uint8Array(bytes).buffer;
                 if (one === 'ArrayBuffer') return kept;
@@ -277,8 +278,8 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, b
             object.lastIndex = three;
         } else if (kind === 'y') {
             const bytes = ArrayBuffer.isView(object)
-                ? Buffer.from(object.buffer, object.byteOffset, object.byteLength) : Buffer.from(object);
-            Buffer.from(two, 'base64').copy(bytes);
+                ? from(object.buffer, object.byteOffset, object.byteLength) : from(object);
+            from(two, 'base64').copy(bytes);
         } else if (kind === 'e') {
             for (const [key, each] of pairsOf(two)) defineProperty(object, key, { value: each, writable: true, configurable: true, enumerable: !['message', 'cause', 'errors'].includes(key) });
             if (three) defineProperty(object, 'stack', { value: String(three), writable: true, configurable: true });
@@ -404,7 +405,7 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, b
     }
 
     // ---- lines, read while everything waits for them or, between, as the event loop comes to them
-    let buffered = Buffer.alloc(0);
+    let buffered = alloc(0);
     let scanned = 0;
     function buffer() {
         const end = buffered.indexOf(10, scanned);
@@ -421,14 +422,14 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, b
             broken(error);
         }
     }
-    const chunk = Buffer.alloc(65536);
+    const chunk = alloc(65536);
     function receive() {
         for (;;) {
             const message = buffer();
             if (message !== undefined) return message;
             const got = readSync(reading, chunk, 0, chunk.length, null);
             if (got <= 0) return null;
-            buffered = Buffer.concat([buffered, chunk.subarray(0, got)]);
+            buffered = concat([buffered, chunk.subarray(0, got)]);
         }
     }
     let socket = null;
@@ -436,7 +437,7 @@ module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, b
         if (socket) return socket;
         socket = new net.Socket({ fd: fs.openSync(`/proc/self/fd/${reading}`, 'r'), readable: true, writable: false });
         socket.on('data', (more) => {
-            buffered = Buffer.concat([buffered, more]);
+            buffered = concat([buffered, more]);
             for (let message = buffer(); message !== undefined; message = buffer()) took(message);
         });
         socket.on('end', ended);
