@@ -131,7 +131,7 @@ def test_as_published_nothing_is_asked_or_told() -> None:
 
 def footprint(cpu: float, **waited: float) -> Footprint:
     tasks = {int(name[1:]): seconds for name, seconds in waited.items()}
-    return Footprint(tasks=1, memory=0, cpu=cpu, waited=tasks, runnable=False, last=1)
+    return Footprint(tasks=1, memory=0, cpu=cpu, waited=tasks, runnable=False, last=(1,))
 
 
 def test_waiting_for_a_busy_processor_costs_nothing_and_sleeping_does() -> None:
