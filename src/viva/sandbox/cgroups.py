@@ -36,6 +36,7 @@ CONTROLLERS = ("memory", "pids", "cpuacct")
 HOW = "root has them where /sys/fs/cgroup can be written; others by systemd-run --user --scope -p Delegate=yes viva ..."
 _PREFIX = "viva-"
 _OWN = "viva-itself"
+_ATTEMPTS = 20
 _NUMBERS = count()
 
 
@@ -83,12 +84,16 @@ class Group:
         joins = " && ".join(f"echo 0 > {shlex.quote(str(place))}" for place in self._places)
         return ["/bin/sh", "-c", f'{joins} && exec "$@"', "sh", *command]
 
-    def adopt(self, processes: Iterable[int]) -> None:
-        """Put running processes in; those that are gone are no error."""
-        for process in processes:
-            for place in self._places:
-                with suppress(OSError):
-                    place.write_text(str(process))
+    def adopt(self, root: int) -> None:
+        """Put a process in with all its descendants, those too that are forked meanwhile; one that is gone is no error."""
+        for _ in range(_ATTEMPTS):
+            outside = set(tree(root)) - self.members()
+            for process in outside:
+                for place in self._places:
+                    with suppress(OSError):
+                        place.write_text(str(process))
+            if not outside:
+                return
 
     def members(self) -> set[int]:
         """The processes inside."""

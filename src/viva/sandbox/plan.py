@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
-from viva.errors import VivaError
+from viva.errors import DataError, VivaError
+from viva.sandbox.calls import CallConversation
 from viva.sandbox.cgroups import Group, group_for
+from viva.sandbox.drivers import DRIVERS
 from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, shown_folders, slot_uid, walls
-from viva.sandbox.languages import Language, canonical, limits, package_folder
+from viva.sandbox.languages import Answering, Language, canonical, limits, package_folder
 from viva.sandbox.launch import (
     COMPILE_FAILED,
     FORBIDDEN,
     INFO,
     Bounds,
     Ending,
+    Pair,
     Spawned,
+    Started,
+    abandon,
     attend,
     limited,
     resource_limits,
@@ -32,8 +39,9 @@ from viva.sandbox.launch import (
 )
 from viva.sandbox.proof import Conversation
 from viva.sandbox.seccomp import syscall_filter
+from viva.sandbox.separable import shared_reason
 from viva.sandbox.warm import Zygote
-from viva.types import Execute, Execution
+from viva.types import Execute, Execution, Isolation
 
 _MB = 1024 * 1024
 _WHY = {
@@ -50,30 +58,59 @@ _ANOTHER_EACH_TIME = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=<)[0-9a-f]{32}(?=>
 """Where something lies in memory, and what Mono calls a program that it has compiled."""
 
 
+class _About(TypedDict):
+    """What every verdict comes with."""
+
+    seconds: float
+    cpu: float
+    isolation: Isolation
+
+
+class _Process(msgspec.Struct, frozen=True):
+    """A process to start: the script inside, the files in its folder and Viva's own beside it, its end of the link."""
+
+    mode: str
+    commands: str
+    sources: Mapping[str, bytes]
+    harness: tuple[str, ...]
+    link: tuple[int, ...] = ()
+
+
 class Plan:
     """One request, made into a command, its files, and the verdict on how it ended."""
 
     def __init__(self, request: Execute, row: Language) -> None:
         self.request, self.row = request, row
-        self.proved = request.proof == "completion"
+        self.proved = request.proof == "completion" or bool(request.calls)
         self.entry = "v" + secrets.token_hex(12)
         self.words = {"{entry}": self.entry, "{packages}": PACKAGES_INSIDE}
         program, test = _encoded(request.program), _encoded(request.test)
         self.sources: dict[str, bytes] = {}
-        if not self.proved:
+        self.harness = row.harness
+        self.conversation: Conversation | CallConversation
+        self.separate = None
+        if row.separate and self.proved and request.test.strip() and not request.calls:
+            self.separate = None if shared_reason(canonical(request.language), request.test) else row.separate
+        if request.calls:
+            self.sources = self._answering_sources()
+            self.harness = self.answering.harness
+        elif not self.proved:
             self.sources[row.file] = program + b"\n" + test
         elif row.joined:
             self.sources[row.file] = self._joined(request.program, request.test)
         elif not row.compile_proved:
             self.sources[row.file] = program + b"\n"
-        if self.proved:
+        if self.proved and not request.calls:
             for name, source in row.sources.items():
                 own = test if name.endswith("_test.h") else program
                 self.sources[self._filled(name)] = (
                     self._filled(harness_file(source)).encode() if source else own + b"\n"
                 )
-        sent = (program, test) if not row.compile_proved else (b"", b"")
-        self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
+        if request.calls:
+            self.conversation = CallConversation(request.calls)
+        else:
+            sent = (b"" if self.separate else program, test) if not row.compile_proved else (b"", b"")
+            self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
         common = limits()
         self.bounds = Bounds(
             own=request.seconds,
@@ -86,6 +123,33 @@ class Plan:
             inodes=common.inodes,
             address_space=row.address_space * _MB,
         )
+
+    @property
+    def isolation(self) -> Isolation:
+        """Whether what decides the verdict is in another process than the program."""
+        if self.request.calls or (self.separate and not getattr(self.conversation, "asked", False)):
+            return "separate"
+        return "shared" if self.proved else ""
+
+    @property
+    def answering(self) -> Answering:
+        """How a program of this language is asked for calls. Raises DataError where it cannot be."""
+        if self.row.answering is None:
+            raise DataError(f"Tests of {self.row.title} programs cannot be calls: write them as code, in `cases`.")
+        return self.row.answering
+
+    def _answering_sources(self) -> dict[str, bytes]:
+        """The program as it is, what stands beside it for every program, and what is written for these calls."""
+        program = self.request.program
+        if self.row.renamed:
+            program = re.sub(self.row.renamed, self._filled(self.row.renamed_to), program)
+        texts = {self.row.file: program}
+        for name, source in self.answering.sources.items():
+            texts[self._filled(name)] = self._filled(harness_file(source)) if source else program
+        driver = DRIVERS.get(canonical(self.request.language))
+        if driver is not None:
+            texts |= driver(program, self.request.calls, self.entry)
+        return {name: _encoded(text) + b"\n" for name, text in texts.items()}
 
     def _joined(self, program: str, test: str) -> bytes:
         """Program and test as one file, with nothing between them that an open comment or text could swallow the test
@@ -108,6 +172,15 @@ class Plan:
     def _commands(self) -> str:
         row = self.row
         proved = self.proved
+        if self.request.calls:
+            answering = self.answering
+            return script(
+                [self._filled(word) for word in answering.compile],
+                [self._filled(word) for word in answering.run],
+                proved=True,
+                remove=sorted(self.sources) if answering.remove else [],
+                check=self._filled(answering.check),
+            )
         compiling = row.compile_proved if proved else row.compile
         running = (row.run_proved or row.run) if proved else row.run
         return script(
@@ -127,10 +200,54 @@ class Plan:
         """A control group, where this user may make one. Its memory has room for full folders beside full processes;
         its tasks for those of the sandbox itself: of the program's alone, `prlimit` and polling keep count."""
         room = 3 * limits().disk * _MB
-        return group_for(memory=self.bounds.memory + room, tasks=2 * self.row.processes + 8)
+        return group_for(memory=self.bounds.memory + room, tasks=4 * self.row.processes + 16)
+
+    def _started(self, begin: Callable[[_Process], Started], group: Group | None) -> Started:
+        """The program, or the program and its test, with pipes between them; all in the group, before either may go on."""
+
+        def start(process: _Process) -> Started:
+            started = begin(process)
+            if group:
+                group.adopt(started.pid)
+            return started
+
+        separate = self.separate
+        if separate is None:
+            mode = "calls" if self.request.calls else self.request.proof
+            return start(_Process(mode, self._commands(), self.sources, self.harness))
+        started: list[Started] = []
+        descriptors = [high for one in (*os.pipe(), *os.pipe()) for high in [_moved_up(one)]]
+        reading, answering, asked, asking = descriptors
+        try:
+            for role, words, link, sources in (
+                ("program", separate.program, (asked, answering), self.sources),
+                ("test", separate.test, (reading, asking), {}),
+            ):
+                ends = {"{incoming}": str(link[0]), "{outgoing}": str(link[1])}
+                command = [ends.get(word, self._filled(word)) for word in words]
+                commands = script([], command, proved=role == "test")
+                started.append(start(_Process(role, commands, sources, separate.harness, link)))
+        except BaseException:
+            for one in started:
+                abandon(one)
+            raise
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        program, test = started
+        return Pair(test, program)
 
     def isolated(self, slot: int, stop: int) -> Execution:
         """Run behind walls."""
+        group = self._group()
+        started = self._started(lambda process: self._behind_walls(process, slot, group), group)
+        ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop, group=group)
+        if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
+            said = ending.said.decode(errors="replace").strip()
+            raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
+        return self.verdict(ending)
+
+    def _behind_walls(self, process: _Process, slot: int, group: Group | None) -> Started:
         common = limits()
         opened: list[int] = []
 
@@ -146,40 +263,38 @@ class Plan:
         try:
             command = [*drop_privileges(slot), *namespaces(), *reporting(INFO), *walls(disk=common.disk)]
             command += shown()
-            for name, content in [*self.sources.items(), *((n, _encoded(c)) for n, c in self.request.files)]:
+            for name, content in self._files(process):
                 command += ["--file", passed(content), f"/box/{name}"]
-            for name in self.row.harness:
+            for name in process.harness:
                 command += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
             for name, value in self._environment().items():
                 command += ["--setenv", name, value]
             if rules := syscall_filter(canonical(self.request.language)):
                 command += ["--seccomp", passed(rules)]
-            command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", self._commands()]
-            group = self._group()
+            command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", process.commands]
             command = group.joining(command) if group else command
-            started = Spawned(command, keep_open=tuple(opened), owner=slot_uid(slot))
+            return Spawned(command, keep_open=(*opened, *process.link), owner=slot_uid(slot))
         finally:
             for descriptor in opened:
                 os.close(descriptor)
-        ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop, group=group)
-        if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
-            said = ending.said.decode(errors="replace").strip()
-            raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
-        return self.verdict(ending)
+
+    def _files(self, process: _Process) -> list[tuple[str, bytes]]:
+        return [*process.sources.items(), *((name, _encoded(content)) for name, content in self.request.files)]
 
     def forked(self, zygote: Zygote, stop: int) -> Execution:
         """Run in a fork of the warm interpreter. Raises OSError where it cannot fork."""
         bounds, common = self.bounds, limits()
         request = {
-            "proved": self.proved,
             "disk": common.disk * _MB,
             "inodes": common.inodes,
             "environment": self._environment(),
             "limits": resource_limits(bounds),
         }
-        files = [*self.sources.items(), *((name, _encoded(content)) for name, content in self.request.files)]
-        started = zygote.start(request, files)
-        ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=self._group())
+        group = self._group()
+        started = self._started(
+            lambda process: zygote.start(request | {"mode": process.mode}, self._files(process), process.link), group
+        )
+        ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
         if not ending.compiled and ending.said.startswith(b"zygote:"):
             raise OSError(ending.said.decode(errors="replace"))
         return self.verdict(ending)
@@ -190,20 +305,25 @@ class Plan:
         folder = Path(tempfile.mkdtemp(prefix="viva-unsafe-"))
         try:
             self.words = {"{entry}": self.entry, "{packages}": str(package_folder() or "/nonexistent")}
-            for name, content in [*self.sources.items(), *((n, _encoded(c)) for n, c in self.request.files)]:
-                (folder / name).write_bytes(content)
             harness = folder / ".viva"
             harness.mkdir()
-            for name in self.row.harness:
-                (harness / name).write_text(harness_file(name), encoding="utf-8")
-            commands = _moved(self._commands(), harness)
             environment = self._environment() | {"HOME": str(folder), "TMPDIR": str(folder)}
             bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
-            command = [*limited(bounds), "/bin/sh", "-c", commands]
             environment = {name: _moved(value, harness) for name, value in environment.items()}
+
+            def start(process: _Process) -> Started:
+                inside = folder / process.mode
+                inside.mkdir()
+                for name, content in self._files(process):
+                    (inside / name).write_bytes(content)
+                for name in process.harness:
+                    (harness / name).write_text(harness_file(name), encoding="utf-8")
+                command = [*limited(bounds), "/bin/sh", "-c", _moved(process.commands, harness)]
+                command = group.joining(command) if group else command
+                return Spawned(command, keep_open=process.link, environment=environment, folder=str(inside))
+
             group = self._group()
-            command = group.joining(command) if group else command
-            started = Spawned(command, environment=environment, folder=str(folder))
+            started = self._started(start, group)
             ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -212,7 +332,9 @@ class Plan:
     def verdict(self, ending: Ending) -> Execution:  # noqa: PLR0911  a list of cases
         """What the way it ended says about the program."""
         said = self._repeatable(ending.output)
-        times: Mapping[str, float] = {"seconds": round(ending.seconds, 4), "cpu": round(ending.cpu, 4)}
+        if ending.failure:
+            said = f"{self._repeatable(ending.failure.encode(errors='replace'))}; {said}".rstrip("; ")
+        about = _About(seconds=round(ending.seconds, 4), cpu=round(ending.cpu, 4), isolation=self.isolation)
         if ending.stopped:
             why = _WHY.get(ending.stopped, ending.stopped).format(
                 seconds=self.request.seconds,
@@ -223,25 +345,26 @@ class Plan:
                 inodes=self.bounds.inodes,
             )
             timed = ending.stopped in {"time", "wall"}
-            return Execution("timeout" if timed else "limit", f"stopped: {why}", **times)
+            return Execution("timeout" if timed else "limit", f"stopped: {why}", **about)
         if not ending.compiled:
             if ending.status in {COMPILE_FAILED, FORBIDDEN}:
-                return Execution("compile" if ending.status == COMPILE_FAILED else "failed", said, **times)
+                return Execution("compile" if ending.status == COMPILE_FAILED else "failed", said, **about)
             complaint = self._repeatable(ending.said)
-            return Execution("failed", f"ended with status {ending.status} before it ran: {complaint} {said}", **times)
+            return Execution("failed", f"ended with status {ending.status} before it ran: {complaint} {said}", **about)
         if ending.status in {128 + 24, 137} and ending.cpu >= self.request.seconds:
             why = _WHY["time"].format(seconds=self.request.seconds)
-            return Execution("timeout", f"stopped: {why}", **times)
+            return Execution("timeout", f"stopped: {why}", **about)
         if ending.status == 128 + 25:
-            return Execution("limit", f"stopped: it wrote a file larger than {limits().file} MB", **times)
+            return Execution("limit", f"stopped: it wrote a file larger than {limits().file} MB", **about)
         refused = [each.reason for each in self.row.refused if self.proved and each.refuses(self.request.program)]
         if ending.status == 0 and ending.proved and refused:
-            return Execution("failed", f"not to be trusted: {refused[0]}; {said}", **times)
+            return Execution("failed", f"not to be trusted: {refused[0]}; {said}", **about)
         if ending.status == 0 and (ending.proved or not self.proved):
-            return Execution("passed", said, **times)
+            return Execution("passed", said, **about)
         if ending.status == 0:
-            return Execution("failed", f"it ended before its test did; {said}", **times)
-        return Execution("failed", f"ended with status {ending.status}: {said}", **times)
+            why = "" if ending.failure else "it ended before its test did; "
+            return Execution("failed", f"{why}{said}", **about)
+        return Execution("failed", f"ended with status {ending.status}: {said}", **about)
 
     def _repeatable(self, output: bytes) -> str:
         """What was printed, without what is another each time: the harness's one-time name, addresses."""
@@ -252,6 +375,13 @@ class Plan:
 def _moved(text: str, harness: Path) -> str:
     """A command or a setting with the harness's folder where it is outside of any sandbox."""
     return re.sub(r"(?<![\w/])/viva/", f"{harness}/", text)
+
+
+def _moved_up(descriptor: int) -> int:
+    """The same under a number that no shell script uses."""
+    high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 100)
+    os.close(descriptor)
+    return high
 
 
 def _encoded(text: str) -> bytes:

@@ -74,12 +74,13 @@ def _page_tables(pid: int) -> int:
     return 0
 
 
-def footprint(root: int, *, memory_limit: int) -> Footprint:
-    """What the tree under `root` takes. Shared pages count once for each process unless that would exceed the limit."""
+def footprint(roots: Sequence[int], *, memory_limit: int) -> Footprint:
+    """What the trees under `roots` take. Shared pages count once for each process unless that would exceed the
+    limit."""
     count, cpu, runnable = 0, 0.0, False
     resident: dict[int, int] = {}
     waited: dict[int, float] = {}
-    for pid in tree(root):
+    for pid in (member for root in roots for member in tree(root)):
         with suppress(OSError, ValueError, IndexError):
             fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
             cpu += sum(map(int, fields[11:15])) / _TICK
@@ -117,13 +118,16 @@ class Clock:
 
 
 def inodes(processes: Iterable[int], folders: Sequence[str]) -> int:
-    """The most files in one of the program's own folders, which are mounts of their own, seen through the root of a
-    process that is inside and still there; 0 if none is."""
+    """The most files in one of the programs' own folders, which are mounts of their own, seen through the roots of
+    processes that are inside and still there; 0 if none is."""
+    most, seen = 0, set[int]()
     for process in processes:
         with suppress(OSError):
             root = Path(f"/proc/{process}/root")
             places = [root / folder for folder in folders]
-            if root.stat().st_dev not in {place.stat().st_dev for place in places}:
+            devices = {place.stat().st_dev for place in places}
+            if root.stat().st_dev not in devices and not devices <= seen:
+                seen |= devices
                 states = [os.statvfs(place) for place in places]
-                return max(state.f_files - state.f_ffree for state in states)
-    return 0
+                most = max(most, *(state.f_files - state.f_ffree for state in states))
+    return most

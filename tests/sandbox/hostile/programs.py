@@ -97,7 +97,7 @@ def load(language: str) -> tuple[Program, ...]:
     shared = msgspec.toml.decode((folder / "shared.toml").read_bytes(), type=Shared)
     tables = [
         msgspec.toml.decode((folder / name).read_bytes(), type=Table)
-        for name in ("escapes.toml", "verdicts.toml", "proof.toml", "honest.toml")
+        for name in ("escapes.toml", "verdicts.toml", "proof.toml", "separate.toml", "honest.toml")
         if (folder / name).exists()
     ]
     return tuple(_complete(program, language, shared) for table in tables for program in table.program)

@@ -10,8 +10,11 @@
     const { reallyExit } = process;
     const end = (status) => reallyExit.call(process, status);
     const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, freeze } = Object;
-    const { ownKeys, apply } = Reflect;
+    const { ownKeys, apply, construct } = Reflect;
     const is = Object.is;
+    const { captureStackTrace } = Error;
+    const { promiseHooks } = require('v8');
+    const { formOf, marked, readInside, Shared } = require('./form.js');
 
     function fill(size) {
         const buffer = Buffer.alloc(size);
@@ -46,7 +49,7 @@
         Object.defineProperty(process, name, { value: refused, writable: false, configurable: false });
     }
 
-    if (process.argv[2] === 'typescript') {
+    if (process.argv.includes('typescript')) {
         const typescript = require('typescript');
         const mark = 'viva ' + crypto.randomBytes(16).toString('hex');
         const { outputText } = typescript.transpileModule(`${program}\n;"${mark}";\n${test}\n`, {
@@ -129,11 +132,66 @@
     const scope = { __proto__: null };
     for (const name of NAMES) scope[name] = globalThis[name];
 
+    // The program's names for a test that runs in a process of its own (peer.js, form.js); null for one that must share it.
+    function linked() {
+        const { AssertionError } = require('assert');
+        let form;
+        let inside;
+        try {
+            form = formOf(test, new Set([...NAMES, 'console', 'require', 'undefined', 'NaN', 'Infinity']));
+            inside = readInside(program);
+        } catch (error) {
+            if (error instanceof Shared || error instanceof SyntaxError) return null;
+            throw error;
+        }
+        const [reading, writing] = process.argv.slice(-2).map(Number);
+        const ended = () => complain('the program ended before its test did');
+        // An assertion that fails where the program could see it would tell it what is right.
+        const fatal = (error) => (error instanceof AssertionError || (form.throws && !peer.sent(error))) && complain(error);
+        const peer = require('./peer.js')({ side: 't', reading, writing, ended, fatal, broken: complain });
+        let socket = null;
+        let due = false;
+        peer.hooks.asked = () => {
+            if (due) return;
+            due = true;
+            setImmediate(() => {
+                due = false;
+                peer.send('{"idle":1}');
+                socket ??= peer.listen(peer.dispatch);
+                socket.ref();
+            });
+        };
+        peer.hooks.drained = () => socket?.unref();
+        const [known, added] = peer.request('names', '', {}, { l: [...form.free, ...form.written] });
+        const both = known.filter((name) => form.written.has(name));
+        // What is compared with is the test's own: a program that has a variable of that name must not get it.
+        const needed = (name) => form.mixed.has(name) || (inside.has(name) && !form.compared.has(name));
+        if (both.some(needed)) return null;
+        if (added.some((name) => form.members.has(name))) return null;
+        const names = { __proto__: null };
+        for (const name of known.filter((each) => form.free.includes(each) && !form.written.has(each))) {
+            let kept;
+            const get = () => {
+                if (kept) return kept;
+                const value = peer.request('name', '', { k: name });
+                if (typeof value === 'function') kept = value;
+                return value;
+            };
+            defineProperty(names, name, { get, enumerable: true });
+        }
+        peer.hooks.scope = names;
+        return names;
+    }
+
+    const link = process.argv.includes('linked') ? linked() : null;
+    if (link) program = '';
+
     const main = new Module('/box/main.js', null);
     main.filename = '/box/main.js';
     main.paths = Module._nodeModulePaths('/box');
     const require_ = Module.createRequire('/box/main.js');
     require_.main = main;
+    if (link) scope.$viva = link;
     scope.require = (name) => modules.get(name) ?? require_(name);
     Object.assign(scope.require, require_);
 
@@ -150,8 +208,63 @@
     }
     // A generator, so that the text which the program can get at names nothing of ours: it stops behind the program, receives
     // the names of the test, and is done only behind the test.
-    const text = `(function*(${parameters}){${program}\n;{const {${Object.keys(scope)}}=yield;{\n${test}\n}}})`;
+    // A function of the test's with an assertion in it that the program was given and never called proves nothing.
+    const handed = new Set();
+    const called = new Set();
+    scope.$handed = (where, callback) => {
+        if (!called.has(where)) handed.add(where);
+        const note = (work) => (_, ...given) => {
+            handed.delete(where);
+            called.add(where);
+            return work(callback, ...given);
+        };
+        return new Proxy(callback, { apply: note(apply), construct: note(construct) });
+    };
+    try {
+        test = marked(test, '$handed');
+    } catch (error) {
+        complain(error);
+    }
+
+    const opening = `(function*(${parameters}){${program}\n;{const {${Object.keys(scope)}}=yield;${link ? 'with($viva)' : ''}{\n`;
+    const text = `${opening}${test}\n}}})`;
     const make = new vm.Script(text, { filename: 'main.js' }).runInThisContext();
+    const testBegins = opening.length;
+    const waiting = new Map();
+
+    // Where the test's own words made a promise: the first place on the stack that is not the engine's own, with the
+    // functions of the engine between. Promise.race and the like make promises of their own for what they are given.
+    const MAKERS = new Set(['all', 'allSettled', 'any', 'race']);
+    const CHAINS = new Set(['then', 'catch', 'finally']);
+    const places = (_, frames) => {
+        const engine = [];
+        for (let at = 1; at < frames.length; at++) {
+            if (frames[at].getPosition() !== 0) return { engine, position: ownPosition(frames[at]) };
+            engine.push(frames[at].isConstructor() ? 'new' : frames[at].getFunctionName());
+        }
+        return { engine, position: -1 };
+    };
+    const ownPosition = (frame) => (frame.getFileName() === 'main.js' ? frame.getPosition() : -1);
+    const bare = (position) => /^new\s+Promise\s*\(\s*\(\s*\)/.test(text.slice(position, position + 200));
+    // A test waits for its async functions, for what it says `then` to, and for a promise of its own that nobody took up.
+    // `new Promise(() => {})` is made in order to stay pending.
+    function init(promise, parent) {
+        if (parent && waiting.get(parent)?.made) waiting.delete(parent);
+        const { prepareStackTrace, stackTraceLimit } = Error;
+        Error.prepareStackTrace = places;
+        Error.stackTraceLimit = 5;
+        const holder = {};
+        captureStackTrace(holder);
+        const { engine, position } = holder.stack;
+        Error.prepareStackTrace = prepareStackTrace;
+        Error.stackTraceLimit = stackTraceLimit;
+        if (position < testBegins) return;
+        const made = engine[0] === 'new';
+        const waits = parent
+            ? engine.length > 0 && engine.every((name) => CHAINS.has(name))
+            : engine.length === 0 || MAKERS.has(engine[0]) || (made && !bare(position));
+        if (waits) waiting.set(promise, { made, position });
+    }
     const { next } = Object.getPrototypeOf(make).prototype;
     const run = apply(make, main.exports, [main.exports, require_, main, '/box/main.js', '/box']);
     const resume = (value) => apply(next, run, [value]);
@@ -168,6 +281,13 @@
         if (drained === 1) {
             later(() => {});
             return;
+        }
+        for (const { position } of waiting.values()) {
+            const before = text.slice(testBegins, position).split('\n');
+            complain(`the test was still waiting when nothing was left to wait for: line ${before.length} of the test`);
+        }
+        for (const where of handed) {
+            complain(`what the test gave away to be called was never called: line ${where.split('.')[0]} of the test`);
         }
         for (let at = 0; at < PIECES; at++) {
             for (let nibble = 3; nibble >= 0; nibble--) {
@@ -191,6 +311,7 @@
     try {
         if (resume().done) complain(early);
         putBack();
+        promiseHooks.createHook({ init, settled: (promise) => waiting.delete(promise) });
         if (!resume(scope).done) complain(early);
     } catch (error) {
         complain(error);

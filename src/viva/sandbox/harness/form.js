@@ -1,0 +1,205 @@
+'use strict';
+// Whether a test can run in another process than the program: it calls functions and compares values. Decided by the test's
+// syntax tree (acorn), which the program has no part in.
+const acorn = require('acorn');
+
+const MODULES = /^(node:)?(assert(\/strict)?|util|events|timers(\/promises)?|buffer|perf_hooks|url|querystring)$/;
+const OUTSIDE = new Set(['eval', 'Function', 'globalThis', 'global', 'window', 'self', 'module', 'exports', '__filename',
+    '__dirname', 'arguments']);
+const WRITERS = new Set(['defineProperty', 'defineProperties', 'assign', 'setPrototypeOf', 'freeze', 'seal',
+    'preventExtensions', 'set', 'deleteProperty']);
+const OPTIONS = { ecmaVersion: 'latest', sourceType: 'script', allowReturnOutsideFunction: true };
+const ITERATING = new Set(['forEach', 'map', 'filter', 'every', 'some', 'find', 'findIndex', 'reduce', 'sort', 'flatMap', 'from',
+    'catch']);
+const CHAINING = new Set([...ITERATING, 'then', 'finally']);
+const PROCESS = new Set(['exit', 'nextTick', 'hrtime']);
+const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
+
+class Shared extends Error {}
+
+function children(node) {
+    return Object.values(node).flat().filter((each) => each && typeof each.type === 'string');
+}
+// The names that a pattern binds or writes to; what it reads on the way is an expression like any other.
+function bound(pattern) {
+    switch (pattern?.type) {
+        case 'Identifier': return [pattern.name];
+        case 'ObjectPattern': return pattern.properties.flatMap((each) => bound(each.value ?? each.argument));
+        case 'ArrayPattern': return pattern.elements.flatMap(bound);
+        case 'AssignmentPattern': return bound(pattern.left);
+        case 'RestElement': return bound(pattern.argument);
+        default: return [];
+    }
+}
+function root(node) {
+    while (node?.type === 'MemberExpression' || node?.type === 'ChainExpression') node = node.object ?? node.expression;
+    return node?.type === 'Identifier' ? node.name : null;
+}
+
+function walk(node, enter) {
+    enter(node);
+    for (const child of children(node)) walk(child, enter);
+}
+// What a test calls the functions of node:assert.
+function assertionsOf(tree) {
+    const found = new Set();
+    const required = (node) => node?.type === 'CallExpression' && node.callee.name === 'require'
+        && /^(node:)?assert/.test(node.arguments[0]?.value);
+    walk(tree, ({ type, id, init }) => {
+        if (type !== 'VariableDeclarator') return;
+        if (required(init?.type === 'MemberExpression' ? init.object : init)) for (const name of bound(id)) found.add(name);
+    });
+    return found;
+}
+// The names that a test compares something with.
+function comparedIn(tree) {
+    const found = new Set();
+    const asserting = assertionsOf(tree);
+    walk(tree, (node) => {
+        const asserts = node.type === 'CallExpression' && asserting.has(root(node.callee));
+        if (!asserts && !['===', '!==', '==', '!='].includes(node.operator)) return;
+        walk(node, (inner) => {
+            if (inner.type === 'Identifier') found.add(inner.name);
+        });
+    });
+    return found;
+}
+// The names that a test reads and does not declare; those that it declares with var or writes to undeclared, and which of
+// them it reads before; the names that it compares with; the members that it uses; whether what it gives to promises and lists of its own throws. `own` are the names that it has without the program. Throws Shared, with why, for a test that must live with it.
+exports.formOf = (text, own) => {
+    const tree = acorn.parse(text, OPTIONS);
+    const top = { parent: null, names: new Set(), free: true, self: false };
+    const written = new Set();
+    const members = new Set();
+    const reads = [];
+    let throws = false;
+    const changes = [];
+    const shared = (why) => {
+        throw new Shared(why);
+    };
+    const compared = comparedIn(tree);
+    const declared = (name, scope) => scope !== null && (scope.names.has(name) || declared(name, scope.parent));
+    const ours = (name, scope) => own.has(name) && !declared(name, scope);
+    function writes(target, scope, whole = true) {
+        for (const name of bound(target)) changes.push([name, scope]);
+        target.target = whole && target.type === 'Identifier';
+        if (target.type !== 'MemberExpression') return;
+        if (ours(root(target.object), scope)) shared(`it changes ${root(target.object)}`);
+        if (/\bprototype\b/.test(text.slice(target.start, target.end))) shared('it changes a prototype');
+    }
+    function called(node, scope) {
+        const { callee, arguments: [first] } = node;
+        if (callee.type === 'Identifier' && callee.name === 'require' && !MODULES.test(first?.value)) shared('it requires a module');
+        if (WRITERS.has(callee.property?.name) && ours(root(first), scope)) shared(`it changes ${root(first)}`);
+        if (FUNCTIONS.has(callee.type)) callee.called = true;
+        if (CHAINING.has(callee.property?.name)) for (const each of node.arguments) each.called = true;
+    }
+    function enter(node, scope) {
+        if (node.type === 'FunctionDeclaration') scope.names.add(node.id.name);
+        const arrow = node.type === 'ArrowFunctionExpression';
+        const names = new Set([...node.params.flatMap(bound), ...(node.id ? [node.id.name] : []), ...(arrow ? [] : ['arguments'])]);
+        return { parent: scope, names, free: scope.free && node.called === true, self: scope.self || !arrow };
+    }
+    function visit(node, parent, scope) {
+        switch (node.type) {
+            case 'VariableDeclaration':
+                for (const { id } of node.declarations) {
+                    if (node.kind === 'var' && scope === top) for (const name of bound(id)) written.add(name);
+                    for (const name of bound(id)) scope.names.add(name);
+                    id.target = id.type === 'Identifier';
+                }
+                break;
+            case 'CatchClause': for (const name of bound(node.param)) scope.names.add(name); break;
+            case 'AssignmentExpression': writes(node.left, scope, node.operator === '='); break;
+            case 'UpdateExpression': writes(node.argument, scope, false); break;
+            case 'ForInStatement': case 'ForOfStatement':
+                if (node.left.type !== 'VariableDeclaration') writes(node.left, scope);
+                break;
+            case 'UnaryExpression': if (node.operator === 'delete') writes(node.argument, scope); break;
+            case 'ThisExpression': if (!scope.self) shared('it uses this'); break;
+            // A function that the program calls would tell it by an error whether what it gave is right.
+            case 'ThrowStatement':
+                if (!scope.free) shared('a function of its own throws');
+                throws ||= scope !== top;
+                break;
+            case 'WithStatement': case 'ImportExpression': case 'MetaProperty': shared('it reaches out of its scope'); break;
+            case 'CallExpression': case 'NewExpression': called(node, scope); break;
+            case 'MemberExpression':
+                if (!node.computed || node.property.type === 'Literal') members.add(String(node.property.name ?? node.property.value));
+                if (node.object.name === 'process' && PROCESS.has(node.property.name)) node.object.allowed = true;
+                break;
+            case 'Identifier': if (isReference(node, parent)) reads.push([node, scope]); break;
+        }
+        if (node.type.startsWith('Class')) {
+            if (node.id) scope.names.add(node.id.name);
+            if (node.superClass && root(node.superClass) === null) shared('it extends a class');
+            if (node.superClass) changes.push([root(node.superClass), scope, 'it extends a class']);
+        }
+        const inner = FUNCTIONS.has(node.type) ? enter(node, scope) : scope;
+        const inOrder = children(node);  // of evaluation: what is written is written last
+        if (['AssignmentExpression', 'VariableDeclarator'].includes(node.type)) inOrder.reverse();
+        for (const child of inOrder) visit(child, node, inner);
+    }
+    visit(tree, null, top);
+    const free = new Set();
+    const first = new Map();
+    for (const [node, scope] of reads) {
+        const { name } = node;
+        if (!first.has(name)) first.set(name, node.target === true);
+        if (declared(name, scope)) continue;
+        if (OUTSIDE.has(node.name) || (node.name === 'process' && !node.allowed)) shared(`it uses ${node.name}`);
+        if (!own.has(node.name)) free.add(node.name);
+    }
+    for (const [name, scope, why] of changes) {
+        if (declared(name, scope)) continue;
+        if (own.has(name) ? !why : why) shared(why ?? `it changes ${name}`);
+        if (!why) written.add(name);
+    }
+    const mixed = [...written].filter((name) => !first.get(name));
+    return { free: [...free], written, mixed: new Set(mixed), compared, members, throws };
+};
+// The names that a program's functions may read whenever they are called.
+exports.readInside = (text) => {
+    const found = new Set();
+    const visit = (node, inside) => {
+        if (inside && node.type === 'Identifier') found.add(node.name);
+        for (const child of children(node)) visit(child, inside || FUNCTIONS.has(node.type) || node.type.startsWith('Class'));
+    };
+    visit(acorn.parse(text, OPTIONS), false);
+    return found;
+};
+function isReference(node, parent) {
+    if (parent === null) return true;
+    if (parent.type === 'MemberExpression') return parent.object === node || parent.computed;
+    if (parent.type === 'Property') return parent.value === node || parent.computed;
+    if (['MethodDefinition', 'PropertyDefinition'].includes(parent.type)) return parent.value === node || parent.computed;
+    return !['LabeledStatement', 'BreakStatement', 'ContinueStatement'].includes(parent.type);
+}
+exports.Shared = Shared;
+
+// A test with the functions marked that it hands to a call and that assert something: `word(line, function)`. Not those that
+// may rightly stay uncalled: for each of a list, for an error, and those that only say that they must not be called.
+exports.marked = (text, word) => {
+    const tree = acorn.parse(text, OPTIONS);
+    const asserting = assertionsOf(tree);
+    const marks = [];
+    const asserts = (node) => {
+        let found = false;
+        walk(node, ({ type, callee }) => {
+            found ||= type === 'CallExpression' && asserting.has(root(callee)) && !['fail', 'ifError'].includes(callee.property?.name);
+        });
+        return found;
+    };
+    walk(tree, (node) => {
+        if (!['CallExpression', 'NewExpression'].includes(node.type) || asserting.has(root(node.callee))) return;
+        if (ITERATING.has(node.callee.property?.name) || node.arguments[0]?.value === 'error') return;
+        const line = text.slice(0, node.start).split('\n').length;
+        for (const each of node.arguments) {
+            if (FUNCTIONS.has(each.type) && asserts(each.body)) {
+                marks.push([each.start, `${word}('${line}.${node.start}',`], [each.end, ')']);
+            }
+        }
+    });
+    marks.sort(([one], [other]) => other - one);
+    return marks.reduce((found, [at, mark]) => found.slice(0, at) + mark + found.slice(at), text);
+};
