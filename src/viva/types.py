@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "span"]
 """How a question wants to be answered: a letter, several letters, a truth value, a phrase that a judge compares, a term
@@ -185,12 +185,34 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the server said of its limits; written down nowhere."""
 
 
+VALUE_TAGS: Final = ("$tuple", "$set", "$map", "$bytes", "$float", "$array")
+"""What a value that JSON has no form for is written with; sandbox/calls.py says how."""
+
+
+class Call(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A call of one of a program's functions, and what it must come to.
+
+    `args` and `returns` are JSON values with tags (`VALUE_TAGS`). `call` is a function's name, or `Class.method`.
+    """
+
+    call: str
+    args: tuple[object, ...] = ()
+    returns: object | UnsetType = UNSET
+    """The value; unset where any will do."""
+    raises: str | bool = ""
+    """The bare name of the exception's class; True for any; "" where it must raise none."""
+    within: float = 0.0
+    """How far each number of the value may be from the expected one."""
+
+
 class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A request to run one program in the sandbox: what the examinee wrote, then the test of it.
 
     `program` is everything before the test (imports, prefix, the examinee's code); the assembled program is
     `program`, a line feed, `test`. `files` are (name, content) pairs put beside it; a name is a plain file name.
     `seconds` limits the whole of compiling and running. `question` and `sample` say whose answer it is.
+
+    With `calls` there is no `test`: the program alone runs, and is asked for one call after the other.
     """
 
     question: str
@@ -199,6 +221,7 @@ class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A row of sandbox/languages.toml: "python", "javascript", ..."""
     program: str
     test: str = ""
+    calls: tuple[Call, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     seconds: float = 10.0
     proof: Literal["completion", "exit"] = "completion"
@@ -215,6 +238,11 @@ Verdict = Literal[
 ]
 
 
+Isolation = Literal["", "separate", "shared"]
+"""Whether what decides the verdict was in a process of its own, or in the program's; "" where that was not recorded,
+and as published."""
+
+
 class Execution(Struct, frozen=True, omit_defaults=True):
     """How a program fared in the sandbox. `detail` is the end of what it said (hostile text), or why it was stopped."""
 
@@ -224,6 +252,7 @@ class Execution(Struct, frozen=True, omit_defaults=True):
     """Wall time, compiling included."""
     cpu: float = 0.0
     """CPU seconds of its processes."""
+    isolation: Isolation = ""
 
 
 ANSWER: Final = "answer"

@@ -33,7 +33,11 @@ class Program(Struct, frozen=True):
 
 def program_key(request: Execute) -> bytes:
     """What makes two programs the same: everything but whose answer it was. 16 bytes."""
-    content = (request.language, request.program, request.test, request.files, request.seconds, request.proof)
+    content: tuple[object, ...] = (
+        request.language, request.program, request.test, request.files, request.seconds, request.proof,
+    )  # fmt: skip
+    if request.calls:
+        content += (request.calls,)
     return hashlib.blake2b(_encode(content), digest_size=16, person=b"program").digest()
 
 

@@ -82,6 +82,17 @@ def _base(parameter: str) -> str:
     return words[0].rpartition("::")[2] if words else ""
 
 
+class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a program is run that is asked for calls; languages.toml explains the fields."""
+
+    run: tuple[str, ...]
+    compile: tuple[str, ...] = ()
+    check: str = ""
+    harness: tuple[str, ...] = ()
+    sources: dict[str, str] = {}
+    remove: bool = False
+
+
 class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One row of languages.toml, which explains the fields."""
 
@@ -110,6 +121,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     python_packages: tuple[str, ...] = ()
     rewritten: tuple[Rewriting, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    answering: Answering | None = None
     environment: dict[str, str] = {}
     warm: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()

@@ -21,6 +21,7 @@ from contextlib import suppress
 
 import msgspec
 
+from viva.sandbox.calls import CallConversation
 from viva.sandbox.proof import Conversation
 from viva.sandbox.watch import Clock, footprint, inodes, tree
 
@@ -61,6 +62,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     output: bytes
     said: bytes
     """What came through the harness's pipe: the isolation's own complaint, if it failed."""
+    failure: str
+    """What was wrong with what it replied (hostile text)."""
     seconds: float
     cpu: float
 
@@ -127,6 +130,7 @@ class Started:
         self.pid, self.source, self.output, self.answers = pid, source, output, answers
         self.ending = -1
         """Readable as soon as the program may have ended."""
+        self._open = {source, output, answers}
 
     def finished(self) -> bool:
         """Whether it ended, so that `wait` returns at once."""
@@ -136,9 +140,15 @@ class Started:
         """Wait for its end: the exit status as a shell counts it, the CPU seconds of all its processes."""
         raise NotImplementedError
 
+    def close_source(self) -> None:
+        """Nothing more is to be said: the program reads the end of its pipe."""
+        if self.source in self._open:
+            self._open.remove(self.source)
+            os.close(self.source)
+
     def close(self) -> None:
         """Give the descriptors back."""
-        for descriptor in (self.source, self.output, self.answers):
+        for descriptor in self._open:
             os.close(descriptor)
 
 
@@ -163,7 +173,7 @@ class Spawned(Started):
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(*keep_open, tell),
+                pass_fds=keep_open if self._group else (*keep_open, tell),
                 env=dict(environment or {}),
                 cwd=folder,
                 bufsize=0,
@@ -199,7 +209,8 @@ class Spawned(Started):
         if self._group:
             with suppress(OSError):
                 os.killpg(self.pid, signal.SIGKILL)
-        return (code if code >= 0 else 128 - code), max(usage.ru_utime + usage.ru_stime, reap_first_inside(self._told))
+        inside = 0.0 if self._group else reap_first_inside(self._told)
+        return (code if code >= 0 else 128 - code), max(usage.ru_utime + usage.ru_stime, inside)
 
     def close(self) -> None:
         """Give the descriptors back."""
@@ -226,7 +237,7 @@ def reap_first_inside(told: int) -> float:
     return 0.0
 
 
-def attend(started: Started, *, bounds: Bounds, conversation: Conversation, stop: int) -> Ending:
+def attend(started: Started, *, bounds: Bounds, conversation: Conversation | CallConversation, stop: int) -> Ending:
     """Stay with a program to its end, and end it where it must be.
 
     `stop` is a descriptor that becomes readable when the caller no longer wants the answer; the ending then says
@@ -244,6 +255,7 @@ def attend(started: Started, *, bounds: Bounds, conversation: Conversation, stop
         proved=conversation.proved,
         output=bytes(watching.tail),
         said=conversation.said,
+        failure=conversation.failure,
         seconds=time.monotonic() - watching.begun,
         cpu=cpu,
     )
@@ -252,7 +264,9 @@ def attend(started: Started, *, bounds: Bounds, conversation: Conversation, stop
 class _Watching:
     """The state of one run."""
 
-    def __init__(self, started: Started, bounds: Bounds, conversation: Conversation, stop: int) -> None:
+    def __init__(
+        self, started: Started, bounds: Bounds, conversation: Conversation | CallConversation, stop: int
+    ) -> None:
         self.started, self.bounds, self.conversation, self.stop = started, bounds, conversation, stop
         self.begun = time.monotonic()
         self.stopped = ""
@@ -335,6 +349,8 @@ class _Watching:
                 self.selector.register(self.started.source, selectors.EVENT_WRITE, self._write)
             else:
                 self.selector.unregister(self.started.source)
+        if self.conversation.finished and not pending:
+            self.started.close_source()
         return True
 
     def _read_answer(self) -> bool:

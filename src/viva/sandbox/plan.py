@@ -7,15 +7,17 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import TypedDict
 
 import msgspec
 
-from viva.errors import VivaError
+from viva.errors import DataError, VivaError
+from viva.sandbox.calls import CallConversation
+from viva.sandbox.drivers import DRIVERS
 from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, shown_folders, slot_uid, walls
-from viva.sandbox.languages import Language, limits, package_folder
+from viva.sandbox.languages import Answering, Language, canonical, limits, package_folder
 from viva.sandbox.launch import (
     COMPILE_FAILED,
     FORBIDDEN,
@@ -32,7 +34,7 @@ from viva.sandbox.launch import (
 from viva.sandbox.proof import Conversation
 from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.warm import Zygote
-from viva.types import Execute, Execution
+from viva.types import Execute, Execution, Isolation
 
 _MB = 1024 * 1024
 _WHY = {
@@ -49,30 +51,46 @@ _ANOTHER_EACH_TIME = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=<)[0-9a-f]{32}(?=>
 """Where something lies in memory, and what Mono calls a program that it has compiled."""
 
 
+class _About(TypedDict):
+    """What every verdict comes with."""
+
+    seconds: float
+    cpu: float
+    isolation: Isolation
+
+
 class Plan:
     """One request, made into a command, its files, and the verdict on how it ended."""
 
     def __init__(self, request: Execute, row: Language) -> None:
         self.request, self.row = request, row
-        self.proved = request.proof == "completion"
+        self.proved = request.proof == "completion" or bool(request.calls)
         self.entry = "v" + secrets.token_hex(12)
         self.words = {"{entry}": self.entry, "{packages}": PACKAGES_INSIDE}
         program, test = _encoded(request.program), _encoded(request.test)
         self.sources: dict[str, bytes] = {}
-        if not self.proved:
+        self.harness = row.harness
+        self.conversation: Conversation | CallConversation
+        if request.calls:
+            self.sources = self._answering_sources()
+            self.harness = self.answering.harness
+        elif not self.proved:
             self.sources[row.file] = program + b"\n" + test
         elif row.joined:
             self.sources[row.file] = self._joined(request.program, request.test)
         elif not row.compile_proved:
             self.sources[row.file] = program + b"\n"
-        if self.proved:
+        if self.proved and not request.calls:
             for name, source in row.sources.items():
                 own = test if name.endswith("_test.h") else program
                 self.sources[self._filled(name)] = (
                     self._filled(harness_file(source)).encode() if source else own + b"\n"
                 )
-        sent = (program, test) if not row.compile_proved else (b"", b"")
-        self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
+        if request.calls:
+            self.conversation = CallConversation(request.calls)
+        else:
+            sent = (program, test) if not row.compile_proved else (b"", b"")
+            self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
         common = limits()
         self.bounds = Bounds(
             own=request.seconds,
@@ -85,6 +103,33 @@ class Plan:
             inodes=common.inodes,
             address_space=row.address_space * _MB,
         )
+
+    @property
+    def isolation(self) -> Isolation:
+        """Whether what decides the verdict is in another process than the program."""
+        if self.request.calls:
+            return "separate"
+        return "shared" if self.proved else ""
+
+    @property
+    def answering(self) -> Answering:
+        """How a program of this language is asked for calls. Raises DataError where it cannot be."""
+        if self.row.answering is None:
+            raise DataError(f"Tests of {self.row.title} programs cannot be calls: write them as code, in `cases`.")
+        return self.row.answering
+
+    def _answering_sources(self) -> dict[str, bytes]:
+        """The program as it is, what stands beside it for every program, and what is written for these calls."""
+        program = self.request.program
+        if self.row.renamed:
+            program = re.sub(self.row.renamed, self._filled(self.row.renamed_to), program)
+        texts = {self.row.file: program}
+        for name, source in self.answering.sources.items():
+            texts[self._filled(name)] = self._filled(harness_file(source)) if source else program
+        driver = DRIVERS.get(canonical(self.request.language))
+        if driver is not None:
+            texts |= driver(program, self.request.calls, self.entry)
+        return {name: _encoded(text) + b"\n" for name, text in texts.items()}
 
     def _joined(self, program: str, test: str) -> bytes:
         """Program and test as one file, with nothing between them that an open comment or text could swallow the test
@@ -107,6 +152,15 @@ class Plan:
     def _commands(self) -> str:
         row = self.row
         proved = self.proved
+        if self.request.calls:
+            answering = self.answering
+            return script(
+                [self._filled(word) for word in answering.compile],
+                [self._filled(word) for word in answering.run],
+                proved=True,
+                remove=sorted(self.sources) if answering.remove else [],
+                check=self._filled(answering.check),
+            )
         compiling = row.compile_proved if proved else row.compile
         running = (row.run_proved or row.run) if proved else row.run
         return script(
@@ -141,7 +195,7 @@ class Plan:
             command += shown()
             for name, content in [*self.sources.items(), *((n, _encoded(c)) for n, c in self.request.files)]:
                 command += ["--file", passed(content), f"/box/{name}"]
-            for name in self.row.harness:
+            for name in self.harness:
                 command += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
             for name, value in self._environment().items():
                 command += ["--setenv", name, value]
@@ -162,7 +216,7 @@ class Plan:
         """Run in a fork of the warm interpreter. Raises OSError where it cannot fork."""
         bounds, common = self.bounds, limits()
         request = {
-            "proved": self.proved,
+            "mode": "calls" if self.request.calls else self.request.proof,
             "disk": common.disk * _MB,
             "inodes": common.inodes,
             "environment": self._environment(),
@@ -185,7 +239,7 @@ class Plan:
                 (folder / name).write_bytes(content)
             harness = folder / ".viva"
             harness.mkdir()
-            for name in self.row.harness:
+            for name in self.harness:
                 (harness / name).write_text(harness_file(name), encoding="utf-8")
             commands = _moved(self._commands(), harness)
             environment = self._environment() | {"HOME": str(folder), "TMPDIR": str(folder)}
@@ -201,7 +255,9 @@ class Plan:
     def verdict(self, ending: Ending) -> Execution:  # noqa: PLR0911  a list of cases
         """What the way it ended says about the program."""
         said = self._repeatable(ending.output)
-        times: Mapping[str, float] = {"seconds": round(ending.seconds, 4), "cpu": round(ending.cpu, 4)}
+        if ending.failure:
+            said = f"{self._repeatable(ending.failure.encode(errors='replace'))}; {said}".rstrip("; ")
+        about = _About(seconds=round(ending.seconds, 4), cpu=round(ending.cpu, 4), isolation=self.isolation)
         if ending.stopped:
             why = _WHY.get(ending.stopped, ending.stopped).format(
                 seconds=self.request.seconds,
@@ -212,25 +268,26 @@ class Plan:
                 inodes=self.bounds.inodes,
             )
             timed = ending.stopped in {"time", "wall"}
-            return Execution("timeout" if timed else "limit", f"stopped: {why}", **times)
+            return Execution("timeout" if timed else "limit", f"stopped: {why}", **about)
         if not ending.compiled:
             if ending.status in {COMPILE_FAILED, FORBIDDEN}:
-                return Execution("compile" if ending.status == COMPILE_FAILED else "failed", said, **times)
+                return Execution("compile" if ending.status == COMPILE_FAILED else "failed", said, **about)
             complaint = self._repeatable(ending.said)
-            return Execution("failed", f"ended with status {ending.status} before it ran: {complaint} {said}", **times)
+            return Execution("failed", f"ended with status {ending.status} before it ran: {complaint} {said}", **about)
         if ending.status in {128 + 24, 137} and ending.cpu >= self.request.seconds:
             why = _WHY["time"].format(seconds=self.request.seconds)
-            return Execution("timeout", f"stopped: {why}", **times)
+            return Execution("timeout", f"stopped: {why}", **about)
         if ending.status == 128 + 25:
-            return Execution("limit", f"stopped: it wrote a file larger than {limits().file} MB", **times)
+            return Execution("limit", f"stopped: it wrote a file larger than {limits().file} MB", **about)
         refused = [each.reason for each in self.row.refused if self.proved and each.refuses(self.request.program)]
         if ending.status == 0 and ending.proved and refused:
-            return Execution("failed", f"not to be trusted: {refused[0]}; {said}", **times)
+            return Execution("failed", f"not to be trusted: {refused[0]}; {said}", **about)
         if ending.status == 0 and (ending.proved or not self.proved):
-            return Execution("passed", said, **times)
+            return Execution("passed", said, **about)
         if ending.status == 0:
-            return Execution("failed", f"it ended before its test did; {said}", **times)
-        return Execution("failed", f"ended with status {ending.status}: {said}", **times)
+            why = "" if ending.failure else "it ended before its test did; "
+            return Execution("failed", f"{why}{said}", **about)
+        return Execution("failed", f"ended with status {ending.status}: {said}", **about)
 
     def _repeatable(self, output: bytes) -> str:
         """What was printed, without what is another each time: the harness's one-time name, addresses."""

@@ -27,6 +27,8 @@ class Conversation:
         self.said = b""
         self.compiled = False
         self.proved = False
+        self.finished = False
+        self.failure = ""
         self._wanted = proved
         self._sources = (program, test)
         self._key = secrets.token_hex(32).encode()

@@ -79,7 +79,7 @@ def _bytes(source, size, read=os.read, leave=os._exit):
     return text
 
 
-def _fail(error, leave=os._exit, write=os.write):
+def fail(error, leave=os._exit, write=os.write):
     """Say what went wrong, and end with status 1 whatever the program made of printing."""
     try:
         import traceback
@@ -91,7 +91,8 @@ def _fail(error, leave=os._exit, write=os.write):
     leave(1)
 
 
-def _flush(sys=sys):
+def flush(sys=sys):
+    """Write out what was printed."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -106,9 +107,9 @@ def as_published(path="main.py", leave=os._exit):
             source = file.read()
         exec(compile(source, path, "exec"), {})
     except BaseException as error:
-        _flush()
-        _fail(error)
-    _flush()
+        flush()
+        fail(error)
+    flush()
     leave(0)
 
 
@@ -158,20 +159,20 @@ def examine(source, answers):
     supervisor = _thread.start_new_thread(_supervise, (source, answers, sources, received, finished))
     received.acquire()
     space, step = {}, functools.partial
-    fail, flush, leave, pause = _fail, _flush, os._exit, _sleep
+    failing, flushing, leave, pause = fail, flush, os._exit, _sleep
     for name in ("judging", "comparing"):
         sys.modules.pop(name, None)
     try:
         program = compile(sources[0], "main.py", "exec")
         restore, test, check = prepared(*sources)
-        steps = (step(exec, program, space), step(restore), step(exec, test, space), step(check), step(_flush))
+        steps = (step(exec, program, space), step(restore), step(exec, test, space), step(check), step(flush))
         running = [map(step.__call__, (*steps, step(finished.release)))]
         sys.addaudithook(_hook(supervisor))
         del source, answers, sources, received, finished, prepared, program, test, restore, check, steps, space
         list(running.pop())
     except BaseException as error:
-        flush()
-        fail(error)
+        flushing()
+        failing(error)
         leave(1)
     while True:
         pause(60)

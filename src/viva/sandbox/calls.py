@@ -1,0 +1,149 @@
+"""Calls of a program's functions, compared by Viva itself: nothing in the program's process knows what is expected.
+
+The program's process holds the program and a small answerer of its language (harness/answer.*). One JSON line goes each
+way for every call, through the pipes that proof.py describes; the next call is sent when this one's reply is right:
+
+    shell inside  →  Viva      run
+    Viva          →  answerer  {"id": 1, "call": "solve", "args": [3]}
+    answerer      →  Viva      {"id": 1, "returns": 2117}
+                               {"id": 1, "raises": {"type": "ValueError", "message": "...", "bases": ["Exception"]}}
+                               {"id": 1, "missing": "no function solve"}
+                               {"id": 1, "unknown": "Foo"}       a value that has no form below
+    Viva closes the pipe, and the answerer ends with status 0.
+
+Values have the form of values.py.
+
+The replies are the program's: any bytes at all may come, at any time. A line is at most MAX_LINE long,
+and the first wrong one ends the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from viva.sandbox.proof import RUNNING
+from viva.sandbox.values import SHOWN, Malformed, checked, matches, read_json, shown
+from viva.types import Call
+
+MAX_LINE = 1_000_000
+"""Bytes of one reply."""
+
+
+class CallConversation:
+    """Viva's side of the calls; to `launch.attend` the same as `proof.Conversation`.
+
+    `proved` as soon as every call came to what it must; `finished` when nothing more is to be said, `failure` says why
+    early.
+    """
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self.to_send = b"go\n"
+        self.said = b""
+        self.compiled = False
+        self.proved = False
+        self.finished = False
+        self.failure = ""
+        self._calls = calls
+        self._asked = 0
+        self._line = bytearray()
+
+    def heard(self, chunk: bytes) -> None:
+        """Take what came; after a right reply, send the next call."""
+        self.said = (self.said + chunk)[:2000]
+        if self.failure:
+            return
+        if self.finished:
+            self._fail("it went on replying after the last call")
+            return
+        self._line += chunk
+        if not self.compiled:
+            if not self._line.startswith(RUNNING):
+                if not RUNNING.startswith(self._line):
+                    self._fail("it replied before it was called")
+                return
+            self.compiled = True
+            del self._line[: len(RUNNING)]
+            if self._line:
+                self._fail("it replied before it was called")
+                return
+            self._next()
+            return
+        line, end, rest = self._line.partition(b"\n")
+        if len(line) > MAX_LINE:
+            self._fail(f"{self._calling()} replied more than {MAX_LINE:,} bytes")
+        elif end and rest:
+            self._fail(f"{self._calling()} replied more than one line")
+        elif end:
+            self._line.clear()
+            self._reply(bytes(line))
+
+    def _next(self) -> None:
+        if self._asked == len(self._calls):
+            self.proved = self.finished = True
+            return
+        call = self._calls[self._asked]
+        self._asked += 1
+        request = {"id": self._asked, "call": call.call, "args": call.args}
+        self.to_send += json.dumps(request, allow_nan=False).encode() + b"\n"
+
+    def _reply(self, line: bytes) -> None:
+        try:
+            problem = judge(self._calls[self._asked - 1], read_reply(line, self._asked))
+        except Malformed as malformed:
+            problem = f"replied what cannot be read: {malformed}"
+        if problem:
+            self._fail(f"{self._calling()} {problem}")
+        else:
+            self._next()
+
+    def _calling(self) -> str:
+        call = self._calls[self._asked - 1]
+        return f"call {self._asked} of {len(self._calls)}, {call.call}({', '.join(map(shown, call.args))}),"
+
+    def _fail(self, why: str) -> None:
+        self.failure, self.proved, self.finished, self.to_send = why, False, True, b""
+        self._line.clear()
+
+
+def read_reply(line: bytes, number: int) -> dict[str, object]:
+    """A line of an answerer's as a mapping, with its `id` checked. Raises Malformed."""
+    reply = read_json(line)
+    if not isinstance(reply, dict) or len(reply) != 2 or type(reply.get("id")) is not int or reply["id"] != number:
+        raise Malformed(f"{line[:SHOWN].decode(errors='replace')!r} is no reply to call {number}")
+    return reply
+
+
+def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list of cases
+    """What is wrong with a reply to a call, in words; "" if nothing is. Raises Malformed."""
+    if "missing" in reply:
+        return f"is not to be called: {str(reply['missing'])[:SHOWN]}"
+    if "unknown" in reply:
+        kind = str(reply["unknown"])[:SHOWN]
+        if call.raises:
+            return f"returned a {kind} and raised nothing"
+        return "" if call.returns is UNSET else f"returned a {kind}, which is no value that can be compared"
+    if "raises" in reply:
+        return _judge_raised(call, reply["raises"])
+    if "returns" not in reply:
+        raise Malformed(f"no reply has {next(key for key in reply if key != 'id')[:SHOWN]!r}")
+    given = checked(reply["returns"])
+    if call.raises:
+        wanted = "anything" if call.raises is True else call.raises
+        return f"returned {shown(given)}, and did not raise {wanted}"
+    if call.returns is not UNSET and not matches(call.returns, given, call.within):
+        return f"returned {shown(given)}, not {shown(call.returns)}"
+    return ""
+
+
+def _judge_raised(call: Call, raised: object) -> str:
+    if not isinstance(raised, dict) or not isinstance(raised.get("type"), str):
+        raise Malformed("an exception without a type")
+    message, bases = raised.get("message", ""), raised.get("bases", [])
+    names = [raised["type"], *(base for base in (bases if isinstance(bases, list) else []) if isinstance(base, str))]
+    if call.raises is True or call.raises in names:
+        return ""
+    wanted = f", not {call.raises}" if call.raises else ""
+    return f"raised {str(names[0])[:SHOWN]}{wanted}: {str(message)[:SHOWN]}"

@@ -1,0 +1,98 @@
+# mypy: ignore-errors
+# ruff: noqa: S102, PTH123
+"""The answerer of a Python program (see calls.py): runs the program, then calls its functions as it is asked to.
+
+Nothing here is a secret, and nothing here decides: what comes back is compared by Viva.
+"""
+
+import asyncio
+import inspect
+import json
+import os
+import sys
+import types
+
+import python
+import values
+
+
+def _found(space, name):
+    """The function of that name, or the method of a class's ("Class.method"); None where there is none."""
+    first, *rest = name.split(".")
+    found = space.get(first)
+    for part in rest:
+        found = getattr(found, part, None)
+    return found if callable(found) else None
+
+
+async def _awaited(value):
+    return await value
+
+
+def _reply(space, request):
+    function = _found(space, request["call"])
+    if function is None:
+        return {"missing": f"no function {request['call']}"}
+    try:
+        result = function(*[values.decode(one) for one in request["args"]])
+        if inspect.isawaitable(result):
+            result = asyncio.run(_awaited(result))
+        if inspect.isasyncgen(result):
+            result = asyncio.run(_collected(result))
+        return {"returns": values.encode(result)}
+    except values.UnknownError as unknown:
+        return {"unknown": str(unknown)}
+    except BaseException as error:
+        return {"raises": raised(error)}
+
+
+async def _collected(generator):
+    return [one async for one in generator]
+
+
+def raised(error):
+    """An exception as a reply names it."""
+    try:
+        message = str(error)[:1000]
+    except Exception:
+        message = ""
+    kind = type(error)
+    return {"type": kind.__name__, "message": message, "bases": [base.__name__ for base in kind.__mro__[1:-1]][:20]}
+
+
+def serve(source, answers, path="main.py"):
+    """Run the program, then call. Never returns."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        space = {}
+        exec(compile(text, path, "exec"), space)
+        with os.fdopen(source, "rb", closefd=False) as requests:
+            for line in requests:
+                request = json.loads(line)
+                reply = {"id": request["id"], **_reply(space, request)}
+                try:
+                    text = values.line(reply)
+                except values.UnknownError as unknown:
+                    text = values.line({"id": request["id"], "unknown": str(unknown)})
+                while text:
+                    text = text[os.write(answers, text) :]
+    except BaseException as error:
+        python.flush()
+        python.fail(error)
+    python.flush()
+    os._exit(0)
+
+
+def main():
+    """Cold start: one program in a process of its own."""
+    names = sys.argv[1:]
+    sys.argv = ["main.py"]
+    sys.path[0] = ""
+    python.stand_in(names)
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    serve(3, 4)
+
+
+if __name__ == "__main__":
+    main()
