@@ -279,7 +279,11 @@ class Plan:
             return Execution("timeout", f"stopped: {why}", **about)
         if ending.status == 128 + 25:
             return Execution("limit", f"stopped: it wrote a file larger than {limits().file} MB", **about)
-        refused = [each.reason for each in self.row.refused if self.proved and each.refuses(self.request.program)]
+        refused = [
+            each.reason
+            for each in self.row.refused
+            if self.proved and not self.request.calls and each.refuses(self.request.program)
+        ]
         if ending.status == 0 and ending.proved and refused:
             return Execution("failed", f"not to be trusted: {refused[0]}; {said}", **about)
         if ending.status == 0 and (ending.proved or not self.proved):
