@@ -85,7 +85,7 @@ class Group:
         return ["/bin/sh", "-c", f'{joins} && exec "$@"', "sh", *command]
 
     def adopt(self, root: int) -> None:
-        """Put a process in with all its descendants, those too that are forked meanwhile; one that is gone is no error."""
+        """Put a process in with all its descendants, those too that are forked meanwhile; who is gone is no error."""
         for _ in range(_ATTEMPTS):
             outside = set(tree(root)) - self.members()
             for process in outside:

@@ -1,10 +1,15 @@
 """Source code written for the calls of one program, where a language cannot call by name.
 
-A driver knows the calls, never what they must come to.
+A driver knows the calls, never what they must come to. Go gets a table of functions, C++ a table of calls: it has
+overloaded functions and templates, so that the arguments say which function is meant. Java and C# look methods up by
+reflection; Java wants a file named for its class.
+
+Regular expressions suffice here: nothing rests on them but whether an honest program compiles.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from viva.types import Call
@@ -12,5 +17,159 @@ from viva.types import Call
 Driver = Callable[[str, Sequence[Call], str], Mapping[str, str]]
 """(program, calls, a one-time name of letters and digits) → files of /box by name, over those of the table."""
 
-DRIVERS: Mapping[str, Driver] = {}
+_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*", re.ASCII)
+_PUBLIC = re.compile(
+    r"^([ \t]*)public\s+(?:(?:final|abstract|sealed|strictfp)\s+)*(?:class|interface|enum|record)\s+(\w+)", re.MULTILINE
+)
+
+
+def _java(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
+    """The program in a file named for its public class, and the list of files to compile."""
+    del calls
+    found = min(_PUBLIC.findall(program), key=lambda one: len(one[0]), default=("", "Main"))
+    name = f"{found[1]}.java"
+    return {name: program, f"{entry}.files": f"{name} {entry}.java"}
+
+
+def _go(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
+    """The program as package main, and a table of the functions that are called.
+
+    A name that the program does not have is left out; a function with type parameters is called with the types that its
+    arguments have by themselves.
+    """
+    lines = []
+    for name in _called(program, calls):
+        if re.search(rf"^func\s+{name}\s*\[", program, re.MULTILINE):
+            (first, *_) = [call.args for call in calls if call.call == name]
+            types = [_go_type(value) for value in first]
+            listed = ", ".join(f"a{number} {kind}" for number, kind in enumerate(types))
+            passed = ", ".join(f"a{number}" for number in range(len(types)))
+            function = f"func({listed}) interface{{}} {{ return {name}({passed}) }}"
+        else:
+            function = name
+        lines.append(f'\t"{name}": func() interface{{}} {{ return {function} }},\n')
+    table = "".join(lines)
+    return {
+        "main.go": re.sub(r"^package\s+\w+", "package main", program, count=1, flags=re.MULTILINE),
+        f"{entry}_calls.go": f"package main\n\nvar {entry}Functions = map[string]func() interface{{}}{{\n{table}}}\n",
+    }
+
+
+def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
+    """The program between what reads arguments and a table of the calls."""
+    functions: dict[str, str] = {}
+    names = set(_called(program, calls))
+    rows = ""
+    for call in calls:
+        function = _cpp_function(call) if call.call in names else "0"
+        name = functions.setdefault(function, f"{entry}_{len(functions)}") if function != "0" else function
+        rows += f"    {name},\n"
+    text = '#include "{entry}.h"\n#include "{entry}_program.h"\n\n;\n'
+    text += '#include "{entry}_words.h"\n#include "{entry}_table.h"\n'
+    text += "".join(f"static void {name}(const {{entry}}::Node *{{entry}}g) {body}" for body, name in functions.items())
+    text += f"static const {{entry}}::Call {{entry}}_calls[] = {{\n{rows}}};\n"
+    text += "const {entry}::Call *const {entry}::calls = {entry}_calls;\n"
+    return {f"{entry}.cpp": text.replace("{entry}", entry)}
+
+
+def _called(program: str, calls: Sequence[Call]) -> list[str]:
+    """The names that are called and of which the program has at least the last word."""
+    words = set(re.findall(r"\w+", program))
+    names = dict.fromkeys(call.call for call in calls)
+    return [name for name in names if _NAME.fullmatch(name) and name.rpartition(".")[2] in words]
+
+
+def _go_type(value: object) -> str:  # noqa: PLR0911  a list of cases
+    """The type that Go would give a literal of this value."""
+    match value:
+        case bool():
+            return "bool"
+        case int():
+            return "int"
+        case float() | {"$float": _}:
+            return "float64"
+        case str():
+            return "string"
+        case {"$bytes": _}:
+            return "[]byte"
+        case {"$set": [first, *_]}:
+            return f"map[{_go_type(first)}]bool"
+        case {"$map": [[key, item], *_]}:
+            return f"map[{_go_type(key)}]{_go_type(item)}"
+        case {"$tuple": list() | tuple() as items} | (list() | tuple() as items) if items:
+            kinds = {_go_type(item) for item in items}
+            return f"[]{_wider(kinds, ('int', 'float64'), 'interface{}')}"
+        case dict() if value:
+            return (
+                f"map[string]{_wider({_go_type(item) for item in value.values()}, ('int', 'float64'), 'interface{}')}"
+            )
+    return "interface{}"
+
+
+def _wider(kinds: set[str], numbers: tuple[str, ...], otherwise: str) -> str:
+    """The one type of all items: of numbers the last that is among them, else what there is one of."""
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return max(kinds, key=numbers.index) if kinds and kinds <= set(numbers) else otherwise
+
+
+_CPP_NUMBERS = ("int", "long long", "unsigned long long", "double")
+
+
+def _cpp_function(call: Call) -> str:
+    """The body of a function that makes a call: by address, or by name with arguments of the first types that fit."""
+    name = "::" + call.call.replace(".", "::")
+    listed: dict[str, None] = {}
+    for whole in ("int", "long long", "double"):
+        kinds = ", ".join(_cpp_type(value, whole) for value in call.args)
+        listed["{entry}::Types<" + kinds + ">"] = None
+    return (
+        f"{{\n    {{entry}}::call<{len(call.args)}>(\n"
+        f"        [](auto {{entry}}n) -> decltype({{entry}}::by_address(&{name}, {{entry}}n))"
+        f" {{ return {{entry}}::by_address(&{name}, {{entry}}n); }},\n"
+        f"        [](auto &&...{{entry}}a) -> decltype({name}({{entry}}a...)) {{ return {name}({{entry}}a...); }},\n"
+        f"        {{entry}}::Types<{', '.join(listed)}>(), {{entry}}g, {{entry}}::Rank<1>());\n}}\n"
+    )
+
+
+def _cpp_type(value: object, whole: str) -> str:  # noqa: PLR0911  a list of cases
+    """The type that a value has in C++ by itself, an integer being at least `whole`."""
+    match value:
+        case bool():
+            return "bool"
+        case int():
+            fits = (
+                "int"
+                if -(2**31) <= value < 2**31
+                else "long long"
+                if -(2**63) <= value < 2**63
+                else "unsigned long long"
+            )
+            return max(fits, whole, key=_CPP_NUMBERS.index)
+        case float() | {"$float": _}:
+            return "double"
+        case str() | {"$bytes": _}:
+            return "{entry}::Text"
+        case {"$set": [*items]}:
+            return f"{{entry}}::Set<{_cpp_common(items, whole)}>"
+        case {"$tuple": [first, second]}:
+            return f"{{entry}}::Pair<{_cpp_type(first, whole)}, {_cpp_type(second, whole)}>"
+        case {"$tuple": [*items]}:
+            return f"{{entry}}::Tuple<{', '.join(_cpp_type(item, whole) for item in items)}>"
+        case {"$map": [*pairs]}:
+            keys, items = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+            return f"{{entry}}::Map<{_cpp_common(keys, whole)}, {_cpp_common(items, whole)}>"
+        case list() | tuple():
+            return f"{{entry}}::List<{_cpp_common(value, whole)}>"
+        case dict():
+            return f"{{entry}}::Map<{{entry}}::Text, {_cpp_common(list(value.values()), whole)}>"
+    return "decltype(nullptr)"
+
+
+def _cpp_common(items: Sequence[object], whole: str) -> str:
+    kinds = {_cpp_type(item, whole) for item in items}
+    return _wider(kinds, _CPP_NUMBERS, next(iter(sorted(kinds)), "int"))
+
+
+DRIVERS: Mapping[str, Driver] = {"java": _java, "go": _go, "cpp": _cpp}
 """By the name of a language in languages.toml."""

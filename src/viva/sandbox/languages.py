@@ -45,22 +45,51 @@ class Rewriting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A regular expression with the parameters of an operator in its group `types`, one that finds the names of the
-    types that a program declares, and why it is refused to define the operator for others."""
+    """How operators over types that are not the program's own are found, and whether the test uses them.
+
+    `pattern` has the parameters of an operator in its group `types`, and an empty group `mark`; `declared` finds the
+    types that a program declares. With `mark` put there, the compiler reports every use. `check` is a shell command
+    that reads these reports, and fails where the test is among them.
+    """
 
     pattern: str
     declared: str
-    reason: str
+    mark: str
+    check: str
 
-    def refuses(self, program: str) -> bool:
-        """Whether the program defines such an operator for a type that it does not declare."""
+    def marked(self, program: str) -> str:
+        """The program with every such operator marked; as it is where it has none."""
         own = set(re.findall(self.declared, program))
+        parts, end = [], 0
         for found in re.finditer(self.pattern, program):
-            parameters = [each for each in _split(found["types"]) if each.strip()]
-            bases = [_base(each) for each in parameters]
+            bases = [_base(each) for each in _split(found["types"]) if each.strip()]
             if any(base not in own for base in bases):
-                return True
-        return False
+                parts += [program[end : found.start("mark")], self.mark]
+                end = found.end("mark")
+        return "".join([*parts, program[end:]])
+
+    def made_by_the_test(self, program: str, test: str) -> bool:
+        """Whether the test has no value of the program's but those that it makes itself: as `Type{...}` or variables.
+
+        What it compares then, and by which operators, is what it asks for. Where in doubt: no.
+        """
+        own = set(re.findall(self.declared, program))
+        bare = re.sub(_NO_NAMES, " ", test, flags=re.DOTALL)
+        for kind in own:
+            bare = re.sub(rf"\b{kind}\b(?=\s*\{{)|\b{kind}\s+\w+(?=\s*[;={{(])", " ", bare)
+        words = set(re.findall(r"[^\W\d]\w*", bare)) - _ANYBODYS
+        variables = set(re.findall(rf"\b(?:{'|'.join(own)})\s+(\w+)(?=\s*[;={{(])", test)) if own else set()
+        return not (words - variables) & set(re.findall(r"\w+", program))
+
+
+_NO_NAMES = r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|#[^\n]*|\bstd\s*::\s*\w+'
+"""Of a C++ text: literals, comments, directives, and what belongs to the library."""
+_ANYBODYS = frozenset((
+    "int", "main", "return", "if", "else", "for", "while", "bool", "char", "double", "float", "long", "short",
+    "unsigned", "auto", "const", "void", "true", "false", "assert", "exit", "abort", "throw", "static", "using",
+    "namespace", "std",
+))  # fmt: skip
+"""Words of C++ that a test and a program have in common without one meaning the other's."""
 
 
 def _split(parameters: str) -> list[str]:
@@ -129,6 +158,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     python_packages: tuple[str, ...] = ()
     rewritten: tuple[Rewriting, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    reserved: tuple[str, ...] = ()
     answering: Answering | None = None
     separate: Separate | None = None
     environment: dict[str, str] = {}

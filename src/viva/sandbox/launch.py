@@ -113,12 +113,12 @@ def script(
     lines = ["exec 3<&0 4>&2 </dev/null 2>&1", "read -r word <&3 || exit 1"]
     if compiling:
         lines.append(f"{shlex.join(compiling)} 3<&- 4>&- || exit {COMPILE_FAILED}")
-    if remove:
-        lines.append(f"rm -f {shlex.join(remove)}")
     if check:
         lines.append(
             f'{{ {check}; }} 3<&- 4>&- || {{ echo "the program redefines what no program may"; exit {FORBIDDEN}; }}'
         )
+    if remove:
+        lines.append(f"rm -f {shlex.join(remove)}")
     lines.append("echo run >&4")
     lines.append(f"exec {shlex.join(running)}" + ("" if proved else " 3<&- 4>&-"))
     return "\n".join(lines)

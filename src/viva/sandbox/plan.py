@@ -84,6 +84,10 @@ class Plan:
         self.proved = request.proof == "completion" or bool(request.calls)
         self.entry = "v" + secrets.token_hex(12)
         self.words = {"{entry}": self.entry, "{packages}": PACKAGES_INSIDE}
+        words = dict.fromkeys(re.findall(r"\w+", request.test))
+        self.words["{words}"] = " ".join(words)
+        self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
+        self.checks = [row.check] if row.check else []
         program, test = _encoded(request.program), _encoded(request.test)
         self.sources: dict[str, bytes] = {}
         self.harness = row.harness
@@ -106,6 +110,11 @@ class Plan:
                 self.sources[self._filled(name)] = (
                     self._filled(harness_file(source)).encode() if source else own + b"\n"
                 )
+            for refusal in row.refused:
+                marked = refusal.marked(request.program)
+                if marked != request.program and not refusal.made_by_the_test(request.program, request.test):
+                    self.sources[f"{self.entry}_marked.h"] = _encoded(marked) + b"\n"
+                    self.checks.append(refusal.check)
         if request.calls:
             self.conversation = CallConversation(request.calls)
         else:
@@ -187,8 +196,8 @@ class Plan:
             [self._filled(word) for word in compiling],
             [self._filled(word) for word in running],
             proved=proved,
-            remove=[self._filled(name) for name in row.sources] if proved and row.compile_proved else [],
-            check=self._filled(row.check) if proved else "",
+            remove=[name for name in self.sources if self.entry in name] if proved and row.compile_proved else [],
+            check=self._filled(" && ".join(f"{{ {check.strip()}; }}" for check in self.checks)) if proved else "",
         )
 
     def _environment(self) -> dict[str, str]:
@@ -202,15 +211,26 @@ class Plan:
         room = 3 * limits().disk * _MB
         return group_for(memory=self.bounds.memory + room, tasks=4 * self.row.processes + 16)
 
-    def _started(self, begin: Callable[[_Process], Started], group: Group | None) -> Started:
-        """The program, or the program and its test, with pipes between them; all in the group, before either may go on."""
+    def _attended(self, begin: Callable[[_Process, Group | None], Started], bounds: Bounds, stop: int) -> Ending:
+        """Start by `begin`, in a group where there can be one, and stay to the end."""
+        group = self._group()
 
         def start(process: _Process) -> Started:
-            started = begin(process)
+            started = begin(process, group)
             if group:
                 group.adopt(started.pid)
             return started
 
+        try:
+            started = self._started(start)
+        except BaseException:
+            if group:
+                group.close()
+            raise
+        return attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
+
+    def _started(self, start: Callable[[_Process], Started]) -> Started:
+        """The program, or the program and its test, with pipes between them."""
         separate = self.separate
         if separate is None:
             mode = "calls" if self.request.calls else self.request.proof
@@ -239,9 +259,7 @@ class Plan:
 
     def isolated(self, slot: int, stop: int) -> Execution:
         """Run behind walls."""
-        group = self._group()
-        started = self._started(lambda process: self._behind_walls(process, slot, group), group)
-        ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop, group=group)
+        ending = self._attended(lambda process, group: self._behind_walls(process, slot, group), self.bounds, stop)
         if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
             said = ending.said.decode(errors="replace").strip()
             raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
@@ -290,11 +308,11 @@ class Plan:
             "environment": self._environment(),
             "limits": resource_limits(bounds),
         }
-        group = self._group()
-        started = self._started(
-            lambda process: zygote.start(request | {"mode": process.mode}, self._files(process), process.link), group
+        ending = self._attended(
+            lambda process, _: zygote.start(request | {"mode": process.mode}, self._files(process), process.link),
+            bounds,
+            stop,
         )
-        ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
         if not ending.compiled and ending.said.startswith(b"zygote:"):
             raise OSError(ending.said.decode(errors="replace"))
         return self.verdict(ending)
@@ -304,14 +322,14 @@ class Plan:
         del slot
         folder = Path(tempfile.mkdtemp(prefix="viva-unsafe-"))
         try:
-            self.words = {"{entry}": self.entry, "{packages}": str(package_folder() or "/nonexistent")}
+            self.words["{packages}"] = str(package_folder() or "/nonexistent")
             harness = folder / ".viva"
             harness.mkdir()
             environment = self._environment() | {"HOME": str(folder), "TMPDIR": str(folder)}
             bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
             environment = {name: _moved(value, harness) for name, value in environment.items()}
 
-            def start(process: _Process) -> Started:
+            def start(process: _Process, group: Group | None) -> Started:
                 inside = folder / process.mode
                 inside.mkdir()
                 for name, content in self._files(process):
@@ -322,9 +340,7 @@ class Plan:
                 command = group.joining(command) if group else command
                 return Spawned(command, keep_open=process.link, environment=environment, folder=str(inside))
 
-            group = self._group()
-            started = self._started(start, group)
-            ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
+            ending = self._attended(start, bounds, stop)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return self.verdict(ending)
@@ -356,9 +372,6 @@ class Plan:
             return Execution("timeout", f"stopped: {why}", **about)
         if ending.status == 128 + 25:
             return Execution("limit", f"stopped: it wrote a file larger than {limits().file} MB", **about)
-        refused = [each.reason for each in self.row.refused if self.proved and each.refuses(self.request.program)]
-        if ending.status == 0 and ending.proved and refused:
-            return Execution("failed", f"not to be trusted: {refused[0]}; {said}", **about)
         if ending.status == 0 and (ending.proved or not self.proved):
             return Execution("passed", said, **about)
         if ending.status == 0:

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from viva.types import Execute, Verdict
+from viva.types import Call, Execute, Verdict
 
 HERE = Path(__file__).parent
 LANGUAGES = ("python", "javascript", "typescript", "java", "cpp", "go", "r", "csharp", "ruby")
@@ -33,6 +33,7 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     program: str
     language: str = ""
     test: str = ""
+    calls: tuple[Call, ...] = ()
     seconds: float = 0.0
     verdicts: tuple[Verdict, ...] = ()
     says: str | None = None
@@ -65,6 +66,7 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             language=self.language,
             program=program.rstrip("\n"),
             test=test,
+            calls=self.calls,
             files=tuple(self.files.items()),
             seconds=self.seconds,
         )
@@ -80,9 +82,10 @@ class Shared(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Table(Struct, frozen=True, forbid_unknown_fields=True):
-    """One file of programs."""
+    """One file of programs; with `calls`, these take the place of tests and preludes."""
 
     program: tuple[Program, ...]
+    calls: tuple[Call, ...] = ()
 
 
 AMPLE = 30.0
@@ -97,10 +100,25 @@ def load(language: str) -> tuple[Program, ...]:
     shared = msgspec.toml.decode((folder / "shared.toml").read_bytes(), type=Shared)
     tables = [
         msgspec.toml.decode((folder / name).read_bytes(), type=Table)
-        for name in ("escapes.toml", "verdicts.toml", "proof.toml", "separate.toml", "honest.toml")
+        for name in ("escapes.toml", "verdicts.toml", "proof.toml", "separate.toml", "honest.toml", "calls.toml")
         if (folder / name).exists()
     ]
-    return tuple(_complete(program, language, shared) for table in tables for program in table.program)
+    return tuple(
+        _called(program, language, shared, table.calls) if table.calls else _complete(program, language, shared)
+        for table in tables
+        for program in table.program
+    )
+
+
+def _called(program: Program, language: str, table: Shared, calls: tuple[Call, ...]) -> Program:
+    """A program that is asked for calls: what it says is its own affair."""
+    return msgspec.structs.replace(
+        program,
+        language=language,
+        calls=program.calls or calls,
+        seconds=program.seconds or AMPLE,
+        says=program.says or "",
+    )
 
 
 def _complete(program: Program, language: str, table: Shared) -> Program:

@@ -1,0 +1,456 @@
+/** Calls static methods of the program by name and replies with what they return (see calls.py). It knows no expected value. */
+final class {entry} {
+    private static final int DEPTH = 64, LENGTH = 1_000_000, MESSAGE = 1000;
+    private static final java.nio.charset.Charset UTF8 = java.nio.charset.StandardCharsets.UTF_8;
+    private static final java.util.List<java.lang.Class<?>> INTEGERS = java.util.List.of(
+        int.class, java.lang.Integer.class, long.class, java.lang.Long.class, java.math.BigInteger.class, short.class,
+        java.lang.Short.class, byte.class, java.lang.Byte.class, double.class, java.lang.Double.class, float.class,
+        java.lang.Float.class, java.math.BigDecimal.class);
+
+    private {entry}() {}
+
+    /** A value that the program's types cannot hold, or that has no encoding. */
+    private static final class Unfit extends java.lang.RuntimeException {
+        Unfit(java.lang.String what) {
+            super(what);
+        }
+    }
+
+    /** A JSON value with a tag: a tuple, a set, a map of pairs, bytes. */
+    private static final class Tagged {
+        final java.lang.String tag;
+        final java.lang.Object value;
+
+        Tagged(java.lang.String tag, java.lang.Object value) {
+            this.tag = tag;
+            this.value = value;
+        }
+    }
+
+    public static void main(java.lang.String[] words) throws java.lang.Throwable {
+        try (java.io.BufferedReader from = new java.io.BufferedReader(
+                 new java.io.InputStreamReader(new java.io.FileInputStream("/proc/self/fd/3"), UTF8));
+             java.io.OutputStream to = new java.io.FileOutputStream("/proc/self/fd/4")) {
+            for (java.lang.String line = from.readLine(); line != null; line = from.readLine()) {
+                java.util.Map<?, ?> request = (java.util.Map<?, ?>) new Parser(line).whole();
+                java.lang.String reply = answer((java.lang.String) request.get("call"), (java.util.List<?>) request.get("args"));
+                to.write(("{\"id\": " + request.get("id") + ", " + reply + "}\n").getBytes(UTF8));
+            }
+        }
+        java.lang.System.out.flush();
+        java.lang.Runtime.getRuntime().halt(0);
+    }
+
+    private static java.lang.String answer(java.lang.String name, java.util.List<?> given) {
+        try {
+            Call call = find(name, given);
+            call.method.setAccessible(true);
+            java.lang.Object result;
+            try {
+                result = call.method.invoke(null, call.arguments);
+            } catch (java.lang.reflect.InvocationTargetException error) {
+                return raised(error.getCause());
+            }
+            return "\"returns\": " + encoded(result);
+        } catch (java.lang.NoSuchMethodException error) {
+            return "\"missing\": " + quoted(error.getMessage());
+        } catch (Unfit error) {
+            return "\"unknown\": " + quoted(error.getMessage());
+        } catch (java.lang.Throwable error) { // of an initialiser, or of an iterator
+            return raised(error instanceof java.lang.ExceptionInInitializerError ? error.getCause() : error);
+        }
+    }
+
+    private static java.lang.String raised(java.lang.Throwable error) {
+        while (error instanceof java.util.concurrent.ExecutionException && error.getCause() != null) error = error.getCause();
+        java.lang.String message = java.lang.String.valueOf(error.getMessage()), bases = "";
+        for (java.lang.Class<?> base = error.getClass().getSuperclass(); base != java.lang.Object.class; base = base.getSuperclass()) {
+            bases += (bases.isEmpty() ? "" : ", ") + bare(base);
+        }
+        return "\"raises\": {\"type\": " + bare(error.getClass()) + ", \"message\": "
+            + quoted(message.substring(0, java.lang.Math.min(message.length(), MESSAGE))) + ", \"bases\": [" + bases + "]}";
+    }
+
+    private static java.lang.String bare(java.lang.Class<?> type) {
+        java.lang.String name = type.getName();
+        return quoted(name.substring(java.lang.Math.max(name.lastIndexOf('.'), name.lastIndexOf('$')) + 1));
+    }
+
+    /** A method, and the arguments as its parameters want them. */
+    private static final class Call {
+        final java.lang.reflect.Method method;
+        final java.lang.Object[] arguments;
+
+        Call(java.lang.reflect.Method method, java.lang.Object[] arguments) {
+            this.method = method;
+            this.arguments = arguments;
+        }
+    }
+
+    private static Call find(java.lang.String name, java.util.List<?> given) throws java.lang.Exception {
+        java.lang.String owner = name.contains(".") ? name.substring(0, name.lastIndexOf('.')) : "";
+        java.lang.String bare = name.substring(name.lastIndexOf('.') + 1);
+        Call best = null;
+        int cost = java.lang.Integer.MAX_VALUE;
+        java.lang.String others = "";
+        for (java.lang.Class<?> one : classes()) {
+            java.lang.String known = one.getName().replace('$', '.');
+            if (!owner.isEmpty() && !known.equals(owner) && !known.endsWith("." + owner)) continue;
+            for (java.lang.reflect.Method method : one.getDeclaredMethods()) {
+                if (!method.getName().equals(bare) || method.isSynthetic()) continue;
+                if (!java.lang.reflect.Modifier.isStatic(method.getModifiers())) {
+                    others = ": " + bare + " is not static";
+                    continue;
+                }
+                java.lang.reflect.Type[] types = method.getGenericParameterTypes();
+                for (boolean spread : method.isVarArgs() ? new boolean[] {false, true} : new boolean[] {false}) {
+                    try {
+                        java.lang.Object[] arguments = decoded(types, spread, given);
+                        int found = spread ? 1000 : 0;
+                        for (int at = 0; at < types.length && at < given.size(); at++) found += cost(given.get(at), types[at]);
+                        if (found < cost) {
+                            best = new Call(method, arguments);
+                            cost = found;
+                        }
+                    } catch (Unfit unfit) {
+                        others = ": " + bare + java.util.Arrays.toString(types).replace('[', '(').replace(']', ')')
+                            + " does not take these arguments: " + unfit.getMessage();
+                    }
+                }
+            }
+        }
+        if (best == null) throw new java.lang.NoSuchMethodException("no function " + name + others);
+        return best;
+    }
+
+    /** The program's classes: Main first, then those at the top, then nested ones. */
+    private static java.util.List<java.lang.Class<?>> classes() throws java.lang.Exception {
+        java.util.List<java.lang.String> names = new java.util.ArrayList<>();
+        java.nio.file.Path here = java.nio.file.Path.of(java.lang.System.getProperty("java.class.path"));
+        try (java.util.stream.Stream<java.nio.file.Path> files = java.nio.file.Files.walk(here)) {
+            files.map(file -> here.relativize(file).toString()).filter(file -> file.endsWith(".class") && !file.contains("{entry}"))
+                .forEach(file -> names.add(file.substring(0, file.length() - 6).replace('/', '.')));
+        }
+        names.sort(java.util.Comparator.comparing((java.lang.String name) -> !name.equals("Main"))
+            .thenComparing(name -> name.contains("$")).thenComparing(java.util.Comparator.naturalOrder()));
+        java.util.List<java.lang.Class<?>> found = new java.util.ArrayList<>();
+        for (java.lang.String name : names) found.add(java.lang.Class.forName(name, false, {entry}.class.getClassLoader()));
+        return found;
+    }
+
+    private static java.lang.Object[] decoded(java.lang.reflect.Type[] types, boolean spread, java.util.List<?> given) {
+        int fixed = spread ? types.length - 1 : types.length;
+        if (spread ? given.size() < fixed : given.size() != fixed) {
+            throw new Unfit("there are " + given.size());
+        }
+        java.lang.Object[] arguments = new java.lang.Object[types.length];
+        for (int at = 0; at < fixed; at++) arguments[at] = decoded(given.get(at), types[at]);
+        if (spread) arguments[fixed] = decoded(given.subList(fixed, given.size()), types[fixed]);
+        return arguments;
+    }
+
+    /** How far a type is from a value, to choose among overloaded methods. */
+    private static int cost(java.lang.Object value, java.lang.reflect.Type type) {
+        if (value instanceof java.math.BigInteger && INTEGERS.contains(type)) return INTEGERS.indexOf(type);
+        return type == java.lang.Object.class || type instanceof java.lang.reflect.TypeVariable ? 100 : 0;
+    }
+
+    private static java.lang.Class<?> raw(java.lang.reflect.Type type) {
+        if (type instanceof java.lang.Class) return (java.lang.Class<?>) type;
+        if (type instanceof java.lang.reflect.ParameterizedType) return raw(((java.lang.reflect.ParameterizedType) type).getRawType());
+        if (type instanceof java.lang.reflect.GenericArrayType) {
+            java.lang.reflect.Type of = ((java.lang.reflect.GenericArrayType) type).getGenericComponentType();
+            return java.lang.reflect.Array.newInstance(raw(of), 0).getClass();
+        }
+        if (type instanceof java.lang.reflect.WildcardType) return raw(((java.lang.reflect.WildcardType) type).getUpperBounds()[0]);
+        return raw(((java.lang.reflect.TypeVariable<?>) type).getBounds()[0]);
+    }
+
+    private static java.lang.reflect.Type parameter(java.lang.reflect.Type type, int at) {
+        if (!(type instanceof java.lang.reflect.ParameterizedType)) return java.lang.Object.class;
+        java.lang.reflect.Type[] all = ((java.lang.reflect.ParameterizedType) type).getActualTypeArguments();
+        return at < all.length ? all[at] : java.lang.Object.class;
+    }
+
+    /** A value of a request as a parameter's type wants it. */
+    private static java.lang.Object decoded(java.lang.Object value, java.lang.reflect.Type type) {
+        java.lang.Class<?> wanted = raw(type);
+        if (wanted == java.util.Optional.class) return java.util.Optional.ofNullable(value == null ? null : decoded(value, parameter(type, 0)));
+        java.lang.Object found = null;
+        if (value == null) {
+            if (!wanted.isPrimitive()) return null;
+        } else if (value instanceof java.math.BigInteger) {
+            found = integer((java.math.BigInteger) value, wanted);
+        } else if (value instanceof java.lang.Double) {
+            double number = (java.lang.Double) value;
+            if (wanted == float.class || wanted == java.lang.Float.class) found = (float) number;
+            else if (wanted == java.math.BigDecimal.class) found = java.math.BigDecimal.valueOf(number);
+            else if (wanted == double.class || wanted.isInstance(value)) found = value;
+        } else if (value instanceof java.lang.Boolean) {
+            if (wanted == boolean.class || wanted.isInstance(value)) found = value;
+        } else if (value instanceof java.lang.String) {
+            java.lang.String text = (java.lang.String) value;
+            boolean one = text.length() == 1 && (wanted == char.class || wanted == java.lang.Character.class);
+            if (one) found = text.charAt(0);
+            else if (wanted.isInstance(value)) found = value;
+        } else if (value instanceof Tagged && ((Tagged) value).tag.equals("$bytes")) {
+            if (wanted.isAssignableFrom(byte[].class)) found = ((Tagged) value).value;
+        } else if (value instanceof java.util.Map || ((value instanceof Tagged) && ((Tagged) value).tag.equals("$map"))) {
+            found = map(value, type, wanted);
+        } else {
+            boolean set = value instanceof Tagged && ((Tagged) value).tag.equals("$set");
+            found = collection((java.util.List<?>) (value instanceof Tagged ? ((Tagged) value).value : value), set, type, wanted);
+        }
+        if (found == null) throw new Unfit(shown(value) + " as " + type.getTypeName());
+        return found;
+    }
+
+    private static java.lang.String shown(java.lang.Object value) {
+        java.lang.Object bare = value instanceof Tagged ? ((Tagged) value).value : value;
+        java.lang.String text = bare instanceof java.lang.String ? quoted((java.lang.String) bare) : java.lang.String.valueOf(bare);
+        return text.length() > 60 ? text.substring(0, 60) + "…" : text;
+    }
+
+    private static java.lang.Object integer(java.math.BigInteger value, java.lang.Class<?> wanted) {
+        int bits = value.bitLength();
+        if ((wanted == byte.class || wanted == java.lang.Byte.class) && bits < 8) return value.byteValue();
+        if ((wanted == short.class || wanted == java.lang.Short.class) && bits < 16) return value.shortValue();
+        if ((wanted == int.class || wanted == java.lang.Integer.class) && bits < 32) return value.intValue();
+        if ((wanted == long.class || wanted == java.lang.Long.class) && bits < 64) return value.longValue();
+        if (wanted == float.class || wanted == java.lang.Float.class) return value.floatValue();
+        if (wanted == double.class || wanted == java.lang.Double.class) return value.doubleValue();
+        if (wanted == java.math.BigDecimal.class) return new java.math.BigDecimal(value);
+        if (bits < 32 && wanted.isAssignableFrom(java.lang.Integer.class)) return value.intValue();
+        if (bits < 64 && wanted.isAssignableFrom(java.lang.Long.class)) return value.longValue();
+        return wanted.isInstance(value) ? value : null;
+    }
+
+    private static java.lang.Object map(java.lang.Object value, java.lang.reflect.Type type, java.lang.Class<?> wanted) {
+        java.lang.Class<?> made = wanted.isAssignableFrom(java.util.LinkedHashMap.class) ? java.util.LinkedHashMap.class
+            : wanted.isAssignableFrom(java.util.TreeMap.class) ? java.util.TreeMap.class : wanted;
+        if (!java.util.Map.class.isAssignableFrom(made)) return null;
+        java.util.Map<java.lang.Object, java.lang.Object> found = made(made);
+        if (value instanceof java.util.Map) {
+            ((java.util.Map<?, ?>) value).forEach((key, item) -> found.put(decoded(key, parameter(type, 0)), decoded(item, parameter(type, 1))));
+        } else {
+            for (java.lang.Object pair : (java.util.List<?>) ((Tagged) value).value) {
+                java.util.List<?> both = (java.util.List<?>) pair;
+                found.put(decoded(both.get(0), parameter(type, 0)), decoded(both.get(1), parameter(type, 1)));
+            }
+        }
+        return found;
+    }
+
+    private static java.lang.Object collection(java.util.List<?> items, boolean set, java.lang.reflect.Type type, java.lang.Class<?> wanted) {
+        if (wanted.isArray()) {
+            java.lang.reflect.Type of = type instanceof java.lang.reflect.GenericArrayType
+                ? ((java.lang.reflect.GenericArrayType) type).getGenericComponentType() : wanted.getComponentType();
+            java.lang.Object array = java.lang.reflect.Array.newInstance(wanted.getComponentType(), items.size());
+            for (int at = 0; at < items.size(); at++) java.lang.reflect.Array.set(array, at, decoded(items.get(at), of));
+            return array;
+        }
+        if (wanted == java.util.Map.Entry.class && items.size() == 2) {
+            return new java.util.AbstractMap.SimpleEntry<>(decoded(items.get(0), parameter(type, 0)), decoded(items.get(1), parameter(type, 1)));
+        }
+        java.lang.Class<?> made = wanted;
+        for (java.lang.Class<?> one : new java.lang.Class<?>[] {set ? java.util.LinkedHashSet.class : java.util.ArrayList.class,
+                java.util.ArrayList.class, java.util.LinkedHashSet.class, java.util.TreeSet.class, java.util.LinkedList.class}) {
+            if (wanted.isAssignableFrom(one)) {
+                made = one;
+                break;
+            }
+        }
+        if (!java.util.Collection.class.isAssignableFrom(made)) return null;
+        java.util.Collection<java.lang.Object> found = made(made);
+        for (java.lang.Object item : items) found.add(decoded(item, parameter(type, 0)));
+        return found;
+    }
+
+    @java.lang.SuppressWarnings("unchecked")
+    private static <T> T made(java.lang.Class<?> type) {
+        try {
+            java.lang.reflect.Constructor<?> constructor = type.getDeclaredConstructor();
+            return (T) constructor.newInstance();
+        } catch (java.lang.ReflectiveOperationException error) {
+            throw new Unfit("a new " + type.getName());
+        }
+    }
+
+    private static java.lang.String encoded(java.lang.Object value) throws java.lang.Throwable {
+        java.lang.StringBuilder text = new java.lang.StringBuilder();
+        encode(value, text, 0);
+        return text.toString();
+    }
+
+    private static void encode(java.lang.Object value, java.lang.StringBuilder to, int depth) throws java.lang.Throwable {
+        if (depth > DEPTH || to.length() > LENGTH) throw new Unfit(depth > DEPTH ? "a value too deep" : "a value too long");
+        if (value instanceof java.util.concurrent.CompletionStage) value = ((java.util.concurrent.CompletionStage<?>) value).toCompletableFuture();
+        if (value instanceof java.util.concurrent.Future) value = ((java.util.concurrent.Future<?>) value).get();
+        if (value instanceof java.util.Optional) value = ((java.util.Optional<?>) value).orElse(null);
+        if (value == null || value instanceof java.lang.Boolean) {
+            to.append(value);
+        } else if (value instanceof java.lang.Double || value instanceof java.lang.Float) {
+            double number = ((java.lang.Number) value).doubleValue();
+            boolean special = java.lang.Double.isNaN(number) || java.lang.Double.isInfinite(number);
+            if (special) to.append("{\"$float\": \"").append(number != number ? "nan" : number > 0 ? "inf" : "-inf").append("\"}");
+            else to.append(value);
+        } else if (value instanceof java.lang.Integer || value instanceof java.lang.Long || value instanceof java.lang.Short
+                || value instanceof java.lang.Byte || value instanceof java.math.BigInteger || value instanceof java.math.BigDecimal
+                || value instanceof java.util.concurrent.atomic.AtomicInteger || value instanceof java.util.concurrent.atomic.AtomicLong) {
+            to.append(value);
+        } else if (value instanceof java.lang.CharSequence || value instanceof java.lang.Character) {
+            to.append(quoted(value.toString()));
+        } else if (value instanceof byte[]) {
+            to.append("{\"$bytes\": \"").append(java.util.Base64.getEncoder().encodeToString((byte[]) value)).append("\"}");
+        } else if (value.getClass().isArray()) {
+            int size = java.lang.reflect.Array.getLength(value);
+            to.append('[');
+            for (int at = 0; at < size; at++) {
+                if (at > 0) to.append(", ");
+                encode(java.lang.reflect.Array.get(value, at), to, depth + 1);
+            }
+            to.append(']');
+        } else if (value instanceof java.util.Map) {
+            encodeMap((java.util.Map<?, ?>) value, to, depth);
+        } else if (value instanceof java.util.Map.Entry) {
+            java.util.Map.Entry<?, ?> pair = (java.util.Map.Entry<?, ?>) value;
+            to.append("{\"$tuple\": ");
+            encode(new java.lang.Object[] {pair.getKey(), pair.getValue()}, to, depth + 1);
+            to.append('}');
+        } else if (value instanceof java.lang.Iterable) {
+            boolean set = value instanceof java.util.Set;
+            to.append(set ? "{\"$set\": [" : "[");
+            boolean first = true;
+            for (java.lang.Object item : (java.lang.Iterable<?>) value) {
+                if (!first) to.append(", ");
+                first = false;
+                encode(item, to, depth + 1);
+            }
+            to.append(set ? "]}" : "]");
+        } else if (value instanceof java.util.stream.BaseStream) {
+            java.util.Iterator<?> items = ((java.util.stream.BaseStream<?, ?>) value).iterator();
+            encode((java.lang.Iterable<java.lang.Object>) () -> (java.util.Iterator<java.lang.Object>) items, to, depth);
+        } else {
+            throw new Unfit(value.getClass().getName());
+        }
+        if (to.length() > LENGTH) throw new Unfit("a value too long");
+    }
+
+    private static void encodeMap(java.util.Map<?, ?> map, java.lang.StringBuilder to, int depth) throws java.lang.Throwable {
+        boolean texts = true;
+        for (java.lang.Object key : map.keySet()) texts = texts && key instanceof java.lang.String;
+        to.append(texts ? "{" : "{\"$map\": [");
+        boolean first = true;
+        for (java.util.Map.Entry<?, ?> pair : map.entrySet()) {
+            if (!first) to.append(", ");
+            first = false;
+            if (texts) {
+                java.lang.String key = (java.lang.String) pair.getKey();
+                to.append(quoted(key.startsWith("$") ? "$" + key : key)).append(": ");
+                encode(pair.getValue(), to, depth + 1);
+            } else {
+                encode(new java.lang.Object[] {pair.getKey(), pair.getValue()}, to, depth + 1);
+            }
+        }
+        to.append(texts ? "}" : "]}");
+    }
+
+    private static java.lang.String quoted(java.lang.String text) {
+        java.lang.StringBuilder to = new java.lang.StringBuilder("\"");
+        for (int at = 0; at < text.length(); at++) {
+            char one = text.charAt(at);
+            if (one == '"' || one == '\\') to.append('\\').append(one);
+            else if (one >= ' ' && one < 127) to.append(one);
+            else to.append(java.lang.String.format("\\u%04x", (int) one));
+        }
+        return to.append('"').toString();
+    }
+
+    /** JSON as it comes from Viva, which makes no mistakes in it. */
+    private static final class Parser {
+        private final java.lang.String text;
+        private int at;
+
+        Parser(java.lang.String text) {
+            this.text = text;
+        }
+
+        java.lang.Object whole() {
+            skip();
+            char first = text.charAt(at);
+            if (first == '"') return string();
+            if (first == '[') return list();
+            if (first == '{') return object();
+            int begin = at;
+            while (at < text.length() && ",]} ".indexOf(text.charAt(at)) < 0) at++;
+            java.lang.String word = text.substring(begin, at);
+            if (word.equals("null")) return null;
+            if (word.equals("true") || word.equals("false")) return word.equals("true");
+            if (word.contains(".") || word.contains("e") || word.contains("E")) return java.lang.Double.valueOf(word);
+            return new java.math.BigInteger(word);
+        }
+
+        private void skip() {
+            while (at < text.length() && text.charAt(at) <= ' ') at++;
+        }
+
+        private java.util.List<java.lang.Object> list() {
+            java.util.List<java.lang.Object> items = new java.util.ArrayList<>();
+            at++;
+            for (skip(); text.charAt(at) != ']'; skip()) {
+                items.add(whole());
+                skip();
+                if (text.charAt(at) == ',') at++;
+            }
+            at++;
+            return items;
+        }
+
+        private java.lang.Object object() {
+            java.util.Map<java.lang.String, java.lang.Object> items = new java.util.LinkedHashMap<>();
+            at++;
+            for (skip(); text.charAt(at) != '}'; skip()) {
+                java.lang.String key = string();
+                skip();
+                at++;
+                java.lang.Object value = whole();
+                skip();
+                if (text.charAt(at) == ',') at++;
+                if (key.startsWith("$") && !key.startsWith("$$")) {
+                    skip();
+                    at++;
+                    return tagged(key, value);
+                }
+                items.put(key.startsWith("$") ? key.substring(1) : key, value);
+            }
+            at++;
+            return items;
+        }
+
+        private static java.lang.Object tagged(java.lang.String tag, java.lang.Object value) {
+            if (tag.equals("$float")) return value.equals("nan") ? java.lang.Double.NaN
+                : value.equals("inf") ? java.lang.Double.POSITIVE_INFINITY : java.lang.Double.NEGATIVE_INFINITY;
+            if (tag.equals("$array")) return value;
+            return new Tagged(tag, tag.equals("$bytes") ? java.util.Base64.getDecoder().decode((java.lang.String) value) : value);
+        }
+
+        private java.lang.String string() {
+            java.lang.StringBuilder found = new java.lang.StringBuilder();
+            for (at++; text.charAt(at) != '"'; at++) {
+                char one = text.charAt(at);
+                if (one == '\\') {
+                    one = text.charAt(++at);
+                    int plain = "bfnrt".indexOf(one);
+                    if (plain >= 0) one = "\b\f\n\r\t".charAt(plain);
+                    if (one == 'u' && plain < 0) {
+                        one = (char) java.lang.Integer.parseInt(text.substring(at + 1, at + 5), 16);
+                        at += 4;
+                    }
+                }
+                found.append(one);
+            }
+            at++;
+            return found.toString();
+        }
+    }
+}

@@ -1,0 +1,482 @@
+// Calls static methods of the program by name and replies with what they return (see calls.py). It knows no expected value.
+using global::System.Collections.Generic;
+using Number = global::System.IFormattable;
+
+internal static class {entry} {
+    private const int Depth = 64, Length = 1000000, Message = 1000;
+    private static readonly global::System.Globalization.CultureInfo Plain = global::System.Globalization.CultureInfo.InvariantCulture;
+    private static readonly global::System.Type[] Integers = {
+        typeof(int), typeof(long), typeof(uint), typeof(ulong), typeof(short), typeof(ushort), typeof(byte), typeof(sbyte),
+        typeof(double), typeof(float), typeof(decimal),
+    };
+
+    // A value that the program's types cannot hold, or that has no encoding.
+    private sealed class Unfit : global::System.Exception {
+        internal Unfit(string what) : base(what) { }
+    }
+
+    private sealed class Missing : global::System.Exception {
+        internal Missing(string what) : base(what) { }
+    }
+
+    // A JSON value with a tag: a tuple, a set, a map of pairs, bytes.
+    private sealed class Tagged {
+        internal string Tag;
+        internal object Value;
+    }
+
+    public static int Main(string[] words) {
+        var text = new global::System.Text.UTF8Encoding(false);
+        var from = new global::System.IO.StreamReader(Open(3, global::System.IO.FileAccess.Read), text);
+        var to = Open(4, global::System.IO.FileAccess.Write);
+        for (string line = from.ReadLine(); line != null; line = from.ReadLine()) {
+            var request = (Dictionary<string, object>)new Parser(line).Whole();
+            string reply = Answer((string)request["call"], (List<object>)request["args"]);
+            byte[] bytes = text.GetBytes("{\"id\": " + request["id"] + ", " + reply + "}\n");
+            to.Write(bytes, 0, bytes.Length);
+            to.Flush();
+        }
+        global::System.Environment.Exit(0);
+        return 0;
+    }
+
+    private static global::System.IO.FileStream Open(int descriptor, global::System.IO.FileAccess access) {
+        return new global::System.IO.FileStream("/proc/self/fd/" + descriptor, global::System.IO.FileMode.Open, access,
+            global::System.IO.FileShare.ReadWrite, 1, false);
+    }
+
+    private static string Answer(string name, List<object> given) {
+        try {
+            object[] arguments;
+            var method = Find(name, given, out arguments);
+            return "\"returns\": " + Encoded(method.Invoke(null, arguments));
+        } catch (Missing error) {
+            return "\"missing\": " + Quoted(error.Message);
+        } catch (Unfit error) {
+            return "\"unknown\": " + Quoted(error.Message);
+        } catch (global::System.Exception error) {
+            var cause = error;
+            while (cause.InnerException != null && (cause is global::System.Reflection.TargetInvocationException
+                    || cause is global::System.AggregateException || cause is global::System.TypeInitializationException)) {
+                cause = cause.InnerException;
+            }
+            string message = cause.Message.Length > Message ? cause.Message.Substring(0, Message) : cause.Message;
+            var bases = new List<string>();
+            for (var type = cause.GetType().BaseType; type != typeof(object); type = type.BaseType) bases.Add(Quoted(Bare(type)));
+            return "\"raises\": {\"type\": " + Quoted(Bare(cause.GetType())) + ", \"message\": " + Quoted(message)
+                + ", \"bases\": [" + string.Join(", ", bases) + "]}";
+        }
+    }
+
+    private static string Bare(global::System.Type type) {
+        int end = type.Name.IndexOf('`');
+        return end < 0 ? type.Name : type.Name.Substring(0, end);
+    }
+
+    private static global::System.Reflection.MethodInfo Find(string name, List<object> given, out object[] arguments) {
+        string owner = name.Contains(".") ? name.Substring(0, name.LastIndexOf('.')) : "";
+        string bare = name.Substring(name.LastIndexOf('.') + 1), others = "";
+        global::System.Reflection.MethodInfo best = null;
+        arguments = null;
+        int cost = int.MaxValue;
+        var types = new List<global::System.Type>(typeof({entry}).Assembly.GetTypes());
+        types.RemoveAll(type => (type.FullName + "+").StartsWith("{entry}+", global::System.StringComparison.Ordinal));
+        types.Sort((one, other) => one.IsNested != other.IsNested ? one.IsNested.CompareTo(other.IsNested)
+            : string.CompareOrdinal(one.FullName, other.FullName));
+        foreach (var type in types) {
+            string known = type.FullName.Replace('+', '.');
+            if (owner != "" && known != owner && !known.EndsWith("." + owner, global::System.StringComparison.Ordinal)) continue;
+            foreach (var found in type.GetMethods(global::System.Reflection.BindingFlags.Static | global::System.Reflection.BindingFlags.Instance
+                    | global::System.Reflection.BindingFlags.Public | global::System.Reflection.BindingFlags.NonPublic
+                    | global::System.Reflection.BindingFlags.DeclaredOnly)) {
+                if (found.Name != bare) continue;
+                if (!found.IsStatic) {
+                    others = ": " + bare + " is not static";
+                    continue;
+                }
+                for (int spread = 0; spread < 2; spread++) {
+                    try {
+                        var method = found.IsGenericMethodDefinition ? Closed(found, given) : found;
+                        var decoded = Decoded(method.GetParameters(), spread == 1, given);
+                        int far = 1000 * spread + (found.IsGenericMethodDefinition ? 500 : 0);
+                        for (int at = 0; at < given.Count && at < decoded.Length; at++) {
+                            far += Cost(given[at], method.GetParameters()[at].ParameterType);
+                        }
+                        if (far < cost) {
+                            best = method;
+                            arguments = decoded;
+                            cost = far;
+                        }
+                    } catch (Unfit unfit) {
+                        if (spread == 0) others = ": " + found + " does not take these arguments: " + unfit.Message;
+                    }
+                }
+            }
+        }
+        if (best == null) throw new Missing("no function " + name + others);
+        return best;
+    }
+
+    // A generic method with the types that the arguments have by themselves.
+    private static global::System.Reflection.MethodInfo Closed(global::System.Reflection.MethodInfo method, List<object> given) {
+        var known = new Dictionary<global::System.Type, global::System.Type>();
+        var parameters = method.GetParameters();
+        for (int at = 0; at < parameters.Length && at < given.Count; at++) Bind(parameters[at].ParameterType, given[at], known);
+        var types = global::System.Array.ConvertAll(method.GetGenericArguments(), one => known.ContainsKey(one) ? known[one] : typeof(object));
+        try {
+            return method.MakeGenericMethod(types);
+        } catch (global::System.ArgumentException error) {
+            throw new Unfit(error.Message);
+        }
+    }
+
+    private static void Bind(global::System.Type type, object value, Dictionary<global::System.Type, global::System.Type> known) {
+        if (type.IsGenericParameter) {
+            if (!known.ContainsKey(type) && value != null) known[type] = Natural(value).GetType();
+            return;
+        }
+        var inner = type.IsArray ? new[] { type.GetElementType() } : type.GetGenericArguments();
+        var map = value as Dictionary<string, object>;
+        var list = (value is Tagged ? ((Tagged)value).Value : value) as List<object>;
+        if (map != null && inner.Length == 2) {
+            foreach (var pair in map) {
+                Bind(inner[0], pair.Key, known);
+                Bind(inner[1], pair.Value, known);
+            }
+        } else if (list != null && inner.Length == 1) {
+            foreach (var item in list) Bind(inner[0], item, known);
+        }
+    }
+
+    private static object[] Decoded(global::System.Reflection.ParameterInfo[] parameters, bool spread, List<object> given) {
+        int last = parameters.Length - 1;
+        if (spread && (last < 0 || !parameters[last].IsDefined(typeof(global::System.ParamArrayAttribute), false) || given.Count < last)) {
+            throw new Unfit("there are " + given.Count);
+        }
+        if (!spread && given.Count > parameters.Length) throw new Unfit("there are " + given.Count);
+        var found = new object[parameters.Length];
+        for (int at = 0; at < parameters.Length; at++) {
+            var type = parameters[at].ParameterType;
+            if (spread && at == last) found[at] = Decoded(given.GetRange(last, given.Count - last), type);
+            else if (at < given.Count) found[at] = Decoded(given[at], type.IsByRef ? type.GetElementType() : type);
+            else if (parameters[at].IsOptional) found[at] = parameters[at].DefaultValue;
+            else throw new Unfit("there are " + given.Count);
+        }
+        return found;
+    }
+
+    // How far a type is from a value, to choose among overloaded methods.
+    private static int Cost(object value, global::System.Type type) {
+        if (value is decimal) return global::System.Array.IndexOf(Integers, type) & 127;
+        return type == typeof(object) ? 100 : 0;
+    }
+
+    // A value as the type that it has where nothing says another.
+    private static object Natural(object value) {
+        return Decoded(value, typeof(object));
+    }
+
+    // A value of a request as a parameter's type wants it.
+    private static object Decoded(object value, global::System.Type type) {
+        var inner = global::System.Nullable.GetUnderlyingType(type);
+        object found = null;
+        if (value == null) {
+            if (!type.IsValueType || inner != null) return null;
+        } else if (inner != null) {
+            return Decoded(value, inner);
+        } else if (value is decimal) {
+            found = Integer((decimal)value, type);
+        } else if (value is double) {
+            if (type == typeof(float)) found = (float)(double)value;
+            else if (type == typeof(decimal)) found = (decimal)(double)value;
+            else if (type.IsInstanceOfType(value)) found = value;
+        } else if (value is bool) {
+            if (type.IsInstanceOfType(value)) found = value;
+        } else if (value is string) {
+            if (type == typeof(char) && ((string)value).Length == 1) found = ((string)value)[0];
+            else if (type.IsInstanceOfType(value)) found = value;
+        } else if (value is Tagged && ((Tagged)value).Value is byte[]) {
+            if (type.IsAssignableFrom(typeof(byte[]))) found = ((Tagged)value).Value;
+        } else if (value is Dictionary<string, object> || value is Tagged && ((Tagged)value).Tag == "$map") {
+            found = Map(value, type);
+        } else {
+            bool set = value is Tagged && ((Tagged)value).Tag == "$set";
+            found = Collection((List<object>)(value is Tagged ? ((Tagged)value).Value : value), set, type);
+        }
+        if (found == null) throw new Unfit(Shown(value) + " as " + type);
+        return found;
+    }
+
+    private static string Shown(object value) {
+        if (value == null) return "null";
+        if (value is string) return Quoted((string)value);
+        return value is Number ? ((Number)value).ToString(null, Plain) : value is bool ? value.ToString() : "a collection";
+    }
+
+    private static object Integer(decimal value, global::System.Type type) {
+        try {
+            if (type.IsPrimitive && type != typeof(bool) && type != typeof(char) || type == typeof(decimal)) {
+                return global::System.Convert.ChangeType(value, type, Plain);
+            }
+        } catch (global::System.OverflowException) {
+            return null;
+        }
+        if (!type.IsAssignableFrom(typeof(int))) return null;
+        if (value >= int.MinValue && value <= int.MaxValue) return (int)value;
+        return value >= long.MinValue && value <= long.MaxValue ? (object)(long)value : value;
+    }
+
+    private static global::System.Type Parameter(global::System.Type type, int at) {
+        var inner = type.GetGenericArguments();
+        return at < inner.Length ? inner[at] : typeof(object);
+    }
+
+    private static object Map(object value, global::System.Type type) {
+        var plain = typeof(Dictionary<,>).MakeGenericType(type.GetGenericArguments().Length == 2
+            ? type.GetGenericArguments() : new[] { typeof(object), typeof(object) });
+        var made = type.IsAssignableFrom(plain) ? plain : type;
+        if (!typeof(global::System.Collections.IDictionary).IsAssignableFrom(made)) return null;
+        var found = (global::System.Collections.IDictionary)global::System.Activator.CreateInstance(made);
+        var map = value as Dictionary<string, object>;
+        if (map != null) {
+            foreach (var pair in map) found.Add(Decoded(pair.Key, Parameter(made, 0)), Decoded(pair.Value, Parameter(made, 1)));
+        } else {
+            foreach (List<object> pair in (List<object>)((Tagged)value).Value) {
+                found.Add(Decoded(pair[0], Parameter(made, 0)), Decoded(pair[1], Parameter(made, 1)));
+            }
+        }
+        return found;
+    }
+
+    private static object Collection(List<object> items, bool set, global::System.Type type) {
+        if (type.IsArray && type.GetArrayRank() == 1) return Row(items, type.GetElementType());
+        if (type.IsArray) return Grid(items, type);
+        if (typeof(global::System.Runtime.CompilerServices.ITuple).IsAssignableFrom(type)
+                || Bare(type) == "KeyValuePair" && items.Count == 2) {
+            var types = type.GetGenericArguments();
+            if (types.Length != items.Count) return null;
+            var values = new object[items.Count];
+            for (int at = 0; at < values.Length; at++) values[at] = Decoded(items[at], types[at]);
+            return global::System.Activator.CreateInstance(type, values);
+        }
+        var of = type.IsGenericType ? Parameter(type, 0) : typeof(object);
+        var usual = set ? new[] { typeof(HashSet<>), typeof(List<>) } : new[] { typeof(List<>), typeof(HashSet<>) };
+        foreach (var one in usual) {
+            var made = one.MakeGenericType(of);
+            if (type.IsAssignableFrom(made)) return global::System.Activator.CreateInstance(made, Row(items, of));
+        }
+        if (!typeof(global::System.Collections.IEnumerable).IsAssignableFrom(type) || !type.IsGenericType) return null;
+        try {
+            return global::System.Activator.CreateInstance(type, Row(items, of));
+        } catch (global::System.MissingMethodException) {
+            return null;
+        }
+    }
+
+    private static global::System.Array Row(List<object> items, global::System.Type of) {
+        var array = global::System.Array.CreateInstance(of, items.Count);
+        for (int at = 0; at < items.Count; at++) array.SetValue(Decoded(items[at], of), at);
+        return array;
+    }
+
+    private static object Grid(List<object> rows, global::System.Type type) {
+        int width = rows.Count == 0 ? 0 : (rows[0] as List<object> ?? new List<object>()).Count;
+        if (type.GetArrayRank() != 2) return null;
+        var array = global::System.Array.CreateInstance(type.GetElementType(), rows.Count, width);
+        for (int at = 0; at < rows.Count; at++) {
+            var row = rows[at] as List<object>;
+            if (row == null || row.Count != width) return null;
+            for (int column = 0; column < width; column++) array.SetValue(Decoded(row[column], type.GetElementType()), at, column);
+        }
+        return array;
+    }
+
+    private static string Encoded(object value) {
+        var text = new global::System.Text.StringBuilder();
+        Encode(value, text, 0);
+        return text.ToString();
+    }
+
+    private static void Encode(object value, global::System.Text.StringBuilder to, int depth) {
+        if (depth > Depth) throw new Unfit("a value too deep");
+        var task = value as global::System.Threading.Tasks.Task;
+        if (task != null) {
+            task.GetAwaiter().GetResult();
+            var result = task.GetType().GetProperty("Result");
+            value = result == null || result.PropertyType.Name == "VoidTaskResult" ? null : result.GetValue(task, null);
+        }
+        if (value == null) {
+            to.Append("null");
+        } else if (value is bool) {
+            to.Append((bool)value ? "true" : "false");
+        } else if (value is double || value is float) {
+            double number = global::System.Convert.ToDouble(value, Plain);
+            if (double.IsNaN(number) || double.IsInfinity(number)) {
+                to.Append("{\"$float\": \"").Append(double.IsNaN(number) ? "nan" : number > 0 ? "inf" : "-inf").Append("\"}");
+            } else {
+                to.Append(((Number)value).ToString("R", Plain));
+            }
+        } else if (global::System.Array.IndexOf(Integers, value.GetType()) >= 0 || value.GetType().FullName == "System.Numerics.BigInteger") {
+            to.Append(((Number)value).ToString(null, Plain));
+        } else if (value is string || value is char || value is global::System.Text.StringBuilder) {
+            to.Append(Quoted(value.ToString()));
+        } else if (value is byte[]) {
+            to.Append("{\"$bytes\": \"").Append(global::System.Convert.ToBase64String((byte[])value)).Append("\"}");
+        } else if (value is global::System.Collections.IDictionary) {
+            EncodeMap((global::System.Collections.IDictionary)value, to, depth);
+        } else if (value is global::System.Runtime.CompilerServices.ITuple) {
+            var tuple = (global::System.Runtime.CompilerServices.ITuple)value;
+            var items = new object[tuple.Length];
+            for (int at = 0; at < items.Length; at++) items[at] = tuple[at];
+            to.Append("{\"$tuple\": ");
+            Encode(items, to, depth + 1);
+            to.Append('}');
+        } else if (Bare(value.GetType()) == "KeyValuePair") {
+            to.Append("{\"$tuple\": ");
+            Encode(new[] { Property(value, "Key"), Property(value, "Value") }, to, depth + 1);
+            to.Append('}');
+        } else if (value is global::System.Array && ((global::System.Array)value).Rank == 2) {
+            EncodeGrid((global::System.Array)value, to, depth);
+        } else if (value is global::System.Collections.IEnumerable && !(value is global::System.Array && ((global::System.Array)value).Rank > 2)) {
+            bool set = global::System.Array.Exists(value.GetType().GetInterfaces(), one => Bare(one) == "ISet");
+            to.Append(set ? "{\"$set\": [" : "[");
+            string between = "";
+            foreach (var item in (global::System.Collections.IEnumerable)value) {
+                to.Append(between);
+                between = ", ";
+                Encode(item, to, depth + 1);
+            }
+            to.Append(set ? "]}" : "]");
+        } else {
+            throw new Unfit(value.GetType().ToString());
+        }
+        if (to.Length > Length) throw new Unfit("a value too long");
+    }
+
+    private static object Property(object value, string name) {
+        return value.GetType().GetProperty(name).GetValue(value, null);
+    }
+
+    private static void EncodeGrid(global::System.Array grid, global::System.Text.StringBuilder to, int depth) {
+        var rows = new object[grid.GetLength(0)][];
+        for (int at = 0; at < rows.Length; at++) {
+            rows[at] = new object[grid.GetLength(1)];
+            for (int column = 0; column < rows[at].Length; column++) rows[at][column] = grid.GetValue(at, column);
+        }
+        Encode(rows, to, depth);
+    }
+
+    private static void EncodeMap(global::System.Collections.IDictionary map, global::System.Text.StringBuilder to, int depth) {
+        bool texts = true;
+        foreach (var key in map.Keys) texts = texts && key is string;
+        to.Append(texts ? "{" : "{\"$map\": [");
+        string between = "";
+        foreach (global::System.Collections.DictionaryEntry pair in map) {
+            to.Append(between);
+            between = ", ";
+            if (texts) {
+                var key = (string)pair.Key;
+                to.Append(Quoted(key.StartsWith("$", global::System.StringComparison.Ordinal) ? "$" + key : key)).Append(": ");
+                Encode(pair.Value, to, depth + 1);
+            } else {
+                Encode(new[] { pair.Key, pair.Value }, to, depth + 1);
+            }
+        }
+        to.Append(texts ? "}" : "]}");
+    }
+
+    private static string Quoted(string text) {
+        var to = new global::System.Text.StringBuilder("\"");
+        foreach (char one in text) {
+            if (one == '"' || one == '\\') to.Append('\\').Append(one);
+            else if (one >= ' ' && one < 127) to.Append(one);
+            else to.Append("\\u").Append(((int)one).ToString("x4", Plain));
+        }
+        return to.Append('"').ToString();
+    }
+
+    // JSON as it comes from Viva, which makes no mistakes in it. Integers are decimals, other numbers doubles.
+    private sealed class Parser {
+        private readonly string text;
+        private int at;
+
+        internal Parser(string text) {
+            this.text = text;
+        }
+
+        internal object Whole() {
+            Skip();
+            char first = text[at];
+            if (first == '"') return Text();
+            if (first == '[') return Items();
+            if (first == '{') return Map();
+            int begin = at;
+            while (at < text.Length && ",]} ".IndexOf(text[at]) < 0) at++;
+            string word = text.Substring(begin, at - begin);
+            if (word == "null") return null;
+            if (word == "true" || word == "false") return word == "true";
+            decimal whole;
+            if (decimal.TryParse(word, global::System.Globalization.NumberStyles.AllowLeadingSign, Plain, out whole)) return whole;
+            return double.Parse(word, Plain);
+        }
+
+        private void Skip() {
+            while (at < text.Length && text[at] <= ' ') at++;
+        }
+
+        private List<object> Items() {
+            var items = new List<object>();
+            at++;
+            for (Skip(); text[at] != ']'; Skip()) {
+                items.Add(Whole());
+                Skip();
+                if (text[at] == ',') at++;
+            }
+            at++;
+            return items;
+        }
+
+        private object Map() {
+            var items = new Dictionary<string, object>();
+            at++;
+            for (Skip(); text[at] != '}'; Skip()) {
+                string key = Text();
+                Skip();
+                at++;
+                object value = Whole();
+                Skip();
+                if (text[at] == ',') at++;
+                if (key.StartsWith("$", global::System.StringComparison.Ordinal) && !key.StartsWith("$$", global::System.StringComparison.Ordinal)) {
+                    Skip();
+                    at++;
+                    if (key == "$float") return "nan".Equals(value) ? double.NaN : "inf".Equals(value) ? double.PositiveInfinity : double.NegativeInfinity;
+                    if (key == "$array") return value;
+                    return new Tagged { Tag = key, Value = key == "$bytes" ? global::System.Convert.FromBase64String((string)value) : value };
+                }
+                items[key.StartsWith("$", global::System.StringComparison.Ordinal) ? key.Substring(1) : key] = value;
+            }
+            at++;
+            return items;
+        }
+
+        private string Text() {
+            var found = new global::System.Text.StringBuilder();
+            for (at++; text[at] != '"'; at++) {
+                char one = text[at];
+                if (one == '\\') {
+                    one = text[++at];
+                    int plain = "bfnrt".IndexOf(one);
+                    if (plain >= 0) {
+                        one = "\b\f\n\r\t"[plain];
+                    } else if (one == 'u') {
+                        one = (char)int.Parse(text.Substring(at + 1, 4), global::System.Globalization.NumberStyles.HexNumber, Plain);
+                        at += 4;
+                    }
+                }
+                found.Append(one);
+            }
+            at++;
+            return found.ToString();
+        }
+    }
+}
