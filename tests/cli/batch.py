@@ -46,7 +46,7 @@ def batch(
         input=given,
         cwd=folder,
         env={"PATH": os.environ.get("PATH", ""), "HOME": str(folder), "LANG": "C.UTF-8"}
-        | {"XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"]}
+        | {"VIVA_CONFIG": os.environ["VIVA_CONFIG"]}
         | environment,
         capture_output=True,
         text=True,

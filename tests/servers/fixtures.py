@@ -234,7 +234,7 @@ class Viva:
             "HOME": str(folder),
             "LANG": "C.UTF-8",
             "OPENAI_API_KEY": "sk-of-the-tests",
-            "XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"],
+            "VIVA_CONFIG": os.environ["VIVA_CONFIG"],
             **ONE_THREAD,
         }
         if "PYTHONPATH" in os.environ:  # another copy of the source is being tested
