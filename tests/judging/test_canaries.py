@@ -95,6 +95,13 @@ def test_a_file_of_canaries_and_a_judge_that_knows_better(
     assert len(sitting.viva.entries("later", stage="annotations")) == VERDICTS + 5
 
 
+def test_an_estimate_counts_canaries(sitting: Sitting) -> None:
+    arguments = sitting.arguments("mark-1")[:-4]  # without a folder and a format
+    ended = sitting.viva(*arguments, "--canaries", 4, "--estimate")
+    assert ended.code == 0, ended.err
+    assert "openai/mark-1 as judge of canaries: " in ended.out
+
+
 def test_an_answer_that_is_a_canary_too_is_judged_once(sitting: Sitting, judges: JudgeServer, tmp_path: Path) -> None:
     row = {"question": TRUTH, "text": reply("False", REASON), "mark": 1.0}
     assert sitting.run("mark-1", more=("--canaries", write_jsonl(tmp_path / "c.jsonl", [row]))).code == 0
