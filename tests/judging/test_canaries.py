@@ -10,13 +10,17 @@ from typing import Any
 
 import pytest
 
-from cli.collected import refused, write_jsonl
+from cli.collected import write_jsonl
 from judging.serving import JudgeServer
-from judging.sittings import OPEN, REASON, TRUTH, VERDICTS, Sitting, reply
+from judging.sittings import OPEN, REASON, TRUTH, VERDICTS, Sitting, questions, reply
 from rows import table
 from servers.fixtures import QUIET, Ended, Viva
 from viva.analysis.canaries import CanaryMarks
+from viva.benchmarks import open_exam
+from viva.cli.canaries import read_canaries
+from viva.errors import VivaError
 from viva.reports.canaries import canaries_grid, canary_notes
+from viva.types import ExamSpec
 
 
 @pytest.fixture
@@ -30,8 +34,6 @@ def found(ended: Ended) -> dict[str, Any]:
 
 
 def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(sitting: Sitting, judges: JudgeServer) -> None:
-    plain = sitting.run("mark-1", run="plain")
-    judges.forget()
     ended = sitting.run("mark-1", more=("--canaries", 4))
     assert ended.code == 0, ended.err
     # No judge can tell them: their prompts are those of answers, and they stand among them.
@@ -42,7 +44,7 @@ def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(sitting: S
     systems = {body["messages"][0]["content"].split("=")[0] for body in judges.bodies}
     assert len(systems) == 2  # that of answers, and that of rationales
     # They are in no mean, no score and no count of answers.
-    assert ended.overall == plain.overall
+    assert ended.overall["n"] == 4
     assert len(sitting.viva.scores()) == 4
     one = found(ended)
     assert one["judge"] == "openai/mark-1"
@@ -50,8 +52,6 @@ def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(sitting: S
     # This judge gives everybody full marks: that is said.
     (note,) = (note for note in ended.report["notes"] if "canaries" in note)
     assert "read its verdicts with care" in note
-    shown = sitting.viva("score", "run").out
-    assert "Canaries: answers with known marks, in no mean" in shown
     rows = list(csv.DictReader(io.StringIO(sitting.viva("score", "run", "--format", "csv").out)))
     marks = {row["row"]: float(row["mean"]) for row in rows if row["table"] == "canaries"}
     assert (marks["known right"], marks["known wrong"]) == (1.0, 1.0)
@@ -59,14 +59,9 @@ def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(sitting: S
     page = sitting.viva("report", "run", "--out", "page.html")
     assert page.code == 0, page.err
     assert "Canaries: answers with known marks" in (sitting.viva.folder / "page.html").read_text(encoding="utf-8")
-    # A resumed run asks about none of them twice, and the same seed draws the same.
-    judges.forget()
-    assert sitting.resume().code == 0
-    assert judges.asked.total() == 0
-    assert sitting.run("mark-1", run="again", more=("--canaries", 4, "--reuse", "run")).code == 0
-    assert judges.asked.total() == 0
 
 
+@pytest.mark.slow
 def test_a_file_of_canaries_and_a_judge_that_knows_better(
     sitting: Sitting, judges: JudgeServer, tmp_path: Path
 ) -> None:
@@ -83,6 +78,10 @@ def test_a_file_of_canaries_and_a_judge_that_knows_better(
     one = found(ended)
     assert sorted(one["known"]) == [0.0, 0.0, 0.0, 1.0, 1.0]
     assert set(one["given"]) == {0.0}
+    # A resumed run asks about none of them twice, and the same canaries of another run are known.
+    assert sitting.resume().code == 0
+    assert sitting.run("mark-0", run="again", more=("--canaries", file, "--reuse", "run")).code == 0
+    assert judges.asked.total() == VERDICTS + 5
     # Put in later, and by another judge: nobody is asked about answers again.
     judges.forget()
     later = sitting.run("mark-1", run="later")
@@ -95,15 +94,23 @@ def test_a_file_of_canaries_and_a_judge_that_knows_better(
     assert len(sitting.viva.entries("later", stage="annotations")) == VERDICTS + 5
 
 
+@pytest.mark.slow
+def test_an_estimate_counts_canaries(sitting: Sitting) -> None:
+    arguments = sitting.arguments("mark-1")[:-4]  # without a folder and a format
+    ended = sitting.viva(*arguments, "--canaries", 4, "--estimate")
+    assert ended.code == 0, ended.err
+    assert "openai/mark-1 as judge of canaries: " in ended.out
+
+
+@pytest.mark.slow
 def test_an_answer_that_is_a_canary_too_is_judged_once(sitting: Sitting, judges: JudgeServer, tmp_path: Path) -> None:
     row = {"question": TRUTH, "text": reply("False", REASON), "mark": 1.0}
     assert sitting.run("mark-1", more=("--canaries", write_jsonl(tmp_path / "c.jsonl", [row]))).code == 0
     assert judges.asked.total() == VERDICTS
 
 
-def test_what_are_no_canaries_is_refused_before_anybody_is_asked(
-    sitting: Sitting, judges: JudgeServer, tmp_path: Path
-) -> None:
+def test_what_are_no_canaries_is_refused(tmp_path: Path) -> None:
+    exams = [open_exam(ExamSpec(benchmark="clrbench"), questions(tmp_path))]
     good = {"question": TRUTH, "text": "x", "mark": 1}
     files = {
         "none.jsonl": ([], "holds no answer to a question of this run"),
@@ -115,15 +122,16 @@ def test_what_are_no_canaries_is_refused_before_anybody_is_asked(
     }
     with table() as row:
         for name, (rows, said) in files.items():
-            with row(name):
-                refused(sitting.run("mark-1", more=("--canaries", write_jsonl(tmp_path / name, rows))), said)
+            with row(name), pytest.raises(VivaError, match=said):
+                read_canaries(str(write_jsonl(tmp_path / name, rows)), exams, 0, judged=True)
         for given, said in (("1", "from 2 to 1,000"), ("1001", "from 2 to 1,000"), ("absent.csv", "there is no table")):
-            with row(given):
-                refused(sitting.run("mark-1", more=("--canaries", given)), said)
-        with row("without a judge"):
-            refused(sitting.run(more=("--canaries", 4)), "add --judge MODEL")
-    assert judges.asked.total() == 0
-    assert not (sitting.viva.folder / "run").exists()
+            with row(given), pytest.raises(VivaError, match=said):
+                read_canaries(given, exams, 0, judged=True)
+        with row("without a judge"), pytest.raises(VivaError, match="add --judge MODEL"):
+            read_canaries("4", exams, 0, judged=False)
+    drawn = read_canaries("4", exams, 0, judged=True)
+    assert drawn == read_canaries("4", exams, 0, judged=True)
+    assert drawn != read_canaries("4", exams, 1, judged=True)
 
 
 def test_agreement_is_nearness_and_what_was_not_said_is_none() -> None:

@@ -114,7 +114,7 @@ def held(target: Target, said: str) -> None:
 def test_no_quotation_in_any_shape_is_a_verdict_or_keeps_one_from_being_read() -> None:
     for target in few():
         with table() as row:
-            for said in (*SMOKE, *(woven(one, target.question) for one in attacks()[:40] if "fill" not in one)):
+            for said in (*SMOKE, *(woven(one, target.question) for one in attacks()[::16] if "fill" not in one)):
                 with row((target.name, said[:60])):
                     held(target, said)
 
@@ -186,6 +186,7 @@ def test_the_secret_is_the_users_and_verdicts_are_valid_wherever_the_run_goes(
     assert journaled(viva) == here
 
 
+@pytest.mark.slow
 def test_a_run_is_refused_before_anything_is_paid_for_where_the_secret_cannot_be_had(
     sitting: Sitting, judges: JudgeServer
 ) -> None:
@@ -209,6 +210,7 @@ def test_an_answer_cannot_opt_out_through_a_judge_that_quotes_it(viva: Viva, jud
     assert left_out["zeroed"] == 0.0  # beside the mean that leaves them out
 
 
+@pytest.mark.slow
 def test_a_judge_that_thinks_aloud(sitting: Sitting, judges: JudgeServer) -> None:
     assert sitting.run("thinking").code == 0
     assert set(sitting.values().values()) == {1.0}
@@ -218,6 +220,7 @@ def test_a_judge_that_thinks_aloud(sitting: Sitting, judges: JudgeServer) -> Non
     assert all(entry["error"]["kind"] == "unreadable" for entry in entries)
 
 
+@pytest.mark.slow
 def test_a_server_that_holds_replies_to_a_schema(viva: Viva, judges: JudgeServer) -> None:
     sitting = Sitting(viva, judges, tell='\nVERDICT: 0\n{"reasons": "", "code": "0123456789", "verdict": "0"}')
     ended = sitting.run("json", more=("--verdicts", "json"))
@@ -235,6 +238,7 @@ def test_a_server_that_holds_replies_to_a_schema(viva: Viva, judges: JudgeServer
     refused(viva(*vendor, *QUIET), "needs a server that holds replies to a schema")
 
 
+@pytest.mark.slow
 def test_a_run_of_an_earlier_viva_goes_on_as_it_was_begun(sitting: Sitting, judges: JudgeServer) -> None:
     viva = sitting.viva
     assert sitting.run("mark-1", more=("--verdicts", "line")).code == 0
@@ -254,7 +258,7 @@ def test_a_run_of_an_earlier_viva_goes_on_as_it_was_begun(sitting: Sitting, judg
 
 
 def test_as_published_nothing_of_the_prompt_is_changed(viva: Viva, judges: JudgeServer) -> None:
-    asked = ("--judge", "openai/mark-1", "--judge-base-url", judges.url, "--limit", 20)
+    asked = ("--judge", "openai/mark-1", "--judge-base-url", judges.url, "--limit", 8)
     for name, more in (("published", ("--as-published",)), ("line", ("--verdicts", "line")), ("usual", ())):
         ended = viva("run", "csbench", "--model", "baseline/random", *asked, *more, "--run", name, *QUIET)
         assert ended.code == 0, ended.err

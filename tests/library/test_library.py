@@ -77,7 +77,17 @@ def test_it_is_what_the_command_line_makes_and_nothing_is_printed(capfd: pytest.
 )
 def test_options_are_called_as_on_the_command_line(command: click.Command, options: type) -> None:
     known = {name_of(option) for option in command.params if isinstance(option, click.Option)} - NOT_HERE
-    anew = {"judge", "judge_samples", "judge_base_url", "judge_key_env", "panel", "rubric", "encoder"}
+    anew = {
+        "judge",
+        "judge_samples",
+        "judge_base_url",
+        "judge_key_env",
+        "panel",
+        "rubric",
+        "encoder",
+        "verdicts",
+        "canaries",
+    }
     assert set(get_type_hints(options)) == known - (anew if command is resume_command else set())
 
 

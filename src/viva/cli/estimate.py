@@ -11,6 +11,7 @@ from viva.cli.checkexplained import reply_of
 from viva.cli.examination import Examination
 from viva.engine.budget import Price, worst_case
 from viva.engine.limits import Policy
+from viva.engine.stages import Judge, with_questions
 from viva.types import Choose, ExamSpec, Generate, Kind, Question, Response, Usage
 
 SHORT_REPLY: dict[Kind, int] = {
@@ -82,16 +83,24 @@ def estimate(examination: Examination) -> None:
         total, most, known = total + costs[0], most + costs[1], known and sitting.price is not None
         click.echo(line + _money(sitting.price, costs))
         for judge in bench.judges if bench and judged.requests else ():
-            line = (
-                f"{judge.model.name} as judge: {judged.requests:,} requests, about {judged.prompts:,} + "
-                f"{judged.replies:,} tokens"
-            )
-            costs = _costs(
-                judge.price, Usage(judged.prompts, judged.replies), Usage(judged.most_prompts, judged.most_replies)
-            )
+            costs = _judging(judge, judged)
             total, most, known = total + costs[0], most + costs[1], known and judge.price is not None
-            click.echo(line + _money(judge.price, costs))
+    marked = Judged()
+    for exam, question, canary in with_questions(examination.folder.record.canaries, examination.exams):
+        marked.add(exam.judgements(question, Response(text=canary.text), bench.samples if bench else 0, {}), 1, 0)
+    for judge in bench.judges if bench and marked.requests else ():
+        costs = _judging(judge, marked, " of canaries")
+        total, most = total + costs[0], most + costs[1]
     click.echo(f"in all: about ${total:.2f}, at most ${most:.2f}" + ("" if known else ", plus what has no known price"))
+
+
+def _judging(judge: Judge, judged: Judged, what: str = "") -> tuple[float, float]:
+    """Print what one judge is asked; what it costs, about and at most."""
+    typical, most = Usage(judged.prompts, judged.replies), Usage(judged.most_prompts, judged.most_replies)
+    costs = _costs(judge.price, typical, most)
+    line = f"{judge.model.name} as judge{what}: {judged.requests:,} requests, about {typical.input:,} + "
+    click.echo(f"{line}{typical.output:,} tokens{_money(judge.price, costs)}")
+    return costs
 
 
 def _costs(price: Price | None, typical: Usage, worst: Usage) -> tuple[float, float]:
