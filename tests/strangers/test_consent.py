@@ -172,7 +172,7 @@ def test_scores_that_were_edited_are_not_ranked(tmp_path: Path, viva: Viva) -> N
     with table() as row:
         for name, change in {
             "edited": lambda: (run / "scores.jsonl").write_bytes(better),
-            "its record removed": lambda: (run / "scores.made.json").unlink(),
+            "its record removed": (run / "scores.made.json").unlink,
             "another answer": lambda: (run / "responses.jsonl").write_bytes(
                 (run / "responses.jsonl").read_bytes().replace(b"script", b"scribe")
             ),
