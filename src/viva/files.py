@@ -60,8 +60,9 @@ def reading(path: Path, *, follow: bool = False) -> BinaryIO:
 def read_regular(path: Path, most: int = LARGEST_RECORD, *, follow: bool = False) -> bytes:
     """All of a regular file. Raises OSError also for one of more than `most` bytes."""
     with reading(path, follow=follow) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(size + 1) if size <= most else b""  # reading takes the memory for all that it may read
+    if size > most or len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
     return content
 

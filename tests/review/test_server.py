@@ -206,4 +206,5 @@ def test_a_room_for_others_prints_a_token_of_its_own(path: Path) -> None:
 
 def test_the_token_is_compared_whole() -> None:
     one, other = Access(host="0.0.0.0", token="a" * 20), Access(host="0.0.0.0", token="a" * 21)
-    assert one.key != other.key
+    assert one.key_of("a" * 20) != other.key_of("a" * 21)
+    assert not one.key_of("a" * 21)

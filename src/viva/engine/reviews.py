@@ -7,6 +7,7 @@ time: each write is whole, locked (flock) and on the disk before it is acknowled
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -21,6 +22,9 @@ from viva.engine.lines import set_torn_tail_aside
 from viva.errors import StorageError
 from viva.files import UNREADABLE, open_regular
 from viva.types import Mark
+
+LARGEST = 1 << 28
+"""Bytes of marks that are read at once."""
 
 
 class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -121,6 +125,8 @@ class ReviewLog:
         if (found.st_dev, found.st_ino) != self._file or found.st_size < self._end:
             self._forget()  # another file under the same name
             self._file = (found.st_dev, found.st_ino)
+        if found.st_size - self._end > LARGEST:
+            raise OSError(errno.EFBIG, f"it is larger than {LARGEST:,} bytes, and marks are made by hand")
         content = _read_all(file, self._end, found.st_size)
         for line in content.split(b"\n")[:-1]:
             self._lines += 1

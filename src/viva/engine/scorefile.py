@@ -7,23 +7,25 @@ of a stranger's is worth, grading it again tells (`viva score`, `viva leaderboar
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, BinaryIO, Literal
 
 import msgspec
 from msgspec import Struct
 
 from viva import __version__
 from viva.errors import StorageError
-from viva.files import UNREADABLE, lines, new_file, read_regular, reading, write_whole
+from viva.files import LONGEST_LINE, UNREADABLE, lines, new_file, read_regular, reading, write_whole
 from viva.types import ScoreRow
 
 SCORES, MADE = "scores.jsonl", "scores.made.json"
 SOURCES = ("run", "responses", "executions", "similarities", "annotations", "reviews")
 """What scores are made from: run.json, and these journals."""
+_CHUNK = 1 << 20
 MOST_NAMES = 1000
 """Different tags and parts in the rows of one run: each becomes a column."""
 
@@ -77,11 +79,23 @@ def _hash(path: Path) -> str:
     """SHA-256 as hexadecimal digits; "" where there is no such file."""
     try:
         with reading(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return _digest(file, path)
     except FileNotFoundError:
         return ""
     except OSError as problem:
         raise StorageError(f"cannot read {path}: {problem.strerror}") from None
+
+
+def _digest(file: BinaryIO, path: Path) -> str:
+    """Of a file of lines; one that has none, such as a terabyte of holes, is not read to its end."""
+    digest, since = hashlib.sha256(), 0
+    while chunk := file.read(_CHUNK):
+        digest.update(chunk)
+        end = chunk.rfind(b"\n")
+        since = since + len(chunk) if end < 0 else len(chunk) - end
+        if since > LONGEST_LINE:
+            raise OSError(errno.EFBIG, f"a line is longer than {LONGEST_LINE:,} bytes", str(path))
+    return digest.hexdigest()
 
 
 @contextmanager
