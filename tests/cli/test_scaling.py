@@ -187,3 +187,11 @@ def test_names_cannot_drive_a_terminal_a_spreadsheet_or_a_page() -> None:
         scaling("t.csv", "--format", form)  # `told` looks
     scaling("t.csv", "--chart", "c.html")
     assert "<script>alert(1)" not in Path("c.html").read_text(encoding="utf-8")
+
+
+def test_a_full_score_of_a_table_is_no_certainty() -> None:
+    """Of 50 questions, all right: not [100, 100], and a prediction from two models has a width."""
+    table = written("model,size,score\nA,1,100\nB,10,100\n")
+    found = groups(table, "--questions", 50, "--predict", 100, "--fit", "log")["all models"]
+    assert found["points"][1]["low"] < 0.95
+    assert found["forecasts"][0]["prediction"]["low"] < 0.95

@@ -210,17 +210,15 @@ def _point(
     questions: int | None,
     cell: Cell | None = None,
 ) -> Point:
-    """`questions`: how many a score rests on; a mean of scores from 0 to 1 varies at most as one of 0 and 1."""
+    """`questions`: how many a score without a cell rests on, which gives it the widest interval that it can have."""
     from viva.analysis.scalinggroups import Point
+    from viva.analysis.standings import widest
     from viva.analysis.uncertainty import Z
 
     low, high = (cell.low, cell.high) if cell is not None else (None, None)
-    variance = score * (1 - score) / questions if questions else None
-    if low is not None and high is not None:
-        variance = ((high - low) / 2 / Z) ** 2
-    elif variance is not None:
-        half = Z * variance**0.5
-        low, high = max(0.0, score - half), min(1.0, score + half)
+    if low is None and questions:
+        low, high = widest(score, questions) or (None, None)
+    variance = None if low is None or high is None else ((high - low) / 2 / Z) ** 2
     billions = size.active if asked.parameters == "active" else size.total
     return Point(
         model=model,
