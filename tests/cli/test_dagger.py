@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 from cli.collected import answers, gold, write_jsonl, wrong
 from rows import table
+from servers.fixtures import wait_until
 from viva.cli.main import COMMANDS, cli, main
 from viva.cli.view import open_run
 from viva.reports.charts.saving import SUFFIXES
@@ -222,7 +223,7 @@ def test_a_leaderboard_has_it_on_every_page(folder: Path) -> None:
 
 def test_the_run_browser_has_it(folder: Path) -> None:
     visitor = TestClient(application(folder, open_run, Access()), base_url="http://127.0.0.1")
-    visitor.get("/run/a")
+    wait_until(lambda: DAGGER in visitor.get("/run/a").text, "the run to be graded")
     page = visitor.get("/run/a").text
     assert re.search(r"[\d.]+†", page)
     assert "leaves out" in page
