@@ -33,7 +33,7 @@ def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wron
         ("–†", "", "5", "", "error 5"),
     ]
     alone = summary_grid([result(overall=PLAIN, model="openai/\x1b[31mevil")])
-    assert alone.header == ("exam", "score", "95 % interval", "n")
+    assert alone.header == ("exam", "score", "95 % interval", "answers")
     assert "openai/" in alone.title
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cli.collected import answers, gold, write_jsonl
 from rows import table
 from viva.cli.main import main
 from viva.cli.modelfacts import ModelFacts
@@ -161,3 +162,27 @@ def test_a_site_that_was_interrupted_is_made_again_at_its_place(tmp_path: Path, 
     assert not (out / "leaderboard.json").exists(), "it was not done"
     assert viva(*command) == 0
     assert written(out)["benchmarks"]
+
+
+def test_runs_without_a_result_are_left_out_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def graded(name: str, reply: str, *more: str) -> str:
+        rows = answers("csbench", "en", lambda question: reply or gold(question))
+        file = write_jsonl(tmp_path / f"{name}.jsonl", rows)
+        viva("grade", "csbench", str(file), "--run", str(tmp_path / name), "--progress", "quiet", *more)
+        return str(tmp_path / name)
+
+    good, mute = graded("good", ""), graded("mute", " ")
+    never = tmp_path / "never"
+    never.mkdir()
+    (never / "run.json").write_bytes((tmp_path / "good" / "run.json").read_bytes())
+    capsys.readouterr()
+    out = tmp_path / "site"
+    assert viva("leaderboard", good, mute, str(never), "--out", str(out)) == 0
+    said = capsys.readouterr().err
+    assert "left out: mute: replay/mute.jsonl on csbench-en: no reply could be read (empty 76)" in said
+    assert "left out: never: not graded yet (viva resume" in said
+    board = next(board for board in written(out)["benchmarks"][0]["boards"] if board["own"])
+    assert [row["model"] for row in board["rows"]] == ["replay/good.jsonl"]
+    assert "no reply could be read" in (out / "index.html").read_text(encoding="utf-8")
+    assert viva("leaderboard", mute, "--out", str(out)) == 2
+    assert "nothing to rank: mute" in capsys.readouterr().err

@@ -9,9 +9,11 @@ import json
 import msgspec
 
 from reports.samples import RIGHT, SHORT, report, result, table
+from rows import table as rows_table
+from viva.analysis.breakdown import Cell, Table
 from viva.published import Neighbour, about, neighbours
 from viva.reports.formats import as_csv, as_json, as_latex, as_markdown, as_terminal
-from viva.reports.result import grid
+from viva.reports.result import comparable, grid
 from viva.types import ExamSpec
 
 ROWS = {one.model: one for one in neighbours(ExamSpec(benchmark="csbench", shots=5))}
@@ -95,3 +97,44 @@ def test_a_hostile_name_is_spelled_out() -> None:
         text = form(report(result(beside=(evil,))))
         assert "\x1b" not in text
         assert "\u202e" not in text
+
+
+def lacking(*names: str, **more: object) -> Cell:
+    return msgspec.structs.replace(SHORT, lacks=names, **more)  # type: ignore[arg-type]
+
+
+def test_a_published_figure_stands_only_beside_a_mean_over_the_same_parts() -> None:
+    partial, few = (
+        lacking("Open-ended"),
+        Cell(n=50, mean=0.5, floor=0.2, ceiling=0.8, outcomes={"right": 10, "error": 40}),
+    )
+    mixed = table(((RIGHT, RIGHT), (RIGHT, partial)))
+    rows = {
+        "all there": (result(overall=SHORT), 0.7041),
+        "a part is missing": (result(overall=partial), None),
+        "most is missing": (result(overall=few), None),
+    }
+    with rows_table() as row:
+        for name, (one, score) in rows.items():
+            with row(name):
+                assert comparable([GPT4], [one])[0].score == score
+    kept = comparable([GPT4], [result(mixed, overall=partial)])[0].figures
+    assert ("domains", "OS", "Average") in kept
+    assert ("domains", "CN", "Average") not in kept
+    assert ("domains", "CN", "Knowledge") in kept
+    one = result(ACROSS, model="openai/a", beside=(GPT4,))
+    other = result(replace_cells(ACROSS, partial), model="openai/b", overall=partial, beside=(GPT4,))
+    both = report(one, other)
+    assert "(published)" not in as_markdown(both), "one of the two is another quantity"
+
+
+def test_what_is_withheld_is_said() -> None:
+    one = result(
+        overall=lacking("Fill-in-the-blank", "Open-ended"), withheld=True, beside=comparable([GPT4], [result()])
+    )
+    text = " ".join(as_terminal(report(one), width=500).split())
+    assert "too little of Fill-in-the-blank, Open-ended is scored for a published score beside this one" in text
+
+
+def replace_cells(one: Table, cell: Cell) -> Table:
+    return msgspec.structs.replace(one, cells=tuple(tuple(cell for _ in row) for row in one.cells))

@@ -228,13 +228,17 @@ class Breakdown:
         )
 
     def _lacks(self, part: pl.DataFrame, n: int) -> tuple[str, ...]:
-        found: list[str] = []
+        found: list[tuple[bool, list[str]]] = []
         for tag, labels in self._parts.items():
             counts = part.group_by(f"tag:{tag}", maintain_order=True).agg(pl.col("n", "answered").sum())
-            for value, all_of_it, scored in counts.iter_rows():
-                if value in labels and 2 * scored < all_of_it and all_of_it - scored >= _SOME * n:
-                    found.append(labels[value])
-        return tuple(dict.fromkeys(found))
+            few = [
+                labels[value]
+                for value, all_of_it, scored in counts.iter_rows()
+                if value in labels and 2 * scored < all_of_it and all_of_it - scored >= _SOME * n
+            ]
+            found.append((len(few) == counts.height, few))
+        # First what tells most: a format that nobody graded is short in every domain, too.
+        return tuple(dict.fromkeys(name for _, few in sorted(found, key=lambda one: one[0]) for name in few))
 
     def questions(self, *lines: Line) -> pl.DataFrame:
         """The questions that all `lines` share, a row each, for what compares questions.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.breakdown import Breakdown, Cell
 from viva.analysis.correlation import coefficient
@@ -69,6 +70,11 @@ def by_table(layout: Layout) -> Lines:
     """A curve for each column of a table that has a row a model."""
     (row,) = layout.rows
     return {column.label: (row, column) for column in layout.columns}
+
+
+def by_rows(layout: Layout, headline: Line) -> Lines:
+    """A curve for each row of a table, averaged as the headline is; a row of everything is the headline."""
+    return {row.label: (replace(row, over=headline.over),) if row.where else (headline,) for row in layout.rows}
 
 
 def measured(scores: pl.DataFrame, lines: Lines, attempts: str) -> dict[str, Cell]:

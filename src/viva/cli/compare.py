@@ -302,6 +302,7 @@ def _row(
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], wanted: Wanted) -> Iterator[str]:
     """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
     from viva.cli.contestants import warnings
+    from viva.reports.result import UNSURE
 
     both = f"{first.name} → {second.name}"
     unfair = list(warnings(first, second))
@@ -320,8 +321,8 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], wanted: W
         )
     if whole.unscored:
         yield (
-            f"{both}: {whole.unscored:,} questions have no score on one side or both and are left out; the bounds say "
-            "what the difference would be if all of that spoke for the first, and for the second."
+            f"{UNSURE} {both}: {whole.unscored:,} questions have no score on one side or both and are left out; the "
+            "bounds say what the difference would be if all of that spoke for the first, and for the second."
         )
 
 

@@ -90,26 +90,30 @@ def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
 
 def _lines(scores: pl.DataFrame, by: str | None, headline: Line, tables: Sequence[Layout], where: str) -> Lines:
     """What `by` names. The exam's own table has the exam's own averages, so --over takes a tag instead."""
-    from viva.analysis.training import by_table, by_tag, parts_of
+    from viva.analysis.training import by_rows, by_table, by_tag, parts_of
 
     if by == EXAM:
         return {headline.label: (headline,)}
-    table = next((one for one in tables if by in (None, WHATEVER, one.name) or _goes_by(one, by)), None)
+    table = next((one for one in tables if one.across and by in (None, WHATEVER, one.name)), None)
     if table is not None:
         return by_table(table)
+    rows = next((one for one in tables if _goes_beyond(one, by)), None)
+    if rows is not None:
+        return by_rows(rows, headline)
     tags = [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
     if by == WHATEVER and not parts_of(scores, FORMAT):
         return {headline.label: (headline,)}
     for option, tag in (("--by", by or FORMAT), ("--over", headline.over)):
         if tag and not parts_of(scores, tag):
-            known = ", ".join([*(one.name for one in tables), *tags]) or "none"
+            known = ", ".join([*(one.name for one in tables if one.across), *tags]) or "none"
             raise DataError(f"{option} {tag!r}: {where} has no such tag; it has: {known}")
     return by_tag(scores, by or FORMAT, headline)
 
 
-def _goes_by(table: Layout, tag: str | None) -> bool:
-    """Whether a table's columns are a tag's values, averaged as the paper does it: CMMLU's are categories."""
-    return sum(tag in column.where for column in table.columns) > 1
+def _goes_beyond(table: Layout, tag: str | None) -> bool:
+    """Whether a table's rows are a tag's values and more: CMMLU's categories, and its China-specific subjects."""
+    tags = {name for row in table.rows for name in row.where}
+    return not table.across and len(tags) > 1 and sum(tag in row.where for row in table.rows) > 1
 
 
 def _of_run(path: Path, by: str | None, wanted: Line | None) -> Iterator[Scored]:
@@ -138,11 +142,11 @@ _AVERAGES: dict[bytes, Averages] = {}
 
 
 def _published_averages(record: ExamRecord) -> Averages:
-    """The exam's headline and its tables with a row a model: the exam is opened for them, once for all runs alike."""
+    """The exam's headline and its tables: the exam is opened for them, once for all runs alike."""
     key = msgspec.json.encode(record, order="deterministic")
     if key not in _AVERAGES:
         exam = reopen(record)
-        _AVERAGES[key] = exam.headline(), tuple(layout for layout in exam.layouts() if layout.across)
+        _AVERAGES[key] = exam.headline(), exam.layouts()
     return _AVERAGES[key]
 
 

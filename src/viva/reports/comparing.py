@@ -13,7 +13,7 @@ from viva.analysis.multiplicity import NAMES, Correction
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.printing import formats
-from viva.reports.result import Grid, p_text, percent, signed
+from viva.reports.result import UNSURE, Grid, p_text, percent, signed
 from viva.reports.text import json_text
 from viva.visible import harmless, one_line
 
@@ -116,7 +116,7 @@ def _differences(one: Comparison, tests: int) -> Grid:
     )  # fmt: skip
     rows = tuple(
         (
-            *cells(row), f"{row.found.n:,}", percent(row.found.first), percent(row.found.second),
+            *cells(row), f"{row.found.n:,}", _mean(row.found.first, row.found), _mean(row.found.second, row.found),
             difference_text(row.found), p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
             *("–" if count is None else f"{count:,}" for count in (row.found.wins, row.found.ties, row.found.losses)),
             *((_bounds(row.found),) if bounded else ()),
@@ -124,6 +124,10 @@ def _differences(one: Comparison, tests: int) -> Grid:
         for row in one.rows
     )  # fmt: skip
     return Grid(f"Comparison · {one.title}{title}", header, rows)
+
+
+def _mean(mean: float | None, found: Difference) -> str:
+    return percent(mean) + (UNSURE if found.unscored and mean is not None else "")
 
 
 def _power(one: Comparison) -> Grid | None:

@@ -348,6 +348,7 @@ def _plain(found: Examined) -> dict[str, object]:
             {
                 "model": name,
                 "score": _null(float(means[place])),
+                "unscored": int((~np.isfinite(scores.scores[place])).sum()),
                 **(
                     {
                         "ability": float(found.fits[0].ability[place]),

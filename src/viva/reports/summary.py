@@ -44,7 +44,7 @@ def summary_grid(results: Sequence[Result]) -> Grid:
 
 
 def _cells(cell: Cell, count: str) -> tuple[str, ...]:
-    others = [(name, count) for name, count in cell.outcomes.items() if count and name not in _PLAIN]
+    others = [(name, number) for name, number in cell.outcomes.items() if number and name not in _PLAIN]
     return (
         percent(cell.mean) + ("" if cell.complete else UNSURE) + zeroed_text(cell),
         "" if cell.low is None else f"{percent(cell.low, 1)}–{percent(cell.high, 1)}",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viva.reports.charts.theme import PER_CENT
+from viva.reports.charts.theme import PER_CENT, daggers, mark_of, subtitle
 from viva.reports.items import Examined, flags
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def _map(found: Examined) -> Any:
             "low": float(fit.ability[place] - 1.96 * fit.ability_error[place]),
             "high": float(fit.ability[place] + 1.96 * fit.ability_error[place]),
             "score": 100 * float(np.nanmean(found.scores.scores[place])),
+            **mark_of(complete=bool(np.isfinite(found.scores.scores[place]).all())),
         }
         for place, name in enumerate(found.scores.models)
     ]
@@ -89,9 +90,10 @@ def _map(found: Examined) -> Any:
     )
     title = alt.Title(
         f"Models beside questions, {fit.logistic.upper()}",
-        subtitle=f"{found.scores.exam}; a model answers questions of its own place every second time",
+        subtitle=subtitle(models, f"{found.scores.exam}; a model answers questions of its own place every second time"),
     )
-    upper = alt.layer(lines, dots).properties(width=560, height=alt.Step(18), title=title)
+    marks = daggers(able, x=alt.X("ability:Q", scale=scale), y=row)
+    upper = alt.layer(lines, dots, *marks).properties(width=560, height=alt.Step(18), title=title)
     return alt.vconcat(upper, histogram.properties(width=560, height=130), spacing=6)
 
 
@@ -127,7 +129,9 @@ def _statistics(found: Examined) -> Any:
                 alt.Tooltip("why:N", title="found"),
             ],
         )
-    title = alt.Title("Facility against discrimination", subtitle=found.scores.exam)
+    title = alt.Title("Facility against discrimination", subtitle=subtitle(rows, found.scores.exam))
+    if defined:
+        drawn = alt.layer(drawn, *daggers(base, x=across.scale(domain=[0, 100]), y=upright))
     return drawn.properties(width=560, height=320, title=title)
 
 
@@ -146,6 +150,7 @@ def _rows(found: Examined) -> list[dict[str, Any]]:
             "facility": 100 * float(stats.facility[place]),
             "discrimination": float(d) if math.isfinite(d := stats.discrimination[place]) else None,
             "models": int(stats.models[place]),
+            **mark_of(complete=int(stats.models[place]) == len(found.scores.models)),
             "why": why.get(place, OKAY),
         }
         for place in places
