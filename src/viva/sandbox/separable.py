@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
@@ -84,7 +85,11 @@ def _of_node(node: ast.AST, own: set[str]) -> Iterator[str]:
     words = _words()
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from _of_import(node)
-    elif isinstance(node, ast.Name) and node.id in words.names and node.id not in own:
+    elif (
+        isinstance(node, ast.Name)
+        and node.id not in own
+        and (node.id in words.names or node.id in sys.stdlib_module_names - words.modules)
+    ):
         yield f"it uses {node.id}"
     elif isinstance(node, ast.Attribute) and node.attr in words.attributes:
         yield f"it uses .{node.attr}"
