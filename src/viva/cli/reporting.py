@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -36,14 +37,19 @@ def grade_run(examination: Examination, output: Output) -> Report:
         gathered = gather(examination, stack)
         write = stack.enter_context(new_scores(folder.path)).write
         for sitting in examination.sittings:
-            deciding = Deciding()
-            rows = deciding.watched(scores(sitting, answers, gathered))
+            deciding, isolations = Deciding(), Counter[str]()
+            rows = _counted(deciding.watched(scores(sitting, answers, gathered)), isolations)
             exam = remembered[id(sitting.exam)]
             model = opened[sitting.model.name]
             said = signature(record, exam, sitting.model.name, model)
             result = _result(sitting, _written(rows, write), output, said, judged=bool(record.judges))
             result = msgspec.structs.replace(
-                result, decided=deciding.shares(), reviewed=deciding.reviewed, trained=model.trained
+                result,
+                decided=deciding.shares(),
+                reviewed=deciding.reviewed,
+                trained=model.trained,
+                programs=isolations["separate"] + isolations["shared"],
+                shared=isolations["shared"],
             )
             results.append(with_rows_beside(result, output.beside, exam, record))
     notes = [*unknown_notes(output.beside, record.exams, opened), *examination.notes()]
@@ -78,6 +84,12 @@ def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, said: st
         signature=said,
         judged=judged,
     )
+
+
+def _counted(rows: Iterator[ScoreRow], isolations: Counter[str]) -> Iterator[ScoreRow]:
+    for row in rows:
+        isolations[row.isolation] += 1
+        yield row
 
 
 def _written(rows: Iterator[ScoreRow], write: Callable[[bytes], object]) -> Iterator[ScoreRow]:
