@@ -33,7 +33,9 @@ function targets(pattern) {
 }
 const bound = (pattern) => targets(pattern).map(({ name }) => name);
 function root(node) {
-    while (node?.type === 'MemberExpression' || node?.type === 'ChainExpression') node = node.object ?? node.expression;
+    while (['MemberExpression', 'ChainExpression', 'SequenceExpression'].includes(node?.type)) {
+        node = node.object ?? node.expression ?? node.expressions.at(-1);
+    }
     return node?.type === 'Identifier' ? node.name : null;
 }
 
@@ -48,6 +50,7 @@ function assertionsOf(tree) {
         && /^(node:)?assert/.test(node.arguments[0]?.value);
     walk(tree, ({ type, id, init }) => {
         if (type !== 'VariableDeclarator') return;
+        if (init?.callee?.name?.startsWith('__import')) [init] = init.arguments;  // as TypeScript has it
         if (required(init?.type === 'MemberExpression' ? init.object : init)) for (const name of bound(id)) found.add(name);
     });
     return found;

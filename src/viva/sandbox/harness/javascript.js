@@ -9,7 +9,7 @@
     const { readSync, writeSync } = fs;
     const { reallyExit } = process;
     const end = (status) => reallyExit.call(process, status);
-    const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, freeze } = Object;
+    const { assign, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, freeze, keys } = Object;
     const { ownKeys, apply, construct } = Reflect;
     const is = Object.is;
     const { captureStackTrace } = Error;
@@ -132,6 +132,11 @@
     const scope = { __proto__: null };
     for (const name of NAMES) scope[name] = globalThis[name];
 
+    // What TypeScript writes at the head of the program for the imports of a test.
+    const IMPORTING = {
+        __importDefault: (found) => (found && found.__esModule ? found : { default: found }),
+        __importStar: (found) => (found && found.__esModule ? found : { ...found, default: found }),
+    };
     // A method that the program gave to all lists, texts and the like, and that the test uses by this name.
     function lend(place, key, kind, given, members) {
         if (place === undefined || !members.has(key) || key in place || typeof given !== 'function') return;
@@ -142,7 +147,7 @@
         const { AssertionError } = require('assert');
         let form;
         try {
-            form = formOf(test, new Set([...NAMES, 'console', 'require', 'undefined', 'NaN', 'Infinity']));
+            form = formOf(test, new Set([...NAMES, ...keys(IMPORTING), 'console', 'require', 'undefined', 'NaN', 'Infinity']));
         } catch (error) {
             if (!(error instanceof Shared || error instanceof SyntaxError)) throw error;
             writeSync(4, 'shared\n');
@@ -192,7 +197,7 @@
     main.paths = Module._nodeModulePaths('/box');
     const require_ = Module.createRequire('/box/main.js');
     require_.main = main;
-    if (link) scope.$viva = link;
+    if (link) assign(scope, IMPORTING, { $viva: link });
     scope.require = (name) => modules.get(name) ?? require_(name);
     Object.assign(scope.require, require_);
 
