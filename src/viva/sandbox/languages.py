@@ -128,6 +128,7 @@ class Separate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     test: tuple[str, ...]
     program: tuple[str, ...]
     harness: tuple[str, ...]
+    decides: bool = False
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -118,7 +118,8 @@ class Plan:
         if request.calls:
             self.conversation = CallConversation(request.calls)
         else:
-            sent = (b"" if self.separate else program, test) if not row.compile_proved else (b"", b"")
+            alone = self.separate is not None and not self.separate.decides
+            sent = (b"" if alone else program, test) if not row.compile_proved else (b"", b"")
             self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
         common = limits()
         self.bounds = Bounds(
@@ -290,6 +291,9 @@ class Plan:
                 command += ["--seccomp", passed(rules)]
             command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", process.commands]
             command = group.joining(command) if group else command
+            if (uid := slot_uid(slot)) is not None:
+                for descriptor in process.link:
+                    os.fchown(descriptor, uid, uid)  # as launch.Spawned does with its own
             return Spawned(command, keep_open=(*opened, *process.link), owner=slot_uid(slot))
         finally:
             for descriptor in opened:

@@ -7,7 +7,8 @@
     Viva          →  harness   SECRET
     harness       →  Viva      SECRET         and then the process must still end with status 0
 
-A test in a process of its own says "KEY asked" where code of the program's decided a comparison with one of its values.
+A test in a process of its own says "KEY asked" where code of the program's decided a comparison with one of its values, and
+"shared" before all else where it runs the program itself after all (harness/form.js decides that from the test alone).
 
 Key and secret are new for every run, and neither is on disk, in an argument or in the environment. The harness takes
 the key out of the pipe before the first line of the program; who does not know the key gets no secret, and has one
@@ -19,6 +20,7 @@ from __future__ import annotations
 import secrets
 
 RUNNING = b"run\n"
+SHARED = b"shared\n"
 
 
 class Conversation:
@@ -44,6 +46,9 @@ class Conversation:
         if self._wanted and self.said.startswith(RUNNING + self._key + b" "):
             self.asked = True
             self._expected[1] = self._key + b" asked\n"
+        if self._wanted and not self.asked and self.said.startswith(RUNNING + SHARED):
+            self.asked = True
+            self._expected.insert(1, SHARED)
         script = b"".join(self._expected)
         if not script.startswith(self.said):
             self.proved = False

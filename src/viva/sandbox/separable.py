@@ -181,5 +181,13 @@ def _run(node: ast.AST) -> Iterator[ast.Name]:
                 yield one.func
 
 
-SEPARABLE: Mapping[str, Callable[[str], str]] = {"python": _python}
+def _by_its_harness(_: str) -> str:
+    return ""
+
+
+SEPARABLE: Mapping[str, Callable[[str], str]] = {
+    "python": _python,
+    "javascript": _by_its_harness,  # harness/form.js, in the test's own process
+    "typescript": _by_its_harness,
+}
 """Language → why a test of it shares a process with its program."""

@@ -21,24 +21,28 @@
     const builtin = new Map(Object.getOwnPropertyNames(globalThis).map((name) => [name, own(name)]));
     const linked = process.argv.includes('linked');
     const library = linked ? described() : null;
-    const connect = linked ? require('./peer.js') : null;
+    const connect = linked ? require('./peer.js').connect : null;
     function described() {
         const kept = [];
-        for (const { value } of builtin.values()) {
+        for (const [name, { value }] of builtin) {
             const known = (typeof value === 'function' || (typeof value === 'object' && value !== null)) && value !== globalThis;
-            for (const owner of known ? [value, value.prototype] : []) {
-                if (owner) kept.push([owner, Object.getOwnPropertyDescriptors(owner)]);
+            for (const [where, owner] of known ? [[name, value], [`${name}.prototype`, value.prototype]] : []) {
+                if (owner) kept.push([where, owner, Object.getOwnPropertyDescriptors(owner)]);
             }
         }
         return kept;
     }
-    // The names of what the program added to the language's own objects.
+    // What the program added to the language's own objects.
     function added() {
-        const names = new Set();
-        for (const [owner, before] of library) {
-            for (const name of Reflect.ownKeys(owner)) if (!before[name]) names.add(String(name));
+        const found = [];
+        for (const [where, owner, before] of library) {
+            for (const name of Reflect.ownKeys(owner)) {
+                if (before[name] || typeof name !== 'string') continue;
+                const { get, value } = getOwnPropertyDescriptor(owner, name);
+                found.push([where, name, get ? 'get' : 'value', get ?? value]);
+            }
         }
-        return [...names];
+        return found;
     }
 
     class Unknown {

@@ -20,19 +20,22 @@ class Shared extends Error {}
 function children(node) {
     return Object.values(node).flat().filter((each) => each && typeof each.type === 'string');
 }
-// The names that a pattern binds or writes to; what it reads on the way is an expression like any other.
-function bound(pattern) {
+// The identifiers that a pattern binds or writes to; what it reads on the way is an expression like any other.
+function targets(pattern) {
     switch (pattern?.type) {
-        case 'Identifier': return [pattern.name];
-        case 'ObjectPattern': return pattern.properties.flatMap((each) => bound(each.value ?? each.argument));
-        case 'ArrayPattern': return pattern.elements.flatMap(bound);
-        case 'AssignmentPattern': return bound(pattern.left);
-        case 'RestElement': return bound(pattern.argument);
+        case 'Identifier': return [pattern];
+        case 'ObjectPattern': return pattern.properties.flatMap((each) => targets(each.value ?? each.argument));
+        case 'ArrayPattern': return pattern.elements.flatMap(targets);
+        case 'AssignmentPattern': return targets(pattern.left);
+        case 'RestElement': return targets(pattern.argument);
         default: return [];
     }
 }
+const bound = (pattern) => targets(pattern).map(({ name }) => name);
 function root(node) {
-    while (node?.type === 'MemberExpression' || node?.type === 'ChainExpression') node = node.object ?? node.expression;
+    while (['MemberExpression', 'ChainExpression', 'SequenceExpression'].includes(node?.type)) {
+        node = node.object ?? node.expression ?? node.expressions.at(-1);
+    }
     return node?.type === 'Identifier' ? node.name : null;
 }
 
@@ -47,29 +50,19 @@ function assertionsOf(tree) {
         && /^(node:)?assert/.test(node.arguments[0]?.value);
     walk(tree, ({ type, id, init }) => {
         if (type !== 'VariableDeclarator') return;
+        if (init?.callee?.name?.startsWith('__import')) [init] = init.arguments;  // as TypeScript has it
         if (required(init?.type === 'MemberExpression' ? init.object : init)) for (const name of bound(id)) found.add(name);
     });
     return found;
 }
-// The names that a test compares something with.
-function comparedIn(tree) {
-    const found = new Set();
-    const asserting = assertionsOf(tree);
-    walk(tree, (node) => {
-        const asserts = node.type === 'CallExpression' && asserting.has(root(node.callee));
-        if (!asserts && !['===', '!==', '==', '!='].includes(node.operator)) return;
-        walk(node, (inner) => {
-            if (inner.type === 'Identifier') found.add(inner.name);
-        });
-    });
-    return found;
-}
-// The names that a test reads and does not declare; those that it declares with var or writes to undeclared, and which of
-// them it reads before; the names that it compares with; the members that it uses; whether what it gives to promises and lists of its own throws. `own` are the names that it has without the program. Throws Shared, with why, for a test that must live with it.
+// The names that a test reads and neither declares nor sets, the members that it uses, and whether what it gives to promises and
+// lists of its own throws. `own` are the names that it has without the program. Throws Shared, with why, for a test that must
+// live with its program: it changes what the program sees, or looks at more than what the program returns.
 exports.formOf = (text, own) => {
     const tree = acorn.parse(text, OPTIONS);
     const top = { parent: null, names: new Set(), free: true, self: false };
     const written = new Set();
+    const settings = new Set();
     const members = new Set();
     const reads = [];
     let throws = false;
@@ -77,12 +70,14 @@ exports.formOf = (text, own) => {
     const shared = (why) => {
         throw new Shared(why);
     };
-    const compared = comparedIn(tree);
     const declared = (name, scope) => scope !== null && (scope.names.has(name) || declared(name, scope.parent));
     const ours = (name, scope) => own.has(name) && !declared(name, scope);
-    function writes(target, scope, whole = true) {
+    function writes(target, scope, whole = true, given = null) {
         for (const name of bound(target)) changes.push([name, scope]);
-        target.target = whole && target.type === 'Identifier';
+        let calls = given === null;
+        if (given) walk(given, ({ type }) => (calls ||= /^(Call|New|Yield|Await|TaggedTemplate)Expression$/.test(type)));
+        if (!calls && target.type === 'Identifier') settings.add(target.name);
+        if (whole) for (const each of targets(target)) each.target = true;
         if (target.type !== 'MemberExpression') return;
         if (ours(root(target.object), scope)) shared(`it changes ${root(target.object)}`);
         if (/\bprototype\b/.test(text.slice(target.start, target.end))) shared('it changes a prototype');
@@ -106,11 +101,11 @@ exports.formOf = (text, own) => {
                 for (const { id } of node.declarations) {
                     if (node.kind === 'var' && scope === top) for (const name of bound(id)) written.add(name);
                     for (const name of bound(id)) scope.names.add(name);
-                    id.target = id.type === 'Identifier';
+                    for (const each of targets(id)) each.target = true;
                 }
                 break;
             case 'CatchClause': for (const name of bound(node.param)) scope.names.add(name); break;
-            case 'AssignmentExpression': writes(node.left, scope, node.operator === '='); break;
+            case 'AssignmentExpression': writes(node.left, scope, node.operator === '=', node.right); break;
             case 'UpdateExpression': writes(node.argument, scope, false); break;
             case 'ForInStatement': case 'ForOfStatement':
                 if (node.left.type !== 'VariableDeclaration') writes(node.left, scope);
@@ -143,9 +138,11 @@ exports.formOf = (text, own) => {
     visit(tree, null, top);
     const free = new Set();
     const first = new Map();
+    const read = new Set();
     for (const [node, scope] of reads) {
         const { name } = node;
         if (!first.has(name)) first.set(name, node.target === true);
+        if (!node.target) read.add(name);
         if (declared(name, scope)) continue;
         if (OUTSIDE.has(node.name) || (node.name === 'process' && !node.allowed)) shared(`it uses ${node.name}`);
         if (!own.has(node.name)) free.add(node.name);
@@ -155,18 +152,11 @@ exports.formOf = (text, own) => {
         if (own.has(name) ? !why : why) shared(why ?? `it changes ${name}`);
         if (!why) written.add(name);
     }
-    const mixed = [...written].filter((name) => !first.get(name));
-    return { free: [...free], written, mixed: new Set(mixed), compared, members, throws };
-};
-// The names that a program's functions may read whenever they are called.
-exports.readInside = (text) => {
-    const found = new Set();
-    const visit = (node, inside) => {
-        if (inside && node.type === 'Identifier') found.add(node.name);
-        for (const child of children(node)) visit(child, inside || FUNCTIONS.has(node.type) || node.type.startsWith('Class'));
-    };
-    visit(acorn.parse(text, OPTIONS), false);
-    return found;
+    for (const name of written) {
+        if (first.get(name) === false) shared(`it reads ${name} before it writes to it`);
+        if (settings.has(name) && !read.has(name)) shared(`it sets ${name} for the program`);
+    }
+    return { free: [...free].filter((name) => !written.has(name)), members, throws };
 };
 function isReference(node, parent) {
     if (parent === null) return true;

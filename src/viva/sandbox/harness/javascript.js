@@ -9,12 +9,12 @@
     const { readSync, writeSync } = fs;
     const { reallyExit } = process;
     const end = (status) => reallyExit.call(process, status);
-    const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, freeze } = Object;
+    const { assign, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, freeze, keys } = Object;
     const { ownKeys, apply, construct } = Reflect;
     const is = Object.is;
     const { captureStackTrace } = Error;
     const { promiseHooks } = require('v8');
-    const { formOf, marked, readInside, Shared } = require('./form.js');
+    const { formOf, marked, Shared } = require('./form.js');
 
     function fill(size) {
         const buffer = Buffer.alloc(size);
@@ -132,23 +132,33 @@
     const scope = { __proto__: null };
     for (const name of NAMES) scope[name] = globalThis[name];
 
+    // What TypeScript writes at the head of the program for the imports of a test.
+    const IMPORTING = {
+        __importDefault: (found) => (found && found.__esModule ? found : { default: found }),
+        __importStar: (found) => (found && found.__esModule ? found : { ...found, default: found }),
+    };
+    // A method that the program gave to all lists, texts and the like, and that the test uses by this name.
+    function lend(place, key, kind, given, members) {
+        if (place === undefined || !members.has(key) || key in place || typeof given !== 'function') return;
+        defineProperty(place, key, { [kind === 'get' ? 'get' : 'value']: given, configurable: true });
+    }
     // The program's names for a test that runs in a process of its own (peer.js, form.js); null for one that must share it.
     function linked() {
         const { AssertionError } = require('assert');
         let form;
-        let inside;
         try {
-            form = formOf(test, new Set([...NAMES, 'console', 'require', 'undefined', 'NaN', 'Infinity']));
-            inside = readInside(program);
+            form = formOf(test, new Set([...NAMES, ...keys(IMPORTING), 'console', 'require', 'undefined', 'NaN', 'Infinity']));
         } catch (error) {
-            if (error instanceof Shared || error instanceof SyntaxError) return null;
-            throw error;
+            if (!(error instanceof Shared || error instanceof SyntaxError)) throw error;
+            writeSync(4, 'shared\n');
+            return null;
         }
         const [reading, writing] = process.argv.slice(-2).map(Number);
         const ended = () => complain('the program ended before its test did');
         // An assertion that fails where the program could see it would tell it what is right.
         const fatal = (error) => (error instanceof AssertionError || (form.throws && !peer.sent(error))) && complain(error);
-        const peer = require('./peer.js')({ side: 't', reading, writing, ended, fatal, broken: complain });
+        const { connect, named } = require('./peer.js');
+        const peer = connect({ side: 't', reading, writing, ended, fatal, broken: complain });
         let socket = null;
         let due = false;
         peer.hooks.asked = () => {
@@ -162,14 +172,10 @@
             });
         };
         peer.hooks.drained = () => socket?.unref();
-        const [known, added] = peer.request('names', '', {}, { l: [...form.free, ...form.written] });
-        const both = known.filter((name) => form.written.has(name));
-        // What is compared with is the test's own: a program that has a variable of that name must not get it.
-        const needed = (name) => form.mixed.has(name) || (inside.has(name) && !form.compared.has(name));
-        if (both.some(needed)) return null;
-        if (added.some((name) => form.members.has(name))) return null;
+        const [known, added] = peer.request('names', '', {}, { l: form.free });
+        for (const [owner, key, kind, given] of added) lend(named.get(owner), key, kind, given, form.members);
         const names = { __proto__: null };
-        for (const name of known.filter((each) => form.free.includes(each) && !form.written.has(each))) {
+        for (const name of form.free.filter((each) => known.includes(each))) {
             let kept;
             const get = () => {
                 if (kept) return kept;
@@ -191,7 +197,7 @@
     main.paths = Module._nodeModulePaths('/box');
     const require_ = Module.createRequire('/box/main.js');
     require_.main = main;
-    if (link) scope.$viva = link;
+    if (link) assign(scope, IMPORTING, { $viva: link });
     scope.require = (name) => modules.get(name) ?? require_(name);
     Object.assign(scope.require, require_);
 

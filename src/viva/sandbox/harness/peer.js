@@ -55,7 +55,8 @@ const symbols = new Map(Object.getOwnPropertyNames(Symbol).map((name) => [Symbol
 
 class Broken extends Error {}
 
-module.exports = ({ side, reading, writing, serving = {}, fatal = () => false, broken, ended }) => {
+exports.named = named;
+exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, broken, ended }) => {
     const ids = new Map();
     const objects = new Map();
     const contents = new Map();
