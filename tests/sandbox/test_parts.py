@@ -131,7 +131,7 @@ def test_as_published_nothing_is_asked_or_told() -> None:
 
 def footprint(cpu: float, **waited: float) -> Footprint:
     tasks = {int(name[1:]): seconds for name, seconds in waited.items()}
-    return Footprint(tasks=1, memory=0, cpu=cpu, waited=tasks, runnable=False, last=1)
+    return Footprint(tasks=1, memory=0, cpu=cpu, waited=tasks, runnable=False, last=(1,))
 
 
 def test_waiting_for_a_busy_processor_costs_nothing_and_sleeping_does() -> None:
@@ -158,7 +158,7 @@ def test_the_script_quotes_what_it_is_given() -> None:
     assert text.endswith("exec ./main 3<&- 4>&-")
 
 
-P = "struct P { int x; }; bool operator==(const P &p, const std::pair<int, int> &q) { return p.x == q.first; } P f(int);"
+P = "struct P { int x; }; bool operator==(const P &p, const std::pair<int, int> &q) { return q.first == 1; } P f(int);"
 CLASS = "struct f { f(int); }; bool operator==(const f &, int);"
 MADE = [
     (P, "int main() { assert((P{1} == std::make_pair(1, 2))); }", True),

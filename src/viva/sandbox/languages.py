@@ -122,6 +122,14 @@ class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     remove: bool = False
 
 
+class Separate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a test and its program are run in two processes; languages.toml explains the fields."""
+
+    test: tuple[str, ...]
+    program: tuple[str, ...]
+    harness: tuple[str, ...]
+
+
 class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One row of languages.toml, which explains the fields."""
 
@@ -152,6 +160,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     refused: tuple[Refusal, ...] = ()
     reserved: tuple[str, ...] = ()
     answering: Answering | None = None
+    separate: Separate | None = None
     environment: dict[str, str] = {}
     warm: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()

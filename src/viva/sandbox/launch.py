@@ -18,11 +18,12 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 
 from viva.sandbox.calls import CallConversation
-from viva.sandbox.proof import Conversation
+from viva.sandbox.proof import RUNNING, Conversation
 from viva.sandbox.watch import Clock, footprint, inodes, tree
 
 COMPILE_FAILED = 97
@@ -131,10 +132,15 @@ class Started:
         self.ending = -1
         """Readable as soon as the program may have ended."""
         self._open = {source, output, answers}
+        self.members: tuple[Started, ...] = (self,)
 
     def finished(self) -> bool:
         """Whether it ended, so that `wait` returns at once."""
         raise NotImplementedError
+
+    def complaint(self) -> bytes:
+        """What keeps it from being a run at all, if the conversation does not tell."""
+        return b""
 
     def wait(self) -> tuple[int, float]:
         """Wait for its end: the exit status as a shell counts it, the CPU seconds of all its processes."""
@@ -150,6 +156,44 @@ class Started:
         """Give the descriptors back."""
         for descriptor in self._open:
             os.close(descriptor)
+
+
+class Pair(Started):
+    """A program and its test, each in a process of its own: it ends with the test."""
+
+    def __init__(self, test: Started, program: Started) -> None:
+        super().__init__(test.pid, test.source, test.output, test.answers)
+        self.members = (test, program)
+        self.ending = test.ending
+        os.write(program.source, b"go\n")
+        program.close_source()
+
+    def finished(self) -> bool:
+        """Whether the test ended."""
+        return self.members[0].finished()
+
+    def close_source(self) -> None:
+        """Nothing more is to be said to the test."""
+        self.members[0].close_source()
+
+    def wait(self) -> tuple[int, float]:
+        """How the test ended; the CPU seconds of both."""
+        (status, cpu), (_, other) = [member.wait() for member in self.members]
+        return status, cpu + other
+
+    def complaint(self) -> bytes:
+        """Why the program's process could not be started; empty if it could."""
+        program = self.members[1]
+        os.set_blocking(program.answers, False)
+        with suppress(OSError):
+            said = os.read(program.answers, 2000)
+            return b"" if RUNNING.startswith(said[: len(RUNNING)]) else said
+        return b""
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        for member in self.members:
+            member.close()
 
 
 class Spawned(Started):
@@ -244,21 +288,44 @@ def attend(started: Started, *, bounds: Bounds, conversation: Conversation | Cal
     "cancelled".
     """
     watching = _Watching(started, bounds, conversation, stop)
+    complaint = b""
     try:
         watching.until_the_end()
+        complaint = started.complaint()
     finally:
         status, cpu = watching.bury()
     return Ending(
         status=status,
         stopped=watching.stopped,
-        compiled=conversation.compiled,
+        compiled=conversation.compiled and not complaint,
         proved=conversation.proved,
-        output=bytes(watching.tail),
-        said=conversation.said,
+        output=b"".join(watching.tails.values())[-TAIL:],
+        said=complaint or conversation.said,
         failure=conversation.failure,
         seconds=time.monotonic() - watching.begun,
         cpu=cpu,
     )
+
+
+def kill(started: Started) -> None:
+    """Kill all that is inside, the first process of the pid namespace among it: the kernel then kills the others at
+    once. The outermost process notices, and ends by itself."""
+    deadline = time.monotonic() + 2
+    while not started.finished() and time.monotonic() < deadline:
+        for member in tree(started.pid)[1:]:
+            with suppress(OSError):
+                os.kill(member, signal.SIGKILL)
+        time.sleep(0.001)
+    if not started.finished():
+        with suppress(OSError):
+            os.kill(started.pid, signal.SIGKILL)
+
+
+def abandon(started: Started) -> None:
+    """End it, and wait for that."""
+    kill(started)
+    started.wait()
+    started.close()
 
 
 class _Watching:
@@ -270,20 +337,22 @@ class _Watching:
         self.started, self.bounds, self.conversation, self.stop = started, bounds, conversation, stop
         self.begun = time.monotonic()
         self.stopped = ""
-        self.tail = bytearray()
         self.printed = 0
         self.clock = Clock()
         self.cpu = 0.0
         self.ended = False
         self.writing = False
         self.selector = selectors.DefaultSelector()
-        for descriptor in (started.source, started.output, started.answers):
+        self.outputs = [member.output for member in started.members]
+        self.tails = {output: bytearray() for output in reversed(self.outputs)}
+        for descriptor in (started.source, *self.outputs, started.answers):
             os.set_blocking(descriptor, False)
 
     def until_the_end(self) -> None:
         """Carry bytes and look around until the program ends or must be stopped."""
         started = self.started
-        self.selector.register(started.output, selectors.EVENT_READ, self._read_output)
+        for output in self.outputs:
+            self.selector.register(output, selectors.EVENT_READ, partial(self._read_output, output))
         self.selector.register(started.answers, selectors.EVENT_READ, self._read_answer)
         self.selector.register(started.ending, selectors.EVENT_READ, self._end)
         self.selector.register(self.stop, selectors.EVENT_READ, self._cancel)
@@ -300,30 +369,19 @@ class _Watching:
     def bury(self) -> tuple[int, float]:
         """Kill what is left, wait for it, close every pipe; the exit status and the CPU seconds of all its
         processes."""
-        if not self.ended:
-            self._kill()
-        else:
-            while self.printed <= self.bounds.output and self._read_output():
-                pass
+        if self.ended:
             while self._read_answer():
                 pass
+        for member in self.started.members[self.ended :]:
+            kill(member)
+        if self.ended:
+            for output in self.outputs:
+                while self.printed <= self.bounds.output and self._read_output(output):
+                    pass
         self.selector.close()
         status, cpu = self.started.wait()
         self.started.close()
         return status, max(cpu, self.cpu)
-
-    def _kill(self) -> None:
-        """Kill all that is inside, the first process of the pid namespace among it: the kernel then kills the others at
-        once. The outermost process notices, and ends by itself."""
-        deadline = time.monotonic() + 2
-        while not self.started.finished() and time.monotonic() < deadline:
-            for member in tree(self.started.pid)[1:]:
-                with suppress(OSError):
-                    os.kill(member, signal.SIGKILL)
-            time.sleep(0.001)
-        if not self.started.finished():
-            with suppress(OSError):
-                os.kill(self.started.pid, signal.SIGKILL)
 
     def _end(self) -> bool:
         self.ended = True
@@ -361,11 +419,11 @@ class _Watching:
                 self._write()
         return bool(chunk)
 
-    def _read_output(self) -> bool:
-        chunk = self._read(self.started.output)
+    def _read_output(self, output: int) -> bool:
+        chunk = self._read(output)
         self.printed += len(chunk)
-        self.tail += chunk
-        del self.tail[:-TAIL]
+        self.tails[output] += chunk
+        del self.tails[output][:-TAIL]
         if self.printed > self.bounds.output:
             self.stopped = "output"
         return bool(chunk)
@@ -382,7 +440,7 @@ class _Watching:
     def _look(self) -> None:
         """Compare what the tree takes with what it may."""
         bounds, elapsed = self.bounds, time.monotonic() - self.begun
-        taken = footprint(self.started.pid, memory_limit=bounds.memory)
+        taken = footprint([one.pid for one in self.started.members], memory_limit=bounds.memory)
         own = self.clock.own(elapsed, taken)
         self.cpu = max(self.cpu, taken.cpu)
         # a task that waits right now has not been credited with it yet

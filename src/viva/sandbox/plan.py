@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import secrets
 import shutil
 import tempfile
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import TypedDict
@@ -24,7 +26,10 @@ from viva.sandbox.launch import (
     INFO,
     Bounds,
     Ending,
+    Pair,
     Spawned,
+    Started,
+    abandon,
     attend,
     limited,
     resource_limits,
@@ -33,6 +38,7 @@ from viva.sandbox.launch import (
 )
 from viva.sandbox.proof import Conversation
 from viva.sandbox.seccomp import syscall_filter
+from viva.sandbox.separable import shared_reason
 from viva.sandbox.warm import Zygote
 from viva.types import Execute, Execution, Isolation
 
@@ -59,6 +65,16 @@ class _About(TypedDict):
     isolation: Isolation
 
 
+class _Process(msgspec.Struct, frozen=True):
+    """A process to start: the script inside, the files in its folder and Viva's own beside it, its end of the link."""
+
+    mode: str
+    commands: str
+    sources: Mapping[str, bytes]
+    harness: tuple[str, ...]
+    link: tuple[int, ...] = ()
+
+
 class Plan:
     """One request, made into a command, its files, and the verdict on how it ended."""
 
@@ -75,6 +91,9 @@ class Plan:
         self.sources: dict[str, bytes] = {}
         self.harness = row.harness
         self.conversation: Conversation | CallConversation
+        self.separate = None
+        if row.separate and self.proved and request.test.strip() and not request.calls:
+            self.separate = None if shared_reason(canonical(request.language), request.test) else row.separate
         if request.calls:
             self.sources = self._answering_sources()
             self.harness = self.answering.harness
@@ -98,7 +117,7 @@ class Plan:
         if request.calls:
             self.conversation = CallConversation(request.calls)
         else:
-            sent = (program, test) if not row.compile_proved else (b"", b"")
+            sent = (b"" if self.separate else program, test) if not row.compile_proved else (b"", b"")
             self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
         common = limits()
         self.bounds = Bounds(
@@ -116,7 +135,7 @@ class Plan:
     @property
     def isolation(self) -> Isolation:
         """Whether what decides the verdict is in another process than the program."""
-        if self.request.calls:
+        if self.request.calls or (self.separate and not getattr(self.conversation, "asked", False)):
             return "separate"
         return "shared" if self.proved else ""
 
@@ -185,8 +204,44 @@ class Plan:
         base["TMPDIR"] = "/tmp"  # noqa: S108  the sandbox's own
         return base | {name: self._filled(value) for name, value in self.row.environment.items()}
 
+    def _started(self, start: Callable[[_Process], Started]) -> Started:
+        """The program, or the program and its test, with pipes between them."""
+        separate = self.separate
+        if separate is None:
+            mode = "calls" if self.request.calls else self.request.proof
+            return start(_Process(mode, self._commands(), self.sources, self.harness))
+        started: list[Started] = []
+        descriptors = [high for one in (*os.pipe(), *os.pipe()) for high in [_moved_up(one)]]
+        reading, answering, asked, asking = descriptors
+        try:
+            for role, words, link, sources in (
+                ("program", separate.program, (asked, answering), self.sources),
+                ("test", separate.test, (reading, asking), {}),
+            ):
+                ends = {"{incoming}": str(link[0]), "{outgoing}": str(link[1])}
+                command = [ends.get(word, self._filled(word)) for word in words]
+                commands = script([], command, proved=role == "test")
+                started.append(start(_Process(role, commands, sources, separate.harness, link)))
+        except BaseException:
+            for one in started:
+                abandon(one)
+            raise
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        program, test = started
+        return Pair(test, program)
+
     def isolated(self, slot: int, stop: int) -> Execution:
         """Run behind walls."""
+        started = self._started(lambda process: self._behind_walls(process, slot))
+        ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop)
+        if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
+            said = ending.said.decode(errors="replace").strip()
+            raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
+        return self.verdict(ending)
+
+    def _behind_walls(self, process: _Process, slot: int) -> Started:
         common = limits()
         opened: list[int] = []
 
@@ -202,37 +257,35 @@ class Plan:
         try:
             command = [*drop_privileges(slot), *namespaces(), *reporting(INFO), *walls(disk=common.disk)]
             command += shown()
-            for name, content in [*self.sources.items(), *((n, _encoded(c)) for n, c in self.request.files)]:
+            for name, content in self._files(process):
                 command += ["--file", passed(content), f"/box/{name}"]
-            for name in self.harness:
+            for name in process.harness:
                 command += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
             for name, value in self._environment().items():
                 command += ["--setenv", name, value]
             if rules := syscall_filter():
                 command += ["--seccomp", passed(rules)]
-            command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", self._commands()]
-            started = Spawned(command, keep_open=tuple(opened), owner=slot_uid(slot))
+            command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", process.commands]
+            return Spawned(command, keep_open=(*opened, *process.link), owner=slot_uid(slot))
         finally:
             for descriptor in opened:
                 os.close(descriptor)
-        ending = attend(started, bounds=self.bounds, conversation=self.conversation, stop=stop)
-        if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
-            said = ending.said.decode(errors="replace").strip()
-            raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
-        return self.verdict(ending)
+
+    def _files(self, process: _Process) -> list[tuple[str, bytes]]:
+        return [*process.sources.items(), *((name, _encoded(content)) for name, content in self.request.files)]
 
     def forked(self, zygote: Zygote, stop: int) -> Execution:
         """Run in a fork of the warm interpreter. Raises OSError where it cannot fork."""
         bounds, common = self.bounds, limits()
         request = {
-            "mode": "calls" if self.request.calls else self.request.proof,
             "disk": common.disk * _MB,
             "inodes": common.inodes,
             "environment": self._environment(),
             "limits": resource_limits(bounds),
         }
-        files = [*self.sources.items(), *((name, _encoded(content)) for name, content in self.request.files)]
-        started = zygote.start(request, files)
+        started = self._started(
+            lambda process: zygote.start(request | {"mode": process.mode}, self._files(process), process.link)
+        )
         ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop)
         if not ending.compiled and ending.said.startswith(b"zygote:"):
             raise OSError(ending.said.decode(errors="replace"))
@@ -244,18 +297,23 @@ class Plan:
         folder = Path(tempfile.mkdtemp(prefix="viva-unsafe-"))
         try:
             self.words["{packages}"] = str(package_folder() or "/nonexistent")
-            for name, content in [*self.sources.items(), *((n, _encoded(c)) for n, c in self.request.files)]:
-                (folder / name).write_bytes(content)
             harness = folder / ".viva"
             harness.mkdir()
-            for name in self.harness:
-                (harness / name).write_text(harness_file(name), encoding="utf-8")
-            commands = _moved(self._commands(), harness)
             environment = self._environment() | {"HOME": str(folder), "TMPDIR": str(folder)}
             bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
-            command = [*limited(bounds), "/bin/sh", "-c", commands]
             environment = {name: _moved(value, harness) for name, value in environment.items()}
-            started = Spawned(command, environment=environment, folder=str(folder))
+
+            def start(process: _Process) -> Started:
+                inside = folder / process.mode
+                inside.mkdir()
+                for name, content in self._files(process):
+                    (inside / name).write_bytes(content)
+                for name in process.harness:
+                    (harness / name).write_text(harness_file(name), encoding="utf-8")
+                command = [*limited(bounds), "/bin/sh", "-c", _moved(process.commands, harness)]
+                return Spawned(command, keep_open=process.link, environment=environment, folder=str(inside))
+
+            started = self._started(start)
             ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -304,6 +362,13 @@ class Plan:
 def _moved(text: str, harness: Path) -> str:
     """A command or a setting with the harness's folder where it is outside of any sandbox."""
     return re.sub(r"(?<![\w/])/viva/", f"{harness}/", text)
+
+
+def _moved_up(descriptor: int) -> int:
+    """The same under a number that no shell script uses."""
+    high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 100)
+    os.close(descriptor)
+    return high
 
 
 def _encoded(text: str) -> bytes:

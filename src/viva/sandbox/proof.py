@@ -7,6 +7,8 @@
     Viva          →  harness   SECRET
     harness       →  Viva      SECRET         and then the process must still end with status 0
 
+A test in a process of its own says "KEY asked" where code of the program's decided a comparison with one of its values.
+
 Key and secret are new for every run, and neither is on disk, in an argument or in the environment. The harness takes
 the key out of the pipe before the first line of the program; who does not know the key gets no secret, and has one
 attempt: any other byte in this pipe, and the run counts as not proved.
@@ -27,6 +29,7 @@ class Conversation:
         self.said = b""
         self.compiled = False
         self.proved = False
+        self.asked = False
         self.finished = False
         self.failure = ""
         self._wanted = proved
@@ -38,6 +41,9 @@ class Conversation:
     def heard(self, chunk: bytes) -> None:
         """Take what came; answer a word that is right and complete."""
         self.said = (self.said + chunk)[:2000]
+        if self._wanted and self.said.startswith(RUNNING + self._key + b" "):
+            self.asked = True
+            self._expected[1] = self._key + b" asked\n"
         script = b"".join(self._expected)
         if not script.startswith(self.said):
             self.proved = False

@@ -111,7 +111,8 @@ class Sandbox:
             if self._zygote is not None:
                 self._zygote.close()
             configuration = {"imports": row.warm, "stand_ins": row.stand_ins}
-            own = {*row.harness, *(row.answering.harness if row.answering else ()), "zygote.py"}
+            own = {*row.harness, "zygote.py"}
+            own.update(row.answering.harness if row.answering else (), row.separate.harness if row.separate else ())
             harness = {name: harness_file(name).encode() for name in sorted(own)}
             harness["rules"] = syscall_filter()
             self._zygote = Zygote(

@@ -84,8 +84,10 @@ class Zygote:
         """Whether it can take another program."""
         return self.ready and self._process.poll() is None
 
-    def start(self, request: Mapping[str, object], files: Sequence[tuple[str, bytes]]) -> Started:
-        """Fork for one program. Raises OSError when the interpreter is gone."""
+    def start(
+        self, request: Mapping[str, object], files: Sequence[tuple[str, bytes]], link: Sequence[int] = ()
+    ) -> Started:
+        """Fork for one program, which gets the descriptors in `link`. Raises OSError when the interpreter is gone."""
         theirs: list[int] = []
         ours: list[int] = []
         status, reporting = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -104,9 +106,9 @@ class Zygote:
             if self.uid is not None:
                 for descriptor in ours:
                     os.fchown(descriptor, self.uid, self.uid)
-            message = json.dumps({**request, "files": [name for name, _ in files]}).encode()
+            message = json.dumps({**request, "files": [name for name, _ in files], "link": len(link)}).encode()
             with self._lock:
-                socket.send_fds(self._control, [message], [reporting.fileno(), *theirs])
+                socket.send_fds(self._control, [message], [reporting.fileno(), *theirs[:3], *link, *theirs[3:]])
             reporting.close()
             pid = _sender(status)
         except BaseException:

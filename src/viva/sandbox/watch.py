@@ -8,6 +8,7 @@ meanwhile.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +22,8 @@ class Footprint(msgspec.Struct, frozen=True):
     """What a tree of processes takes at a moment: processes and threads, resident bytes, CPU seconds.
 
     `waited` says of each task (a thread, by its id) how many seconds in its life it was ready to run and others kept
-    the processors; `runnable` whether one computes or waits like that now. `last` is the youngest process found.
+    the processors; `runnable` whether one computes or waits like that now. `last` are the youngest
+    processes found, one for each tree.
     """
 
     tasks: int
@@ -29,7 +31,7 @@ class Footprint(msgspec.Struct, frozen=True):
     cpu: float
     waited: dict[int, float]
     runnable: bool
-    last: int
+    last: tuple[int, ...]
 
 
 def _tasks(pid: int) -> list[str]:
@@ -73,18 +75,20 @@ def _page_tables(pid: int) -> int:
     return 0
 
 
-def footprint(root: int, *, memory_limit: int) -> Footprint:
-    """What the tree under `root` takes. Shared pages count once for each process unless that would exceed the limit."""
-    count, cpu, runnable, last = 0, 0.0, False, root
+def footprint(roots: Sequence[int], *, memory_limit: int) -> Footprint:
+    """What the trees under `roots` take. Shared pages count once for each process unless that would exceed the
+    limit."""
+    count, cpu, runnable = 0, 0.0, False
+    last = dict(zip(roots, roots, strict=True))
     resident: dict[int, int] = {}
     waited: dict[int, float] = {}
-    for pid in tree(root):
+    for root, pid in ((top, member) for top in roots for member in tree(top)):
         with suppress(OSError, ValueError, IndexError):
             fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
             cpu += sum(map(int, fields[11:15])) / _TICK
             count += int(fields[17])
             resident[pid] = int(fields[21]) * _PAGE + _page_tables(pid)
-            last = max(last, pid)
+            last[root] = max(last[root], pid)
             runnable = runnable or fields[0] == b"R"
             tasks = [str(pid)] if fields[17] == b"1" else _tasks(pid)
             for task in tasks:
@@ -93,7 +97,7 @@ def footprint(root: int, *, memory_limit: int) -> Footprint:
     memory = sum(resident.values())
     if memory > memory_limit and len(resident) > 1:
         memory = sum(size if (fair := _proportional(pid)) is None else fair for pid, size in resident.items())
-    return Footprint(count, memory, cpu, waited, runnable, last)
+    return Footprint(count, memory, cpu, waited, runnable, tuple(last.values()))
 
 
 class Clock:
@@ -116,11 +120,12 @@ class Clock:
         return max(taken.cpu, elapsed - self._lost)
 
 
-def inodes(root: int, folders: tuple[str, ...]) -> int:
-    """The most files in one of the program's own folders, seen through the root of a process inside; 0 if unseen."""
+def inodes(roots: Sequence[int], folders: tuple[str, ...]) -> int:
+    """The most files in one of the program's own folders, seen through the roots of processes inside; 0 if unseen."""
     most = 0
-    with suppress(OSError):
-        for folder in folders:  # the first does not exist on the machine itself, which a process may not have left yet
-            state = os.statvfs(f"/proc/{root}/root{folder}")
-            most = max(most, state.f_files - state.f_ffree)
+    for root in roots:
+        with suppress(OSError):
+            for folder in folders:  # the first does not exist on the machine itself, which a process may not have left
+                state = os.statvfs(f"/proc/{root}/root{folder}")
+                most = max(most, state.f_files - state.f_ffree)
     return most

@@ -76,7 +76,7 @@ def _holds(
     return False
 
 
-def _others(
+def others(
     value,
     type_of=type,
     object=object,
@@ -258,9 +258,9 @@ def sealed_comparisons(trusting_mocks):
     written = _written
     if not trusting_mocks:
         written = types.FunctionType(_written.__code__, {}, "_written", (*_written.__defaults__[:-1], ("/mock.py",)))
-    written, others = sealed(written), sealed(_others)
+    written, unlike = sealed(written), sealed(others)
     holds, lies, equal = sealed(_holds), sealed(_lies), sealed(_equal)
     numpy = sys.modules.get("numpy")
     array, view = (numpy.ndarray, numpy.ndarray.view) if numpy is not None else (None, None)
-    compare = sealed(_compare, equal, holds, written, lies, others, array, view)
+    compare = sealed(_compare, equal, holds, written, lies, unlike, array, view)
     return compare, sealed(_chain, compare)

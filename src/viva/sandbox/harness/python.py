@@ -69,7 +69,8 @@ def read_line(source, read=os.read, leave=os._exit):
     return text
 
 
-def _bytes(source, size, read=os.read, leave=os._exit):
+def exactly(source, size, read=os.read, leave=os._exit):
+    """So many bytes from a descriptor."""
     text = b""
     while len(text) < size:
         more = read(source, size - len(text))
@@ -137,7 +138,7 @@ def _hook(
 
 def _supervise(source, answers, sources, received, finished):
     """The life of the thread that has the key: take it, wait for the last step, and answer. Nobody else can."""
-    take, read, write, leave, hexadecimal = _bytes, read_line, os.write, os._exit, "{:08x}".format
+    take, read, write, leave, hexadecimal = exactly, read_line, os.write, os._exit, "{:08x}".format
     pieces = [int(take(source, 64 // PIECES), 16) for _ in range(PIECES)]
     sources.extend([take(source, int(size)) for size in read(source).split()])
     received.release()

@@ -27,7 +27,9 @@ import struct
 import sys
 
 import answer
+import program
 import python
+import tester
 
 import judging
 
@@ -96,20 +98,19 @@ def put_files(names, descriptors):
             file.write(source.read())
 
 
-def keep_only(source, output, answers):
-    """Standard streams for a program, and Viva's two pipes out of the way; everything else is closed."""
-    source, answers = fcntl.fcntl(source, fcntl.F_DUPFD_CLOEXEC, 100), fcntl.fcntl(answers, fcntl.F_DUPFD_CLOEXEC, 100)
+def keep_only(source, output, answers, *link):
+    """Standard streams for a program, and the pipes out of the way; everything else is closed."""
+    kept = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 100) for one in (source, answers, *link)]
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    os.closerange(3, min(source, answers))
-    os.closerange(min(source, answers) + 1, max(source, answers))
-    os.closerange(max(source, answers) + 1, 1024)
-    return source, answers
+    for before, after in zip([2, *sorted(kept)], [*sorted(kept), 1024]):
+        os.closerange(before + 1, after)
+    return kept
 
 
-def program(request, source, answers):
+def become(request, source, answers, *link):
     """The last fork: wait for Viva's word, then become the program. Never returns."""
     if python.read_line(source) != b"go\n":
         os._exit(1)
@@ -122,7 +123,7 @@ def program(request, source, answers):
     if numpy is not None:
         numpy.random.seed()
     sys.argv = ["main.py"]
-    for name in ("zygote", "python", "__main__"):
+    for name in ("zygote", "python", "answer", "program", "tester", "link", "crossing", "tables", "values", "__main__"):
         sys.modules.pop(name, None)
     sys.modules["__main__"] = type(sys)("__main__")
     if request["mode"] == "completion":
@@ -130,8 +131,12 @@ def program(request, source, answers):
         python.examine(source, answers)
     if request["mode"] == "calls":
         answer.serve(source, answers)
+    if request["mode"] == "test":
+        tester.examine(source, answers, *link)
     os.close(source)
     os.close(answers)
+    if request["mode"] == "program":
+        program.serve(*link)
     python.as_published()
 
 
@@ -139,14 +144,14 @@ def first_process(request, descriptors, rules):
     """The first process of the new pid namespace: when it ends, the kernel ends all others in it."""
     os.setsid()
     build_walls(request)
-    put_files(request["files"], descriptors[4:])
+    put_files(request["files"], descriptors[4 + request["link"] :])
     os.chdir("/box")
-    source, answers = keep_only(*descriptors[1:4])
+    kept = keep_only(*descriptors[1 : 4 + request["link"]])
     drop_everything(request, rules)
     child = os.fork()
     if child == 0:
         try:
-            program(request, source, answers)
+            become(request, *kept)
         finally:
             os._exit(1)
     os.closerange(0, 1024)

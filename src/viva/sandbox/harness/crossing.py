@@ -1,0 +1,559 @@
+# mypy: ignore-errors
+# ruff: noqa: PLR0911, PLR0912, SIM905
+"""How values of Python's are written for the process on the other side of a link, and made again there.
+
+JSON; an object is always a tag with one value. Nothing is pickled, and what is made of hostile JSON are values of
+known types. On the test's side exceptions become the classes that are loaded there under the same name, or classes made
+for them.
+"""
+
+import base64
+import builtins
+import collections
+import datetime
+import decimal
+import fractions
+import itertools
+import math
+import operator
+import sys
+import traceback
+import types
+import weakref
+
+import tables
+
+MANY, MUCH = 4000, 4_000_000
+"""Containers that are kept the same on both sides, and items in all of them; the oldest are forgotten."""
+SPECIALS = tuple(
+    f"__{name}__"
+    for name in (
+        "call len iter next getitem setitem delitem contains bool enter exit str repr format hash int float index abs"
+        " neg pos invert round reversed eq lt le gt ge add sub mul truediv floordiv mod pow divmod matmul and or xor"
+        " lshift rshift radd rsub rmul rtruediv rfloordiv rmod rpow rmatmul rand ror rxor iadd isub imul itruediv"
+        " aiter anext aenter aexit await instancecheck subclasscheck"
+    ).split()
+)
+ASYNCHRONOUS = frozenset(("__anext__", "__aenter__", "__aexit__"))
+ALWAYS = ("__copy__", "__deepcopy__", "__dir__")
+COMPARISONS = frozenset(("__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"))
+READABLE = frozenset(
+    ("__name__", "__qualname__", "__doc__", "__dict__", "__wrapped__", "__members__", "__annotations__")
+)
+"""Names with underscores that a test may ask for; numpy and pandas ask for others, and believe what they are told."""
+PLAIN = (list, dict, set)
+CONTAINERS = {
+    "list": list,
+    "dict": dict,
+    "set": set,
+    "bytearray": bytearray,
+    "deque": collections.deque,
+    "OrderedDict": collections.OrderedDict,
+    "Counter": collections.Counter,
+    "defaultdict": collections.defaultdict,
+}
+CONTAINER_NAMES = {kind: name for name, kind in CONTAINERS.items()}
+ALONE = 3
+"""References to a container that only a Coder has: in `kept`, in a variable, and as an argument."""
+IMMUTABLE = (tuple, int, float, str, bytes, frozenset)
+BIG = 10**4000
+_OBJECT = object.__dict__
+
+
+class Missing:
+    """Stands for a name that the program does not define."""
+
+
+MISSING = Missing()
+
+
+class Handle:
+    """Says that a value shall not cross, but a handle of it."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Remote:
+    """A thing of the other side's."""
+
+    __slots__ = ("__weakref__", "_viva")
+
+    def __getattr__(self, name):
+        if name == "_viva" or (name[:2] == "__" and name not in READABLE):
+            raise AttributeError(name)
+        return self._viva[0].ask("get", self, name)
+
+    def __setattr__(self, name, value):
+        self._viva[0].ask("set", self, name, value)
+
+    def __delattr__(self, name):
+        self._viva[0].ask("del", self, name)
+
+    def __repr__(self):
+        return self._viva[0].special("__repr__", self, (), {})
+
+
+async def _awaited(handle):
+    return handle._viva[0].ask("await", handle)
+
+
+def _special(name):
+    def method(self, *given, **named):
+        return self._viva[0].special(name, self, given, named)
+
+    async def asynchronous(self, *given):
+        found = self._viva[0].special(name, self, given, {})
+        return await found if hasattr(found, "__await__") else found
+
+    if name == "__await__":
+        return lambda self: _awaited(self).__await__()
+    return asynchronous if name in ASYNCHRONOUS else method
+
+
+def _plain_equal(self, other):
+    """Equality of a list, dict or set of a class of the program's, by what is in it."""
+    link, _ = self._viva
+    if isinstance(other, Remote):
+        other = link.ask("plain", other)
+    return link.ask("plain", self) == other
+
+
+_KINDS = {}
+
+
+def _kind(name, specials, plain):
+    """The class of handles for things with these special methods."""
+    found = _KINDS.get((name, specials, plain))
+    if found is None:
+        space = {"__slots__": (), "__module__": "builtins"}
+        for one in (*specials, *ALWAYS):
+            if one in SPECIALS or one in ALWAYS:
+                space[one] = _special(one)
+        if plain:
+            base = CONTAINERS[plain]
+            space["__eq__"], space["__class__"] = _plain_equal, property(lambda self: base)
+        if "__eq__" in space and "__hash__" not in specials:
+            space["__hash__"] = None
+        elif "__hash__" not in specials:
+            space["__hash__"] = Remote.__hash__
+        found = _KINDS[name, specials, plain] = type(name, (Remote,), space)
+    return found
+
+
+def own(kind):
+    """Whether a class is the program's or the test's, neither the language's nor a library's."""
+    return (
+        kind.__module__ == "builtins"
+        and getattr(builtins, kind.__name__, None) is not kind
+        and bool(kind.__flags__ & 512)
+    )
+
+
+def plain(value):
+    """A list, dict or set of a class of the program's as an ordinary one."""
+    return next(kind(value) for kind in PLAIN if isinstance(value, kind))
+
+
+def defined(kind, name):
+    """The class's own method of that name, or one that it inherits; None for the one that every object has."""
+    for base in kind.__mro__[:-1]:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+def resolved(module, path):
+    """What a module's dotted name means; None where it means nothing."""
+    found = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+class Coder:
+    """One side's writing and reading; it knows what has crossed."""
+
+    def __init__(self, link):
+        self.link = link
+        self.mine, self.numbers = {}, {}  # number → a thing that the other side has a handle of; by id
+        self.handles = weakref.WeakValueDictionary()
+        self.classes = {}  # number → the class that stands for an exception class of the other side's
+        self.kept = {}  # number → (a container that both sides have, what was in it when it last crossed)
+        self.kept_numbers = {}
+        self.items = 0
+        self.forgotten = []
+        self.numbering = itertools.count(1 if link.trusting else 2, 2)
+        self.specials = {}
+
+    # -- writing
+
+    def encode(self, value):
+        """JSON. Raises TypeError for what cannot cross."""
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if kind is int:
+            return value if -BIG < value < BIG else {"int": hex(value)}
+        if kind is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if kind is tuple:
+            return {"tuple": [self.encode(one) for one in value]}
+        if kind in CONTAINER_NAMES or tables.is_kept(value):
+            return self._container(value)
+        if isinstance(value, Remote):
+            return {"yours": value._viva[1]}
+        if kind is Handle:
+            return self._handle(value.value)
+        if kind is Missing:
+            return {"missing": 0}
+        if isinstance(value, BaseException):
+            return self._error(value)
+        if isinstance(value, type):
+            return self._class(value)
+        simple = self._simple(value, kind)
+        if simple is not None:
+            return simple
+        if isinstance(value, IMMUTABLE) and defined(kind, "__eq__") is next(
+            base.__dict__["__eq__"] for base in IMMUTABLE if isinstance(value, base)
+        ):
+            base = next(base for base in IMMUTABLE if isinstance(value, base))
+            return {"based": [self._handle(value)["mine"], base.__name__, self.encode(base(value))]}
+        if isinstance(value, types.ModuleType):
+            raise TypeError(f"the module {value.__name__} cannot cross")
+        if not self.link.trusting and callable(value):
+            named = self._importable(value)
+            if named:
+                return {"import": named}
+        return self._handle(value)
+
+    def _simple(self, value, kind):
+        if kind is bytes:
+            return {"bytes": base64.b64encode(value).decode("ascii")}
+        if kind is frozenset:
+            return {"frozenset": [self.encode(one) for one in value]}
+        if kind is complex:
+            return {"complex": [self.encode(value.real), self.encode(value.imag)]}
+        if kind is range or kind is slice:
+            return {kind.__name__: [self.encode(one) for one in (value.start, value.stop, value.step)]}
+        if kind is decimal.Decimal:
+            return {"Decimal": str(value)}
+        if kind is fractions.Fraction:
+            return {"Fraction": [self.encode(value.numerator), self.encode(value.denominator)]}
+        if kind is datetime.timedelta:
+            return {"timedelta": [value.days, value.seconds, value.microseconds]}
+        if kind is datetime.date or (kind in (datetime.datetime, datetime.time) and value.tzinfo is None):
+            return {kind.__name__: value.isoformat()}
+        if kind is datetime.datetime and type(value.tzinfo) is datetime.timezone:
+            return {"datetime": value.isoformat()}
+        if value is Ellipsis or value is NotImplemented:
+            return {"constant": repr(value)}
+        return tables.simple(value, self.encode)
+
+    def _container(self, value):
+        number = self.kept_numbers.get(id(value))
+        if number is not None:
+            return {"kept": number}
+        number = next(self.numbering)
+        self.keep(number, value)
+        name = CONTAINER_NAMES.get(type(value)) or tables.name_of(value)
+        return {"new": [number, name, self._content(value)]}
+
+    def keep(self, number, value):
+        """Remember a container that both sides have."""
+        self.kept.pop(number, None)
+        self.items += _size(value)
+        while self.kept and (len(self.kept) >= MANY or self.items > MUCH):
+            oldest = next(iter(self.kept))
+            self.forget(oldest)
+            self.forgotten.append([oldest, None])
+        self.kept[number] = (value, snapshot(value))
+        self.kept_numbers[id(value)] = number
+
+    def forget(self, number):
+        """From now on the two sides have each their own."""
+        if number in self.kept:
+            value, _ = self.kept.pop(number)
+            self.kept_numbers.pop(id(value), None)
+            self.items -= _size(value)
+
+    def _content(self, value):
+        if isinstance(value, dict):
+            content = [[self.encode(key), self.encode(one)] for key, one in value.items()]
+            if type(value) is collections.defaultdict:
+                content.append([self.encode(value.default_factory)])
+            return content
+        if isinstance(value, bytearray):
+            return base64.b64encode(value).decode("ascii")
+        if tables.is_kept(value):
+            return tables.encode(value, self.encode)
+        items = list(value)
+        kinds = set(map(type, items))
+        if kinds <= {str, bool, type(None)} or (kinds == {int} and min(items) > -BIG and max(items) < BIG):
+            return items
+        return [self.encode(one) for one in items]
+
+    def changes(self):
+        """The containers that changed since they last crossed: number and content."""
+        found, self.forgotten = self.forgotten, []
+        for number, (value, before) in list(self.kept.items()):
+            if not same(before, value):
+                self.kept[number] = (value, snapshot(value))
+                found.append([number, self._content(value)])
+            if sys.getrefcount(value) == ALONE:  # nobody here will see or do anything to it any more
+                self.forget(number)
+                found.append([number, None])
+            del value, before
+        return found
+
+    def _importable(self, value):
+        """The module and name of a function that is no one's own, so that the other side has it as well."""
+        owner = getattr(value, "__objclass__", None)
+        module = getattr(owner, "__module__", None) or getattr(value, "__module__", None)
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+        if isinstance(module, str) and isinstance(name, str) and resolved(module, name) is value:
+            return [module, name]
+        return None
+
+    def _handle(self, value):
+        number = self.numbers.get(id(value))
+        if number is None:
+            number = next(self.numbering)
+            self.mine[number], self.numbers[id(value)] = value, number
+        kind = type(value)
+        specials = self.specials.get(kind)
+        if specials is None:
+            specials = [name for name in SPECIALS if defined(kind, name) is not None]
+            self.specials[kind] = specials
+        nature = "awaitable" if isinstance(value, types.CoroutineType) else ""
+        if not nature and isinstance(value, PLAIN):
+            base = next(base for base in PLAIN if isinstance(value, base))
+            if defined(kind, "__eq__") is base.__dict__["__eq__"]:
+                nature = base.__name__
+        return {"mine": [number, kind.__name__, specials, nature]}
+
+    def _class(self, value):
+        if getattr(builtins, value.__name__, None) is value:
+            return {"builtin": value.__name__}
+        if issubclass(value, BaseException):
+            theirs = value.__dict__.get("_viva_class")
+            if theirs is not None:
+                return {"yours": theirs}
+            number = self._handle(value)["mine"][0]
+            module = "" if own(value) else value.__module__
+            bases = [self._class(base) for base in value.__bases__ if issubclass(base, BaseException)]
+            return {"error class": [number, value.__name__, bases, module, value.__qualname__]}
+        found = tables.simple(value, self.encode)
+        if found is None and not self.link.trusting and self._importable(value):
+            return {"import": self._importable(value)}
+        return found or self._handle(value)
+
+    def _error(self, error):
+        theirs = getattr(error, "_viva_error", None)
+        if theirs is not None:
+            return {"yours": theirs}
+        try:
+            arguments, text = [self.encode(one) for one in error.args], str(error)
+        except Exception:
+            arguments, text = [], ""
+        trace = ""
+        if self.link.trusting:
+            trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-3000:]
+        number = self._handle(error)["mine"][0]
+        return {"error": [number, self._class(type(error)), arguments, text, trace]}
+
+    # -- reading
+
+    def decode(self, node):
+        """The value of JSON. Raises whatever it is worth: hostile JSON ends the conversation."""
+        if isinstance(node, list):
+            raise ValueError("a list that is no value")
+        if not isinstance(node, dict):
+            return node
+        ((tag, inner),) = node.items()
+        if tag == "new":
+            return self._made(*inner)
+        if tag == "kept":
+            return self.kept[inner][0]
+        if tag == "mine":
+            return self._handled(*inner)
+        if tag == "yours":
+            return self.mine[inner]
+        if tag == "tuple":
+            return tuple([self.decode(one) for one in inner])
+        if tag == "based":
+            return self._based(*inner)
+        if tag == "missing":
+            return MISSING
+        if tag == "error":
+            return self._raised(*inner)
+        if tag == "error class":
+            return self._error_class(*inner)
+        if tag == "builtin":
+            found = getattr(builtins, inner)
+            if not isinstance(found, type):
+                raise ValueError(f"{inner} is no class")
+            return found
+        if tag == "import":
+            if not self.link.trusting:
+                raise ValueError("the program names what the test should import")
+            __import__(inner[0])
+            return resolved(*inner)
+        return self._plain(tag, inner)
+
+    def _plain(self, tag, inner):
+        if tag == "int":
+            return int(inner, 16)
+        if tag == "float":
+            return float(inner)
+        if tag == "bytes":
+            return base64.b64decode(inner)
+        if tag == "frozenset":
+            return frozenset([self.decode(one) for one in inner])
+        if tag == "complex":
+            return complex(*map(self.decode, inner))
+        if tag == "range":
+            return range(*map(self.decode, inner))
+        if tag == "slice":
+            return slice(*map(self.decode, inner))
+        if tag == "Decimal":
+            return decimal.Decimal(inner)
+        if tag == "Fraction":
+            return fractions.Fraction(*map(self.decode, inner))
+        if tag == "timedelta":
+            return datetime.timedelta(*inner)
+        if tag in ("date", "datetime", "time"):
+            return getattr(datetime, tag).fromisoformat(inner)
+        if tag == "constant":
+            return {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}[inner]
+        return tables.made(tag, inner, self.decode)
+
+    def _made(self, number, name, content):
+        if name in CONTAINERS:
+            value = CONTAINERS[name]()
+            self.kept[number] = (value, None)  # before its content, which may hold it
+            self.kept_numbers[id(value)] = number
+            self._fill(value, content)
+        else:
+            value = tables.decode(name, content, self.decode)
+        self.keep(number, value)
+        return value
+
+    def _fill(self, value, content):
+        if isinstance(value, dict):
+            pairs = [(self.decode(pair[0]), self.decode(pair[1])) for pair in content if len(pair) == 2]
+            value.clear()
+            for key, one in pairs:
+                value[key] = one
+            if isinstance(value, collections.defaultdict) and len(content[-1:]) and len(content[-1]) == 1:
+                value.default_factory = self.decode(content[-1][0])
+        elif isinstance(value, bytearray):
+            value[:] = base64.b64decode(content)
+        elif tables.is_kept(value):
+            tables.become(value, tables.decode(tables.name_of(value), content, self.decode))
+        else:
+            items = content
+            if not {dict, list}.isdisjoint(map(type, content)):
+                items = [self.decode(one) for one in content]
+            value.clear()
+            (value.update if isinstance(value, set) else value.extend)(items)
+
+    def change(self, changes):
+        """Do to our containers what the other side did to its own."""
+        for number, content in changes:
+            if content is None or number not in self.kept:
+                self.forget(number)
+                continue
+            value, _ = self.kept[number]
+            self._fill(value, content)
+            self.kept[number] = (value, snapshot(value))
+
+    def _handled(self, number, name, specials, nature):
+        found = self.handles.get(number)
+        if found is None:
+            kind = _kind(str(name), tuple(specials), nature if nature in ("list", "dict", "set") else "")
+            found = kind()
+            object.__setattr__(found, "_viva", (self.link, number))
+            self.handles[number] = found
+        return _awaited(found) if nature == "awaitable" else found
+
+    def _based(self, handle, base, value):
+        number, name, *_ = handle
+        kind = next(one for one in IMMUTABLE if one.__name__ == base)
+        remote = self._handled(number, name, [], "")
+
+        def get(self, name):
+            return getattr(remote, name)
+
+        made = type(
+            str(name), (kind,), {"__getattr__": get, "__module__": "builtins", "__repr__": lambda self: repr(remote)}
+        )
+        return kind.__new__(made, self.decode(value))
+
+    def _error_class(self, number, name, bases, module, path):
+        found = self.classes.get(number)
+        if found is None:
+            found = resolved(module, path) if module in sys.modules else None
+            if not (isinstance(found, type) and issubclass(found, BaseException)):
+                bases = tuple([self.decode(base) for base in bases])
+                if not all(issubclass(base, BaseException) for base in bases):
+                    raise ValueError("an exception that is none")
+                found = type(str(name), bases or (Exception,), {"_viva_class": number, "__module__": "builtins"})
+            self.classes[number] = found
+        return found
+
+    def _raised(self, number, kind, arguments, text, trace):
+        kind = self.decode(kind)
+        if not issubclass(kind, BaseException):
+            raise ValueError("an exception that is none")
+        arguments = [self.decode(one) for one in arguments]
+        if "_viva_class" in kind.__dict__:
+            remote = self._handled(number, kind.__name__, [], "")
+
+            def get(self, name):
+                return getattr(remote, name)
+
+            kind = type(
+                kind.__name__, (kind,), {"__getattr__": get, "__module__": "builtins", "__str__": lambda self: text}
+            )
+            error = kind.__new__(kind, *arguments)
+        else:
+            try:
+                error = kind(*arguments)
+            except Exception:
+                error = kind.__new__(kind)
+        error.args = tuple(arguments)
+        error._viva_error = number
+        if trace and not self.link.trusting:
+            error._viva_trace = str(trace)
+        return error
+
+
+def _size(value):
+    size = getattr(value, "size", None)
+    return int(size) if isinstance(size, int) else len(value)
+
+
+def snapshot(value):
+    """What is in a container, to be compared with what is in it later."""
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, bytearray):
+        return bytes(value)
+    return tables.snapshot(value) if tables.is_kept(value) else list(value)
+
+
+def same(before, value):
+    """Whether nothing has changed since that snapshot: the very same things in a list or dict, equal bytes."""
+    if isinstance(value, dict):
+        size = len(value)
+        return (
+            len(before) == 2 * size
+            and all(map(operator.is_, before, value))
+            and all(map(operator.is_, before[size:], value.values()))
+        )
+    if isinstance(value, bytearray):
+        return before == value
+    if tables.is_kept(value):
+        return tables.same(before, value)
+    return len(before) == len(value) and all(map(operator.is_, before, value))

@@ -1,0 +1,330 @@
+# mypy: ignore-errors
+# ruff: noqa: PLR0911
+"""Two Python processes, the program's and the test's, that see each other's values and never each other's memory.
+
+A message is four bytes of length and JSON: [kind, body, changes]. One side asks, the other answers, and may ask back
+before it does (a callback), so replies come in the order of nested calls. Values cross as crossing.py writes them.
+Lists, dicts, sets, arrays and frames are known to both sides from then on: what one side does to one of them reaches
+the other with the next message, so that a function may sort the test's list in place and return it. Everything else
+(functions, objects of a program's own classes, generators) stays where it is, and the other side has a handle.
+
+What the program's process says is hostile: nothing in it is imported, called or evaluated on the test's side; and of
+the test's own things the program's process may call, read and change only what `Tester.may` allows.
+"""
+
+import asyncio
+import collections
+import copy
+import functools
+import itertools
+import json
+import os
+import sys
+import threading
+import types
+
+import comparing
+import crossing
+from crossing import Remote
+
+MOST = 1 << 26
+"""Bytes of a message."""
+BATCH = 512
+"""So many items of an iterator cross at once, after it was asked for 64 one by one."""
+OPAQUE = (
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.GeneratorType,
+    types.CoroutineType,
+    types.AsyncGeneratorType,
+    types.FrameType,
+    types.CodeType,
+    types.TracebackType,
+    types.ModuleType,
+)
+"""Things of the test's that lead to all others: they can be called, and that is all."""
+WRONG = (EOFError, OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, MemoryError)
+
+
+class Link:
+    """One side."""
+
+    def __init__(self, incoming, outgoing):
+        self.incoming, self.outgoing = incoming, outgoing
+        self.names = {}
+        self.lock = threading.RLock()
+        self.coder = crossing.Coder(self)
+        self.encode, self.decode = self.coder.encode, self.coder.decode
+        self.ahead = {}
+        self.body = None
+        self.waiting = b""
+
+    def send(self, kind, body):
+        """One message, with what has changed meanwhile; `body` is encoded."""
+        text = json.dumps([kind, body, self.coder.changes(), self.renamed()]).encode("ascii")
+        if len(text) > MOST:
+            raise ValueError(f"a value of {len(text):,} bytes cannot cross; at most {MOST:,}")
+        text = len(text).to_bytes(4, "big") + text
+        while text:
+            text = text[os.write(self.outgoing, text) :]
+
+    def renamed(self):
+        """Names of the program's that mean something else now than when the test looked them up."""
+        return []
+
+    def _exactly(self, size):
+        pieces, got = [self.waiting], len(self.waiting)
+        while got < size:
+            piece = os.read(self.incoming, 1 << 16)
+            if not piece:
+                raise EOFError("the other process has ended")
+            pieces.append(piece)
+            got += len(piece)
+        text = b"".join(pieces)
+        self.waiting = text[size:]
+        return text[:size]
+
+    def receive(self):
+        """The kind of the next message; its body waits in `body`, so that nothing else holds what is in it."""
+        size = int.from_bytes(self._exactly(4), "big")
+        if size > MOST:
+            raise ValueError("a message that is too long")
+        kind, body, changes, renamed = json.loads(self._exactly(size))
+        self.body = self.decode(body)
+        if changes:
+            self.coder.change(changes)
+        for name in renamed:
+            self.names.pop(name, None)
+        return kind
+
+    def ask(self, kind, *body):
+        """A request, and its reply: a value, or an exception that is raised. Requests that come first are answered."""
+        with self.lock:
+            request = self.encode(body)
+            try:
+                self.send(kind, request)
+                kind = self.receive()
+                while kind not in ("value", "raised"):
+                    self.serve(kind)
+                    kind = self.receive()
+                body, self.body = self.body, None
+            except WRONG as error:
+                self.broken(error)
+        if kind == "raised":
+            raise body
+        return body
+
+    def serve(self, kind):
+        """Answer one request."""
+        body, self.body = self.body, None
+        try:
+            kind, found = "value", self.answer(kind, *body)
+        except BaseException as error:
+            kind, found = "raised", error
+        del body
+        try:
+            found = self.encode(found)
+        except (TypeError, RecursionError) as error:
+            kind, found = "raised", self.encode(TypeError(str(error)))
+        self.send(kind, found)
+
+    def answer(self, kind, target=None, *given):
+        """What was asked for."""
+        if kind == "call":
+            self.may("call", target, "")
+            arguments, named = given
+            return target(*arguments, **dict(named))
+        if kind == "special":
+            name, arguments, named = given
+            self.may("special", target, name)
+            if name == "__copy__":
+                return crossing.Handle(copy.copy(target))
+            if name == "__deepcopy__":
+                return crossing.Handle(copy.deepcopy(target))
+            if name == "__dir__":
+                return sorted(dir(target))
+            return getattr(type(target), name)(target, *arguments, **dict(named))
+        self.may(kind, target, given[0] if given and isinstance(given[0], str) else "")
+        if kind == "get":
+            return getattr(target, given[0])
+        if kind == "set":
+            return setattr(target, *given)
+        if kind == "del":
+            return delattr(target, *given)
+        if kind == "plain":
+            return crossing.plain(target)
+        if kind == "next":
+            return list(itertools.islice(target, given[0]))
+        if kind == "await":
+            return self.run(target)
+        raise ValueError(f"a request that is none: {kind!r}")
+
+    # -- what handles do
+
+    def special(self, name, handle, given, named):
+        """A special method of a thing of the other side's."""
+        if name == "__call__":
+            return self.ask("call", handle, given, tuple(named.items()))
+        return self.ask("special", handle, name, given, tuple(named.items()))
+
+
+class Program(Link):
+    """The program's side: it has nothing to lose."""
+
+    trusting = True
+
+    def __init__(self, incoming, outgoing, space):
+        super().__init__(incoming, outgoing)
+        self.space = space
+        self.loop = None
+
+    def may(self, kind, target, name):
+        """Anything."""
+
+    def broken(self, error):
+        """The test is over."""
+        os._exit(0 if isinstance(error, EOFError) else 1)
+
+    def send(self, kind, body):
+        """What was printed before goes first."""
+        with self.lock:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None and not stream.closed:
+                    stream.flush()
+            super().send(kind, body)
+
+    def renamed(self):
+        """The names of the program's that the test has looked up, and that mean something else now."""
+        space, known = self.space, self.names
+        found = [name for name, value in known.items() if space.get(name, crossing.MISSING) is not value]
+        for name in found:
+            del known[name]
+        return found
+
+    def printed(self, stream, text):
+        """Something was printed."""
+        with self.lock:
+            super().send("printed", self.encode((stream, text)))
+
+    def answer(self, kind, target=None, *given):
+        """What was asked for; also the program's own names."""
+        if kind == "name":
+            found = self.space.get(target, crossing.MISSING)
+            if found is not crossing.MISSING:
+                self.names[target] = found
+            return found
+        if kind == "import":
+            for module, name, alias in target:
+                found = __import__(module, {}, {}, [name] if name else [])
+                if name:
+                    found = getattr(found, name)
+                elif "." in module and alias != module.split(".")[0]:
+                    found = sys.modules[module]
+                self.space[alias] = found
+            return None
+        return super().answer(kind, target, *given)
+
+    def run(self, awaitable):
+        """Wait for a coroutine or a future, on the one event loop of the program."""
+        if self.loop is None:
+            self.loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self.loop)
+
+        async def waiting():
+            return await awaitable
+
+        return self.loop.run_until_complete(waiting())
+
+    def go(self):
+        """Answer until the test is over."""
+        try:
+            while True:
+                kind = self.receive()
+                with self.lock:
+                    self.serve(kind)
+        except WRONG as error:
+            self.broken(error)
+
+
+class Tester(Link):
+    """The test's side."""
+
+    trusting = False
+
+    def __init__(self, incoming, outgoing, fail):
+        super().__init__(incoming, outgoing)
+        self.fail = fail
+        self.asked = False
+        """Whether code of the program's decided a comparison with a value of the test's."""
+
+    def broken(self, error):
+        """No test goes on without its program, and none can catch this."""
+        self.fail(error if isinstance(error, EOFError) else ValueError(f"the program's process: {error}"))
+
+    def serve(self, kind):
+        """What the program printed goes where the test's output goes."""
+        if kind == "printed":
+            stream, text = self.body
+            (sys.stderr if stream == "err" else sys.stdout).write(str(text))
+        else:
+            super().serve(kind)
+
+    def may(self, kind, target, name):
+        """Whether the program may do this to a thing of the test's: to call what it was given, and to read and change
+        attributes of instances."""
+        if isinstance(target, OPAQUE):
+            allowed = kind in ("call", "next") or name in ("__next__", "__iter__", "__call__", "__repr__", "__str__")
+            if kind == "get":
+                allowed = name in ("__name__", "__doc__", "__qualname__")
+        elif kind in ("get", "set", "del"):
+            allowed = not name.startswith("_")
+            if kind != "get":
+                allowed = allowed and crossing.own(type(target))
+        else:
+            allowed = True
+        if not allowed:
+            raise AttributeError(f"{name or kind} is the test's")
+
+    def run(self, awaitable):
+        """A coroutine of the test's cannot be awaited by the program."""
+        raise TypeError("the test's coroutines cannot be awaited by the program")
+
+    def name(self, name):
+        """What the program calls so."""
+        if name not in self.names:
+            found = self.ask("name", name)
+            if found is crossing.MISSING:
+                raise KeyError(name)
+            self.names[name] = found
+        return self.names[name]
+
+    def special(self, name, handle, given, named):
+        """The program's answer; in comparisons with values of the test's, one that is not true of everything."""
+        if name == "__next__":
+            return self._next(handle)
+        ask = functools.partial(super().special, name, handle)
+        if name in crossing.COMPARISONS and not isinstance(given[0], Remote):
+            self.asked = True
+            found = ask(given, {})
+            if name in ("__eq__", "__contains__") and found is True:
+                claims = [ask((other,), {}) is True for other in comparing.others(given[0]) if other != given[0]]
+                if any(claims) if name == "__eq__" else all(claims):
+                    return False
+            return found
+        return ask(given, named)
+
+    def _next(self, iterator):
+        """The next item of one of the program's iterators; of a long one, many are asked for at once."""
+        number = iterator._viva[1]
+        taken, waiting = self.ahead.setdefault(number, [0, collections.deque()])
+        if waiting:
+            return waiting.popleft()
+        if taken < 64:
+            self.ahead[number][0] += 1
+            return super().special("__next__", iterator, (), {})
+        found = self.ask("next", iterator, BATCH)
+        if not found:
+            raise StopIteration
+        waiting.extend(found)
+        return waiting.popleft()

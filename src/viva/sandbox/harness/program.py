@@ -1,0 +1,75 @@
+# mypy: ignore-errors
+# ruff: noqa: S102, PTH123
+"""The program's process where its test has one of its own: runs the program, then does what the test asks (link.py).
+
+Nothing here is a secret, and nothing here decides.
+"""
+
+import builtins
+import codecs
+import io
+import os
+import sys
+import types
+
+import link
+import python
+
+
+class _Printing(io.RawIOBase):
+    """What the program prints, on its way to the test's output."""
+
+    def __init__(self, name, side):
+        self.stream, self.side = name, side
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self):
+        """It is."""
+        return True
+
+    def write(self, data):
+        """Send it."""
+        text = self.decoder.decode(bytes(data))
+        if text:
+            self.side.printed(self.stream, text)
+        return len(data)
+
+
+def _stream(name, side):
+    raw = io.BufferedWriter(_Printing(name, side), 1 << 14)
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace")
+
+
+def serve(incoming, outgoing, path="main.py"):
+    """Run the program, then answer until the test is over. Never returns."""
+    space = {}
+    side = link.Program(incoming, outgoing, space)
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _stream("out", side), _stream("err", side)
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+        exec(compile(source, path, "exec"), space)
+        kinds = (type, types.FunctionType)
+        shadowing = [name for name, value in space.items() if hasattr(builtins, name) and isinstance(value, kinds)]
+        side.send("ready", side.encode((tuple(shadowing),)))
+        side.go()
+    except BaseException as error:
+        python.flush()
+        sys.stdout, sys.stderr = streams
+        python.fail(error)
+    os._exit(1)
+
+
+def main():
+    """Cold start: one program in a process of its own."""
+    incoming, outgoing, *names = sys.argv[1:]
+    sys.argv = ["main.py"]
+    sys.path[0] = ""
+    python.stand_in(names)
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    serve(int(incoming), int(outgoing))
+
+
+if __name__ == "__main__":
+    main()

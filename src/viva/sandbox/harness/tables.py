@@ -1,0 +1,313 @@
+# mypy: ignore-errors
+# ruff: noqa: PLR0911, PLR0912
+"""How arrays of NumPy's and frames of pandas' cross to another process: as JSON of dtypes, raw bytes and labels.
+
+No pickle, no objects but those that `encode` knows. An array of objects is a list of them.
+"""
+
+import base64
+import math
+import operator
+import sys
+
+
+def _numpy():
+    return sys.modules.get("numpy")
+
+
+def _pandas():
+    return sys.modules.get("pandas")
+
+
+def name_of(value):
+    """What the kind of a table or array is called here."""
+    return type(value).__name__
+
+
+def is_kept(value):
+    """Whether it is a table or array, which is known to both sides once it crossed."""
+    numpy, pandas = _numpy(), _pandas()
+    kind = type(value)
+    return (numpy is not None and kind is numpy.ndarray) or (
+        pandas is not None and kind in (getattr(pandas, "DataFrame", None), getattr(pandas, "Series", None))
+    )
+
+
+def snapshot(value):
+    """A copy to compare with later."""
+    if type(value).__name__ != "ndarray":
+        return value.copy()
+    return (value.dtype.str, value.shape, list(value.flat) if value.dtype.hasobject else value.tobytes())
+
+
+def same(before, now):
+    """Whether a table or array is as it was when that snapshot was taken."""
+    if isinstance(before, tuple):
+        if before[:2] != (now.dtype.str, now.shape):
+            return False
+        if now.dtype.hasobject:
+            return all(map(operator.is_, before[2], now.flat))
+        return before[2] == now.tobytes()
+    if not before.equals(now) or not before.index.equals(now.index) or before.index.names != now.index.names:
+        return False
+    if hasattr(before, "columns"):
+        return before.columns.equals(now.columns) and list(before.dtypes) == list(now.dtypes)
+    return before.name == now.name and before.dtype == now.dtype
+
+
+def become(value, other):
+    """Make a table or array what the other one is."""
+    if type(value).__name__ != "ndarray":
+        value._update_inplace(other)
+        if not hasattr(value, "columns"):
+            value.name = other.name
+    elif value.shape == other.shape and value.dtype == other.dtype and value.flags.writeable:
+        value[...] = other
+    elif value.size == other.size and value.dtype == other.dtype:
+        value.shape = other.shape
+        value[...] = other
+    else:
+        raise ValueError("an array that changed its size")
+
+
+def simple(value, encode):
+    """A scalar or a dtype as JSON; None for anything else."""
+    numpy, pandas = _numpy(), _pandas()
+    kind = type(value)
+    if numpy is not None:
+        if isinstance(value, numpy.generic) and kind.__module__ == "numpy":
+            if value.dtype.hasobject or value.dtype.names:
+                return None
+            return {"npscalar": [value.dtype.str, base64.b64encode(value.tobytes()).decode("ascii")]}
+        if isinstance(value, numpy.dtype) and not value.hasobject:
+            return {"npdtype": encode(_descr(value))}
+        if isinstance(value, numpy.dtype) and value.kind == "O":
+            return {"npdtype": "O"}
+        if isinstance(value, type) and issubclass(value, numpy.generic) and kind.__module__ == "builtins":
+            return {"nptype": value.__name__} if getattr(numpy, value.__name__, None) is value else None
+    if pandas is None or not kind.__module__.startswith("pandas."):
+        return None
+    if value is pandas.NaT or value is pandas.NA:
+        return {"pdconstant": "NaT" if value is pandas.NaT else "NA"}
+    if kind is pandas.Timestamp:
+        return {"pdtime": [value.asm8.astype("int64").item(), value.unit, _zone(value.tz)]}
+    if kind is pandas.Timedelta:
+        return {"pdspan": [value.asm8.astype("int64").item(), value.unit]}
+    if kind is pandas.Period:
+        return {"pdperiod": [value.ordinal, value.freqstr]}
+    if kind is pandas.Interval:
+        return {"pdinterval": [encode(value.left), encode(value.right), value.closed]}
+    if isinstance(value, pandas.Index):
+        return {"pdindex": _index(value, encode)}
+    if isinstance(value, pandas.api.extensions.ExtensionArray):
+        found = _array(value, encode)
+        return None if found is None else {"pdarray": found}
+    if isinstance(value, pandas.api.extensions.ExtensionDtype) and kind.__name__ != "CategoricalDtype":
+        return {"pddtype": str(value)}
+    return None
+
+
+def _descr(dtype):
+    return dtype.str if dtype.names is None else [list(one) for one in dtype.descr]
+
+
+def _zone(zone):
+    if zone is None:
+        return None
+    return getattr(zone, "zone", None) or getattr(zone, "key", None) or str(zone)
+
+
+def _array(values, encode):
+    """An array, NumPy's or pandas' own: [kind, ...]; None for a kind that is not known."""
+    numpy = _numpy()
+    if isinstance(values, numpy.ndarray):
+        if values.dtype.hasobject:
+            return ["objects", list(values.shape), [encode(one) for one in values.flat]]
+        raw = base64.b64encode(values.tobytes()).decode("ascii")
+        return ["raw", encode(_descr(values.dtype)), list(values.shape), raw]
+    name = type(values).__name__
+    if name in ("NumpyExtensionArray", "PandasArray"):
+        return _array(values.to_numpy(), encode)
+    if name in ("DatetimeArray", "TimedeltaArray"):
+        zone = _zone(getattr(values, "tz", None))
+        return ["times", _array(values._ndarray, encode), zone]
+    if name == "Categorical":
+        return ["categories", _array(values.codes, encode), _index(values.categories, encode), bool(values.ordered)]
+    if name in ("IntegerArray", "FloatingArray", "BooleanArray"):
+        return ["masked", name, _array(values._data, encode), _array(values._mask, encode)]
+    if name == "StringArray":
+        return ["strings", _array(numpy.asarray(values, dtype=object), encode)]
+    if name == "PeriodArray":
+        return ["periods", _array(values.asi8, encode), values.freqstr]
+    if name == "IntervalArray":
+        return ["intervals", _index(values.left, encode), _index(values.right, encode), values.closed]
+    if name == "SparseArray":
+        return ["sparse", _array(numpy.asarray(values), encode), encode(values.fill_value)]
+    return None
+
+
+def _index(index, encode):
+    pandas = _pandas()
+    names = [encode(name) for name in index.names]
+    if isinstance(index, pandas.RangeIndex):
+        return ["range", names, index.start, index.stop, index.step]
+    if isinstance(index, pandas.MultiIndex):
+        levels = [_index(level, encode) for level in index.levels]
+        return ["multi", names, levels, [[int(code) for code in codes] for codes in index.codes]]
+    found = _array(index.array, encode)
+    if found is None:
+        raise TypeError(f"an index of {type(index.array).__name__} cannot cross")
+    return [
+        "plain",
+        names,
+        found,
+        getattr(index, "freqstr", None) if not isinstance(index, pandas.PeriodIndex) else None,
+    ]
+
+
+def encode(value, write):
+    """The content of an array or a table."""
+    if type(value).__name__ == "ndarray":
+        return _array(value, write)
+    index = _index(value.index, write)
+    attributes = [[write(key), write(one)] for key, one in value.attrs.items()]
+    if type(value).__name__ == "Series":
+        return [index, _known(value.array, write), write(value.name), attributes]
+    columns = [_known(value.iloc[:, at].array, write) for at in range(value.shape[1])]
+    return [index, _index(value.columns, write), columns, attributes]
+
+
+def _known(values, write):
+    found = _array(values, write)
+    if found is None:
+        raise TypeError(f"a column of {type(values).__name__} cannot cross")
+    return found
+
+
+# ---- reading
+
+
+def made(tag, inner, read):
+    """The scalar or dtype of JSON."""
+    if tag.startswith("np"):
+        import numpy
+
+        if tag == "npscalar":
+            return numpy.frombuffer(base64.b64decode(inner[1]), dtype=numpy.dtype(inner[0]))[0]
+        if tag == "nptype":
+            found = getattr(numpy, inner)
+            if not (isinstance(found, type) and issubclass(found, numpy.generic)):
+                raise ValueError(f"{inner} is no type of NumPy's")
+            return found
+        if tag == "npdtype":
+            return _dtype(read(inner))
+    import pandas
+
+    if tag == "pdconstant":
+        return {"NaT": pandas.NaT, "NA": pandas.NA}[inner]
+    if tag == "pdtime":
+        number, unit, zone = inner
+        found = pandas.Timestamp(number, unit=unit).as_unit(unit)
+        return found if zone is None else found.tz_localize("UTC").tz_convert(zone)
+    if tag == "pdspan":
+        return pandas.Timedelta(inner[0], unit=inner[1]).as_unit(inner[1])
+    if tag == "pdperiod":
+        return pandas.Period(ordinal=inner[0], freq=inner[1])
+    if tag == "pdinterval":
+        return pandas.Interval(read(inner[0]), read(inner[1]), inner[2])
+    if tag == "pdindex":
+        return _index_made(inner, read)
+    if tag == "pdarray":
+        return _array_made(inner, read)
+    if tag == "pddtype":
+        return pandas.api.types.pandas_dtype(inner)
+    raise ValueError(f"a value of an unknown kind: {tag!r}")
+
+
+def _dtype(descr):
+    import numpy
+
+    if isinstance(descr, str):
+        return numpy.dtype(descr)
+    return numpy.dtype([tuple([tuple(part) if isinstance(part, list) else part for part in one]) for one in descr])
+
+
+def _array_made(inner, read):
+    import numpy
+    import pandas
+
+    kind, *rest = inner
+    if kind == "objects":
+        shape, items = rest
+        found = numpy.empty(math.prod(shape), dtype=object)
+        found[:] = [read(one) for one in items]
+        return found.reshape(shape)
+    if kind == "raw":
+        descr, shape, raw = rest
+        return numpy.frombuffer(base64.b64decode(raw), dtype=_dtype(read(descr))).reshape(shape).copy()
+    if kind == "times":
+        values, zone = _array_made(rest[0], read), rest[1]
+        if values.dtype.kind not in "mM":
+            raise ValueError("times that are none")
+        found = pandas.array(values)
+        return found if zone is None else pandas.DatetimeIndex(values).tz_localize("UTC").tz_convert(zone).array
+    if kind == "categories":
+        codes, categories, ordered = rest
+        return pandas.Categorical.from_codes(_array_made(codes, read), _index_made(categories, read), bool(ordered))
+    if kind == "masked":
+        name, data, mask = rest
+        classes = {one: getattr(pandas.arrays, one) for one in ("IntegerArray", "FloatingArray", "BooleanArray")}
+        return classes[name](_array_made(data, read), _array_made(mask, read))
+    if kind == "strings":
+        return pandas.array(_array_made(rest[0], read), dtype="string")
+    if kind == "periods":
+        return pandas.arrays.PeriodArray(_array_made(rest[0], read), dtype=f"period[{rest[1]}]")
+    if kind == "intervals":
+        left, right, closed = rest
+        return pandas.arrays.IntervalArray.from_arrays(_index_made(left, read), _index_made(right, read), closed)
+    if kind == "sparse":
+        return pandas.arrays.SparseArray(_array_made(rest[0], read), fill_value=read(rest[1]))
+    raise ValueError(f"an array of an unknown kind: {kind!r}")
+
+
+def _index_made(inner, read):
+    import pandas
+
+    kind, names, *rest = inner
+    names = [read(name) for name in names]
+    if kind == "range":
+        return pandas.RangeIndex(*rest, name=names[0])
+    if kind == "multi":
+        levels = [_index_made(level, read) for level in rest[0]]
+        return pandas.MultiIndex(levels=levels, codes=rest[1], names=names)
+    values, freq = rest
+    values = _array_made(values, read)
+    if freq is not None and getattr(values.dtype, "kind", "") == "M":
+        return pandas.DatetimeIndex(values, freq=freq, name=names[0])
+    if getattr(getattr(values, "dtype", None), "kind", "") == "O" and type(values).__name__ == "ndarray":
+        return pandas.Index(values, dtype=object, name=names[0])
+    return pandas.Index(values, name=names[0])
+
+
+def decode(name, content, read):
+    """The array or table of that content."""
+    if name == "ndarray":
+        return _array_made(content, read)
+    import pandas
+
+    if name == "Series":
+        index, values, label, attributes = content
+        values = _array_made(values, read)
+        found = pandas.Series(values, index=_index_made(index, read), name=read(label), dtype=values.dtype)
+    elif name == "DataFrame":
+        index, columns, values, attributes = content
+        columns = _index_made(columns, read)
+        arrays = [_array_made(one, read) for one in values]
+        index = _index_made(index, read)
+        columns_made = {at: pandas.Series(one, index=index, dtype=one.dtype) for at, one in enumerate(arrays)}
+        found = pandas.DataFrame(columns_made, index=index)
+        found.columns = columns
+    else:
+        raise ValueError(f"a container of an unknown kind: {name!r}")
+    found.attrs.update({read(key): read(one) for key, one in attributes})
+    return found
