@@ -1,4 +1,5 @@
 /** Calls static methods of the program by name and replies with what they return (see calls.py). It knows no expected value. */
+@java.lang.SuppressWarnings("unchecked")
 final class {entry} {
     private static final int DEPTH = 64, LENGTH = 1_000_000, MESSAGE = 1000;
     private static final java.nio.charset.Charset UTF8 = java.nio.charset.StandardCharsets.UTF_8;
@@ -266,7 +267,6 @@ final class {entry} {
         return found;
     }
 
-    @java.lang.SuppressWarnings("unchecked")
     private static <T> T made(java.lang.Class<?> type) {
         try {
             java.lang.reflect.Constructor<?> constructor = type.getDeclaredConstructor();
