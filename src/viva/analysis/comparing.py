@@ -26,8 +26,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from scipy import special
 
+from viva.analysis.breakdown import one_sided
 from viva.analysis.signflip import Floats, Test, sign_flip
-from viva.analysis.uncertainty import Interval, Z, t_quantile, wilson
+from viva.analysis.uncertainty import Interval, Z, identified_level, t_quantile, wilson
 from viva.errors import DataError
 from viva.types import OUTCOMES
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 POWER = 0.80
 SEEN = Z + NormalDist().inv_cdf(POWER)
 """A difference of so many standard errors is significant at 5 % in 80 % of all sets: 2.80."""
+SIDES = ("first", "second")
 _SAME = 1e-9
 """Differences below this are rounding."""
 _SMALL = 5
@@ -77,6 +79,12 @@ class Difference(Struct, frozen=True, kw_only=True):
     floor: float | None = None
     ceiling: float | None = None
     """The difference over all shared questions if everything unscored counted for the first, and for the second."""
+    one_sided: bool = False
+    """Whether there is no difference, since what is decided depends on what it is worth (`breakdown.one_sided`): it
+    lies from `floor` to `ceiling`, and `low` to `high` is the interval of that identified set."""
+    first_range: Interval | None = None
+    second_range: Interval | None = None
+    """Where the means lie, if one-sided."""
 
     @property
     def smallest(self) -> float | None:
@@ -103,17 +111,20 @@ class Flip(Struct, frozen=True, kw_only=True):
     """What was read in their answers, a text a sample (hostile)."""
 
 
-class Pairs(Struct, frozen=True):
+class Pairs(Struct, frozen=True, kw_only=True):
     """Questions that both were asked, a row each, in the order of the first.
 
     Columns: question, share (of the average, among those scored), group, cluster, first, second, difference (null
-    where a score is missing), first_outcome, second_outcome, and the least and the most that the difference can be.
+    where a score is missing), first_outcome, second_outcome, the least and the most that the difference can be if
+    replies that cannot be read are unscored, and the worst and the best if they are wrong.
     """
 
     rows: pl.DataFrame
     over: str
     zero_one: bool
     """Whether all scores are 0 or 1, of questions asked once that count alike."""
+    one_sided: bool
+    """Whether what is decided of one of them says nothing of what waits for a verdict."""
     only_first: int
     only_second: int
 
@@ -142,6 +153,8 @@ def paired(first: pl.DataFrame, second: pl.DataFrame, over: str = "", cluster: s
         difference=pl.col("second") - pl.col("first"),
         least=pl.col("second_floor") - pl.col("first_ceiling"),
         most=pl.col("second_ceiling") - pl.col("first_floor"),
+        worst=pl.col("second_floor") - pl.col("first_most"),
+        best=pl.col("second_most") - pl.col("first_floor"),
     )
     scored = rows.filter(pl.col("difference").is_not_null())
     zero_one = (
@@ -152,7 +165,14 @@ def paired(first: pl.DataFrame, second: pl.DataFrame, over: str = "", cluster: s
         and int(scored.select(pl.max_horizontal(pl.col("first_answers", "second_answers").max())).item()) == 1
         and bool(scored.select(pl.all_horizontal(pl.col("first", "second").is_in([0.0, 1.0]).all())).item())
     )
-    return Pairs(rows, over, zero_one, first.height - both.height, second.height - both.height)
+    return Pairs(
+        rows=rows,
+        over=over,
+        zero_one=zero_one,
+        one_sided=one_sided(first) or one_sided(second),
+        only_first=first.height - both.height,
+        only_second=second.height - both.height,
+    )
 
 
 def compared(pairs: Pairs, seed: int = 0) -> Difference:
@@ -173,7 +193,40 @@ def compared(pairs: Pairs, seed: int = 0) -> Difference:
         floor=float(shares @ rows["least"].to_numpy()),
         ceiling=float(shares @ rows["most"].to_numpy()),
     )
+    if pairs.one_sided:
+        return _of_ranges(found, rows, shares)
     return _over_scored(found, scored, pairs, seed) if scored.height else found
+
+
+def _of_ranges(found: Difference, rows: pl.DataFrame, shares: Floats) -> Difference:
+    """Where the difference lies, with the interval of that identified set: each end by its own error."""
+    groups, clusters = _numbered(rows["group"]), _numbered(rows["cluster"])
+    means, errors, degrees = [], [], []
+    for name in ("worst", "best"):
+        values = rows[name].to_numpy()
+        mean = float(shares @ values)
+        error, freedom = _error(values, shares, groups, clusters, mean) if rows.height > 1 else (1.0, 1.0)
+        if error < 1e-12:
+            error = bonett_price(max(0.0, mean * rows.height), max(0.0, -mean * rows.height), rows.height)[1]
+        means.append(mean)
+        errors.append(error)
+        degrees.append(freedom)
+    level = identified_level(means[1] - means[0], max(errors))
+    halves = [t_quantile(freedom, level) * error for error, freedom in zip(errors, degrees, strict=True)]
+    ends = {side: [float(shares @ rows[f"{side}_{end}"].to_numpy()) for end in ("floor", "most")] for side in SIDES}
+    return replace(
+        found,
+        one_sided=True,
+        floor=means[0],
+        ceiling=means[1],
+        low=max(-1.0, means[0] - halves[0]),
+        high=min(1.0, means[1] + halves[1]),
+        first_range=(ends["first"][0], ends["first"][1]),
+        second_range=(ends["second"][0], ends["second"][1]),
+        wins=None,
+        ties=None,
+        losses=None,
+    )
 
 
 def compared_apart(first: pl.DataFrame, second: pl.DataFrame, over: str = "") -> Difference:
@@ -190,6 +243,8 @@ def compared_apart(first: pl.DataFrame, second: pl.DataFrame, over: str = "") ->
     )  # fmt: skip
     if mean is None or other is None:
         return found
+    if one_sided(first) or one_sided(second):
+        return replace(found, first=None, second=None, one_sided=True)
     found = replace(found, difference=other - mean)
     whole = math.hypot(error, second_error)
     if whole < 1e-12 or not min(degrees, second_degrees):
@@ -404,6 +459,7 @@ def _scores(questions: pl.DataFrame, side: str) -> pl.DataFrame:
         pl.when(answered > 0).then(pl.col("points") / answered).alias(side),
         (pl.col("floor") / n).alias(f"{side}_floor"),
         (pl.col("ceiling") / n).alias(f"{side}_ceiling"),
+        (pl.col("most") / n).alias(f"{side}_most"),
         (n // pl.col("weight")).alias(f"{side}_answers"),
         pl.coalesce(there).alias(f"{side}_outcome"),
     )

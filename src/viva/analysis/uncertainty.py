@@ -18,14 +18,14 @@ Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 Interval = tuple[float, float]
 
 
-def wilson(points: float, n: float) -> Interval | None:
+def wilson(points: float, n: float, level: float = LEVEL) -> Interval | None:
     """Wilson's interval for `points` of `n`; None for n = 0."""
     if n == 0:
         return None
-    p = points / n
-    centre = p + Z * Z / (2 * n)
-    half = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
-    scale = 1 + Z * Z / n
+    p, z = points / n, Z if level == LEVEL else NormalDist().inv_cdf(0.5 + level / 2)
+    centre = p + z * z / (2 * n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
     return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
 
 
@@ -38,7 +38,7 @@ def mean_variance(squares: float, questions: int, answers: float) -> float:
     return squares * questions / (questions - 1) / answers**2
 
 
-def share_interval(mean: float, variance: float, questions: float, degrees: float) -> Interval:
+def share_interval(mean: float, variance: float, questions: float, degrees: float, level: float = LEVEL) -> Interval:
     """Wilson's interval around a mean of scores in 0..1 with an estimated variance, on `degrees` of freedom.
 
     The effective number of questions is m(1 − m)/variance, both with one more question of score ½: without it the
@@ -48,25 +48,42 @@ def share_interval(mean: float, variance: float, questions: float, degrees: floa
     shrunk = (mean * questions + 0.5) / (questions + 1)
     doubt = variance * (questions - 1) / questions + (mean - 0.5) ** 2 / (questions * (questions + 1))
     if doubt < 1e-18:  # all scores are exactly ½
-        return wilson(mean * questions, questions) or (0.0, 1.0)
-    n, t = shrunk * (1 - shrunk) / doubt, t_quantile(degrees)
+        return wilson(mean * questions, questions, level) or (0.0, 1.0)
+    n, t = shrunk * (1 - shrunk) / doubt, t_quantile(degrees, level)
     centre = mean + t * t / (2 * n)
     half = t * math.sqrt(max(0.0, mean * (1 - mean)) / n + t * t / (4 * n * n))
     scale = 1 + t * t / n
     return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
 
 
-def difference_interval(mean: float, variance: float, degrees: float) -> Interval:
+def difference_interval(mean: float, variance: float, degrees: float, level: float = LEVEL) -> Interval:
     """Student's t around a mean of differences of shares, which lies in −1..1."""
-    half = t_quantile(degrees) * math.sqrt(variance)
+    half = t_quantile(degrees, level) * math.sqrt(variance)
     return max(-1.0, mean - half), min(1.0, mean + half)
 
 
-def t_quantile(degrees: float) -> float:
-    """The two-sided 95 % quantile of Student's t; degrees of freedom need not be whole."""
+def t_quantile(degrees: float, level: float = LEVEL) -> float:
+    """The two-sided quantile of Student's t; degrees of freedom need not be whole."""
     from scipy.special import stdtrit  # 45 MB that a run of 0/1 scores does without
 
-    return float(stdtrit(degrees, 0.5 + LEVEL / 2))
+    return float(stdtrit(degrees, 0.5 + level / 2))
+
+
+def identified_level(width: float, error: float) -> float:
+    """At which two-sided level the ends of an identified set are to be taken for 95 % coverage of the mean in it.
+
+    The mean lies somewhere between a floor and a ceiling `width` apart, each estimated with a standard error of at most
+    `error`: c with Φ(c + width/error) − Φ(−c) = 0.95 (Imbens and Manski 2004, Econometrica 72:1845-1857, equation 7),
+    1.960 where the two ends are one and 1.645 where they are far apart, since the mean is not near both.
+    """
+    normal = NormalDist()
+    apart = width / error if error > 0 else math.inf
+    low, high = normal.inv_cdf(LEVEL), Z
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        enough = normal.cdf(middle + apart) - normal.cdf(-middle) >= LEVEL
+        low, high = (low, middle) if enough else (middle, high)
+    return 2 * normal.cdf(high) - 1
 
 
 def standard_deviation(values: list[float]) -> float | None:

@@ -315,6 +315,7 @@ def row_of(sitting: Sitting, question: Question, sample: int, score: Score, show
         weight=question.weight,
         decided=score.decided,
         verdicts=score.verdicts,
+        limits={name: limits for name, limits in score.limits.items() if not name or name in shown},
     )
 
 

@@ -13,7 +13,7 @@ from viva.analysis.multiplicity import NAMES, Correction
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.printing import formats
-from viva.reports.result import Grid, p_text, percent, signed
+from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
 from viva.reports.text import json_text
 from viva.visible import harmless, one_line
 
@@ -76,7 +76,10 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def difference_text(found: Difference) -> str:
-    """`+3.20 [+0.40, +6.00]`."""
+    """`+3.20 [+0.40, +6.00]`, and `−9.00 to +31.00† [−14.2, +36.0]` where there is no difference but a range."""
+    if found.one_sided:
+        between = "" if found.low is None else f" [{signed(100 * found.low, 1)}, {signed(100 * (found.high or 0), 1)}]"
+        return f"{_bounds(found)}{UNSURE}{between}"
     if found.difference is None:
         return "–"
     if found.low is None or found.high is None:
@@ -116,14 +119,19 @@ def _differences(one: Comparison, tests: int) -> Grid:
     )  # fmt: skip
     rows = tuple(
         (
-            *cells(row), f"{row.found.n:,}", percent(row.found.first), percent(row.found.second),
-            difference_text(row.found), p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
+            *cells(row), f"{row.found.n:,}", _mean(row.found.first, row.found.first_range),
+            _mean(row.found.second, row.found.second_range), difference_text(row.found),
+            p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
             *("–" if count is None else f"{count:,}" for count in (row.found.wins, row.found.ties, row.found.losses)),
             *((_bounds(row.found),) if bounded else ()),
         )
         for row in one.rows
     )  # fmt: skip
     return Grid(f"Comparison · {one.title}{title}", header, rows)
+
+
+def _mean(mean: float | None, between: tuple[float, float] | None) -> str:
+    return percent(mean) if between is None else f"{percent(between[0])}–{percent(between[1])}{UNSURE}"
 
 
 def _power(one: Comparison) -> Grid | None:
@@ -196,6 +204,8 @@ def closing(found: Sequence[Comparison]) -> list[str]:
         lines.append(adjusted.format(name=NAMES[correction], count=f"{tests:,}"))
     if any(row.smallest is not None for row in rows):
         lines.append(POWER)
+    if any(row.found.one_sided for row in rows):
+        lines.append(f"{UNSURE} after a range: {RANGE}.")
     for one in found:
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:

@@ -7,7 +7,7 @@ from textwrap import fill
 
 from viva.analysis.breakdown import Cell
 from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.result import UNSURE, Grid, Report, Result, percent
+from viva.reports.result import RANGE, UNSURE, Grid, Report, Result, percent, score_text
 from viva.types import UNANSWERED
 from viva.visible import one_line
 
@@ -40,7 +40,7 @@ def summary_grid(results: Sequence[Result]) -> Grid:
 def _cells(cell: Cell) -> tuple[str, ...]:
     others = [(name, count) for name, count in cell.outcomes.items() if count and name not in _PLAIN]
     return (
-        percent(cell.mean) + ("" if cell.complete else UNSURE),
+        score_text(cell),
         "" if cell.low is None else f"{percent(cell.low, 1)}–{percent(cell.high, 1)}",
         f"{cell.n:,}",
         _counted([one for one in others if one[0] not in UNANSWERED]),
@@ -60,6 +60,8 @@ def summary_lines(report: Report) -> list[str]:
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
         hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva toolchains)" if judge else ""
         lines.append(f"{UNSURE} the mean leaves out what was not scored{hint}.")
+    if any(cell.one_sided for cell, _ in cells):
+        lines.append(f"{UNSURE} after a range: {RANGE}.")
     lines += report.notes[:NOTES]
     if len(report.notes) > NOTES:
         lines.append(f"{len(report.notes) - NOTES} more notes: viva score {one_line(report.run, 200)}")
