@@ -22,7 +22,7 @@ from commandline import add_tiny
 
 from viva.analysis.breakdown import Breakdown, Cell
 from viva.analysis.comparing import compared, compared_apart, paired
-from viva.analysis.standings import Score, partial, ranks
+from viva.analysis.standings import Score, ranks
 from viva.types import Line
 
 Floats = np.ndarray
@@ -121,9 +121,8 @@ def of_lost(kind: str, repetitions: int, sizes: tuple[int, ...], *, hard: bool) 
                 cell = Breakdown(scores_frame(scores, gone)).cell(line)
                 best = scores.max(axis=1) if kind == "ten answers" else scores.mean(axis=1)
                 truth = float(best.mean()) if kind == "ten answers" else mean
-                if hard and cell.mean is not None and not cell.complete:
-                    score = partial(cell.mean, cell.low, cell.high, cell.floor, cell.ceiling)
-                    hits.append(score.low - 1e-12 <= truth <= score.high + 1e-12)
+                if hard and cell.least_low is not None and cell.most_high is not None:
+                    hits.append(cell.least_low - 1e-12 <= truth <= cell.most_high + 1e-12)
                 else:
                     hits.append(holds(cell, truth))
             shares.append(float(np.mean(hits)))

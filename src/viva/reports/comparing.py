@@ -32,8 +32,13 @@ POWER = (
 TESTS = {
     "Welch's t": "Welch's t test of two means",
     "McNemar, exact": "McNemar's exact test",
+    "adjusted Wald": (
+        "a t test with two more questions, one a whole point up and one down (the two were not asked equally often)"
+    ),
     "sign, exact": "an exact sign test",
+    "sign, nearly exact": "a sign test",
     "permutation, exact": "a sign-flip permutation test of all signs",
+    "permutation, nearly exact": "a sign-flip permutation test of all signs (nearly exact: some answers are missing)",
     "permutation, random": "a sign-flip permutation test of random signs (the smallest p it can give: {resolution})",
 }
 _WORDS = {*WORDS, "first", "second", "question", "read by the first", "read by the second", "outcome"}
@@ -250,7 +255,7 @@ def as_csv(found: Sequence[Comparison]) -> str:
     """A row a comparison, in shares of 1."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    numbers = [name for name in Difference.__struct_fields__ if name not in ("test",)]
+    numbers = [name for name in Difference.__struct_fields__ if name not in ("test", "first_range", "second_range")]
     points = next((list(row.questions) for one in found for row in one.rows), [])
     wanted = [f"questions_for_{amount}" for amount in points]
     table.writerow(["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest", *wanted])
