@@ -18,6 +18,7 @@ wait. Such a cell has bounds, and an interval from the lower limit of the floor 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 
 import polars as pl
@@ -27,9 +28,11 @@ from msgspec.structs import replace
 from viva.analysis.attempts import best_of_repeats, drawn
 from viva.analysis.uncertainty import (
     LEVEL,
+    Group,
     Interval,
     Z,
     difference_interval,
+    grouped_variance,
     identified_level,
     mean_variance,
     share_interval,
@@ -412,10 +415,6 @@ def _micro(summed: dict[str, float], level: float) -> tuple[float | None, float 
     return (mean, *interval) if interval else (mean, None, None)
 
 
-_FEW = 5
-"""Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
-
-
 class _Group(Struct, frozen=True):
     """One group of a macro average: its mean over `questions`, and their summed squared residuals as scores."""
 
@@ -441,33 +440,28 @@ def _macro(part: pl.DataFrame, over: str, level: float) -> tuple[float | None, f
 
 
 def _macro_interval(mean: float, groups: Sequence[_Group], level: float, *, difference: bool) -> Interval | None:
-    """The groups' sampling variances add up, each weighted 1/k², with Satterthwaite's degrees of freedom.
+    """The groups' sampling variances add up, each weighted 1/k² (`grouped_variance`).
 
-    Groups too small to tell their own spread have that of all small ones together, or of all groups where these are too
-    few (Satterthwaite 1946, Biometrics Bulletin 2:110-114). Where every group is a single question, the groups are the
-    sample. None where nothing tells how sure the mean is.
+    Where every group is a single question, the groups are the sample. None where nothing tells how sure the mean is.
     """
-    small = [group for group in groups if group.questions < _FEW]
-    pool = small if sum(group.questions - 1 for group in small) >= _FEW else groups
-    spare = sum(group.questions - 1 for group in pool)
-    if not spare:
-        if len(groups) < 2:
+    k = len(groups)
+    if all(group.questions < 2 for group in groups):
+        if k < 2:
             return None
-        squares = sum((group.mean - mean) ** 2 for group in groups)
-        variances = [(squares / (len(groups) - 1) / len(groups), float(len(groups) - 1))]
+        variance, degrees = math.fsum((group.mean - mean) ** 2 for group in groups) / (k - 1) / k, k - 1.0
     else:
-        within = sum(group.squares for group in pool) / spare
-        k = len(groups) ** 2
-        large = (group for group in groups if group.questions >= _FEW)
-        variances = [
-            (group.squares / (group.questions - 1) / group.questions / k, group.questions - 1.0) for group in large
-        ]
-        variances.append((within * sum(1 / group.questions for group in small) / k, float(spare)))
-    variance = sum(value for value, _ in variances)
-    worth = len(groups) ** 2 / sum(1 / group.questions for group in groups)
+        variance, degrees = grouped_variance([_weighted(group, k) for group in groups])
+    worth = k**2 / sum(1 / group.questions for group in groups)
     if variance < 1e-12:
         return None if difference else wilson(mean * worth, worth, level)
-    degrees = variance**2 / sum(value**2 / free for value, free in variances)
     if difference:
         return difference_interval(mean, variance, degrees, level)
     return share_interval(mean, variance, worth, degrees, level)
+
+
+def _weighted(group: _Group, count: int) -> Group:
+    """A group as one of `count` that count alike."""
+    n, spare = group.questions, group.questions - 1
+    shares = 1 / n / count**2
+    own = group.squares / max(1, spare) * shares
+    return Group(worth=n, spare=spare, squares=group.squares, shares=shares, variance=own, degrees=spare)

@@ -32,7 +32,16 @@ from scipy import special
 
 from viva.analysis.breakdown import one_sided
 from viva.analysis.signflip import Floats, Test, sign_flip
-from viva.analysis.uncertainty import Interval, Z, identified_level, t_quantile, wilson
+from viva.analysis.uncertainty import (
+    SMALL_GROUP,
+    Group,
+    Interval,
+    Z,
+    grouped_variance,
+    identified_level,
+    t_quantile,
+    wilson,
+)
 from viva.errors import DataError
 from viva.types import OUTCOMES
 
@@ -47,8 +56,6 @@ UNEQUAL = 0.25
 """By so much more answers of one than of the other their differences are no longer symmetric if the two are alike."""
 _SAME = 1e-9
 """Differences below this are rounding."""
-_SMALL = 5
-"""Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -391,10 +398,8 @@ def _error(
 ) -> tuple[float, float]:
     """The standard error of Σ share · difference, and its degrees of freedom.
 
-    Residuals are from the group's own mean, and their squares over 1 − the leverage, a question's share of its group.
-    Degrees of freedom are Satterthwaite's (1946, Biometrics Bulletin 2:110-114): a group of twelve that counts as much
-    as one of two hundred leaves about eleven. Groups too small to tell their own spread have that of all small ones
-    together, or, if those are too few, of all.
+    Residuals are from the group's own mean, and their squares over 1 − the leverage, a question's share of its group;
+    what groups add to the variance is added up by `grouped_variance`.
     """
     if int(clusters.max()) + 1 < len(differences):
         return _error_of_clusters(differences, shares, groups, clusters, difference)
@@ -405,24 +410,18 @@ def _error(
     residuals = differences - (np.bincount(groups, weights=shares * differences) / whole)[groups]
     own = shares / whole[groups]
     worth = 1 / np.bincount(groups, weights=own**2)  # so many questions of equal weight
-    small = worth < _SMALL - _SAME
-    leverage = np.where(small[groups], 0.0, own)
-    squares = (shares * residuals) ** 2 / (1 - leverage)
-    variances: Floats = np.bincount(groups, weights=squares)[~small].astype(np.float64)
-    freedom = 1 / (worth**2 * np.bincount(groups, weights=own**4))[~small] - 1
-    if small.any():
-        pool = small if float(spare[small].sum()) >= _SMALL else np.ones_like(small)
-        left = float(spare[pool].sum())
-        within = float((residuals[pool[groups]] ** 2).sum()) / left
-        variances = np.append(variances, within * float((shares[small[groups]] ** 2).sum()))
-        freedom = np.append(freedom, left)
-    return _satterthwaite(variances, np.maximum(freedom, 1.0))
-
-
-def _satterthwaite(variances: Floats, freedom: Floats) -> tuple[float, float]:
-    """The root of a sum of estimated variances, and its degrees of freedom."""
-    whole = float(variances.sum())
-    return math.sqrt(whole), whole**2 / float((variances**2 / freedom).sum()) if whole > 0 else float(freedom.min())
+    leverage = np.where(worth[groups] < SMALL_GROUP - _SAME, 0.0, own)
+    columns = {
+        "worth": worth,
+        "spare": spare,
+        "squares": np.bincount(groups, weights=residuals**2),
+        "shares": np.bincount(groups, weights=shares**2),
+        "variance": np.bincount(groups, weights=(shares * residuals) ** 2 / (1 - leverage)),
+        "degrees": 1 / (worth**2 * np.bincount(groups, weights=own**4)) - 1,
+    }
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    variance, degrees = grouped_variance([Group(**dict(zip(columns, row, strict=True))) for row in rows])
+    return math.sqrt(variance), degrees
 
 
 def _error_of_clusters(

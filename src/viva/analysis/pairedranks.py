@@ -26,16 +26,13 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy import special
 
-from viva.analysis.uncertainty import LEVEL
+from viva.analysis.uncertainty import LEVEL, SMALL_GROUP
 
 Floats = NDArray[np.float64]
 DRAWS = 4_000
 """Of the largest statistic: its 95 % quantile is then known to about 1 %."""
 _AT_ONCE = 4_000_000
 """Statistics of one chunk of draws: 32 MB."""
-_FEW = 5
-"""Questions in a group from which its mean is taken from its scores; those of smaller groups keep the differences
-between groups, which is on the safe side."""
 
 
 class _Ends(Struct, frozen=True, eq=False):
@@ -109,12 +106,13 @@ def _better(ends: _Ends, level: float, seed: int) -> NDArray[np.bool_]:
 
 
 def _centred(values: Floats, ends: _Ends) -> Floats:
-    """Scores from the mean of their group; those of small groups from the mean of all."""
+    """Scores from the mean of their group; those of small groups from the mean of all, which keeps the differences
+    between groups and is on the safe side."""
     sums = np.stack([np.bincount(ends.groups, weights=each) for each in ends.shares * values])
     weights = np.stack([np.bincount(ends.groups, weights=each) for each in ends.shares])
     counts = np.bincount(ends.groups)
-    middles = np.where(counts >= _FEW, sums / weights, sums.sum(axis=1, keepdims=True))
-    kept = np.where(counts >= _FEW, counts / np.maximum(counts - 1, 1), counts.sum() / (counts.sum() - 1))
+    middles = np.where(counts >= SMALL_GROUP, sums / weights, sums.sum(axis=1, keepdims=True))
+    kept = np.where(counts >= SMALL_GROUP, counts / np.maximum(counts - 1, 1), counts.sum() / (counts.sum() - 1))
     found: Floats = (values - middles[:, ends.groups]) * np.sqrt(kept)[ends.groups]
     return found
 

@@ -10,10 +10,16 @@ A plain t interval collapses near 0 and 1: of 59 questions with ten answers each
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
+
+from msgspec import Struct
 
 LEVEL = 0.95
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+
+SMALL_GROUP = 5
+"""Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
 
 Interval = tuple[float, float]
 
@@ -36,6 +42,42 @@ def mean_variance(squares: float, questions: int, answers: float) -> float:
     answer a question this is s²/n.
     """
     return squares * questions / (questions - 1) / answers**2
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """One group of questions, as a mean over groups (or any weighted mean) counts it."""
+
+    worth: float
+    """Its questions of equal weight, 1/Σ own share²: how well it tells its own spread."""
+    spare: float
+    """Its questions less one."""
+    squares: float
+    """Σ (score − the group's mean)²."""
+    shares: float
+    """Σ share² of its questions in the whole mean."""
+    variance: float
+    """What it adds to the variance of the whole mean, by its own spread; and on how many degrees of freedom."""
+    degrees: float
+
+
+def grouped_variance(groups: Sequence[Group]) -> tuple[float, float]:
+    """The variance of a mean over groups, and Satterthwaite's degrees of freedom (1946, Biometrics Bulletin 2:110-114).
+
+    A group of twelve that counts as much as one of two hundred leaves about eleven. Groups worth fewer than
+    `SMALL_GROUP` questions have the spread of all small ones together, or, where these are too few, of all groups.
+    Some group must have two questions.
+    """
+    small = [group for group in groups if group.worth < SMALL_GROUP - 1e-9]
+    parts = [(group.variance, max(1.0, group.degrees)) for group in groups if group.worth >= SMALL_GROUP - 1e-9]
+    if small:
+        pool = small if math.fsum(group.spare for group in small) >= SMALL_GROUP else groups
+        spare = math.fsum(group.spare for group in pool)
+        within = math.fsum(group.squares for group in pool) / spare
+        parts.append((within * math.fsum(group.shares for group in small), max(1.0, spare)))
+    whole = math.fsum(variance for variance, _ in parts)
+    if whole <= 0.0:
+        return 0.0, min(degrees for _, degrees in parts)
+    return whole, whole**2 / math.fsum(variance**2 / degrees for variance, degrees in parts)
 
 
 def share_interval(mean: float, variance: float, questions: float, degrees: float, level: float = LEVEL) -> Interval:
