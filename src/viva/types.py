@@ -350,6 +350,9 @@ class Score(Struct, frozen=True, kw_only=True):
     verdicts: dict[str, tuple[float, ...]] = {}
     isolation: Isolation = ""
     """"shared" where any of the answer's programs ran in one process with its test."""
+    limits: dict[str, tuple[float, float]] = {}
+    """Of an answer without a score: the least and the most that its value ("") and parts can become, where that is not
+    0 to 1 (its answer is right, and the rationale waits for a judge)."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -398,6 +401,8 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     verdicts: dict[str, tuple[float, ...]] = {}
     """What the judges gave it, as in `Score`; an aspect that waits for a judge has none."""
     isolation: Isolation = ""
+    """As in `Score`."""
+    limits: dict[str, tuple[float, float]] = {}
     """As in `Score`."""
 
     @property
@@ -473,6 +478,8 @@ class Line(Struct, frozen=True):
     """Which part of each score (`Score.parts`) is averaged in place of its value; a score without it counts whole."""
     given: str = ""
     """Only answers count that have full marks in this part."""
+    aspects: tuple[str, ...] = ()
+    """Which aspects of an answer decide what is averaged; all of them if empty."""
 
 
 class Layout(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from viva.analysis.breakdown import Breakdown, Cell, frame
-from viva.types import Line, Outcome, ScoreRow
+from viva.types import Decider, Line, Outcome, ScoreRow
 
 VALUES: dict[Outcome, float | None] = {"right": 1.0, "wrong": 0.0, "partly": 0.5}
 EVERYTHING = Line("everything")
@@ -21,6 +21,8 @@ def row(
     tags: Mapping[str, str] | None = None,
     parts: Mapping[str, float] | None = None,
     weight: int = 1,
+    decided: Mapping[str, Decider] | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> ScoreRow:
     """One answer's score; the value follows from the outcome unless given."""
     return ScoreRow(
@@ -37,6 +39,8 @@ def row(
         tags=dict(tags or {}),
         parts=dict(parts or {}),
         weight=weight,
+        decided=dict(decided or {}),
+        limits=dict(limits or {}),
     )
 
 

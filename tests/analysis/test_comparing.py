@@ -329,6 +329,32 @@ def test_intervals_cover_and_tests_keep_their_level(samples: int, spread: float)
         assert naive / 250 > 0.1, "answers taken as independent call chance a difference"
 
 
+def test_one_answer_against_ten_is_no_matter_of_signs() -> None:
+    """Twenty questions: one is asked once and always right, the other ten times and once wrong on six of them."""
+    ten = scores([[1.0] * 9 + [float(n >= 6)] for n in range(20)])
+    found = difference(once([1.0] * 20), ten)
+    assert found.test == "adjusted Wald"
+    assert found.p is not None
+    assert found.p > 0.5  # signs say 2 · 2⁻⁶ = .031: wrong answers of the first would be rare, and large
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < -0.1 < found.high
+    lost = scores([[1.0] * 9 + [None if n == 0 else float(n >= 6)] for n in range(20)])
+    assert difference(scores([[1.0] * 10] * 20), lost).test == "sign, nearly exact"
+    assert difference(scores([[1.0] * 10] * 20), ten).test == "sign, exact"
+
+
+@pytest.mark.parametrize("mean", [0.5, 0.98])
+def test_one_answer_against_ten_keeps_its_level(mean: float) -> None:
+    generator = np.random.default_rng(7)
+    alarms = 0
+    for _ in range(150):
+        one, ten = ((generator.random((59, times)) < mean).astype(float).tolist() for times in (1, 10))
+        found = difference(scores(one), scores(ten))
+        alarms += found.p is not None and found.p <= 0.05
+    assert alarms / 150 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 150)  # by signs 30 % at .98
+
+
 def test_the_smallest_difference_is_seen_in_four_of_five_sets() -> None:
     from scipy import stats
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -167,12 +168,30 @@ def bits(text: str) -> list[float]:
     return [float(digit) for digit in text]
 
 
+def test_the_mean_of_all_draws_of_labels_is_the_truth() -> None:
+    """All 84 ways to label three of nine answers, and all 60 to label two of each stratum."""
+    draw = np.random.default_rng(5)
+    marks = draw.choice([0.0, 0.5, 1.0], 9).tolist()
+    verdicts = [min(1.0, mark + float(draw.choice([0.0, 0.0, 0.5]))) for mark in marks]
+    halves = ["a"] * 4 + ["b"] * 5
+
+    def estimate(labelled: Collection[int], strata: Sequence[str] = ()) -> float:
+        given = [mark if n in labelled else None for n, mark in enumerate(marks)]
+        return whole(powered(verdicts, given, strata=strata, bounds=(-9, 9))).combined.value
+
+    truth = np.mean(marks)
+    assert np.mean([estimate(three) for three in itertools.combinations(range(9), 3)]) == pytest.approx(truth)
+    pairs = itertools.product(itertools.combinations(range(4), 2), itertools.combinations(range(4, 9), 2))
+    assert np.mean([estimate((*one, *two), halves) for one, two in pairs]) == pytest.approx(truth)
+
+
 def test_by_hand() -> None:
     """Five answers, three labels: slope 0.5/1 within labels, so λ = 0.5, and e = 0.5, 0, 0."""
     found = whole(powered([1.0, 0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.5, None, None], bounds=(-9, 9)))
     # Y = 1, 0, ½ and f = 1, 0, 1: Σ(Y-Ȳ)(f-f̄) = ½, Σ(f-f̄)² = ⅔.
     assert found.power == pytest.approx(0.75)
-    assert found.combined.value == pytest.approx(0.75 * 0.6 + (0.5 - 0.75 * 2 / 3))
+    # Each with the slope of the other two: ½; none, as both have f = 1; 1. Ȳ less Σ λ ((M - n) f - 1) / (M n).
+    assert found.combined.value == pytest.approx(0.5 - (0.5 * 1 + 0 * -1 + 1 * 1) / 15)
     assert found.labels_alone.value == pytest.approx(0.5)
     assert found.judge == pytest.approx(0.6)
 

@@ -225,6 +225,21 @@ def test_the_breaks_interval_covers_it_and_the_test_keeps_its_level() -> None:
     assert naive / rounds > 0.1
 
 
+def test_scatter_that_falls_with_size_is_no_break() -> None:
+    """Forty models on a line; the small ones scatter four times as much as the large ones. By one spread for all, one
+    line passes for two in a quarter of cases."""
+    random = np.random.default_rng(2)
+    sizes = np.geomspace(0.5, 100, 40)
+    alarms = 0
+    for _ in range(100):
+        scatter = 0.06 * (sizes / sizes[0]) ** -0.26
+        found = fit_segments(
+            sizes, 0.3 + 0.1 * np.log10(sizes) + scatter * random.normal(size=40), resamples=0, draws=99
+        )
+        alarms += found.p <= 0.05
+    assert alarms <= 11  # 5 of 100, and three standard errors
+
+
 def test_a_break_beyond_the_second_largest_size_is_anywhere_up_to_the_largest() -> None:
     sizes = [1, 2, 4, 8, 16, 32, 100]
     found = fit_segments(sizes, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.1], [str(size) for size in sizes], resamples=20)

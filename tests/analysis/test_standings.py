@@ -5,12 +5,17 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viva.analysis.standings import Contender, Score, best_by, partial, ranks, widest
+from analysis.answers import row
+from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.pairedranks import paired_ranks
+from viva.analysis.standings import Contender, Score, best_by, ranks, widest
 from viva.analysis.uncertainty import wilson
+from viva.types import Line
 
 
 def score(mean: float, half: float | None = None) -> Score:
@@ -30,38 +35,100 @@ def test_overlapping_models_share_a_range_and_neighbours_need_not() -> None:
     assert [rank.text for rank in chain] == ["1–2", "1–3", "2–3"]
 
 
-def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
-    """1,806 of 3,000 scored with a mean of .75; the rest may be right or wrong. The other has .67 of all."""
-    lost = partial(0.7536, 0.7332, 0.7730, floor=0.4537, ceiling=0.8517)
-    found = ranks([lost, score(0.67, 0.02), score(0.30, 0.02)])
-    assert [rank.text for rank in found] == ["1–2", "1–2", "3"]
-    assert [rank.place for rank in found] == [2, 1, 3]
-    assert (lost.low, lost.high) == (pytest.approx(0.4333), pytest.approx(0.8711))
-    assert partial(0.5, None, None, floor=0.25, ceiling=0.75) == Score(
-        mean=0.5, low=0.25, high=0.75, floor=0.25, ceiling=0.75
+def asked(scores: np.ndarray, lost: np.ndarray | None = None) -> pl.DataFrame:
+    """One model's questions, as `Breakdown.questions` has them; lost ones may be anything."""
+    gone = np.zeros(len(scores), dtype=bool) if lost is None else lost
+    return pl.DataFrame(
+        {
+            "question": [f"{n:05d}" for n in range(len(scores))],
+            "n": np.ones(len(scores), dtype=np.int32),
+            "floor": np.where(gone, 0.0, scores),
+            "most": np.where(gone, 1.0, scores),
+        }
     )
 
 
-@given(
-    st.lists(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=40, max_size=40), min_size=2, max_size=6),
-)
+def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
+    """It has .54 of all, and lost four in five of those that were wrong; the other has .67 of all."""
+    draw = np.random.default_rng(3)
+    hidden = (draw.random(3000) < 0.54).astype(float)
+    lost = (hidden == 0) & (draw.random(3000) < 0.8)
+    better, worse = ((draw.random(3000) < share).astype(float) for share in (0.67, 0.30))
+    cell = Breakdown(frame([row(n, "error" if lost[n] else "right" if hidden[n] else "wrong") for n in range(3000)]))
+    found = cell.cell(Line("all"))
+    assert found.mean is not None
+    assert found.mean > 0.8
+    one = Score(mean=found.mean, low=found.least_low, high=found.most_high, floor=found.floor, ceiling=found.most)
+    scores = [one, score(0.67, 0.02), score(0.30, 0.02)]
+    by_questions = paired_ranks([asked(hidden, lost), asked(better), asked(worse)])
+    for ranges in (None, by_questions):
+        ranked = ranks(scores, ranges)
+        assert [rank.text for rank in ranked] == ["1–2", "1–2", "3"]
+        assert [rank.place for rank in ranked] == [2, 1, 3]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=40, max_size=40), min_size=2, max_size=6))
 def test_a_rank_range_holds_the_rank_of_every_completion(models: list[list[tuple[bool, bool]]]) -> None:
-    """Each answer is (right, lost). No sampling here: what was asked is all there is, whatever the lost ones were."""
-    scores, truths = [], []
-    for answers in models:
-        known = [right for right, lost in answers if not lost]
-        truths.append(sum(right for right, _ in answers) / len(answers))
-        if known:
-            mean, missing = sum(known) / len(known), len(answers) - len(known)
-            bounds = sum(known) / len(answers), (sum(known) + missing) / len(answers)
-            scores.append(partial(mean, mean, mean, *bounds) if missing else Score(mean=mean, low=mean, high=mean))
-        else:
-            scores.append(partial(0.0, None, None, 0.0, 1.0))
-    for rank, truth in zip(ranks(scores), truths, strict=True):
-        assert rank.first is not None
-        assert rank.last is not None
-        assert rank.first <= 1 + sum(other > truth + 1e-9 for other in truths)
-        assert rank.last >= len(truths) - sum(other < truth - 1e-9 for other in truths)
+    """Each answer is (right, lost). Nobody is shown to be better who is not, whatever the lost ones were."""
+    scores = [np.array([float(right) for right, _ in answers]) for answers in models]
+    lost = [np.array([gone for _, gone in answers]) for answers in models]
+    truths = [each.mean() for each in scores]
+    found = paired_ranks([asked(*each) for each in zip(scores, lost, strict=True)])
+    assert found is not None
+    for (first, last), truth in zip(found, truths, strict=True):
+        assert first <= 1 + sum(other > truth + 1e-9 for other in truths)
+        assert last >= len(truths) - sum(other < truth - 1e-9 for other in truths)
+
+
+def test_pairs_tell_apart_what_intervals_do_not() -> None:
+    """Ten models on the same 400 questions of unlike difficulty, each a little better than the one before."""
+    draw = np.random.default_rng(1)
+    difficulty = draw.normal(0, 2, 400)
+    scores = [(draw.random(400) < 1 / (1 + np.exp(difficulty - 0.25 * ability))).astype(float) for ability in range(10)]
+    apart = ranks([Score(mean=float(each.mean()), **_wilson(each)) for each in scores])
+    together = paired_ranks([asked(each) for each in scores])
+    assert together is not None
+    widths = [rank.last - rank.first + 1 for rank in apart if rank.first and rank.last]
+    assert np.mean([last - first + 1 for first, last in together]) < 0.85 * np.mean(widths)
+    assert together == paired_ranks([asked(each) for each in scores])  # the same every time
+
+
+def _wilson(scores: np.ndarray) -> dict[str, float]:
+    low, high = wilson(scores.sum(), len(scores)) or (0.0, 1.0)
+    return {"low": low, "high": high}
+
+
+def test_only_models_of_the_same_questions_are_paired() -> None:
+    one = asked(np.ones(5))
+    other = one.with_columns(question=pl.Series([f"x{n}" for n in range(5)]))
+    assert paired_ranks([one, other]) is None
+    assert paired_ranks([]) is None
+    assert paired_ranks([one.head(1), one.head(1)]) is None
+    assert paired_ranks([one, one.sample(5, shuffle=True, seed=1)]) == [(1, 2), (1, 2)]
+
+
+def test_a_macro_average_is_ranked_by_its_own_shares() -> None:
+    """One group of two hundred that the first gets right, and nine of ten that the second does."""
+    groups = ["big"] * 200 + [f"small {n}" for n in range(9) for _ in range(10)]
+    first = asked(np.array([float(name == "big") for name in groups])).with_columns(pl.Series("tag:group", groups))
+    second = asked(np.array([float(name != "big") for name in groups])).with_columns(pl.Series("tag:group", groups))
+    assert paired_ranks([first, second]) == [(1, 1), (2, 2)]
+    assert paired_ranks([first, second], "group") == [(2, 2), (1, 1)]
+
+
+@pytest.mark.parametrize(("questions", "lost"), [(60, 0.0), (300, 0.0), (300, 0.06)])
+def test_paired_ranges_hold_the_true_ranks_at_least_95_times_of_100(questions: int, lost: float) -> None:
+    """Six models of one ability, and every second loses wrong answers thrice as often as right ones."""
+    draw = np.random.default_rng(questions)
+    held, repeats = 0, 120
+    for _ in range(repeats):
+        chances = 1 / (1 + np.exp(draw.normal(0.0, 1.5, questions)))
+        scores = (draw.random((6, questions)) < chances).astype(float)
+        gone = draw.random((6, questions)) < lost * np.where(scores > 0, 1, 3)
+        gone[1::2] = False
+        held += paired_ranks([asked(*each) for each in zip(scores, gone, strict=True)]) == [(1, 6)] * 6
+    assert held / repeats >= 0.93  # of 120, four times of five at least 113 if it is 95 %
 
 
 def test_intervals_are_widened_for_their_number() -> None:

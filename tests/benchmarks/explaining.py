@@ -76,6 +76,7 @@ def row(exam: Exam, question: Question, score: Score, sample: int = 0) -> ScoreR
         parts=score.parts,
         weight=question.weight,
         decided=score.decided,
+        limits=score.limits,
     )
 
 

@@ -12,6 +12,7 @@ from viva.errors import VivaError
 
 _LAST = -1e9
 """Sort key of a missing answer: behind every score."""
+_DECIDING = ("gated", "settled", "waiting")
 
 
 def best_of_repeats(marked: pl.DataFrame, tags: list[str]) -> pl.DataFrame:
@@ -28,8 +29,8 @@ def best_of_repeats(marked: pl.DataFrame, tags: list[str]) -> pl.DataFrame:
     best = in_line.group_by(["question", "repeat", *tags], maintain_order=True).agg(
         pl.col("points", "outcome").first(),
         pl.coalesce(pl.col("floor").filter(answered).max(), pl.col("floor").max()).alias("floor"),
-        pl.col("ceiling").max(),
-        pl.col("answered").max(),
+        pl.col("ceiling", "most", "answered", *_DECIDING).max(),
+        pl.col("replies").sum(),
         (pl.col("answered").min() < pl.col("answered").max()).cast(pl.Int32).alias("short"),
     )
     return best.with_columns(_fraction())
@@ -59,15 +60,16 @@ def drawn(marked: pl.DataFrame, tags: list[str], attempts: str) -> pl.DataFrame:
         .group_by(["question", *tags], maintain_order=True)
         .agg(
             pl.col("points").filter(answered),
-            pl.col("floor", "ceiling"),
+            pl.col("floor", "ceiling", "most"),
             pl.col("outcome").first().cast(pl.String),
-            pl.col("answered").max(),
+            pl.col("answered", *_DECIDING).max(),
+            pl.col("replies").sum(),
             (pl.col("answered").min() < pl.col("answered").max()).cast(pl.Int32).alias("short"),
         )
     )
     points = pl.col("points")
     return (
-        questions.with_columns(*map(expected, ("points", "floor", "ceiling")), repeat=pl.lit(0, dtype=pl.Int32))
+        questions.with_columns(*map(expected, ("points", "floor", "ceiling", "most")), repeat=pl.lit(0, dtype=pl.Int32))
         .with_columns(
             outcome=pl.when(~answered)
             .then(pl.col("outcome"))

@@ -9,42 +9,65 @@ Several answers to a question count as their mean, or as the best of each repeat
 question that the set lists several times counts so often (`ScoreRow.weight`), and is one question to the intervals. A
 line may average a part of the scores in place of their values (`Line.part`); an answer whose part is known counts
 there even where its score is not (its answer is graded, its rationale waits for a judge).
+
+Where what is decided depends on what it is worth, those decided say nothing of the others, and there is no mean: a
+similarity can only say "right", and what is unlike the gold waits for a judge; an empty reply is wrong, and all others
+wait. Such a cell has bounds, and an interval from the lower limit of the floor to the upper limit of the ceiling.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import polars as pl
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.attempts import best_of_repeats, drawn
 from viva.analysis.uncertainty import (
     ALIKE,
+    LEVEL,
+    Group,
     Interval,
+    Z,
     difference_interval,
+    grouped_variance,
+    identified_level,
     interval_of_scores,
     mean_variance,
     share_interval,
     standard_deviation,
     zero_one_interval,
 )
-from viva.types import OUTCOMES, SCORED, UNANSWERED, Layout, Line, ScoreRow
+from viva.types import OUTCOMES, RATIONALE, SCORED, UNANSWERED, Layout, Line, ScoreRow
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """One number with all that belongs to it. Shares are in 0..1; `mean` is None where nothing could be scored."""
+    """One number with all that belongs to it. Shares are in 0..1.
+
+    `mean` is None where nothing could be scored, and where what could be depends on what it is worth (`one_sided`).
+    """
 
     n: int
     """Answers in all, each as often as its question is listed: the full denominator."""
     mean: float | None
     low: float | None = None
     high: float | None = None
+    """The 95 % interval of the mean; of a one-sided cell that of the identified set."""
     floor: float = 0.0
     """The mean over all n if everything unscored were wrong."""
     ceiling: float = 1.0
+    most: float = 1.0
+    """The mean over all n if everything left out of the mean were right, and what cannot be read still wrong: from
+    `floor` to here is the identified set."""
+    least_low: float | None = None
+    most_high: float | None = None
+    """The 95 % interval of the mean whatever became of what is left out, where something is."""
+    one_sided: bool = False
+    """Whether there is no mean since those that decided could say only one thing of an answer, and others wait."""
     sd: float | None = None
     """Standard deviation of the mean over repeats."""
     outcomes: dict[str, int] = {}
@@ -89,6 +112,10 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 _CHUNK = 4096
+_SUMMED = (
+    "points", "answered", "replies", "floor", "ceiling", "most", "gated", "settled", "waiting", "fraction", "short",
+)  # fmt: skip
+"""What a question's answers add up to."""
 _FIELDS = ("question", "repeat", "value", "outcome", "weight")
 
 
@@ -107,8 +134,17 @@ def frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
         parts = {f"part:{part}": part for part in dict.fromkeys(part for row in taken for part in row.parts)}
         for name, part in parts.items():
             columns[name] = [row.parts.get(part) for row in taken]
-        numbers = {**dict.fromkeys(("value", *parts), pl.Float64), "repeat": pl.Int32, "weight": pl.Int32}
-        text = dict.fromkeys(("outcome", *(f"tag:{tag}" for tag in tags)), pl.Categorical)
+        limited = dict.fromkeys(part for row in taken for part in row.limits)
+        for part in limited:
+            for end, name in enumerate((f"least:{part}", f"most:{part}")):
+                columns[name] = [row.limits[part][end] if part in row.limits else None for row in taken]
+        aspects = dict.fromkeys(aspect for row in taken for aspect in row.decided)
+        for aspect in aspects:
+            columns[f"by:{aspect}"] = [row.decided.get(aspect) for row in taken]
+        ends = (f"{end}:{part}" for part in limited for end in ("least", "most"))
+        numbers = {**dict.fromkeys(("value", *parts, *ends), pl.Float64), "repeat": pl.Int32, "weight": pl.Int32}
+        words = (*(f"tag:{tag}" for tag in tags), *(f"by:{aspect}" for aspect in aspects))
+        text = dict.fromkeys(("outcome", *words), pl.Categorical)
         chunks.append(pl.DataFrame(columns, schema_overrides={**text, **numbers}))
     if not chunks:
         types = {"question": pl.String, "value": pl.Float64, "outcome": pl.Categorical}
@@ -139,17 +175,18 @@ class Breakdown:
         self._attempts = attempts or "mean"
         self._several = scores.height > scores.select("question", "repeat").n_unique()
         self._most = max(scores.group_by("question").len()["len"].to_list(), default=0)
-        self._marked: dict[tuple[str, str], pl.DataFrame] = {}
-        self._views: dict[tuple[str, str, str], _View] = {}
+        self._marked: dict[tuple[str, str, tuple[str, ...]], pl.DataFrame] = {}
+        self._views: dict[tuple[str, str, str, tuple[str, ...]], _View] = {}
 
-    def _view(self, attempts: str, part: str, given: str) -> _View:
+    def _view(self, attempts: str, part: str, given: str, aspects: tuple[str, ...]) -> _View:
         """Made when first asked for: most tables need one only."""
         if attempts in ("mean", "best") and not self._several:
             attempts = "mean"
-        if (attempts, part, given) not in self._views:
-            answers = self._marked.get((part, given))
+        if (attempts, part, given, aspects) not in self._views:
+            answers = self._marked.get((part, given, aspects))
             if answers is None:
-                answers = self._marked[part, given] = _marked(_given(self._scores, given), part)
+                answers = _marked(_given(self._scores, given, part), part, aspects)
+                self._marked[part, given, aspects] = answers
             if attempts == "best":
                 answers = best_of_repeats(answers, self._known)
             elif attempts != "mean":
@@ -157,12 +194,13 @@ class Breakdown:
             weight = pl.col("weight")
             questions = answers.group_by(["question", *self._known], maintain_order=True).agg(
                 pl.len().cast(pl.Int32).alias("n"),
-                pl.col("points", "answered", "floor", "ceiling", "fraction", "short").sum(),
+                pl.col(*_SUMMED).sum(),
                 *((pl.col("outcome") == name).sum().cast(pl.Int32).alias(f"outcome:{name}") for name in OUTCOMES),
             )
-            counts = ("n", "points", "answered", "floor", "ceiling", "short", *(f"outcome:{name}" for name in OUTCOMES))
-            self._views[attempts, part, given] = _View(answers, questions.with_columns(pl.col(*counts) * weight))
-        return self._views[attempts, part, given]
+            counts = ("n", *(name for name in _SUMMED if name != "fraction"), *(f"outcome:{name}" for name in OUTCOMES))
+            weighted = questions.with_columns(pl.col(*counts) * weight)
+            self._views[attempts, part, given, aspects] = _View(answers, weighted)
+        return self._views[attempts, part, given, aspects]
 
     def table(self, layout: Layout, exam: str, model: str) -> Table:
         """A layout's cells, without the lines that want more answers to a question than there are."""
@@ -187,45 +225,44 @@ class Breakdown:
     def cell(self, *lines: Line) -> Cell:
         """The answers that all `lines` share, averaged as they say."""
         over = next((line.over for line in lines if line.over), "")
-        attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
-        part_of = next((line.part for line in lines if line.part), "")
-        view = self._view(attempts, part_of, next((line.given for line in lines if line.given), ""))
+        attempts, view = self._viewed(lines)
         part = self._part(view.questions, lines)
-        summed = part.select(
-            pl.len().alias("clusters"),
-            pl.col("n", "points", "answered", "floor", "ceiling", "fraction", "short").sum(),
-            *_products(),
-            pl.col("points").min().alias("lowest"),
-            *(pl.col(f"outcome:{outcome}").sum() for outcome in OUTCOMES),
-        ).row(0, named=True)
-        n, answered = int(summed["n"]), int(summed["answered"])
-        outcomes: dict[str, int] = {name: count for name in OUTCOMES if (count := int(summed[f"outcome:{name}"]))}
-        if not n:
+        counts = ("n", "answered", "short", "gated", "settled", "waiting", *(f"outcome:{name}" for name in OUTCOMES))
+        summed = part.select(pl.col(*counts).sum()).row(0, named=True)
+        if not summed["n"]:
             return Cell(n=0, mean=None)
-        ungraded = outcomes.get("ungraded", 0)
-        if over:
-            mean, low, high, floor, ceiling = _macro(part, over)
-            zeroed = _macro_zeroed(part, over) if ungraded else None
-        else:
-            zeroed = summed["points"] / (answered + ungraded) if ungraded else None
-            mean, low, high = _micro(summed)
-            floor, ceiling = summed["floor"] / n, summed["ceiling"] / n
-        repeated = self._repeats > 1 and attempts in ("mean", "best") and answered
-        sd = self._deviation(view.answers, lines, over) if repeated else None
-        return Cell(
-            n=n,
-            mean=mean,
-            low=low,
-            high=high,
+        outcomes: dict[str, int] = {name: count for name in OUTCOMES if (count := int(summed[f"outcome:{name}"]))}
+        floor, ceiling, most = (_bound(part, over, name) for name in ("floor", "ceiling", "most"))
+        found = Cell(
+            n=int(summed["n"]),
+            mean=None,
             floor=floor,
             ceiling=ceiling,
-            sd=sd,
+            most=most,
             outcomes=outcomes,
-            zeroed=zeroed,
             short=int(summed["short"]),
             unit="answers" if self._several and attempts == "mean" else "questions",
-            lacks=self._lacks(part, n) if answered < n else (),
+            lacks=self._lacks(part, int(summed["n"])) if summed["answered"] < summed["n"] else (),
         )
+        if not summed["answered"]:
+            return found
+        least_low, most_high = (None, None) if found.complete else _identified(part, over, floor, most)
+        found = replace(found, least_low=least_low, most_high=most_high)
+        if one_sided(part):
+            return replace(found, one_sided=True, low=least_low, high=most_high)
+        mean, low, high = _averaged(part, over)
+        repeated = self._repeats > 1 and attempts in ("mean", "best")
+        sd = self._deviation(view.answers, lines, over) if repeated else None
+        zeroed = _zeroed(part, over) if outcomes.get("ungraded") else None
+        return replace(found, mean=mean, low=low, high=high, sd=sd, zeroed=zeroed)
+
+    def _viewed(self, lines: Sequence[Line]) -> tuple[str, _View]:
+        """What several answers count as, and the answers as `lines` count them."""
+        attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
+        measured = next((line for line in lines if line.part), None)
+        given = next((line.given for line in lines if line.given), "")
+        aspects = measured.aspects if measured else ()
+        return attempts, self._view(attempts, measured.part if measured else "", given, aspects)
 
     def _lacks(self, part: pl.DataFrame, n: int) -> tuple[str, ...]:
         found: list[tuple[bool, list[str]]] = []
@@ -244,13 +281,12 @@ class Breakdown:
         """The questions that all `lines` share, a row each, for what compares questions.
 
         Columns `question`, `weight`, `tag:*`, and the sums over a question's answers as a cell counts them, each as
-        often as the question is listed: `n` answers, `answered` of them, their `points`, the bounds `floor`, `ceiling`;
-        `fraction` counts the scores that are neither 0 nor 1, `outcome:NAME` each outcome.
+        often as the question is listed: `n` answers, `answered` of them, their `points`, the bounds `floor`, `ceiling`
+        and `most` (as a cell has them); `fraction` counts the scores that are neither 0 nor 1, `outcome:NAME` each
+        outcome, `gated`, `settled` and `waiting` the answers by who could decide (see `one_sided`), `replies` those
+        that are known, several of which may be one of the `answered`.
         """
-        attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
-        part_of = next((line.part for line in lines if line.part), "")
-        view = self._view(attempts, part_of, next((line.given for line in lines if line.given), ""))
-        return self._part(view.questions, lines)
+        return self._part(self._viewed(lines)[1].questions, lines)
 
     def _part(self, data: pl.DataFrame, lines: Sequence[Line]) -> pl.DataFrame:
         conditions = [
@@ -287,22 +323,43 @@ def _parts(layouts: Iterable[Layout], columns: Sequence[str]) -> dict[str, dict[
 
 def mean_of(questions: pl.DataFrame) -> tuple[float | None, float | None, float | None]:
     """The mean over some of `Breakdown.questions` with its interval, as a cell has it."""
-    summed = questions.select(
-        pl.col("points", "answered", "fraction").sum(), *_products(), pl.col("points").min().alias("lowest")
-    ).row(0, named=True)
-    return _micro(summed)
+    return (None, None, None) if one_sided(questions) else _averaged(questions, "")
 
 
-def _given(scores: pl.DataFrame, part: str) -> pl.DataFrame:
-    """The answers with full marks in a part."""
-    if not part:
+def one_sided(questions: pl.DataFrame) -> bool:
+    """Whether those of `Breakdown.questions` that are decided say nothing of those that wait for a verdict.
+
+    So it is where some of them were decided by a similarity, which can only find an answer right; and where nothing was
+    decided but what can only be wrong: replies that cannot be read, and those without a rationale.
+    """
+    gated, settled, answered, waiting = questions.select(pl.col("gated", "settled", "answered", "waiting").sum()).row(0)
+    return bool(waiting and answered and (gated or not settled))
+
+
+def _given(scores: pl.DataFrame, given: str, part: str) -> pl.DataFrame:
+    """The answers with full marks in a part, and those that may have them: unanswered, whatever else is known."""
+    if not given:
         return scores
-    return scores.filter(pl.col(f"part:{part}") >= 1.0) if f"part:{part}" in scores.columns else scores.clear()
+    mark = pl.col(f"part:{given}") if f"part:{given}" in scores.columns else pl.lit(None, dtype=pl.Float64)
+    full = mark >= 1.0
+    lost = mark.is_null() & pl.col("outcome").cast(pl.String).is_in(sorted(UNANSWERED))
+    kept = scores.filter(full | lost)
+    name = f"part:{part}"
+    return kept.with_columns(pl.when(full).then(pl.col(name)).alias(name)) if name in kept.columns else kept
 
 
-def _marked(scores: pl.DataFrame, part: str = "") -> pl.DataFrame:
+def _marked(scores: pl.DataFrame, part: str = "", aspects: tuple[str, ...] = ()) -> pl.DataFrame:
     """Every answer with what it counts for: the part of its score, where it has such a part, else its value."""
-    apart = pl.col(f"part:{part}") if f"part:{part}" in scores.columns else pl.lit(None, dtype=pl.Float64)
+
+    def column(name: str) -> pl.Expr:
+        return pl.col(name) if name in scores.columns else pl.lit(None, dtype=pl.Float64)
+
+    def by(aspect: str, decider: str) -> pl.Expr:
+        name = f"by:{aspect}"
+        found = pl.col(name).cast(pl.String) == decider if name in scores.columns else pl.lit(value=False)
+        return found.fill_null(value=False)
+
+    apart = column(f"part:{part}")
     known = apart.is_not_null()
     outcome = pl.col("outcome").cast(pl.String)
     unanswered = outcome.is_in(sorted(UNANSWERED)) & ~known
@@ -311,6 +368,10 @@ def _marked(scores: pl.DataFrame, part: str = "") -> pl.DataFrame:
     graded = (
         pl.when(apart >= 1.0).then(pl.lit("right")).when(apart > 0.0).then(pl.lit("partly")).otherwise(pl.lit("wrong"))
     )
+    deciding = aspects or tuple(name.removeprefix("by:") for name in scores.columns if name.startswith("by:"))
+    gated = ~unanswered & pl.any_horizontal(pl.lit(value=False), *(by(aspect, "similarity") for aspect in deciding))
+    absent = by(RATIONALE, "rule") if RATIONALE in deciding else pl.lit(value=False)  # no rationale: it is wrong
+    worst, best = (pl.when(unanswered).then(column(f"{end}:{part}")) for end in ("least", "most"))
     return scores.with_columns(
         outcome=pl.when(outcome.is_in(sorted(UNANSWERED | SCORED)) & known)
         .then(graded)
@@ -318,8 +379,13 @@ def _marked(scores: pl.DataFrame, part: str = "") -> pl.DataFrame:
         .cast(pl.Categorical),
         points=points,
         answered=(~unanswered).cast(pl.Int32),
-        floor=pl.when(unscored).then(0.0).otherwise(points),
-        ceiling=pl.when(unscored).then(1.0).otherwise(points),
+        replies=(~unanswered).cast(pl.Int32),
+        floor=pl.when(unscored).then(worst.fill_null(0.0)).otherwise(points),
+        ceiling=pl.when(unscored).then(best.fill_null(1.0)).otherwise(points),
+        most=pl.when(unanswered).then(best.fill_null(1.0)).otherwise(points),
+        gated=gated.cast(pl.Int32),
+        settled=(~unscored & ~gated & ~absent).cast(pl.Int32),
+        waiting=(unanswered & (outcome == "ungraded")).cast(pl.Int32),
         short=pl.lit(0, dtype=pl.Int32),
         fraction=((points != 0.0) & (points != 1.0)).cast(pl.Int32),
     )
@@ -340,7 +406,44 @@ def _squares(summed: dict[str, float], mean: float) -> float:
     return max(0.0, summed["pp"] - 2 * mean * summed["pa"] + mean * mean * summed["aa"])
 
 
-def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float | None]:
+def _averaged(part: pl.DataFrame, over: str, level: float = LEVEL) -> tuple[float | None, float | None, float | None]:
+    """The mean of points over answers, with its interval; over groups of questions first, if `over` names them."""
+    if over:
+        return _macro(part, over, level)
+    summed = part.select(
+        pl.col("points", "answered", "fraction").sum(), *_products(), pl.col("points").min().alias("lowest")
+    ).row(0, named=True)
+    return _micro(summed, level)
+
+
+def _bound(part: pl.DataFrame, over: str, name: str) -> float:
+    """The mean of a bound over all answers, be they answered or not."""
+    shares = pl.col(name).sum() / pl.col("n").sum()
+    if over:
+        shares = part.group_by(f"tag:{over}", maintain_order=True).agg(shares.alias(name)).select(pl.col(name).mean())
+        return float(shares.item() or 0.0)
+    return float(part.select(shares).item())
+
+
+def _identified(part: pl.DataFrame, over: str, floor: float, most: float) -> tuple[float | None, float | None]:
+    """The 95 % interval of a mean that lies somewhere between floor and most: each end by its own error."""
+
+    def end(name: str, level: float) -> tuple[float | None, float | None]:
+        whole = part.with_columns(
+            points=pl.col(name),
+            answered=pl.col("n"),
+            fraction=((pl.col(name) != 0.0) & (pl.col(name) != pl.col("n"))).cast(pl.Int32),
+        )
+        return _averaged(whole, over, level)[1:]
+
+    low, high = end("floor", LEVEL)[0], end("most", LEVEL)[1]
+    if low is None or high is None:
+        return None, None
+    level = identified_level(most - floor, max(floor - low, high - most) / Z)
+    return end("floor", level)[0], end("most", level)[1]
+
+
+def _micro(summed: dict[str, float], level: float) -> tuple[float | None, float | None, float | None]:
     answered, questions = int(summed["answered"]), int(summed["heard"])
     if not answered:
         return None, None, None
@@ -349,14 +452,10 @@ def _micro(summed: dict[str, float]) -> tuple[float | None, float | None, float 
     interval: Interval | None = None
     if summed["lowest"] >= 0:
         zero_one = answered == questions and not summed["fraction"]
-        interval = interval_of_scores(mean, squares, questions, answered, zero_one=zero_one)
+        interval = interval_of_scores(mean, squares, questions, answered, level, zero_one=zero_one)
     elif squares >= ALIKE:  # a difference of scores is no share: no interval for what did not vary at all
-        interval = difference_interval(mean, mean_variance(squares, questions, answered), questions - 1)
+        interval = difference_interval(mean, mean_variance(squares, questions, answered), questions - 1, level)
     return (mean, *interval) if interval else (mean, None, None)
-
-
-_FEW = 5
-"""Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
 
 
 class _Group(Struct, frozen=True):
@@ -372,62 +471,54 @@ def _group_of(part: pl.DataFrame, over: str) -> pl.Expr:
     return pl.col(f"tag:{over}") if f"tag:{over}" in part.columns else pl.lit(None, pl.String).alias(f"tag:{over}")
 
 
-def _macro(part: pl.DataFrame, over: str) -> tuple[float | None, float | None, float | None, float, float]:
-    """The mean over groups of the groups' means, with its interval and bounds."""
-    summed = part.group_by(_group_of(part, over), maintain_order=True).agg(
-        pl.col("n", "points", "answered", "floor", "ceiling", "fraction").sum(), *_products()
-    )
+def _macro(part: pl.DataFrame, over: str, level: float) -> tuple[float | None, float | None, float | None]:
+    """The mean over groups of the groups' means, with its interval."""
+    grouped = part.group_by(_group_of(part, over), maintain_order=True)
+    summed = grouped.agg(pl.col("points", "answered").sum(), *_products())
     groups: list[_Group] = []
     for row in summed.iter_rows(named=True):
         if row["answered"]:
             mean, each = row["points"] / row["answered"], row["answered"] / row["heard"]
             groups.append(_Group(mean, row["heard"], _squares(row, mean) / each**2))
-    floor = (summed["floor"] / summed["n"]).mean()
-    ceiling = (summed["ceiling"] / summed["n"]).mean()
-    bounds = (float(floor or 0.0), float(ceiling or 0.0))  # type: ignore[arg-type]
     if not groups:
-        return None, None, None, *bounds
+        return None, None, None
     mean = sum(group.mean for group in groups) / len(groups)
     difference = float(part["points"].min() or 0.0) < 0  # type: ignore[arg-type]
-    interval = _macro_interval(mean, groups, difference=difference)
-    return (mean, *interval, *bounds) if interval else (mean, None, None, *bounds)
+    interval = _macro_interval(mean, groups, level, difference=difference)
+    return (mean, *interval) if interval else (mean, None, None)
 
 
-def _macro_zeroed(part: pl.DataFrame, over: str) -> float:
-    """The mean over groups of the groups' means, ungraded answers counted 0."""
+def _zeroed(part: pl.DataFrame, over: str) -> float:
+    """The mean with ungraded answers counted 0; over groups the mean of the groups'."""
     graded = pl.col("answered") + pl.col("outcome:ungraded")
-    means = part.group_by(f"tag:{over}", maintain_order=True).agg(pl.col("points").sum(), graded.sum().alias("graded"))
+    group = _group_of(part, over) if over else pl.lit("")
+    means = part.group_by(group, maintain_order=True).agg(pl.col("points").sum(), graded.sum().alias("graded"))
     return float((means.filter(pl.col("graded") > 0).select(pl.col("points") / pl.col("graded"))).to_series().mean())  # type: ignore[arg-type]
 
 
-def _macro_interval(mean: float, groups: Sequence[_Group], *, difference: bool) -> Interval | None:
-    """The groups' sampling variances add up, each weighted 1/k², with Satterthwaite's degrees of freedom.
+def _macro_interval(mean: float, groups: Sequence[_Group], level: float, *, difference: bool) -> Interval | None:
+    """The groups' sampling variances add up, each weighted 1/k² (`grouped_variance`).
 
-    Groups too small to tell their own spread have that of all small ones together, or of all groups where these are too
-    few (Satterthwaite 1946, Biometrics Bulletin 2:110-114). Where every group is a single question, the groups are the
-    sample. None where nothing tells how sure the mean is.
+    Where every group is a single question, the groups are the sample. None where nothing tells how sure the mean is.
     """
-    small = [group for group in groups if group.questions < _FEW]
-    pool = small if sum(group.questions - 1 for group in small) >= _FEW else groups
-    spare = sum(group.questions - 1 for group in pool)
-    if not spare:
-        if len(groups) < 2:
+    k = len(groups)
+    if all(group.questions < 2 for group in groups):
+        if k < 2:
             return None
-        squares = sum((group.mean - mean) ** 2 for group in groups)
-        variances = [(squares / (len(groups) - 1) / len(groups), float(len(groups) - 1))]
+        variance, degrees = math.fsum((group.mean - mean) ** 2 for group in groups) / (k - 1) / k, k - 1.0
     else:
-        within = sum(group.squares for group in pool) / spare
-        k = len(groups) ** 2
-        large = (group for group in groups if group.questions >= _FEW)
-        variances = [
-            (group.squares / (group.questions - 1) / group.questions / k, group.questions - 1.0) for group in large
-        ]
-        variances.append((within * sum(1 / group.questions for group in small) / k, float(spare)))
-    variance = sum(value for value, _ in variances)
-    worth = len(groups) ** 2 / sum(1 / group.questions for group in groups)
+        variance, degrees = grouped_variance([_weighted(group, k) for group in groups])
+    worth = k**2 / sum(1 / group.questions for group in groups)
     if variance < 1e-12:
-        return None if difference else zero_one_interval(mean * worth, worth)
-    degrees = variance**2 / sum(value**2 / free for value, free in variances)
+        return None if difference else zero_one_interval(mean * worth, worth, level)
     if difference:
-        return difference_interval(mean, variance, degrees)
-    return share_interval(mean, variance, worth, degrees)
+        return difference_interval(mean, variance, degrees, level)
+    return share_interval(mean, variance, worth, degrees, level)
+
+
+def _weighted(group: _Group, count: int) -> Group:
+    """A group as one of `count` that count alike."""
+    n, spare = group.questions, group.questions - 1
+    shares = 1 / n / count**2
+    own = group.squares / max(1, spare) * shares
+    return Group(worth=n, spare=spare, squares=group.squares, shares=shares, variance=own, degrees=spare)

@@ -76,7 +76,8 @@ class Slice(Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    """Two-sided, against a random choice of questions; None where the slice is too small to be tested."""
+    """Two-sided, against a random choice of questions; None where the slice is too small to be tested, or has no mean.
+    """
     adjusted: float | None = None
     """p for the number of comparisons."""
     test: str = ""
@@ -157,7 +158,10 @@ def slices(
     heard = questions["answered"].to_numpy() > 0
     # A slice and its complement are one comparison; so are two slices of the same questions.
     keys = [min(np.packbits(one & heard).tobytes() for one in (mask, ~mask)) for _, mask in cuts]
-    testable = [min(one.questions, int(heard.sum()) - one.questions) >= max(1, smallest) for one in found]
+    testable = [
+        one.difference is not None and min(one.questions, int(heard.sum()) - one.questions) >= max(1, smallest)
+        for one in found
+    ]
     distinct = {key: index for index, key in enumerate(keys) if testable[index]}
     chosen = [cuts[index][1] for index in distinct.values()]
     tested = dict(zip(distinct, _p_values(questions, chosen, seed), strict=True))

@@ -1,8 +1,9 @@
 """Who stands where: ranks as ranges, and the best of each kind and size.
 
-A score is uncertain, so a rank is too. Two models are told apart only where their intervals do not overlap, and a
-model's rank is a range: from one more than the number of models surely better to the number of models not surely worse.
-Models whose ranges hold one rank in common are tied there.
+A score is uncertain, so a rank is too: a range, from one more than the number of models surely better to the number of
+models not surely worse. Models whose ranges hold one rank in common are tied there. Models that answered the same
+questions are compared by these (`pairedranks`). What follows is for published figures, of which only means are known:
+two models are told apart where their intervals do not overlap.
 
 For every range to be right at once the intervals must hold at once, so each is widened from 95 % to 1 − 0.05/N of its
 own (Bonferroni: it needs no independence, and models that answered the same questions are not independent). Then, with
@@ -30,10 +31,11 @@ class Score(Struct, frozen=True, kw_only=True):
 
     Where answers are missing the mean of the others is not the model's: with `floor` and `ceiling`, the mean if all
     that is missing were wrong, and right, the interval is from the lower limit of the floor to the upper limit of the
-    ceiling (Imbens and Manski 2004, Econometrica 72:1845-1857, on the safe side: it holds the whole identified set).
+    ceiling (Imbens and Manski 2004, Econometrica 72:1845-1857).
     """
 
-    mean: float
+    mean: float | None
+    """None where there is no mean, but a range from floor to ceiling (`breakdown.one_sided`)."""
     low: float | None = None
     high: float | None = None
     floor: float | None = None
@@ -42,20 +44,7 @@ class Score(Struct, frozen=True, kw_only=True):
     @property
     def sure(self) -> float:
         """What the model has whatever became of the missing answers: what it is placed by."""
-        return self.mean if self.floor is None else self.floor
-
-
-def partial(mean: float, low: float | None, high: float | None, floor: float, ceiling: float) -> Score:
-    """The score of a model some of whose answers are missing: `low` and `high` are the interval of the others' mean."""
-    if low is None or high is None:
-        return Score(mean=mean, low=floor, high=ceiling, floor=floor, ceiling=ceiling)
-    return Score(
-        mean=mean,
-        low=max(0.0, floor - (mean - low)),
-        high=min(1.0, ceiling + (high - mean)),
-        floor=floor,
-        ceiling=ceiling,
-    )
+        return self.mean or 0.0 if self.floor is None else self.floor
 
 
 class Rank(Struct, frozen=True, kw_only=True):
@@ -74,10 +63,13 @@ class Rank(Struct, frozen=True, kw_only=True):
         return f"{self.first}" if self.first == self.last else f"{self.first}–{self.last}"
 
 
-def ranks(scores: Sequence[Score], *, level: float = LEVEL) -> list[Rank]:
+def ranks(
+    scores: Sequence[Score], ranges: Sequence[tuple[int, int]] | None = None, *, level: float = LEVEL
+) -> list[Rank]:
     """Everyone's rank, in the order of `scores`. With `level` confidence all ranges hold the true ranks.
 
-    Who has no interval takes a place, and leaves everybody's range one rank more open: it may stand anywhere.
+    `ranges`: from which rank to which, where that is known from the models' questions (`pairedranks`). Who has no
+    interval takes a place, and leaves everybody's range one rank more open: it may stand anywhere.
     """
     means = sorted(score.sure for score in scores)
     widened = [_widened(score, len(scores), level) for score in scores]
@@ -85,6 +77,9 @@ def ranks(scores: Sequence[Score], *, level: float = LEVEL) -> list[Rank]:
     lows, highs = sorted(low for low, _ in known), sorted(high for _, high in known)
     unknown = len(scores) - len(known)
     found: list[Rank] = []
+    if ranges is not None:
+        places = (1 + len(means) - bisect.bisect_right(means, score.sure) for score in scores)
+        return [Rank(place=place, first=first, last=last) for place, (first, last) in zip(places, ranges, strict=True)]
     for score, bounds in zip(scores, widened, strict=True):
         place = 1 + len(means) - bisect.bisect_right(means, score.sure)
         if bounds is None:
@@ -105,7 +100,7 @@ def _widened(score: Score, count: int, level: float) -> tuple[float, float] | No
     if score.low is None or score.high is None:
         return None
     factor = NormalDist().inv_cdf(1 - (1 - level) / (2 * count)) / Z
-    floor, ceiling = (score.mean if bound is None else bound for bound in (score.floor, score.ceiling))
+    floor, ceiling = (score.sure if bound is None else bound for bound in (score.floor, score.ceiling))
     return floor - factor * (floor - score.low), ceiling + factor * (score.high - ceiling)
 
 

@@ -15,7 +15,10 @@ and 1: of 59 questions with ten answers each and one of 590 wrong it is [99.5, 1
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
+
+from msgspec import Struct
 
 LEVEL = 0.95
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
@@ -24,13 +27,19 @@ RARE = (0.0513, 0.3554, 0.8177, 1.3663, 1.9701, 2.6130, 3.2853, 3.9808, 4.6952, 
 """The one-sided 95 % lower limits of a Poisson mean of which 1, 2, ... 10 were seen: χ²(0.05; 2k)/2."""
 ALIKE = 1e-9
 """Summed squares below which scores do not differ but by rounding."""
+SMALL_GROUP = 5
+"""Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
 
 Interval = tuple[float, float]
 
 
-def wilson(points: float, n: float) -> Interval | None:
+def wilson(points: float, n: float, level: float = LEVEL) -> Interval | None:
     """Wilson's interval for `points` of `n`; None for n = 0."""
-    return _wilson(points / n, n, Z) if n else None
+    return _wilson(points / n, n, _quantile(level)) if n else None
+
+
+def _quantile(level: float) -> float:
+    return Z if level == LEVEL else NormalDist().inv_cdf(0.5 + level / 2)
 
 
 def _wilson(mean: float, n: float, z: float) -> Interval:
@@ -40,29 +49,29 @@ def _wilson(mean: float, n: float, z: float) -> Interval:
     return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
 
 
-def zero_one_interval(points: float, n: float) -> Interval | None:
+def zero_one_interval(points: float, n: float, level: float = LEVEL) -> Interval | None:
     """The interval of a mean of n scores of 0 and 1 that sum up to `points`; None for n = 0."""
-    return _around(points / n, n, Z) if n else None
+    return _around(points / n, n, _quantile(level), level) if n else None
 
 
-def _around(mean: float, n: float, z: float) -> Interval:
+def _around(mean: float, n: float, z: float, level: float) -> Interval:
     """Wilson's interval, with Poisson's limit towards the nearer end of the scale where this is further out."""
     low, high = _wilson(mean, n, z)
     if mean < 0.5:
-        return min(low, _rare(mean * n) / n), high
-    return (low, max(high, 1 - _rare((1 - mean) * n) / n)) if mean > 0.5 else (low, high)
+        return min(low, _rare(mean * n, level) / n), high
+    return (low, max(high, 1 - _rare((1 - mean) * n, level) / n)) if mean > 0.5 else (low, high)
 
 
-def _rare(count: float) -> float:
-    """The one-sided 95 % lower limit of a Poisson mean of which `count` was seen; infinity where Wilson's is lower."""
+def _rare(count: float, level: float) -> float:
+    """The one-sided lower limit of a Poisson mean of which `count` was seen; infinity where Wilson's is lower."""
     if count > len(RARE):
         return math.inf
     whole = round(count)
-    if abs(count - whole) < ALIKE:
+    if abs(count - whole) < ALIKE and (level == LEVEL or not whole):
         return RARE[whole - 1] if whole else 0.0
     from scipy.special import gammaincinv
 
-    return float(gammaincinv(count, 1 - LEVEL))
+    return float(gammaincinv(count, 1 - level))
 
 
 def mean_variance(squares: float, questions: int, answers: float) -> float:
@@ -74,7 +83,43 @@ def mean_variance(squares: float, questions: int, answers: float) -> float:
     return squares * questions / (questions - 1) / answers**2
 
 
-def share_interval(mean: float, variance: float, questions: float, degrees: float) -> Interval:
+class Group(Struct, frozen=True, kw_only=True):
+    """One group of questions, as a mean over groups (or any weighted mean) counts it."""
+
+    worth: float
+    """Its questions of equal weight, 1/Σ own share²: how well it tells its own spread."""
+    spare: float
+    """Its questions less one."""
+    squares: float
+    """Σ (score − the group's mean)²."""
+    shares: float
+    """Σ share² of its questions in the whole mean."""
+    variance: float
+    """What it adds to the variance of the whole mean, by its own spread; and on how many degrees of freedom."""
+    degrees: float
+
+
+def grouped_variance(groups: Sequence[Group]) -> tuple[float, float]:
+    """The variance of a mean over groups, and Satterthwaite's degrees of freedom (1946, Biometrics Bulletin 2:110-114).
+
+    A group of twelve that counts as much as one of two hundred leaves about eleven. Groups worth fewer than
+    `SMALL_GROUP` questions have the spread of all small ones together, or, where these are too few, of all groups.
+    Some group must have two questions.
+    """
+    small = [group for group in groups if group.worth < SMALL_GROUP - 1e-9]
+    parts = [(group.variance, max(1.0, group.degrees)) for group in groups if group.worth >= SMALL_GROUP - 1e-9]
+    if small:
+        pool = small if math.fsum(group.spare for group in small) >= SMALL_GROUP else groups
+        spare = math.fsum(group.spare for group in pool)
+        within = math.fsum(group.squares for group in pool) / spare
+        parts.append((within * math.fsum(group.shares for group in small), max(1.0, spare)))
+    whole = math.fsum(variance for variance, _ in parts)
+    if whole <= 0.0:
+        return 0.0, min(degrees for _, degrees in parts)
+    return whole, whole**2 / math.fsum(variance**2 / degrees for variance, degrees in parts)
+
+
+def share_interval(mean: float, variance: float, questions: float, degrees: float, level: float = LEVEL) -> Interval:
     """The interval around a mean of scores in 0..1 with an estimated variance, on `degrees` of freedom.
 
     The effective number of questions is m(1 − m)/variance, both with one more question of score ½: without it the
@@ -86,12 +131,12 @@ def share_interval(mean: float, variance: float, questions: float, degrees: floa
     shrunk = (mean * questions + 0.5) / (questions + 1)
     doubt = variance * (questions - 1) / questions + 2 * (mean - 0.5) ** 2 / (questions * (questions + 1))
     if doubt < 1e-18:  # all scores are exactly ½
-        return zero_one_interval(mean * questions, questions) or (0.0, 1.0)
-    return _around(mean, shrunk * (1 - shrunk) / doubt, t_quantile(degrees))
+        return zero_one_interval(mean * questions, questions, level) or (0.0, 1.0)
+    return _around(mean, shrunk * (1 - shrunk) / doubt, t_quantile(degrees, level), level)
 
 
 def interval_of_scores(
-    mean: float, squares: float, questions: int, answers: float, *, zero_one: bool
+    mean: float, squares: float, questions: int, answers: float, level: float = LEVEL, *, zero_one: bool
 ) -> Interval | None:
     """The interval around a mean of answers to `questions`, all in 0..1; None for no question.
 
@@ -100,21 +145,38 @@ def interval_of_scores(
     width. It is safe for fractions too: no score in 0..1 varies more than a 0/1 score of the same mean.
     """
     if zero_one or squares < ALIKE:
-        return zero_one_interval(mean * questions, questions)
-    return share_interval(mean, mean_variance(squares, questions, answers), questions, questions - 1)
+        return zero_one_interval(mean * questions, questions, level)
+    return share_interval(mean, mean_variance(squares, questions, answers), questions, questions - 1, level)
 
 
-def difference_interval(mean: float, variance: float, degrees: float) -> Interval:
+def difference_interval(mean: float, variance: float, degrees: float, level: float = LEVEL) -> Interval:
     """Student's t around a mean of differences of shares, which lies in −1..1."""
-    half = t_quantile(degrees) * math.sqrt(variance)
+    half = t_quantile(degrees, level) * math.sqrt(variance)
     return max(-1.0, mean - half), min(1.0, mean + half)
 
 
-def t_quantile(degrees: float) -> float:
-    """The two-sided 95 % quantile of Student's t; degrees of freedom need not be whole."""
+def t_quantile(degrees: float, level: float = LEVEL) -> float:
+    """The two-sided quantile of Student's t; degrees of freedom need not be whole."""
     from scipy.special import stdtrit  # 45 MB that a run of 0/1 scores does without
 
-    return float(stdtrit(degrees, 0.5 + LEVEL / 2))
+    return float(stdtrit(degrees, 0.5 + level / 2))
+
+
+def identified_level(width: float, error: float) -> float:
+    """At which two-sided level the ends of an identified set are to be taken for 95 % coverage of the mean in it.
+
+    The mean lies somewhere between a floor and a ceiling `width` apart, each estimated with a standard error of at most
+    `error`: c with Φ(c + width/error) − Φ(−c) = 0.95 (Imbens and Manski 2004, Econometrica 72:1845-1857, equation 7),
+    1.960 where the two ends are one and 1.645 where they are far apart, since the mean is not near both.
+    """
+    normal = NormalDist()
+    apart = width / error if error > 0 else math.inf
+    low, high = normal.inv_cdf(LEVEL), Z
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        enough = normal.cdf(middle + apart) - normal.cdf(-middle) >= LEVEL
+        low, high = (low, middle) if enough else (middle, high)
+    return 2 * normal.cdf(high) - 1
 
 
 def standard_deviation(values: list[float]) -> float | None:

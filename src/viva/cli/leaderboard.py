@@ -216,6 +216,8 @@ def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[byte
         row=_row(one, overall, cells, known, signature(one.run, record, one.model, one.opened)),
         dimensions=said,
         beside=published,
+        questions=breakdown.questions(one.headline),
+        over=one.headline.over,
         notes=tuple(notes),
     )
 
@@ -237,12 +239,14 @@ def _of_table(one: Scored, known: ModelFacts) -> Entry:
         dimensions=tuple(
             Dimension(layout="format", row=name, column="", group="By format", label=name) for name in lines
         ),
+        questions=breakdown.questions(one.headline),
+        over=one.headline.over,
         notes=("Item scores of a table: how these models were asked is not known to Viva.",),
     )
 
 
 def _row(one: Scored, overall: Cell, cells: Sequence[Cell], known: ModelFacts, said: str) -> Row:
-    from viva.analysis.standings import Score, partial
+    from viva.analysis.standings import Score
     from viva.reports.site.assembling import figure_of
     from viva.reports.site.content import Row
 
@@ -251,8 +255,9 @@ def _row(one: Scored, overall: Cell, cells: Sequence[Cell], known: ModelFacts, s
     score = None
     if overall.mean is not None and overall.complete:
         score = Score(mean=overall.mean, low=overall.low, high=overall.high)
-    elif overall.mean is not None:
-        score = partial(overall.mean, overall.low, overall.high, overall.floor, overall.ceiling)
+    elif overall.mean is not None or overall.one_sided:
+        ends = {"low": overall.least_low, "high": overall.most_high}
+        score = Score(mean=overall.mean, **ends, floor=overall.floor, ceiling=overall.most)
     return Row(
         model=one.model,
         own=True,

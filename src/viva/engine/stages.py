@@ -365,6 +365,7 @@ def row_of(sitting: Sitting, question: Question, sample: int, score: Score, show
         decided=score.decided,
         verdicts=score.verdicts,
         isolation=score.isolation,
+        limits={name: limits for name, limits in score.limits.items() if not name or name in shown},
     )
 
 

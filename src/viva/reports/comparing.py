@@ -13,7 +13,7 @@ from viva.analysis.multiplicity import NAMES, Correction
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.printing import formats
-from viva.reports.result import UNSURE, Grid, p_text, percent, signed
+from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
 from viva.reports.text import json_text
 from viva.visible import harmless, one_line
 
@@ -32,8 +32,13 @@ POWER = (
 TESTS = {
     "Welch's t": "Welch's t test of two means",
     "McNemar, exact": "McNemar's exact test",
+    "adjusted Wald": (
+        "a t test with two more questions, one a whole point up and one down (the two were not asked equally often)"
+    ),
     "sign, exact": "an exact sign test",
+    "sign, nearly exact": "a sign test",
     "permutation, exact": "a sign-flip permutation test of all signs",
+    "permutation, nearly exact": "a sign-flip permutation test of all signs (nearly exact: some answers are missing)",
     "permutation, random": "a sign-flip permutation test of random signs (the smallest p it can give: {resolution})",
 }
 _WORDS = {*WORDS, "first", "second", "question", "read by the first", "read by the second", "outcome"}
@@ -76,7 +81,10 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def difference_text(found: Difference) -> str:
-    """`+3.20 [+0.40, +6.00]`."""
+    """`+3.20 [+0.40, +6.00]`, and `−9.00 to +31.00† [−14.2, +36.0]` where there is no difference but a range."""
+    if found.one_sided:
+        between = "" if found.low is None else f" [{signed(100 * found.low, 1)}, {signed(100 * (found.high or 0), 1)}]"
+        return f"{_bounds(found)}{UNSURE}{between}"
     if found.difference is None:
         return "–"
     if found.low is None or found.high is None:
@@ -116,8 +124,9 @@ def _differences(one: Comparison, tests: int) -> Grid:
     )  # fmt: skip
     rows = tuple(
         (
-            *cells(row), f"{row.found.n:,}", _mean(row.found.first, row.found), _mean(row.found.second, row.found),
-            difference_text(row.found), p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
+            *cells(row), f"{row.found.n:,}", _mean(row.found.first, row.found.first_range, row.found),
+            _mean(row.found.second, row.found.second_range, row.found), difference_text(row.found),
+            p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
             *("–" if count is None else f"{count:,}" for count in (row.found.wins, row.found.ties, row.found.losses)),
             *((_bounds(row.found),) if bounded else ()),
         )
@@ -126,7 +135,9 @@ def _differences(one: Comparison, tests: int) -> Grid:
     return Grid(f"Comparison · {one.title}{title}", header, rows)
 
 
-def _mean(mean: float | None, found: Difference) -> str:
+def _mean(mean: float | None, between: tuple[float, float] | None, found: Difference) -> str:
+    if between is not None:
+        return f"{percent(between[0])}–{percent(between[1])}{UNSURE}"
     return percent(mean) + (UNSURE if found.unscored and mean is not None else "")
 
 
@@ -200,6 +211,8 @@ def closing(found: Sequence[Comparison]) -> list[str]:
         lines.append(adjusted.format(name=NAMES[correction], count=f"{tests:,}"))
     if any(row.smallest is not None for row in rows):
         lines.append(POWER)
+    if any(row.found.one_sided for row in rows):
+        lines.append(f"{UNSURE} after a range: {RANGE}.")
     for one in found:
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:
@@ -244,7 +257,7 @@ def as_csv(found: Sequence[Comparison]) -> str:
     """A row a comparison, in shares of 1."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    numbers = [name for name in Difference.__struct_fields__ if name not in ("test",)]
+    numbers = [name for name in Difference.__struct_fields__ if name not in ("test", "first_range", "second_range")]
     points = next((list(row.questions) for one in found for row in one.rows), [])
     wanted = [f"questions_for_{amount}" for amount in points]
     table.writerow(["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest", *wanted])

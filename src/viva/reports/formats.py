@@ -86,7 +86,7 @@ def as_csv(report: Report) -> str:
     """
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "zeroed")
+    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "zeroed")  # of a range there is no mean
     table.writerow(
         ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
     )

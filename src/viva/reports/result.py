@@ -19,6 +19,13 @@ UNSURE = "†"
 _NAMED = 4
 """Parts that a note names."""
 _NO_REPLY = frozenset({"error", NOT_ASKED, "unsound"})
+RANGE = (
+    "a range in place of a mean: what is decided there depends on what it is worth (a similarity can only say right, "
+    "an unreadable reply can only be wrong) and says nothing of the answers that wait for a verdict. The range is what "
+    "the mean would be if all of these were wrong, and right; the interval holds the mean whatever they are (by Imbens "
+    "and Manski)"
+)
+"""Why a cell has no mean."""
 
 
 class Grid(Struct, frozen=True):
@@ -120,13 +127,14 @@ def p_text(p: float | None) -> str:
 
 
 def cell_text(cell: Cell) -> str:
-    """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats.
+    """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats; `33.33–71.00†` where
+    there is no mean but a range.
 
     Where answers are ungraded, the mean that counts them 0 stands beside it: `61.20† [59.10, 63.25] (0: 55.10)`.
     """
-    if cell.mean is None:
+    if cell.mean is None and not cell.one_sided:
         return "–" if not cell.n else f"–{UNSURE}"
-    text = percent(cell.mean) + ("" if cell.complete else UNSURE)
+    text = score_text(cell)
     if cell.sd is not None:
         text += f" ± {percent(cell.sd)}"
     if cell.low is not None:
@@ -145,6 +153,13 @@ def counted(cells: Sequence[Cell]) -> tuple[str, list[str]]:
     if len(units) > 1:
         return "n", [f"{cell.n:,} {cell.unit}" for cell in cells]
     return (units.pop() if units else "answers"), [f"{cell.n:,}" for cell in cells]
+
+
+def score_text(cell: Cell) -> str:
+    """`61.20`, `61.20†`, `33.33–71.00†`, and a dash for none: a cell without its interval."""
+    if cell.one_sided:
+        return f"{percent(cell.floor)}–{percent(cell.most)}{UNSURE}"
+    return percent(cell.mean) + ("" if cell.complete else UNSURE)
 
 
 def outcomes_text(cell: Cell) -> str:
@@ -319,6 +334,10 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         if not result.answered:
             notes.append(f"{result.model} on {result.exam}: nothing was answered ({said}), so there is no table.")
             continue
+        if cell.one_sided:
+            waits = f"{cell.outcomes.get('ungraded', 0):,} of {cell.n:,} answers wait for a verdict (--judge MODEL)"
+            notes.append(f"{UNSURE} {result.model} on {result.exam}: {waits}, and the score is a range.")
+            continue
         said = f"the mean leaves out {said}" if said else ""
         if cell.short:
             fewer = f"{cell.short:,} questions count with fewer answers than were asked for"
@@ -333,4 +352,7 @@ def footnotes(results: Sequence[Result]) -> list[str]:
                 )
         bounds = f"over all {cell.n:,} the score lies between {bounds_text(cell).replace('–', ' and ')}"
         notes.append(f"{UNSURE} {result.model} on {result.exam}: {said}{hint}; {bounds}.")
+    printed = (cell for result in results for table in result.tables for row in table.cells for cell in row)
+    if any(cell.one_sided for cell in (*(result.overall for result in results), *printed)):
+        notes.append(f"{UNSURE} after a range: {RANGE}.")
     return notes

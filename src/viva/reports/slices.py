@@ -13,6 +13,7 @@ from viva.analysis.slices import LEVEL, Slice, Slices
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import (
+    RANGE,
     UNSURE,
     Grid,
     bounds_text,
@@ -147,6 +148,8 @@ def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
             f"{UNSURE}: the mean leaves out what was not graded or not answered; bounds: over all n, if that were "
             "wrong, and right."
         )
+    if any(each.cell.one_sided for one in found for each in one.slices):
+        lines.append(f"{UNSURE} after a range: {RANGE}; such a slice is compared with nothing.")
     if not shown.everything:
         lines.append(
             "A slice that was picked out for being the lowest or highest of many looks more extreme than it is: expect "

@@ -7,7 +7,7 @@ from textwrap import fill
 
 from viva.analysis.breakdown import Cell
 from viva.reports.grids import WORDS, grids_terminal
-from viva.reports.result import UNSURE, Grid, Report, Result, counted, percent, zeroed_text
+from viva.reports.result import RANGE, UNSURE, Grid, Report, Result, counted, percent, score_text, zeroed_text
 from viva.types import UNANSWERED
 from viva.visible import one_line
 
@@ -46,7 +46,7 @@ def summary_grid(results: Sequence[Result]) -> Grid:
 def _cells(cell: Cell, count: str) -> tuple[str, ...]:
     others = [(name, number) for name, number in cell.outcomes.items() if number and name not in _PLAIN]
     return (
-        percent(cell.mean) + ("" if cell.complete else UNSURE) + zeroed_text(cell),
+        score_text(cell) + zeroed_text(cell),
         "" if cell.low is None else f"{percent(cell.low, 1)}–{percent(cell.high, 1)}",
         count,
         _counted([one for one in others if one[0] not in UNANSWERED]),
@@ -67,6 +67,8 @@ def summary_lines(report: Report) -> list[str]:
         hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva toolchains)" if judge else ""
         zero = "; (0: …) counts ungraded answers 0" if any(cell.zeroed is not None for cell, _ in cells) else ""
         lines.append(f"{UNSURE} the mean leaves out what was not scored{zero}{hint}.")
+    if any(cell.one_sided for cell, _ in cells):
+        lines.append(f"{UNSURE} after a range: {RANGE}.")
     lines += report.notes[:NOTES]
     if len(report.notes) > NOTES:
         lines.append(f"{len(report.notes) - NOTES} more notes: viva score {one_line(report.run, 200)}")

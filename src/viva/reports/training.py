@@ -10,7 +10,7 @@ from viva.analysis.breakdown import Cell
 from viva.analysis.training import Curve, Training
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
-from viva.reports.result import UNSURE, Grid, cell_text, counted, p_text, percent
+from viva.reports.result import RANGE, UNSURE, Grid, cell_text, counted, p_text, percent
 from viva.reports.text import json_text
 from viva.reports.textchart import Dot, Series, short_number, sparkline, text_chart
 from viva.visible import harmless
@@ -75,6 +75,8 @@ def legend(found: Training) -> list[str]:
                 f"{UNSURE} {point.checkpoint} on {found.exam}: some answers are missing or not graded "
                 f"({', '.join(partial[:4])}{', …' if len(partial) > 4 else ''}); its means leave them out."
             )
+    if any(cell.one_sided for point in found.points for cell in point.cells.values()):
+        lines.append(f"{UNSURE} after a range: {RANGE}. It is no point of a curve.")
     if any(point.at == 0 for point in found.points) and any(point.at > 0 for point in found.points):
         lines.append(f"A logarithmic axis has no 0: the checkpoint at 0 {found.axis} is in the tables only.")
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from viva.types import Layout, Line
+from viva.types import ANSWER, RATIONALE, Layout, Line
 
 Q_A = "Q→A"
 Q_R = "Q→R"
@@ -37,20 +37,33 @@ def parts_of(answer: float | None, rationale: float | None, *, in_form: bool) ->
     return parts
 
 
+def limits_of(answer: float | None, rationale: float | None) -> dict[str, tuple[float, float]]:
+    """What Q→AR ("") and the guess gap of an answer can still be of which one or both are undecided.
+
+    Q→AR rises with both, and the guess gap A − R (1 + A) / 2 with A while it falls with R.
+    """
+    answers, rationales = ((0.0, 1.0) if one is None else (one, one) for one in (answer, rationale))
+    (least, most), (low, high) = answers, rationales
+    return {
+        "": (combine(least, low), combine(most, high)),
+        GAP: (least - combine(least, high), most - combine(most, low)),
+    }
+
+
 def defended(rows: Layout, over: str = "", *, first: bool = True) -> tuple[Layout, Layout, Layout]:
     """Three tables with the rows of another: the metrics, the guess gap, and what was behind the right answers.
 
     Of all such triples the last two of the `first` are always shown, the others are long tables.
     """
     metrics = (
-        Line(Q_A, part=Q_A, over=over),
-        Line(Q_R, part=Q_R, over=over),
+        Line(Q_A, part=Q_A, over=over, aspects=(ANSWER,)),
+        Line(Q_R, part=Q_R, over=over, aspects=(RATIONALE,)),
         Line(Q_AR, over=over),
     )
     guesses = (Line("reply in form", part=IN_FORM, over=over), Line("guess gap (Q→A − Q→AR)", part=GAP, over=over))
     lucky = (
-        Line("P(rationale not full | answer right)", part=FLAWED, given=Q_A),
-        Line("P(rationale wrong | answer right)", part=WRONG, given=Q_A),
+        Line("P(rationale not full | answer right)", part=FLAWED, given=Q_A, aspects=(RATIONALE,)),
+        Line("P(rationale wrong | answer right)", part=WRONG, given=Q_A, aspects=(RATIONALE,)),
     )
     name, title, lines = rows.name, rows.title, rows.rows
     return (
@@ -64,7 +77,7 @@ def compared(kinds: Iterable[tuple[str, Line]]) -> Layout:
     """The paper's main table: a row a model; for each type, and over all, Q→A and then Q→AR."""
     named = (*kinds, ("", Line("Overall")))
     columns = tuple(
-        Line(f"{metric} {label}".strip(), where=line.where, part=part)
+        Line(f"{metric} {label}".strip(), where=line.where, part=part, aspects=(ANSWER,) if part else ())
         for metric, part in ((Q_A, Q_A), (Q_AR, ""))
         for label, line in named
     )

@@ -17,7 +17,7 @@ import msgspec
 
 from viva.benchmarks import EXPLAINED
 from viva.benchmarks.around import Around
-from viva.benchmarks.explained.combining import IN_FORM, combine, defended, parts_of
+from viva.benchmarks.explained.combining import IN_FORM, combine, defended, limits_of, parts_of
 from viva.benchmarks.judging import ask_judge
 from viva.contracts import Exam, Room
 from viva.prompting import Templates, clip, fence, fill, read_templates, whole
@@ -151,7 +151,9 @@ class Explained(Around):
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Q→AR, with Q→A and Q→R as parts."""
         if response.error or question.answer is None:
-            return self._inner.score(question, response, evidence)
+            return msgspec.structs.replace(
+                self._inner.score(question, response, evidence), limits=limits_of(None, None)
+            )
         taken = _taken(response)
         answered = self._answered(question, _answer(taken, response), evidence)
         if not taken.rationale and not taken.answer:
@@ -177,6 +179,7 @@ class Explained(Around):
             parts=parts_of(a, r, in_form=taken.form == "json"),
             decided=decided,
             verdicts={**answered.verdicts, RATIONALE: reasoned.verdicts},
+            limits=limits_of(a, r) if outcome == "ungraded" else {},
         )
 
     def _declines(self, question: Question, taken: Taken, response: Response) -> bool:

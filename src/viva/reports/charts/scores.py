@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.breakdown import Cell, Table
 from viva.reports.charts.theme import MARK, daggers, mark_of, outcome_colours, subtitle
-from viva.reports.result import Result
+from viva.reports.result import UNSURE, Result
 from viva.types import OUTCOMES
 from viva.visible import one_line
 
@@ -40,22 +40,24 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
         for one in beside
         if one.score is not None
     ]
-    rows = [row for row in rows if row.get("score") is not None]
-    rows.sort(key=lambda row: -float(row["score"]))
+    rows = [row for row in rows if row.get("score") is not None or "range" in row]
+    rows.sort(key=lambda row: -float(row["least"] if row["score"] is None else row["score"]))
     order = [str(row["model"]) for row in rows]
     title = alt.TitleParams(
         f"Scores on {results[0].exam}", subtitle=subtitle(
-            rows, _SAID, "diamonds are published" if any(row["from"] == PUBLISHED for row in rows) else ""
+            rows, _SAID, "diamonds are published" if any(row["from"] == PUBLISHED for row in rows) else "",
+            *_said_of_ranges(rows),
         ),
     )  # fmt: skip
     common = alt.Chart(alt.InlineData(values=rows), title=title, width="container", height=_STEP).encode(
         y=alt.Y("model:N", sort=order, title=None),
-        tooltip=_tips("model", "from", "score", "95 %", "answers", "how"),
+        tooltip=_tips("model", "from", "score", *_if_ranges(rows), "95 %", "answers", "how"),
     )
     where = alt.Color("from:N", title=None, scale=alt.Scale(domain=[HERE, PUBLISHED]))
     kind = alt.Shape("from:N", title=None, scale=alt.Scale(domain=[HERE, PUBLISHED], range=["circle", "diamond"]))
     return alt.layer(
         common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q", color=where),
+        *(layer.encode(color=where) for layer in _ranges(common, rows)),
         common.mark_point(size=110, opacity=1).encode(x=_per_cent("score", rows), color=where, shape=kind),
         *daggers(common, x=_per_cent("score", rows)),
     )
@@ -111,11 +113,14 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     models = list(dict.fromkeys(str(row["model"]) for row in rows))
     table = tables[0]
     column = f", {table.columns[at]}" if len(table.columns) > 1 else ""
-    title = alt.TitleParams(f"{one_line(table.title, 80)}{column} · {table.exam}", subtitle=subtitle(rows, _SAID))
+    title = alt.TitleParams(
+        f"{one_line(table.title, 80)}{column} · {table.exam}", subtitle=subtitle(rows, _SAID, *_said_of_ranges(rows))
+    )
     if len(models) > _FEW:
         return _heat(rows, parts, models, title)
     common = alt.Chart(alt.InlineData(values=rows), title=title, width="container").encode(
-        y=alt.Y("part:N", sort=parts, title=None), tooltip=_tips("part", "model", "score", "95 %", "answers")
+        y=alt.Y("part:N", sort=parts, title=None),
+        tooltip=_tips("part", "model", "score", *_if_ranges(rows), "95 %", "answers"),
     )
     height: dict[str, Any] = {"step": 22}
     if len(models) > 1:
@@ -125,6 +130,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
         height = {"step": 13, **_OFFSET}
     return alt.layer(
         common.mark_rule(strokeWidth=1.6, opacity=0.75).encode(x=_per_cent("low", rows), x2="high:Q"),
+        *_ranges(common, rows),
         common.mark_point(size=62, opacity=1).encode(x=_per_cent("score", rows)),
         *daggers(common, x=_per_cent("score", rows)),
     ).properties(height=height)
@@ -140,25 +146,49 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
     rows = [
         {"model": _name(result.model), "language": result.language, **_numbers(result.overall)}
         for result in results
-        if result.overall.mean is not None
+        if shown(result.overall)
     ]
-    title = alt.TitleParams(f"Languages side by side · {results[0].benchmark}", subtitle=subtitle(rows, _SAID))
+    title = alt.TitleParams(
+        f"Languages side by side · {results[0].benchmark}", subtitle=subtitle(rows, _SAID, *_said_of_ranges(rows))
+    )
     common = alt.Chart(
         alt.InlineData(values=rows), title=title, width="container", height={"step": 16, **_OFFSET}
     ).encode(
         y=alt.Y("model:N", sort=list(dict.fromkeys(str(row["model"]) for row in rows)), title=None),
         yOffset=alt.YOffset("language:N", sort=languages),
         color=alt.Color("language:N", sort=languages, title=None),
-        tooltip=_tips("model", "language", "score", "95 %", "answers"),
+        tooltip=_tips("model", "language", "score", *_if_ranges(rows), "95 %", "answers"),
     )
     return alt.layer(
         common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q"),
+        *_ranges(common, rows),
         common.mark_point(size=90, opacity=1).encode(x=_per_cent("score", rows)),
         *daggers(common, x=_per_cent("score", rows)),
     )
 
 
 _OFFSET: dict[str, Any] = {"for": "offset"}
+
+
+def shown(cell: Cell) -> bool:
+    """Whether there is anything to draw: a mean, or a range in its place."""
+    return cell.mean is not None or cell.one_sided
+
+
+def _if_ranges(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    return ("range",) if any("range" in row for row in rows) else ()
+
+
+def _said_of_ranges(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    return (f"{UNSURE} a thick bar is a range in place of a mean",) if _if_ranges(rows) else ()
+
+
+def _ranges(common: alt.Chart, rows: Sequence[dict[str, Any]]) -> list[alt.Chart]:
+    """Of a score that is a range a thick bar from its floor to its ceiling; it has no dot."""
+    if not _if_ranges(rows):
+        return []
+    there = common.transform_filter("isValid(datum.least)")
+    return [there.mark_rule(strokeWidth=7, opacity=0.4).encode(x=_per_cent("least", rows), x2="most:Q")]
 
 
 def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title: Any) -> Drawn:
@@ -175,17 +205,24 @@ def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title
     ).encode(
         x=alt.X(f"{across}:N", sort=order[across], title=None, axis=slanted),
         y=alt.Y(f"{down}:N", sort=order[down], title=None),
-        tooltip=_tips("part", "model", "score", "95 %", "answers"),
+        tooltip=_tips("part", "model", "score", *_if_ranges(rows), "95 %", "answers"),
     )
     cells = common.mark_rect().encode(color=alt.Color("score:Q", title="per cent"))
     if len(models) > _WIDE:
         return alt.layer(cells, *daggers(common))
-    lowest, highest = min(row["score"] for row in rows), max(row["score"] for row in rows)
+    means = [row["score"] for row in rows if row["score"] is not None]
+    lowest, highest = min(means, default=0.0), max(means, default=0.0)
     dark = alt.condition(
         alt.datum.score > lowest + 0.6 * (highest - lowest), alt.value("#ffffff"), alt.value("#1e2125")
     )
-    shown = common.transform_calculate(shown=f"format(datum.score, '.1f') + datum.{MARK}")
-    return alt.layer(cells, shown.mark_text(fontSize=11).encode(text="shown:N", color=dark))
+    labelled = common.transform_filter("isValid(datum.score)").transform_calculate(
+        shown=f"format(datum.score, '.1f') + datum.{MARK}"
+    )
+    drawn = [cells, labelled.mark_text(fontSize=11).encode(text="shown:N", color=dark)]
+    if _if_ranges(rows):
+        ranges = common.transform_filter("isValid(datum.range)")
+        drawn.append(ranges.mark_text(fontSize=10).encode(text=alt.Text("range:N")))
+    return alt.layer(*drawn)
 
 
 def _headline(shown: Sequence[tuple[Table, Cell]]) -> int:
@@ -200,15 +237,22 @@ def _headline(shown: Sequence[tuple[Table, Cell]]) -> int:
 
 def _parts(table: Table, at: int) -> Iterator[dict[str, Any]]:
     for label, cells in zip(table.rows, table.cells, strict=True):
-        if cells[at].mean is not None:
+        if shown(cells[at]):
             yield {"part": one_line(label, _NAME), "model": _name(table.model), **_numbers(cells[at])}
 
 
 def _numbers(cell: Cell) -> dict[str, Any]:
-    if cell.mean is None:
+    if not shown(cell):
         return {"score": None}
-    found: dict[str, Any] = {"score": round(_SPAN * cell.mean, 3), "answers": cell.n}
-    found |= mark_of(complete=cell.complete)
+    found: dict[str, Any] = {
+        "score": None if cell.mean is None else round(_SPAN * cell.mean, 3),
+        "answers": cell.n,
+    }
+    if cell.one_sided:
+        least, most = _SPAN * cell.floor, _SPAN * cell.most
+        found |= {"least": round(least, 3), "most": round(most, 3), "range": f"{least:.0f}–{most:.0f}{UNSURE}"}
+    else:
+        found |= mark_of(complete=cell.complete)
     if cell.low is not None and cell.high is not None:
         low, high = _SPAN * cell.low, _SPAN * cell.high
         found |= {"low": round(low, 3), "high": round(high, 3), "95 %": f"{low:.1f} to {high:.1f}"}
@@ -218,7 +262,7 @@ def _numbers(cell: Cell) -> dict[str, Any]:
 def _per_cent(field: str, rows: Sequence[dict[str, Any]]) -> Any:
     import altair as alt
 
-    lowest = min((float(row.get("low") or row["score"]) for row in rows), default=0.0)
+    lowest = min((float(row.get("low") or row["score"] or 0.0) for row in rows), default=0.0)
     # Differences of scores can be negative; all others share an axis from nothing to everything.
     domain = [min(0.0, lowest), 100.0]
     return alt.X(f"{field}:Q", title="score, per cent", scale=alt.Scale(domain=domain))

@@ -78,9 +78,9 @@ def _datum(row: Row, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "model": one_line(row.model, 120),
-        "score": 100 * score.mean,
-        "low": 100 * (score.mean if score.low is None else score.low),
-        "high": 100 * (score.mean if score.high is None else score.high),
+        "score": None if score.mean is None else 100 * score.mean,
+        "low": 100 * (score.sure if score.low is None else score.low),
+        "high": 100 * (score.sure if score.high is None else score.high),
         "interval": interval,
         "rank": row.rank.text if row.rank else "none",
         "family": one_line(row.facts.family, 40),

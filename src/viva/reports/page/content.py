@@ -11,7 +11,7 @@ from viva import __version__
 from viva.engine.folder import RunRecord
 from viva.reports import charts
 from viva.reports.canaries import canaries_grid
-from viva.reports.charts.scores import languages_chart, outcomes_chart, parts_chart, scores_chart
+from viva.reports.charts.scores import languages_chart, outcomes_chart, parts_chart, scores_chart, shown
 from viva.reports.formats import LEGEND
 from viva.reports.page.accounting import unscored
 from viva.reports.page.methods import methods, references
@@ -82,7 +82,7 @@ class _Drawn:
     def overall(self, results: Sequence[Result]) -> Iterator[PageChart]:
         """Scores exam by exam, languages, outcomes."""
         for exam in dict.fromkeys(result.exam for result in results):
-            sat = [result for result in results if result.exam == exam and result.overall.mean is not None]
+            sat = [result for result in results if result.exam == exam and shown(result.overall)]
             if sat:
                 beside = comparable({one.model: one for result in sat for one in result.beside}.values(), sat)
                 caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."

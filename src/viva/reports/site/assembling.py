@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,9 @@ from viva.reports.site.content import BenchmarkPage, BestRow, Board, Dimension, 
 from viva.reports.site.naming import page_name
 from viva.reports.site.settings import Settings, comparable, in_words, key_of, titles
 from viva.types import Layout, Line
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -31,6 +34,10 @@ class Entry(Struct, frozen=True, kw_only=True):
     """What the row's figures are about, in their order."""
     beside: tuple[Row, ...] = ()
     """Published rows of the same settings, with figures about the same."""
+    questions: pl.DataFrame | None = None
+    """The row's questions (`Breakdown.questions`), by which it is compared with other models; None where unknown."""
+    over: str = ""
+    """The tag whose values its score averages first."""
     notes: tuple[str, ...] = ()
 
 
@@ -114,7 +121,8 @@ def _own_board(key: str, title: str, settings: tuple[tuple[str, str], ...], entr
             dimensions=every,
             rows=(*own, *beside),
             notes=notes,
-        )
+        ),
+        entries,
     )
 
 
@@ -129,11 +137,17 @@ def _aligned(row: Row, about: Sequence[Dimension], wanted: Sequence[Dimension]) 
     return msgspec.structs.replace(row, figures=tuple(known.get((one.layout, one.row, one.column)) for one in wanted))
 
 
-def ranked(board: Board) -> Board:
-    """The board with its rows in order, ranks, and who is best by what. Of an own board only own rows have ranks."""
+def ranked(board: Board, entries: Sequence[Entry] = ()) -> Board:
+    """The board with its rows in order, ranks, and who is best by what. Of an own board only own rows have ranks.
+
+    `entries`: those of its first rows, by whose questions they are ranked.
+    """
     rows = sorted(board.rows, key=lambda row: (row.score is None, -(row.score.sure if row.score else 0.0), row.model))
     counted = [row for row in rows if row.ranked and row.own == board.own]
-    places = dict(zip(map(id, counted), ranks([cast("Score", row.score) for row in counted]), strict=True))
+    known = {id(row): entry for row, entry in zip(board.rows, entries, strict=False)}
+    ranges = _ranges([known.get(id(row)) for row in counted])
+    scores = [cast("Score", row.score) for row in counted]
+    places = dict(zip(map(id, counted), ranks(scores, ranges), strict=True))
     spelled = _spelled(rows)
     placed = tuple(
         msgspec.structs.replace(
@@ -145,6 +159,16 @@ def ranked(board: Board) -> Board:
         for row in rows
     )
     return msgspec.structs.replace(board, rows=placed, best=_best(placed))
+
+
+def _ranges(entries: Sequence[Entry | None]) -> list[tuple[int, int]] | None:
+    """Ranks from paired differences; None where not all of them answered the same questions."""
+    from viva.analysis.pairedranks import paired_ranks
+
+    questions = [entry.questions for entry in entries if entry is not None and entry.questions is not None]
+    if not entries or len(questions) < len(entries):
+        return None
+    return paired_ranks(questions, next(entry.over for entry in entries if entry is not None))
 
 
 def _spelled(rows: Sequence[Row]) -> dict[str, str]:

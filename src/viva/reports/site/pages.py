@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment
 from msgspec import Struct
 
-from viva.analysis.standings import THRESHOLDS
+from viva.analysis.standings import THRESHOLDS, Score
 from viva.errors import DataError
 from viva.published import plain
 from viva.reports.result import UNSURE, percent
@@ -78,6 +78,7 @@ def _templates() -> Environment:
     made.filters["file"] = slug
     made.globals |= {
         "percent": percent,
+        "score_text": score_text,
         "billions": lambda size: f"{size:g}",
         "capital": lambda text: text[:1].upper() + text[1:],
         "count": lambda rows, word: f"{len(rows):,} {word}{'' if len(rows) == 1 else 's'}",
@@ -115,6 +116,13 @@ def linkable(address: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.netloc) and address.isascii() and address.isprintable()
 
 
+def score_text(score: Score, digits: int = 2) -> str:
+    """The mean, or the range in its place, in per cent."""
+    if score.mean is None:
+        return f"{percent(score.floor, digits)}–{percent(score.ceiling, digits)}"
+    return percent(score.mean, digits)
+
+
 def _best_of(board: Board) -> Row | None:
     return next((row for row in board.rows if row.rank is not None), None)
 
@@ -128,14 +136,14 @@ def _models(site: Site, models: Sequence[ModelPage]) -> str:
 
     def best_score(model: ModelPage, page: BenchmarkPage) -> str:
         scores = [
-            (one.row.score.mean, one.row.unscored)
+            (one.row.score, one.row.unscored)
             for one in model.standings
             if one.benchmark.name == page.name and one.row.score is not None
         ]
         if not scores:
             return "–"
-        best, unscored = max(scores)
-        return percent(best) + (UNSURE if unscored else "")
+        best, unscored = max(scores, key=lambda one: one[0].sure)
+        return score_text(best, 1) + (UNSURE if unscored and best.mean is not None else "")
 
     return _page(
         site, "models.html", here="models.html", kind="tables", models=models, selects=selects, best_score=best_score
@@ -254,7 +262,7 @@ def _scaling(board: Board) -> str | None:
             partial=bool(row.unscored),
         )
         for row in board.rows
-        if row.rank is not None and row.score is not None and row.facts.total
+        if row.rank is not None and row.score is not None and row.score.mean is not None and row.facts.total
     ]
     if len(points) < _SIZED or len({point.size for point in points}) < 3:
         return None

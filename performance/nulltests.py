@@ -1,0 +1,120 @@
+"""How often tests find what is not there, and ranks leave out the truth: the designs that were once wrong.
+
+    python performance/nulltests.py                # some minutes
+    python performance/nulltests.py --tiny         # a few repetitions: that it runs
+
+One answer against ten (`viva compare`), the break of two lines where scatter changes with size (`viva scaling`), a
+judge corrected by few labels (`viva agree`), and ranks by paired differences with lost answers (`viva leaderboard`).
+A line is a design: what is measured, what it should be, and what it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from commandline import add_tiny
+from coverage import scores_frame
+
+from viva.analysis.breakdown import Breakdown
+from viva.analysis.comparing import compared, paired
+from viva.analysis.pairedranks import paired_ranks
+from viva.analysis.prediction import powered
+from viva.analysis.segments import fit_segments
+from viva.types import Line
+
+Found = tuple[str, str, float]
+
+
+def of_unequal(repetitions: int) -> Iterator[Found]:
+    """One answer to a question against ten of an equal model."""
+    whole = Line("")
+    for n in (20, 59, 100, 400):
+        for mean in (0.02, 0.1, 0.5, 0.98):
+            dice, alarms = np.random.default_rng(n), 0
+            for _ in range(repetitions):
+                sides = [Breakdown(scores_frame(one)).questions(whole) for one in _sides(dice, n, mean)]
+                found = compared(paired(*sides))
+                alarms += found.p is not None and found.p <= 0.05
+            yield f"one answer against ten, n = {n}, mean {mean:g}", "p <= .05 in 5 % at most", alarms / repetitions
+
+
+def _sides(dice: np.random.Generator, n: int, mean: float) -> tuple[np.ndarray, np.ndarray]:
+    return tuple((dice.random((n, times)) < mean).astype(float) for times in (1, 10))  # type: ignore[return-value]
+
+
+def of_breaks(repetitions: int) -> Iterator[Found]:
+    """One line, and scatter that is 10**-fall of itself at ten times the size."""
+    for n in (8, 12, 20, 40):
+        for fall in (0.0, 0.18, 0.3, 0.6, -0.3):
+            dice, alarms = np.random.default_rng(n), 0
+            for _ in range(repetitions):
+                z = dice.uniform(-0.5, 2.5, n)
+                scores = 0.3 + 0.15 * z + 0.05 * 10 ** (-fall * (z - 1)) * dice.standard_normal(n)
+                alarms += fit_segments(10**z, scores, resamples=0, draws=199).p <= 0.05
+            yield (
+                f"break, {n} models, scatter × {10**-fall:.2f} a tenfold",
+                "p <= .05 in 6 % at most",
+                alarms / repetitions,
+            )
+
+
+def of_labels(repetitions: int) -> Iterator[Found]:
+    """A judge who is too kind, and few labels: by how many points the estimate is off on average."""
+    for labels in (20, 30, 100):
+        dice, off = np.random.default_rng(labels), []
+        for _ in range(repetitions):
+            marks = (dice.random(600) < 0.9).astype(float)
+            verdicts = np.where(dice.random(600) < 0.8, marks, dice.random(600) < 0.95)
+            at = set(dice.choice(600, labels, replace=False).tolist())
+            found = powered(verdicts.tolist(), [mark if n in at else None for n, mark in enumerate(marks.tolist())])
+            if found.combined is not None:
+                off.append(100 * (found.combined.value - marks.mean()))
+        yield f"{labels} labels of 600", "points off on average: 0", float(np.mean(off))
+
+
+def of_ranks(repetitions: int) -> Iterator[Found]:
+    """Ten models on the same questions of unlike difficulty; every second loses wrong answers thrice as often."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
+    for n in (59, 200, 1000):
+        for spread, lost in ((0.0, 0.0), (0.2, 0.0), (0.0, 0.05), (0.2, 0.05)):
+            dice, held = np.random.default_rng(n), 0
+            for _ in range(max(1, repetitions // 2)):
+                abilities = spread * dice.normal(size=10)
+                chances = 1 / (1 + np.exp(dice.normal(0, 1.5, n)[None, :] - abilities[:, None]))
+                scores = (dice.random((10, n)) < chances).astype(float)
+                gone = dice.random((10, n)) < lost * np.where(scores > 0, 1, 3)
+                gone[1::2] = False
+                truths = (1 / (1 + np.exp(1.5 * nodes[None, :] - abilities[:, None]))) @ weights
+                found = paired_ranks([_asked(*each) for each in zip(scores, gone, strict=True)]) or []
+                better = (truths[None, :] > truths[:, None] + 1e-12).sum(axis=1)
+                worse = (truths[None, :] < truths[:, None] - 1e-12).sum(axis=1)
+                held += all(
+                    first <= 1 + up and last >= 10 - down
+                    for (first, last), up, down in zip(found, better, worse, strict=True)
+                )
+            name = f"ranks, n = {n}, abilities ± {spread:g}, {lost:.0%} lost of the right"
+            yield name, "all hold in 95 % at least", held / max(1, repetitions // 2)
+
+
+def _asked(scores: np.ndarray, lost: np.ndarray) -> pl.DataFrame:
+    names = [f"{n:05d}" for n in range(len(scores))]
+    ends = {"floor": np.where(lost, 0.0, scores), "most": np.where(lost, 1.0, scores)}
+    return pl.DataFrame({"question": names, "n": np.ones(len(scores), dtype=np.int32), **ends})
+
+
+def main() -> None:
+    """Print a line a design."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--repetitions", type=int, default=600, help="simulated sets a line")
+    add_tiny(parser, repetitions=4)
+    repetitions = parser.parse_args().repetitions
+    for design in (of_unequal, of_breaks, of_labels, of_ranks):
+        for name, wanted, found in design(repetitions):
+            print(f"{name:58} {wanted:28} {found:8.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
