@@ -143,7 +143,7 @@ def _models(site: Site, models: Sequence[ModelPage]) -> str:
         if not scores:
             return "–"
         best, unscored = max(scores, key=lambda one: one[0].sure)
-        return score_text(best, 1) + (UNSURE if unscored and best.mean is not None else "")
+        return score_text(best) + (UNSURE if unscored and best.mean is not None else "")
 
     return _page(
         site, "models.html", here="models.html", kind="tables", models=models, selects=selects, best_score=best_score
