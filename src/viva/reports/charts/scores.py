@@ -207,13 +207,15 @@ def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title
     cells = common.mark_rect().encode(color=alt.Color("score:Q", title="per cent"))
     if len(models) > _WIDE:
         return alt.layer(cells)
-    means = [row["score"] for row in rows if row["score"] is not None]
-    lowest, highest = min(means, default=0.0), max(means, default=0.0)
+    known = [row["score"] for row in rows if row["score"] is not None]
+    lowest, highest = min(known, default=0.0), max(known, default=0.0)
     dark = alt.condition(
         alt.datum.score > lowest + 0.6 * (highest - lowest), alt.value("#ffffff"), alt.value("#1e2125")
     )
-    drawn = [cells, common.mark_text(fontSize=11).encode(text=alt.Text("score:Q", format=".1f"), color=dark)]
+    means = common.transform_filter("isValid(datum.score)")
+    drawn = [cells, means.mark_text(fontSize=11).encode(text=alt.Text("score:Q", format=".1f"), color=dark)]
     if _if_ranges(rows):
+        title.subtitle += f"; {UNSURE} a range in place of a mean"
         ranges = common.transform_filter("isValid(datum.range)")
         drawn.append(ranges.mark_text(fontSize=10).encode(text=alt.Text("range:N")))
     return alt.layer(*drawn)

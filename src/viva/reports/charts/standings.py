@@ -57,7 +57,11 @@ def chart(board: Board) -> altair.TopLevelMixin:
     )
     kept = f"the best {MOST} of {len(scored)} models; " if len(scored) > MOST else ""
     widest = "; of published rows the widest possible intervals" if any(row.widest for row in scored[:MOST]) else ""
-    return alt.layer(whisker, dot.add_params(picked)).properties(
+    ranges = any(row["score"] is None for row in rows)
+    thick = base.transform_filter("!isValid(datum.score)").mark_rule(strokeWidth=8, opacity=0.4)
+    bars = [thick.encode(x=alt.X("least:Q", title=axis), x2="most:Q", y=name, color=origin, tooltip=tips)]
+    widest += "; † a thick bar is a range in place of a mean" if ranges else ""
+    return alt.layer(whisker, *(bars if ranges else ()), dot.add_params(picked)).properties(
         title=alt.Title("Standings", subtitle=one_line(f"{kept}{board.title}{widest}", 150)),
         width="container",
         height=_ROW * len(rows) + 10,
@@ -79,6 +83,8 @@ def _datum(row: Row, name: str) -> dict[str, Any]:
         "score": None if score.mean is None else 100 * score.mean,
         "low": 100 * (score.sure if score.low is None else score.low),
         "high": 100 * (score.sure if score.high is None else score.high),
+        "least": None if score.floor is None else 100 * score.floor,
+        "most": None if score.ceiling is None else 100 * score.ceiling,
         "interval": interval,
         "rank": row.rank.text if row.rank else "none",
         "family": one_line(row.facts.family, 40),
