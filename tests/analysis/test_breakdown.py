@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from analysis.answers import cell, row
 from benchmarks.handmade import opened
+from rows import table
 from viva.analysis.breakdown import Breakdown, frame
 from viva.types import OUTCOMES, UNANSWERED, UNREADABLE, Layout, Line, Outcome, ScoreRow
 
@@ -251,3 +252,15 @@ def test_the_random_baseline_of_cs_bench_is_the_published_one(published: Path, f
             figure = float(random[f"{domain}_{column}".lower()])
             assert found.mean is not None
             assert 100 * found.mean == pytest.approx(figure, abs=0.01), f"{domain} {column}"
+
+
+def test_the_best_of_fewer_answers_than_ten_is_called_so() -> None:
+    lines = (Line("best of each ten", attempts="best"), Line("best@10 by groups", attempts="best"), Line("mean of ten"))
+    with table() as case:
+        for count, wanted in ((3, "best of each 3"), (9, "best of each 9"), (10, "best of each ten")):
+            with case(count):
+                found = Breakdown(frame([row(1, "right", sample=n) for n in range(count)]))
+                shape = found.table(Layout("t", "T", (Line("all"),), lines), "e", "m")
+                assert shape.columns[0] == wanted
+                assert shape.columns[1] == f"best@{count} by groups"
+                assert shape.columns[2] == "mean of ten"

@@ -89,6 +89,13 @@ def test_who_decided_says_whether_there_is_a_mean() -> None:
                 assert found.one_sided == (one.mean is None and decided)
 
 
+def test_a_row_without_an_answer_like_the_gold_is_a_range_where_others_have_some() -> None:
+    """The similarity decides there, too, and found nothing: what waits was not like the gold."""
+    rows = [alike(1, part="x"), row(2, "right", tags={"part": "y"}), unlike(3, part="y")]
+    found = cell(rows, Line("y", {"part": ("y",)}))
+    assert (found.mean, found.floor, found.most) == (None, 0.5, 1.0)
+
+
 def test_a_range_has_the_interval_of_its_ends() -> None:
     found = cell([*(alike(n) for n in range(100)), *(unlike(n) for n in range(100, 300))])
     assert (found.mean, found.floor, found.most) == (None, pytest.approx(1 / 3), 1.0)

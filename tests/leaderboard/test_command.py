@@ -63,7 +63,7 @@ def test_runs_and_tables_become_a_site(tmp_path: Path, capsys: pytest.CaptureFix
     assert board["title"] == "settings unknown"
     rows = {row["model"]: row for row in board["rows"]}
     assert [row["model"] for row in board["rows"]][-1] == "lab/Small-1B"
-    assert (rows["lab/Small-1B"]["rank"]["first"], rows["lab/Small-1B"]["rank"]["last"]) == (2, 3)
+    assert (rows["lab/Small-1B"]["rank"]["first"], rows["lab/Small-1B"]["rank"]["last"]) == (3, 3)
     big, small = rows["lab/Big-70B-Instruct"]["facts"], rows["lab/Small-1B"]["facts"]
     assert (big["family"], big["total"], big["active"], big["url"]) == ("Titan", 46.7, 12.9, "https://example.org/big")
     assert (small["family"], small["total"], small["type"]) == ("Small", 1.0, "")

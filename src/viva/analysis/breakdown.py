@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -112,6 +113,8 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 _CHUNK = 4096
+_TEN = 10
+"""Answers to a question of which exams that take the best of several speak."""
 _SUMMED = (
     "points", "answered", "replies", "floor", "ceiling", "most", "gated", "settled", "waiting", "fraction", "short",
 )  # fmt: skip
@@ -175,6 +178,8 @@ class Breakdown:
         self._attempts = attempts or "mean"
         self._several = scores.height > scores.select("question", "repeat").n_unique()
         self._most = max(scores.group_by("question").len()["len"].to_list(), default=0)
+        self._each = max(scores.group_by("question", "repeat").len()["len"].to_list(), default=0)
+        """Answers to a question in a repeat."""
         self._marked: dict[tuple[str, str, tuple[str, ...]], pl.DataFrame] = {}
         self._views: dict[tuple[str, str, str, tuple[str, ...]], _View] = {}
 
@@ -210,12 +215,18 @@ class Breakdown:
             model=model,
             name=layout.name,
             title=layout.title,
-            rows=tuple(row.label for row in rows),
-            columns=tuple(column.label for column in columns),
+            rows=tuple(map(self.label, rows)),
+            columns=tuple(map(self.label, columns)),
             detail=layout.detail,
             across=layout.across,
             cells=tuple(tuple(self.cell(row, column) for column in columns) for row in rows),
         )
+
+    def label(self, line: Line) -> str:
+        """A line's label; of the best of ten answers with the number that there are, where they are fewer."""
+        if line.attempts != "best" or not 0 < self._each < _TEN:
+            return line.label
+        return re.sub(r"\bten\b|(?<=@)10\b", str(self._each), line.label)
 
     def _enough(self, line: Line) -> bool:
         """Whether any question has the answers that "best@10" wants: of two there is no best of ten."""
@@ -329,8 +340,9 @@ def mean_of(questions: pl.DataFrame) -> tuple[float | None, float | None, float 
 def one_sided(questions: pl.DataFrame) -> bool:
     """Whether those of `Breakdown.questions` that are decided say nothing of those that wait for a verdict.
 
-    So it is where some of them were decided by a similarity, which can only find an answer right; and where nothing was
-    decided but what can only be wrong: replies that cannot be read, and those without a rationale.
+    So it is where a similarity decides in this exam, which can only find an answer right: those that wait were not like
+    the gold. And where nothing was decided but what can only be wrong: replies that cannot be read, and those without a
+    rationale.
     """
     gated, settled, answered, waiting = questions.select(pl.col("gated", "settled", "answered", "waiting").sum()).row(0)
     return bool(waiting and answered and (gated or not settled))
@@ -369,8 +381,9 @@ def _marked(scores: pl.DataFrame, part: str = "", aspects: tuple[str, ...] = ())
         pl.when(apart >= 1.0).then(pl.lit("right")).when(apart > 0.0).then(pl.lit("partly")).otherwise(pl.lit("wrong"))
     )
     deciding = aspects or tuple(name.removeprefix("by:") for name in scores.columns if name.startswith("by:"))
-    gated = ~unanswered & pl.any_horizontal(pl.lit(value=False), *(by(aspect, "similarity") for aspect in deciding))
+    alike = ~unanswered & pl.any_horizontal(pl.lit(value=False), *(by(aspect, "similarity") for aspect in deciding))
     absent = by(RATIONALE, "rule") if RATIONALE in deciding else pl.lit(value=False)  # no rationale: it is wrong
+    waiting = unanswered & (outcome == "ungraded")
     worst, best = (pl.when(unanswered).then(column(f"{end}:{part}")) for end in ("least", "most"))
     return scores.with_columns(
         outcome=pl.when(outcome.is_in(sorted(UNANSWERED | SCORED)) & known)
@@ -383,9 +396,9 @@ def _marked(scores: pl.DataFrame, part: str = "", aspects: tuple[str, ...] = ())
         floor=pl.when(unscored).then(worst.fill_null(0.0)).otherwise(points),
         ceiling=pl.when(unscored).then(best.fill_null(1.0)).otherwise(points),
         most=pl.when(unanswered).then(best.fill_null(1.0)).otherwise(points),
-        gated=gated.cast(pl.Int32),
-        settled=(~unscored & ~gated & ~absent).cast(pl.Int32),
-        waiting=(unanswered & (outcome == "ungraded")).cast(pl.Int32),
+        gated=(waiting & alike.any()).cast(pl.Int32),
+        settled=(~unscored & ~alike & ~absent).cast(pl.Int32),
+        waiting=waiting.cast(pl.Int32),
         short=pl.lit(0, dtype=pl.Int32),
         fraction=((points != 0.0) & (points != 1.0)).cast(pl.Int32),
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from viva.contracts import Exam
     from viva.engine.folder import ExamRecord
     from viva.reports.site.assembling import Entry, Heading
-    from viva.reports.site.content import Row, Site
+    from viva.reports.site.content import Dimension, Row, Site
 
 _PATH = click.Path(path_type=Path)
 OWN_QUESTIONS = "questions/"
@@ -192,7 +192,10 @@ def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[byte
     exam = exams[key]
     breakdown = Breakdown(one.scores, one.headline.attempts, exam.layouts())
     overall = breakdown.cell(one.headline)
-    about = dimensions(exam.layouts(), one.headline)
+    about = [
+        (_counted(dimension, breakdown.label(column)), (row, column))
+        for dimension, (row, column) in dimensions(exam.layouts(), one.headline)
+    ]
     cells = [breakdown.cell(*lines) for _, lines in about]
     said = tuple(dimension for dimension, _ in about)
     spec = record.spec
@@ -220,6 +223,12 @@ def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[byte
         over=one.headline.over,
         notes=tuple(notes),
     )
+
+
+def _counted(dimension: Dimension, column: str) -> Dimension:
+    """What is called by its column, by the number of answers that there are."""
+    named = dimension.label == dimension.column
+    return msgspec.structs.replace(dimension, label=column if named else dimension.label)
 
 
 def _of_table(one: Scored, known: ModelFacts) -> Entry:

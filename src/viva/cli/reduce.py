@@ -130,23 +130,23 @@ def _leaderboard(
 ) -> str:
     from viva.reports import leaderboard as report
 
-    ks = tuple(dict.fromkeys(wanted.k)) or (wanted.group,)
+    most = max((len(answers) for model in models.values() for answers in model.scores.values()), default=1)
+    group = min(wanted.group, max(1, most))  # of three answers there is no best of ten
+    ks = tuple(dict.fromkeys(wanted.k)) or (group,)
     rows = _published_rows(benchmark, models, wanted.published)
     board = report.Leaderboard(
         benchmark=benchmark,
         table=table.name,
-        group=wanted.group,
+        group=group,
         standings=tuple(
-            report.standing(name, list(model.scores.values()), wanted.group, ks, rows.get(name))
+            report.standing(name, list(model.scores.values()), group, ks, rows.get(name))
             for name, model in models.items()
         ),
         parts=tuple(
             part
             for tag in dict.fromkeys(wanted.by)
             for name, model in models.items()
-            for part in report.parts(
-                name, model.scores, tag, _values(model, tag, levels), wanted.group, ks, rows.get(name)
-            )
+            for part in report.parts(name, model.scores, tag, _values(model, tag, levels), group, ks, rows.get(name))
         ),
     )
     questions = len({question for model in models.values() for question in model.scores})
@@ -160,7 +160,7 @@ def _leaderboard(
         return report.leaderboard_json(board)
     if wanted.format == "csv":
         return report.leaderboard_csv(board)
-    return _rendered(report.leaderboard_grids(board), [*board.notes, report.legend(wanted.group)], wanted)
+    return _rendered(report.leaderboard_grids(board), [*board.notes, report.legend(group)], wanted)
 
 
 def _values(model: ModelScores, tag: str, levels: Mapping[str, int]) -> dict[str, str]:

@@ -20,8 +20,8 @@ _NAMED = 4
 """Parts that a note names."""
 _NO_REPLY = frozenset({"error", NOT_ASKED, "unsound"})
 RANGE = (
-    "a range in place of a mean: what is decided there depends on what it is worth (a similarity can only say right, "
-    "an unreadable reply can only be wrong) and says nothing of the answers that wait for a verdict. The range is what "
+    "there is no mean, since what is decided there depends on what it is worth (a similarity can only say right, an "
+    "unreadable reply can only be wrong) and says nothing of the answers that wait for a verdict. The range is what "
     "the mean would be if all of these were wrong, and right; the interval holds the mean whatever they are (by Imbens "
     "and Manski)"
 )
@@ -158,7 +158,7 @@ def counted(cells: Sequence[Cell]) -> tuple[str, list[str]]:
 def score_text(cell: Cell) -> str:
     """`61.20`, `61.20†`, `33.33–71.00†`, and a dash for none: a cell without its interval."""
     if cell.one_sided:
-        return f"{percent(cell.floor)}–{percent(cell.most)}{UNSURE}"
+        return f"{range_text(cell.floor, cell.most)}{UNSURE}"
     return percent(cell.mean) + ("" if cell.complete else UNSURE)
 
 
@@ -171,7 +171,12 @@ def bounds_text(cell: Cell) -> str:
     """`60.10–62.00`: the mean if all unscored were wrong, and right; empty when nothing is unscored."""
     if cell.floor == cell.ceiling or not cell.n:
         return ""
-    return f"{percent(cell.floor)}–{percent(cell.ceiling)}"
+    return range_text(cell.floor, cell.ceiling)
+
+
+def range_text(low: float, high: float) -> str:
+    """`60.10–62.00`; `-12.50 to 45.31` where a dash would be read as a sign."""
+    return f"{percent(low)}{' to ' if low < 0 else '–'}{percent(high)}"
 
 
 def grid(table: Table, beside: Sequence[Neighbour] = ()) -> Grid:

@@ -62,13 +62,13 @@ def summary_lines(report: Report) -> list[str]:
     """What must be known beside the table, a line each."""
     lines: list[str] = []
     cells = [(result.overall, result.judged) for result in report.results]
-    if any(not cell.complete for cell, _ in cells):
+    if any(not cell.complete and not cell.one_sided for cell, _ in cells):
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
         hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva toolchains)" if judge else ""
         zero = "; (0: …) counts ungraded answers 0" if any(cell.zeroed is not None for cell, _ in cells) else ""
         lines.append(f"{UNSURE} the mean leaves out what was not scored{zero}{hint}.")
     if any(cell.one_sided for cell, _ in cells):
-        lines.append(f"{UNSURE} after a range: {RANGE}.")
+        lines.append(f"{UNSURE} after a range: {RANGE}. `viva resume` with --judge MODEL gives a mean.")
     lines += report.notes[:NOTES]
     if len(report.notes) > NOTES:
         lines.append(f"{len(report.notes) - NOTES} more notes: viva score {one_line(report.run, 200)}")

@@ -180,7 +180,7 @@ def _if_ranges(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
 
 
 def _said_of_ranges(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    return (f"{UNSURE} a thick bar is a range in place of a mean",) if _if_ranges(rows) else ()
+    return (f"{UNSURE} a range (a thick bar) in place of a mean",) if _if_ranges(rows) else ()
 
 
 def _ranges(common: alt.Chart, rows: Sequence[dict[str, Any]]) -> list[alt.Chart]:

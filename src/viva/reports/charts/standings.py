@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.reports.charts.theme import daggers, mark_of, subtitle
+from viva.reports.result import UNSURE
 from viva.reports.site.content import Board, Row
 from viva.visible import one_line
 
@@ -58,8 +59,16 @@ def chart(board: Board) -> altair.TopLevelMixin:
     )
     kept = f"the best {MOST} of {len(scored)} models; " if len(scored) > MOST else ""
     widest = "; of published rows the widest possible intervals" if any(row.widest for row in scored[:MOST]) else ""
-    said = subtitle(rows, one_line(f"{kept}{board.title}{widest}", 150))
-    return alt.layer(whisker, dot.add_params(picked), *daggers(base, x=score, y=name)).properties(
+    ranges = any(row["score"] is None for row in rows)
+    thick = base.transform_filter("!isValid(datum.score)").mark_rule(strokeWidth=8, opacity=0.4)
+    bars = [thick.encode(x=alt.X("least:Q", title=axis), x2="most:Q", y=name, color=origin, tooltip=tips)]
+    said = subtitle(
+        rows,
+        one_line(f"{kept}{board.title}{widest}", 150),
+        f"{UNSURE} a range (a thick bar) in place of a mean" if ranges else "",
+    )
+    points = daggers(base, x=score, y=name)
+    return alt.layer(whisker, *(bars if ranges else ()), dot.add_params(picked), *points).properties(
         title=alt.Title("Standings", subtitle=said),
         width="container",
         height=_ROW * len(rows) + 10,
@@ -81,6 +90,8 @@ def _datum(row: Row, name: str) -> dict[str, Any]:
         "score": None if score.mean is None else 100 * score.mean,
         "low": 100 * (score.sure if score.low is None else score.low),
         "high": 100 * (score.sure if score.high is None else score.high),
+        "least": None if score.floor is None else 100 * score.floor,
+        "most": None if score.ceiling is None else 100 * score.ceiling,
         "interval": interval,
         "rank": row.rank.text if row.rank else "none",
         "family": one_line(row.facts.family, 40),
