@@ -29,7 +29,7 @@ from viva.analysis.comparing import Difference, compared, compared_apart, paired
 from viva.analysis.errortypes import Typed, counted
 from viva.analysis.ratings import Ratings
 from viva.analysis.slices import slices
-from viva.analysis.standings import Score, partial, ranks
+from viva.analysis.standings import Score, ranks
 from viva.errors import DataError
 from viva.library.frames import scores_frame
 from viva.reports.formats import as_csv
@@ -341,9 +341,12 @@ def test_every_rank_range_holds_the_rank_of_every_completion(
     for place in kept:
         cell = cells[place]
         assert cell.mean is not None
-        low, high = (cell.mean, cell.mean) if exact else (cell.low, cell.high)
-        whole = Score(mean=cell.mean, low=low, high=high)
-        scores.append(whole if cell.floor == cell.ceiling else partial(cell.mean, low, high, cell.floor, cell.ceiling))
+        if cell.complete:
+            low, high = (cell.mean, cell.mean) if exact else (cell.low, cell.high)
+            scores.append(Score(mean=cell.mean, low=low, high=high))
+        else:
+            low, high = (cell.floor, cell.most) if exact else (cell.least_low, cell.most_high)
+            scores.append(Score(mean=cell.mean, low=low, high=high, floor=cell.floor, ceiling=cell.most))
     found = ranks(scores)
     for _ in range(2):
         truths = [Breakdown(frame(rows_of(models[place], dice))).cell(WHOLE).mean or 0.0 for place in kept]
