@@ -20,6 +20,8 @@ from viva.benchmarks import open_exam
 from viva.cli.canaries import read_canaries
 from viva.errors import VivaError
 from viva.reports.canaries import canaries_grid, canary_notes
+from viva.reports.formats import as_csv, as_terminal
+from viva.reports.result import Report
 from viva.types import ExamSpec
 
 
@@ -52,13 +54,6 @@ def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(sitting: S
     # This judge gives everybody full marks: that is said.
     (note,) = (note for note in ended.report["notes"] if "canaries" in note)
     assert "read its verdicts with care" in note
-    rows = list(csv.DictReader(io.StringIO(sitting.viva("score", "run", "--format", "csv").out)))
-    marks = {row["row"]: float(row["mean"]) for row in rows if row["table"] == "canaries"}
-    assert (marks["known right"], marks["known wrong"]) == (1.0, 1.0)
-    assert 0.3 < marks["all"] < 0.7
-    page = sitting.viva("report", "run", "--out", "page.html")
-    assert page.code == 0, page.err
-    assert "Canaries: answers with known marks" in (sitting.viva.folder / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -78,6 +73,11 @@ def test_a_file_of_canaries_and_a_judge_that_knows_better(
     one = found(ended)
     assert sorted(one["known"]) == [0.0, 0.0, 0.0, 1.0, 1.0]
     assert set(one["given"]) == {0.0}
+    shown = sitting.viva("score", "run").out
+    assert "Canaries: answers with known marks, in no mean" in shown
+    page = sitting.viva("report", "run", "--out", "page.html")
+    assert page.code == 0, page.err
+    assert "Canaries: answers with known marks" in (sitting.viva.folder / "page.html").read_text(encoding="utf-8")
     # A resumed run asks about none of them twice, and the same canaries of another run are known.
     assert sitting.resume().code == 0
     assert sitting.run("mark-0", run="again", more=("--canaries", file, "--reuse", "run")).code == 0
@@ -142,5 +142,15 @@ def test_agreement_is_nearness_and_what_was_not_said_is_none() -> None:
     (line,) = canaries_grid([some]).rows
     assert line == ("e", "j", "6", "83.33 (3)", "25.00 (2)", "50.0 %", "1")
     assert len(canary_notes([some])) == 1
+    written = list(csv.DictReader(io.StringIO(as_csv(Report(run="r", results=(), canaries=(some,))))))
+    marks = {row["row"]: (row["model"], float(row["mean"]), row["n"]) for row in written if row["table"] == "canaries"}
+    assert marks == {
+        "all": ("j", 0.5, "6"),
+        "known right": ("j", pytest.approx(2.5 / 3), "3"),
+        "known wrong": ("j", 0.25, "2"),
+    }
+    assert "Canaries: answers with known marks, in no mean" in as_terminal(
+        Report(run="r", results=(), canaries=(some,))
+    )
     perfect = CanaryMarks(exam="e", judge="j", known=(1.0, 0.0), given=(0.9, 0.1))
     assert (perfect.agreement, canary_notes([perfect])) == (1.0, [])

@@ -16,10 +16,13 @@ from judging.sittings import VERDICTS, Sitting
 from rows import table
 from servers.fixtures import QUIET, Viva
 from servers.verdicts import nonce_in
+from viva.benchmarks import open_exam
 from viva.engine.keys import Keys
 from viva.engine.nonces import nonces, with_nonce
+from viva.engine.stages import Bench, Judge
+from viva.models import Endpoint, connect
 from viva.scorers.fold import thinking_end
-from viva.types import Generate, Message, Opinion
+from viva.types import ExamSpec, Generate, Message, Opinion, Response
 
 
 @pytest.fixture
@@ -170,6 +173,17 @@ def test_the_secret_is_the_users_and_verdicts_are_valid_wherever_the_run_goes(
     judges.forget()
     assert sitting.resume().code == 0
     assert (sitting.values(), journaled(viva)) == (values, here)
+
+
+@pytest.mark.slow
+def test_the_same_user_asks_with_the_same_nonces_and_another_with_others(
+    sitting: Sitting, judges: JudgeServer, tmp_path: Path
+) -> None:
+    viva = sitting.viva
+    assert sitting.run("quoting").code == 0
+    here = journaled(viva)
+    judges.forget()
+    viva.environment["HOME"] = str(tmp_path)
     again = sitting.run("quoting", run="again", more=("--reuse", "run"))
     assert again.code == 0, again.err
     assert judges.asked.total() == 0
@@ -257,6 +271,27 @@ def test_a_run_of_an_earlier_viva_goes_on_as_it_was_begun(sitting: Sitting, judg
     assert all(nonce_in(body["messages"][-1]["content"]) for body in judges.bodies)
 
 
+def test_as_published_and_where_replies_were_recorded_there_is_no_nonce() -> None:
+    published = open_exam(ExamSpec(benchmark="csbench", as_published=True), None)
+    usual = open_exam(ExamSpec(benchmark="csbench"), None)
+    served = connect("openai/j", Endpoint(base_url="http://127.0.0.1:9/v1"))
+    baseline = connect("baseline/random", Endpoint())
+    bench = Bench((Judge(served), Judge(baseline)), 1, "nonce")
+    forms = [bench.form(judge, exam) for judge in (served, baseline) for exam in (usual, published)]
+    assert forms == ["nonce", "line", "line", "line"]
+    question = next(question for question in usual.questions() if question.kind == "open")
+    said = Response(text="It is so.")
+    bare = Bench(bench.judges, 1)  # a run of an earlier Viva: the same keys as published, the same prompts in both
+    (before,), (now,), (other,) = (
+        list(one.requests(served, exam, question, said, {}))
+        for one, exam in ((bare, published), (bench, published), (bench, usual))
+    )
+    assert before == now
+    assert other[0] != now[0]
+    assert other[1] == now[1]
+
+
+@pytest.mark.slow
 def test_as_published_nothing_of_the_prompt_is_changed(viva: Viva, judges: JudgeServer) -> None:
     asked = ("--judge", "openai/mark-1", "--judge-base-url", judges.url, "--limit", 8)
     for name, more in (("published", ("--as-published",)), ("line", ("--verdicts", "line")), ("usual", ())):
