@@ -84,7 +84,8 @@ def test_a_connection_that_is_kept_serves_again(port: int) -> None:
             visitor.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             content = b""
             while not content.endswith(b"ok"):
-                assert (part := visitor.recv(4096))
+                part = visitor.recv(4096)
+                assert part
                 content += part
 
 
