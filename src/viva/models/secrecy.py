@@ -45,7 +45,7 @@ class Secrecy:
 
     def _without_parts(self, text: str) -> str:
         for part in self._parts:
-            text = text.replace(part, "[…]")
+            text = text.replace(part, "…")
         return text
 
     def _address(self, found: str) -> str:

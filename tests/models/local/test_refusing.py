@@ -16,7 +16,10 @@ from models.local.spoiling import LFS, PLAIN, assert_said, change, refused
 from rows import table
 from viva.errors import VivaError
 from viva.models import weightfiles
+from viva.models.local import rendering
 from viva.models.local.opening import identity, open_model, open_tokenizer, problem
+from viva.models.local.tokens import Tokens
+from viva.types import Message
 from viva.weights import Weights
 
 pytestmark = pytest.mark.torch("transformers")
@@ -276,3 +279,71 @@ def test_a_revision_is_named_once() -> None:
     assert problem("someone/model@a", Weights(revision="a")) == ""
     assert "name one" in problem("someone/model@a", Weights(revision="b"))
     assert weightfiles.snapshot("someone/model", "../../x") is None
+
+
+# --- what would run code, or run for ever
+
+
+def test_attention_by_code_from_elsewhere_is_refused_before_anything_is_fetched(copies: Copies) -> None:
+    kernel = "kernels-community/flash-attn2"
+    with table() as row:
+        for name, values in {
+            "internal": {"_attn_implementation": kernel},
+            "plain": {"attn_implementation": kernel},
+            "as saved": {"_attn_implementation_internal": f"paged|{kernel}"},
+            "of a part": {"text_config": {"_attn_implementation": kernel}},
+            "by parts": {"_attn_implementation": {"": "sdpa", "text_config": kernel}},
+            "experts": {"_experts_implementation": "kernels-community/megablocks"},
+            "a list": {"_attn_implementation": [kernel]},
+        }.items():
+            with row(name):
+                copy = copies()
+                change(copy / "config.json", **values)
+                assert_said(refused(copy, early=True), "code from elsewhere", "take the entry out")
+    copy = copies()
+    change(copy / "config.json", attn_implementation="sdpa")
+    assert not problem(str(copy), PLAIN)
+
+
+def test_a_tokenizer_whose_expression_is_none_is_a_sentence(copies: Copies) -> None:
+    with table() as row:
+        for pattern in ("(((", "[\\p{Nothing}]", "(a+)+$b"):
+            with row(pattern):
+                copy = copies()
+                change(
+                    copy / "tokenizer.json",
+                    normalizer={"type": "Replace", "pattern": {"Regex": pattern}, "content": "x"},
+                )
+                with pytest.raises(VivaError, match=r"tokenizer|cannot be opened"):
+                    Tokens(open_tokenizer(str(copy), PLAIN)).count("a" * 40 + "c")
+
+
+def test_a_chat_template_fills_no_memory_and_others_are_as_transformers_renders_them(copy: Path) -> None:
+    tokenizer = open_tokenizer(str(copy), PLAIN)
+    turns = [{"role": "user", "content": "é \U0001f600"}]
+    special = tokenizer.special_tokens_map
+    with table() as row:
+        for template, why in {
+            "{{ 'a' * 10 ** 10 }}": "MemoryError",
+            "{{ 'a' * 3 * 10 ** 7 }}": "characters",
+            "{{ raise_exception('not so') }}": "not so",
+        }.items():
+            with row(template), pytest.raises(rendering.TemplateError, match=why):
+                rendering.render(template, turns, special, answer=True)
+        with row("one that is not"):
+            tokenizer.chat_template = (
+                "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+                "{% if add_generation_prompt %}<assistant>{% endif %}"
+            )
+            for answer in (False, True):
+                assert rendering.render(tokenizer.chat_template, turns, special, answer=answer) == (
+                    tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=answer)
+                )
+
+
+@pytest.mark.slow
+def test_a_chat_template_does_not_go_on_for_ever(copy: Path) -> None:
+    tokenizer = open_tokenizer(str(copy), PLAIN)
+    tokenizer.chat_template = "{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %}"
+    with pytest.raises(VivaError, match="of the processor"):
+        Tokens(tokenizer).count((Message("user", "Which?"),))

@@ -1,0 +1,93 @@
+"""No form of a key reaches what is written down, and no answer changes that holds none."""
+
+from __future__ import annotations
+
+import base64
+import http.server
+import json
+import threading
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.asking import answer, refusal
+from rows import table
+from viva.models import Endpoint, connect
+from viva.models.secrecy import Secrecy
+
+KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
+URL = "https://gateway.example/v1/account/9f8e7d6c5b4a39281706/openai"
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_base64_of_any_text_with_the_key_is_masked(before: str, after: str) -> None:
+    whole = f"{before}{KEY}{after}".encode("utf-8", "replace")
+    for packed in (base64.b64encode(whole).decode(), base64.urlsafe_b64encode(whole).decode()):
+        shown = Secrecy(KEY).in_error(f"bad token {packed}!")
+        assert "[key]" in shown
+        inside = range(4 * len(before) + 4, len(packed) - 4 * len(after) - 24)  # a character has at most four bytes
+        assert not any(packed[at : at + 20] in shown for at in inside)
+
+
+def test_errors_name_hosts_and_no_more_of_other_addresses() -> None:
+    secrecy = Secrecy(KEY, URL)
+    assert "9f8e7d6c" not in secrecy.url
+    with table() as row:
+        for said, shown in {
+            f"Bearer {KEY} is wrong": "Bearer [key] is wrong",
+            f"?key={quote('ä' + KEY, safe='')}": "?key=%C3%A4[key]",
+            "see https://other.example/login/abc?next=1#token": "see https://other.example/…",
+            "see https://user:secret@other.example": "see https://other.example",
+            "see http://[bad": "see [an address]",
+            f"POST {URL}/chat?x=1#y failed": "POST https://gateway.example/v1/account/…/openai/chat failed",
+            "no key here": "no key here",
+        }.items():
+            with row(said):
+                assert secrecy.in_error(said) == shown
+
+
+def test_answers_keep_addresses_and_words_that_a_short_key_has() -> None:
+    reply = "It says EMPTY: see https://example.org/path?q=1#there"
+    assert Secrecy("EMPTY").in_reply(reply) == reply
+    assert Secrecy(KEY).in_reply(reply) == reply
+    assert Secrecy(KEY).in_reply(f"Your key is {KEY}.") == "Your key is [key]."
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    """Answers with the key that it was given, or refuses with it."""
+
+    status = 200
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        key = self.headers["Authorization"]
+        said = f"{key}, {base64.b64encode(key.encode()).decode()}"
+        choice = {"message": {"content": said}, "finish_reason": "stop"}
+        content = json.dumps({"choices": [choice]} if self.status == 200 else {"error": {"message": said}}).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_key_that_a_server_echoes_reaches_neither_answer_nor_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/v1"
+            said = answer(connect("openai/m", Endpoint(base_url=url))).text
+            monkeypatch.setattr(Echo, "status", 500)
+            error = refusal(connect("openai/m", Endpoint(base_url=url))).message
+        finally:
+            server.shutdown()
+    packed = base64.b64encode(f"Bearer {KEY}".encode()).decode()
+    for text in (said, error):
+        assert "[key]" in text
+        assert KEY not in text
+        assert packed[12:40] not in text

@@ -1,0 +1,118 @@
+"""Answer files, prompts, tables and mirrors of strangers: bounded, and a sentence where they cannot be read."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cli.told import told
+from rows import table
+from viva.cli import fetch
+from viva.cli.fetch import fetch_command
+from viva.errors import DataError
+from viva.files import parse_toml
+from viva.interop.reading import dataset
+from viva.interop.reading.dataset import read
+from viva.interop.reading.rows import Columns
+from viva.models.replay import Replay, located
+from viva.prompting import read_templates
+from within import within
+
+
+def test_toml_of_thousands_of_parts_or_levels_is_refused_at_once(tmp_path: Path) -> None:
+    many = ".".join(["a"] * 100_000)
+    with table() as row:
+        for name, text in {
+            "a key": f"{many} = 1",
+            "a table": f"[{many}]",
+            "behind a quotation": f'x = {{b = "\\"", {many} = 1}} # "',
+            "many of some": "".join(f"a{number}.{'.'.join(['b'] * 200)} = 1\n" for number in range(2000)),
+            "lists": "a = " + "[" * 100_000,
+            "tables in tables": "a = " + "{a=" * 100_000,
+            "deep": f"{'.'.join(['a'] * 100)} = 1",
+        }.items():
+            with row(name), within(3):
+                (tmp_path / "prompts.toml").write_text(text)
+                with pytest.raises(DataError, match="TOML"):
+                    read_templates(tmp_path / "prompts.toml")
+    assert parse_toml("a.b.c = '" + "." * 200 + "'") == {"a": {"b": {"c": "." * 200}}}
+
+
+def test_half_of_a_surrogate_pair_costs_one_character(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"question": "a", "text": "A \\ud83d"}\n{"question": "b", "text": "B"}\n')
+    replay = Replay(file)
+    assert {question: one.text for (question, _), one in replay.answers.items()} == {"a": "A ?", "b": "B"}
+    assert replay.mended == [1]
+
+
+def test_a_kept_answer_file_is_one_of_the_folder(tmp_path: Path) -> None:
+    assert located("replay/{run}/answers.jsonl", tmp_path) == f"replay/{tmp_path}/answers.jsonl"
+    with table() as row:
+        for name in ("../precious", "..", "", "a/b", "/etc/passwd"):
+            with row(name), pytest.raises(DataError):
+                located("replay/{run}/" + name, tmp_path)
+
+
+def test_a_table_that_unpacks_to_far_more_than_its_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "_SMALL", 1 << 20)
+    few = [str(number) for number in range(600)]
+    with table() as row:
+        for name, frame in {
+            "rows": pl.DataFrame({"id": ["a"] * 100_000, "text": ["x"] * 100_000}),
+            "long texts": pl.DataFrame({"id": few, "text": ["x" * 10_000] * 600}),
+            "lists": pl.DataFrame({"id": few, "text": few, "list": [[0] * 500] * 600}),
+            "columns": pl.DataFrame({"id": few, "text": few} | {f"c{number}": ["x"] * 600 for number in range(100)}),
+        }.items():
+            with row(name), within(10):
+                frame.write_parquet(tmp_path / "table.parquet")
+                with pytest.raises(DataError, match="far more than its"):
+                    read([tmp_path / "table.parquet"], Columns())
+    pl.DataFrame({"id": few, "text": ["the same answer"] * 600}).write_parquet(tmp_path / "table.parquet")
+    assert len(read([tmp_path / "table.parquet"], Columns())[0].items) == 600
+
+
+class Endless(http.server.BaseHTTPRequestHandler):
+    """Sends and sends."""
+
+    sent = 0
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        try:
+            while True:
+                self.wfile.write(bytes(1 << 16))
+                Endless.sent += 1 << 16
+        except OSError:
+            pass
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_mirror_that_sends_without_end_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "LARGEST", 1 << 20)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        try:
+            with pytest.raises(DataError, match="longer than 1 MiB"):
+                told(fetch_command, "csbench", "--to", tmp_path, "--url", f"http://127.0.0.1:{server.server_port}")
+        finally:
+            server.shutdown()
+    assert Endless.sent < 64 << 20
+
+
+def test_run_json_of_a_stranger_chooses_no_device_to_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no regular file"):
+        Replay(Path("/dev/zero"))
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"question": "a", "text": "A"}))
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "answers.jsonl")
+    assert Replay(tmp_path / "link.jsonl").answers, "what a user names may be a link"
