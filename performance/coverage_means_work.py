@@ -97,7 +97,7 @@ def of_macro(kind: str, grouping: str, repetitions: int, n: int) -> Row:
     """Macro averages; the truth is the mean of the groups' expected scores."""
     dice = np.random.default_rng([n, 11, KINDS.index(kind), list(GROUPINGS).index(grouping)])
     groups = GROUPINGS[grouping](dice, n)
-    sets = repetitions
+    sets = sets_of(repetitions, 4 * n)
     rates = []
     for mean in MEANS:
         scores, truths = _by_group(dice, kind, groups, sets, mean)
@@ -135,7 +135,7 @@ def of_lost(kind: str, share: float, hard: bool, grouping: str, repetitions: int
     """Means where answers are lost: at random the mean's interval, else the one that the leaderboard ranks by."""
     dice = np.random.default_rng([n, 12, round(100 * share), hard, KINDS.index(kind), bool(grouping)])
     groups = GROUPINGS[grouping](dice, n) if grouping else None
-    sets = repetitions
+    sets = sets_of(repetitions, 4 * n)
     rates = []
     for mean in MEANS:
         truths = np.full(sets, mean)
@@ -151,7 +151,7 @@ def of_lost(kind: str, share: float, hard: bool, grouping: str, repetitions: int
 def of_attempts(attempts: str, share: float, hard: bool, repetitions: int, n: int) -> Row:
     """best@k and pass@k of ten answers, none, some at random, or more of the wrong ones lost."""
     dice = np.random.default_rng([n, 13, round(100 * share), hard, len(attempts)])
-    sets = repetitions
+    sets = sets_of(repetitions, 4 * n)
     line = Line("", attempts=attempts)
     rates = []
     for mean in MEANS:
@@ -243,7 +243,7 @@ STUDIES = [
         ],
     ),
     Study(
-        "Gaps: differences of two scores of one answer",
+        "Gaps between two scores of one answer",
         "Of an answer that is right with the column's chance, less a part that is as many times as likely.",
         COLUMNS,
         [part(of_gaps, behind) for behind in (0.5, 1.0)],

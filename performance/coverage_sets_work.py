@@ -20,8 +20,8 @@ MEANS = (0.0, 0.02, 0.5, 0.98, 1.0)
 ROWS = 1_000
 """Rows of a set up to which what goes through data frames has all the simulated sets; of larger sets it has fewer."""
 FEWEST = 100
-CHECKED = 3
-"""Sets of each cell that go through `Breakdown`, too."""
+CHECKED = 1
+"""Sets of each cell that go through `Breakdown`, too; raises where that has another cell."""
 _ROUNDING = 1e-12
 
 
@@ -150,6 +150,9 @@ def cells(
 
     The first sets go through `Breakdown` as well: raises AssertionError where that has another cell.
     """
+    if len(scores) > 1 and np.array_equal(scores, np.broadcast_to(scores[:1], scores.shape), equal_nan=True):
+        alike = cells(scores[:1], line, weights=weights, groups=groups)
+        return Cells(*(np.repeat(part, len(scores)) for part in alike))
     sets, questions, answers = scores.shape
     weight = np.ones(questions) if weights is None else weights.astype(float)
     n, points, answered, floor, ceiling = _of_questions(scores, line.attempts)
@@ -226,7 +229,7 @@ def _macro(
             difference=False,
         )
         or (np.nan, np.nan)
-        for middle, *row in zip(mean, means, q, squares, strict=True)
+        for middle, *row in zip(mean.tolist(), means.tolist(), q.tolist(), squares.tolist(), strict=True)
     ]
     low, high = np.array(around).T
     return mean, low, high, *bounds
