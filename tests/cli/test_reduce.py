@@ -186,6 +186,9 @@ def test_what_is_unscored_is_left_out_counted_and_bounded(viva: Viva) -> None:
     printed = reduced(viva, content, "--group", 4).out
     assert "55.00†" in printed
     assert "± 0.00" not in printed  # there is one group: nothing scatters
+    nothing = reduced(viva, item_scores(*suite("A", {"q1": [None, None]})), "--group", 2).out
+    assert "none of its 2 answers has a score" in nothing
+    assert "would be ." not in nothing
     assert "5 of 12 answers have no score" in printed
     assert "36.67–86.67" in printed
     assert "‡ A: 1 of 3 questions have fewer than 4 scored answers" in printed
