@@ -120,6 +120,9 @@ def test_an_interval_is_students_t_around_the_line_and_stays_among_scores() -> N
     assert value == pytest.approx(0.7)
     assert (high - value) / 0.05 == pytest.approx(2.776, abs=1e-3)
     assert predict([1.0], [1.0], line, 0.5, 5)[1:] == (0.0, 1.0)
+    beyond, low, high = predict([1.0], [1.0], Line(intercept=0.5, slope=0.78), 0.05, 5)
+    assert beyond == high == 1.0, "no score is above full marks"
+    assert low == pytest.approx(1.0 - 0.1388, abs=1e-3), "and the interval lies around it, with its width"
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,18 @@ def test_contestants_are_called_by_what_differs_and_nothing_else(viva: Viva) -> 
     assert names(compared(zero, again)) == [("zero", "again")]
 
 
+def test_parts_of_an_exam_are_averaged_as_its_headline_is(viva: Viva) -> None:
+    """CMMLU's paper averages subjects, and counts those about China a second time by themselves."""
+    both = run(viva, "two", "cmmlu", models=(RANDOM, FIRST))
+    rows = {row["part"]: row["found"] for row in compared(both, "--by", "category")}
+    assert list(rows) == ["STEM", "Humanities", "Social Science", "Other", "China specific", "Average"]
+    assert rows["China specific"]["n"] > 0
+    assert rows["Average"]["n"] == sum(rows[name]["n"] for name in list(rows)[:4])
+    table = json.loads(viva("score", "two", "--format", "json").out)["results"][0]["tables"][0]
+    macro = dict(zip(table["rows"], (cells[0]["mean"] for cells in table["cells"]), strict=True))
+    assert {name: row["first"] for name, row in rows.items()} == pytest.approx(macro)
+
+
 def test_next_token_against_reading_the_reply(viva: Viva) -> None:
     read = run(viva, "read", "cmmlu", "--form", "base", "--shots", "5")
     chosen = run(viva, "chosen", "cmmlu", "--form", "base", "--shots", "5", "--choose", "next-token")

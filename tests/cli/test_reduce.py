@@ -186,6 +186,9 @@ def test_what_is_unscored_is_left_out_counted_and_bounded(viva: Viva) -> None:
     printed = reduced(viva, content, "--group", 4).out
     assert "55.00†" in printed
     assert "± 0.00" not in printed  # there is one group: nothing scatters
+    nothing = reduced(viva, item_scores(*suite("A", {"q1": [None, None]})), "--group", 2).out
+    assert "none of its 2 answers has a score" in nothing
+    assert "would be ." not in nothing
     assert "5 of 12 answers have no score" in printed
     assert "36.67–86.67" in printed
     assert "‡ A: 1 of 3 questions have fewer than 4 scored answers" in printed
@@ -431,3 +434,12 @@ def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(
 def test_a_benchmark_that_is_none_is_refused(viva: Viva) -> None:
     (viva.folder / "t.csv").write_bytes(GOOD)
     refused(viva("reduce", "mmlu", "t.csv"), "'mmlu'", "infibench")
+
+
+def test_a_published_figure_needs_nearly_all_questions(viva: Viva) -> None:
+    full: dict[str, list[object]] = {f"q{number}": [1] for number in range(40)}
+    for lost, shown in ((0, True), (2, True), (3, False)):
+        scores = full | {f"q{number}": [None] for number in range(lost)}
+        printed = reduced(viva, item_scores(*suite("gpt-4-0613", scores)), "--group", 1).out
+        assert ("70.64" in printed) == shown
+        assert ("too many questions have no score" in printed) != shown

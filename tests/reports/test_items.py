@@ -21,3 +21,25 @@ def test_a_model_s_score_is_averaged_as_its_exam_averages() -> None:
     assert [row[:2] for row in item_grids(examined, 0)[0].rows] == [("one", "50.00"), ("two", "33.33†")]
     told = json.loads(items_json([examined], []))["exams"][0]["models"]
     assert [each["score"] for each in told] == pytest.approx([0.5, 1 / 3])
+
+
+def test_nobody_passes_is_said_only_where_all_were_asked() -> None:
+    nan = np.nan
+    scores = np.array([[0.0, nan, 1.0, 1.0], [0.0, nan, nan, 1.0], [0.0, 0.0, nan, 1.0], [0.0, nan, nan, 1.0]])
+    names = ("a", "b", "c", "d")
+    found = ItemScores(exam="e", models=names, questions=names, scores=scores, shares=np.full(4, 0.25))
+    examined = Examined(scores=found, statistics=item_statistics(scores))
+    whole = dict(item_grids(examined, 9)[1].rows)
+    assert (whole["nobody passes"], whole["everybody passes"], whole["without a score of some model"]) == (
+        "1",
+        "1",
+        "2",
+    )
+    listed = item_grids(examined, 9)[2]
+    assert listed.header[:3] == ("question", "why", "models")
+    assert {row[:3] for row in listed.rows} == {
+        ("a", "nobody passes", "4 of 4"),
+        ("b", "no model with a score passes", "1 of 4"),
+        ("c", "every model with a score passes", "1 of 4"),
+        ("d", "everybody passes", "4 of 4"),
+    }

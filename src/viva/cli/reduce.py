@@ -190,10 +190,17 @@ def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Seq
 def _about_published(
     benchmark: str, questions: int, models: Mapping[str, ModelScores], rows: Mapping[str, Entry]
 ) -> list[str]:
+    from viva.reports.leaderboard import same_questions
+
     notes: list[str] = []
     size = catalogue()[benchmark].settings[0].questions if rows else questions
     if questions != size:
         notes.append(f"The published rows are about {size:,} questions, this table about {questions:,}: not the same.")
+    for name in rows:
+        if not same_questions(list(models[name].scores.values())):
+            notes.append(
+                f"{name}: too many questions have no score for a published figure beside it."
+            )
     for name in models:
         near = [] if name in rows else similar(_leaderboard_of(benchmark), name)
         if near:

@@ -79,7 +79,8 @@ def flags(found: Examined) -> list[Flag]:
 
 def _all_scored(found: Examined) -> NDArray[np.bool_]:
     """Which questions every model has a score on: of others nobody can say that nobody passes."""
-    return found.statistics.models == len(found.scores.models)
+    everyone: NDArray[np.bool_] = found.statistics.models == len(found.scores.models)
+    return everyone
 
 
 def _places(which: NDArray[np.bool_]) -> list[int]:

@@ -211,5 +211,6 @@ def _title(one: Slices, model: str, rows: Sequence[dict[str, Any]], *, bold: boo
     cut = ", ".join(" × ".join(combination) for combination in one.tags)
     named = f"{one.exam} by {cut}" if len(one.tags) <= _NAMED else f"{one.exam}: slices against the rest"
     said = named + (f", {one_line(model, _LABEL)}" if model else "")
-    below = subtitle(rows, "bold: differs from the rest of the questions by more than chance" if bold else "")
+    below = ["bold: differs from the rest of the questions by more than chance"] if bold else []
+    below += [subtitle(rows)] if subtitle(rows) else []
     return altair.TitleParams(said, subtitle=below) if below else altair.TitleParams(said)
