@@ -55,7 +55,8 @@ RETURNED: Mapping[str, tuple[tuple[str, list[object], object], ...]] = {
         ("plus", [1], 6), ("tuple", [[1, 2]], {"$tuple": [2, 1]}), ("unsigned", [2**64 - 1], 2**64 - 1),
     ),
     "go": (
-        *COMMON, ("divided", [4, 2], 2), ("both", [3], {"$tuple": [3, "3"]}), ("total", [1, 2, 3], 6),
+        *COMMON, ("greatest", [[1, 3, 2.5]], 3),
+        ("divided", [4, 2], 2), ("both", [3], {"$tuple": [3, "3"]}), ("total", [1, 2, 3], 6),
         ("bytes", [{"$bytes": "AQL/"}], {"$bytes": "AQL/"}), ("kind", [3], "int"), ("kind", [None], "<nil>"),
         ("money", [5], 5), ("squared", [BIG], BIG * BIG), ("pointed", [None], None), ("pointed", [3], 3),
         ("runes", ["ab"], {"$set": [97, 98]}), ("count", [{"$set": [1, 2]}], 2), ("closure", [3], 30),
@@ -116,3 +117,12 @@ def test_what_cannot_be_called_is_said(language: str, run: Run) -> None:
             with row(call.call):
                 assert one.verdict == "failed"
                 assert why in one.detail
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_a_cpp_program_includes_what_it_needs_itself(run: Run) -> None:
+    program = "std::string answer(const std::string &text) { return text; }"
+    calls = (Call(call="answer", args=("a",), returns="a"),)
+    without, right = run(*(request("cpp", text + program, calls=calls) for text in ("", "#include <string>\n")))
+    assert (without.verdict, right.verdict) == ("compile", "passed"), right.detail
