@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rows import table
 from sandbox.conftest import Run, request
+from viva.sandbox.drivers import DRIVERS
 from viva.types import Call
 
 HERE = Path(__file__).parent / "called"
@@ -87,6 +90,16 @@ REFUSED: Mapping[str, tuple[tuple[str, list[object], str], ...]] = {
 }  # fmt: skip
 """What cannot be called, and what is said of it."""
 UNKNOWN = ("object", "endless")
+TAGGED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("a$"),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text("ab"), inner)
+        | st.builds(lambda tag, items: {tag: items}, st.sampled_from(["$tuple", "$set", "$array"]), st.lists(inner))
+        | st.lists(st.lists(inner, min_size=2, max_size=2)).map(lambda pairs: {"$map": pairs})
+    ),
+    max_leaves=6,
+)
 
 
 @pytest.mark.sandbox
@@ -126,3 +139,11 @@ def test_a_cpp_program_includes_what_it_needs_itself(run: Run) -> None:
     calls = (Call(call="answer", args=("a",), returns="a"),)
     without, right = run(*(request("cpp", text + program, calls=calls) for text in ("", "#include <string>\n")))
     assert (without.verdict, right.verdict) == ("compile", "passed"), right.detail
+
+
+@given(st.lists(TAGGED, max_size=3))
+def test_a_driver_is_written_for_any_arguments_and_never_knows_what_is_expected(args: list[object]) -> None:
+    calls = (Call(call="f", args=tuple(args), returns="the expected"), Call(call="g", raises="TheExpected"))
+    for language, program in (("cpp", "template <class T> T f(T);"), ("go", "func f[T any](a T) T {}"), ("java", "")):
+        files = DRIVERS[language](program, calls, "v1")
+        assert not any("expected" in text.lower() or "{entry}" in text for text in files.values())

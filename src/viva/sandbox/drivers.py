@@ -96,7 +96,7 @@ def _go_type(value: object) -> str:  # noqa: PLR0911  a list of cases
             return f"map[{_go_type(first)}]bool"
         case {"$map": [[key, item], *_]}:
             return f"map[{_go_type(key)}]{_go_type(item)}"
-        case {"$tuple": list() | tuple() as items} | (list() | tuple() as items) if items:
+        case {"$tuple": [*items]} | {"$array": [*items]} | [*items] if items:
             kinds = {_go_type(item) for item in items}
             return f"[]{_wider(kinds, ('int', 'float64'), 'interface{}')}"
         case dict() if value:
@@ -159,8 +159,8 @@ def _cpp_type(value: object, whole: str) -> str:  # noqa: PLR0911  a list of cas
         case {"$map": [*pairs]}:
             keys, items = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
             return f"{{entry}}::Map<{_cpp_common(keys, whole)}, {_cpp_common(items, whole)}>"
-        case list() | tuple():
-            return f"{{entry}}::List<{_cpp_common(value, whole)}>"
+        case {"$array": [*items]} | [*items]:
+            return f"{{entry}}::List<{_cpp_common(items, whole)}>"
         case dict():
             return f"{{entry}}::Map<{{entry}}::Text, {_cpp_common(list(value.values()), whole)}>"
     return "decltype(nullptr)"
