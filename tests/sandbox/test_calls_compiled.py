@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rows import table
 from sandbox.conftest import Run, request
+from viva.sandbox.drivers import DRIVERS
 from viva.types import Call
 
 HERE = Path(__file__).parent / "called"
@@ -55,7 +58,8 @@ RETURNED: Mapping[str, tuple[tuple[str, list[object], object], ...]] = {
         ("plus", [1], 6), ("tuple", [[1, 2]], {"$tuple": [2, 1]}), ("unsigned", [2**64 - 1], 2**64 - 1),
     ),
     "go": (
-        *COMMON, ("divided", [4, 2], 2), ("both", [3], {"$tuple": [3, "3"]}), ("total", [1, 2, 3], 6),
+        *COMMON, ("greatest", [[1, 3, 2.5]], 3),
+        ("divided", [4, 2], 2), ("both", [3], {"$tuple": [3, "3"]}), ("total", [1, 2, 3], 6),
         ("bytes", [{"$bytes": "AQL/"}], {"$bytes": "AQL/"}), ("kind", [3], "int"), ("kind", [None], "<nil>"),
         ("money", [5], 5), ("squared", [BIG], BIG * BIG), ("pointed", [None], None), ("pointed", [3], 3),
         ("runes", ["ab"], {"$set": [97, 98]}), ("count", [{"$set": [1, 2]}], 2), ("closure", [3], 30),
@@ -86,6 +90,16 @@ REFUSED: Mapping[str, tuple[tuple[str, list[object], str], ...]] = {
 }  # fmt: skip
 """What cannot be called, and what is said of it."""
 UNKNOWN = ("object", "endless")
+TAGGED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("a$"),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text("ab"), inner)
+        | st.builds(lambda tag, items: {tag: items}, st.sampled_from(["$tuple", "$set", "$array"]), st.lists(inner))
+        | st.lists(st.lists(inner, min_size=2, max_size=2)).map(lambda pairs: {"$map": pairs})
+    ),
+    max_leaves=6,
+)
 
 
 @pytest.mark.sandbox
@@ -116,3 +130,20 @@ def test_what_cannot_be_called_is_said(language: str, run: Run) -> None:
             with row(call.call):
                 assert one.verdict == "failed"
                 assert why in one.detail
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_a_cpp_program_includes_what_it_needs_itself(run: Run) -> None:
+    program = "std::string answer(const std::string &text) { return text; }"
+    calls = (Call(call="answer", args=("a",), returns="a"),)
+    without, right = run(*(request("cpp", text + program, calls=calls) for text in ("", "#include <string>\n")))
+    assert (without.verdict, right.verdict) == ("compile", "passed"), right.detail
+
+
+@given(st.lists(TAGGED, max_size=3))
+def test_a_driver_is_written_for_any_arguments_and_never_knows_what_is_expected(args: list[object]) -> None:
+    calls = (Call(call="f", args=tuple(args), returns="the expected"), Call(call="g", raises="TheExpected"))
+    for language, program in (("cpp", "template <class T> T f(T);"), ("go", "func f[T any](a T) T {}"), ("java", "")):
+        files = DRIVERS[language](program, calls, "v1")
+        assert not any("expected" in text.lower() or "{entry}" in text for text in files.values())

@@ -186,6 +186,9 @@ def test_a_cpp_operator_over_foreign_types_is_marked_unless_the_test_makes_what_
     marked = "operator== [[gnu::unavailable]]("
     assert marked in refusal.marked("struct A {}; bool operator==(A, int) { return true; }")
     assert marked in refusal.marked("struct A {}; template <class T> bool operator==(A, const T &) { return true; }")
+    assert marked in refusal.marked("#define EQUAL(A) bool operator==(A, decltype(int()) n)")
+    assert "not_eq [[gnu::unavailable]]" in refusal.marked("struct A { bool operator not_eq(int n); };")
+    assert "/**/== [[gnu::unavailable]]" in refusal.marked("#define EQUAL operator/**/==\n")
     assert marked in refusal.marked("namespace std { bool operator==(const vector<int> &, const vector<int> &); }")
     with table() as row:
         for program, test, made in MADE:

@@ -32,33 +32,33 @@ def _java(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
 
 
 def _go(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
-    """The program as package main, and a table of the functions that are called.
+    """The program as package main, and the functions of the calls, one by one.
 
-    A name that the program does not have is left out; a function with type parameters is called with the types that its
-    arguments have by themselves.
+    One that the program does not name is nil; one with type parameters is called with the types that the arguments have
+    by themselves.
     """
-    lines = []
-    for name in _called(program, calls):
-        if re.search(rf"^func\s+{name}\s*\[", program, re.MULTILINE):
-            (first, *_) = [call.args for call in calls if call.call == name]
-            types = [_go_type(value) for value in first]
-            listed = ", ".join(f"a{number} {kind}" for number, kind in enumerate(types))
-            passed = ", ".join(f"a{number}" for number in range(len(types)))
-            function = f"func({listed}) interface{{}} {{ return {name}({passed}) }}"
-        else:
-            function = name
-        lines.append(f'\t"{name}": func() interface{{}} {{ return {function} }},\n')
-    table = "".join(lines)
+    names = _called(program, calls)
+    table = ""
+    for call in calls:
+        function = call.call
+        if function not in names:
+            table += "\tnil,\n"
+            continue
+        if re.search(rf"^func\s+{function}\s*\[", program, re.MULTILINE):
+            listed = ", ".join(f"a{number} {_go_type(value)}" for number, value in enumerate(call.args))
+            passed = ", ".join(f"a{number}" for number in range(len(call.args)))
+            function = f"func({listed}) interface{{}} {{ return {function}({passed}) }}"
+        table += f"\tfunc() interface{{}} {{ return {function} }},\n"
     return {
         "main.go": re.sub(r"^package\s+\w+", "package main", program, count=1, flags=re.MULTILINE),
-        f"{entry}_calls.go": f"package main\n\nvar {entry}Functions = map[string]func() interface{{}}{{\n{table}}}\n",
+        f"{entry}_calls.go": f"package main\n\nvar {entry}Functions = []func() interface{{}}{{\n{table}}}\n",
     }
 
 
 def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
     """The program between what reads arguments and a table of the calls."""
     functions: dict[str, str] = {}
-    names = set(_called(program, calls))
+    names = _called(program, calls)
     rows = ""
     for call in calls:
         function = _cpp_function(call) if call.call in names else "0"
@@ -72,11 +72,11 @@ def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
     return {f"{entry}.cpp": text.replace("{entry}", entry)}
 
 
-def _called(program: str, calls: Sequence[Call]) -> list[str]:
+def _called(program: str, calls: Sequence[Call]) -> set[str]:
     """The names that are called and of which the program has at least the last word."""
     words = set(re.findall(r"\w+", program))
-    names = dict.fromkeys(call.call for call in calls)
-    return [name for name in names if _NAME.fullmatch(name) and name.rpartition(".")[2] in words]
+    names = {call.call for call in calls}
+    return {name for name in names if _NAME.fullmatch(name) and name.rpartition(".")[2] in words}
 
 
 def _go_type(value: object) -> str:  # noqa: PLR0911  a list of cases
@@ -96,7 +96,7 @@ def _go_type(value: object) -> str:  # noqa: PLR0911  a list of cases
             return f"map[{_go_type(first)}]bool"
         case {"$map": [[key, item], *_]}:
             return f"map[{_go_type(key)}]{_go_type(item)}"
-        case {"$tuple": list() | tuple() as items} | (list() | tuple() as items) if items:
+        case {"$tuple": [*items]} | {"$array": [*items]} | [*items] if items:
             kinds = {_go_type(item) for item in items}
             return f"[]{_wider(kinds, ('int', 'float64'), 'interface{}')}"
         case dict() if value:
@@ -159,8 +159,8 @@ def _cpp_type(value: object, whole: str) -> str:  # noqa: PLR0911  a list of cas
         case {"$map": [*pairs]}:
             keys, items = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
             return f"{{entry}}::Map<{_cpp_common(keys, whole)}, {_cpp_common(items, whole)}>"
-        case list() | tuple():
-            return f"{{entry}}::List<{_cpp_common(value, whole)}>"
+        case {"$array": [*items]} | [*items]:
+            return f"{{entry}}::List<{_cpp_common(items, whole)}>"
         case dict():
             return f"{{entry}}::Map<{{entry}}::Text, {_cpp_common(list(value.values()), whole)}>"
     return "decltype(nullptr)"

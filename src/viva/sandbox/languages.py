@@ -47,9 +47,9 @@ class Rewriting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How operators over types that are not the program's own are found, and whether the test uses them.
 
-    `pattern` has the parameters of an operator in its group `types`, and an empty group `mark`; `declared` finds the
-    types that a program declares. With `mark` put there, the compiler reports every use. `check` is a shell command
-    that reads these reports, and fails where the test is among them.
+    `pattern` has the parameters of an operator in its group `types` where it finds them, and an empty group `mark`;
+    `declared` finds the types that a program declares. With `mark` put there, the compiler reports every use. `check`
+    is a shell command that reads these reports, and fails where the test is among them.
     """
 
     pattern: str
@@ -62,7 +62,8 @@ class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         own = set(re.findall(self.declared, program))
         parts, end = [], 0
         for found in re.finditer(self.pattern, program):
-            bases = [_base(each) for each in _split(found["types"]) if each.strip()]
+            types = found["types"]
+            bases = [""] if types is None else [_base(each) for each in _split(types) if each.strip()]
             if any(base not in own for base in bases):
                 parts += [program[end : found.start("mark")], self.mark]
                 end = found.end("mark")

@@ -415,5 +415,5 @@ extern "C" int __wrap_main(int, char **, char **) {
         send();
     }
     fflush(nullptr);
-    return 0;
+    _exit(0); /* threads that still run and destructors have nothing to say */
 }

@@ -46,7 +46,7 @@ func main() {
 		if err := decoder.Decode(&request); err != nil {
 			{entry}os.Exit(1)
 		}
-		reply := {entry}Answer(request.Call, request.Args)
+		reply := {entry}Answer(request.ID, request.Call, request.Args)
 		reply["id"] = request.ID
 		text, _ := {entry}json.Marshal(reply)
 		if len(text) > {entry}Length {
@@ -56,7 +56,7 @@ func main() {
 	}
 }
 
-func {entry}Answer(name string, given []interface{}) (reply map[string]interface{}) {
+func {entry}Answer(number int, name string, given []interface{}) (reply map[string]interface{}) {
 	defer func() {
 		switch problem := recover().(type) {
 		case nil:
@@ -68,11 +68,11 @@ func {entry}Answer(name string, given []interface{}) (reply map[string]interface
 			reply = {entry}Raised(problem)
 		}
 	}()
-	made, known := {entry}Functions[name]
-	if !known {
+	named := {entry}Functions[number-1]
+	if named == nil {
 		panic({entry}Missing{"no function " + name})
 	}
-	function := {entry}reflect.ValueOf(made())
+	function := {entry}reflect.ValueOf(named())
 	if function.Kind() != {entry}reflect.Func || function.IsNil() {
 		panic({entry}Missing{name + " is no function"})
 	}

@@ -56,7 +56,10 @@ internal static class {entry} {
     // The types of all that the test gets by a name in it, and of what can be got from those without any.
     private static System.Collections.Generic.HashSet<System.Type> Given() {
         var words = new System.Collections.Generic.HashSet<string>("{words}".Split(' '));
-        var unnamed = new System.Collections.Generic.HashSet<string> { "get_Item", "get_Current", "GetEnumerator", "Deconstruct", "GetAwaiter", "GetResult" };
+        var unnamed = new System.Collections.Generic.HashSet<string> {
+            "get_Item", "get_Current", "GetEnumerator", "Deconstruct", "GetAwaiter", "GetResult", "Where", "Select", "SelectMany",
+            "OrderBy", "OrderByDescending", "ThenBy", "ThenByDescending", "GroupBy", "Join", "GroupJoin", "Cast",
+        };
         var given = new System.Collections.Generic.HashSet<System.Type>();
         for (int before = -1; before < given.Count;) {
             before = given.Count;
@@ -64,6 +67,9 @@ internal static class {entry} {
                 if (type == typeof({entry})) continue;
                 bool known = given.Contains(type);
                 foreach (var field in type.GetFields(All)) if (words.Contains(field.Name)) Add(field.FieldType, given);
+                foreach (var made in type.GetConstructors(All)) {
+                    if (words.Contains(type.Name.Split('`')[0])) foreach (var parameter in made.GetParameters()) Add(parameter.ParameterType, given);
+                }
                 foreach (var method in type.GetMethods(All)) {
                     bool named = words.Contains(method.Name) || words.Contains(method.Name.Substring(method.Name.IndexOf('_') + 1));
                     if (!named && !(known && (unnamed.Contains(method.Name) || method.Name.StartsWith("op_")))) continue;
