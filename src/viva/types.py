@@ -319,6 +319,8 @@ class Score(Struct, frozen=True, kw_only=True):
     parts: dict[str, float] = {}
     decided: dict[str, Decider] = {}
     verdicts: dict[str, tuple[float, ...]] = {}
+    isolation: Isolation = ""
+    """"shared" where any of the answer's programs ran in one process with its test."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -362,6 +364,8 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     decided: dict[str, Decider] = {}
     verdicts: dict[str, tuple[float, ...]] = {}
     """What the judges gave it, as in `Score`; an aspect that waits for a judge has none."""
+    isolation: Isolation = ""
+    """As in `Score`."""
 
     @property
     def points(self) -> float | None:

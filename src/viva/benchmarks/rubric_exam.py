@@ -27,6 +27,7 @@ from viva.types import (
     Execute,
     Execution,
     Generate,
+    Isolation,
     Layout,
     Line,
     Message,
@@ -147,6 +148,7 @@ class RubricExam(ComparesNothing):
                     language=tests.language,
                     program=program,
                     test=checks,
+                    calls=test.calls,
                     files=tests.files,
                     seconds=test.seconds or default_seconds(tests.language),
                     proof="exit" if published else "completion",
@@ -216,6 +218,7 @@ class RubricExam(ComparesNothing):
             answer=summary,
             explanation=f"{summary}\n{explanation}".strip(),
             parts={name: part.points for name, part in graded.parts.items()},
+            isolation=_isolation(evidence),
         )
 
     def graded(self, question: Question, text: str, evidence: Evidence = NOTHING) -> Graded:
@@ -247,6 +250,12 @@ class RubricExam(ComparesNothing):
     def headline(self) -> Line:
         """The room's one number."""
         return self._headline
+
+
+def _isolation(evidence: Evidence) -> Isolation:
+    """Shared if any of its programs was."""
+    found = {execution.isolation for execution in evidence.executions if execution}
+    return "shared" if "shared" in found else "separate" if "separate" in found else ""
 
 
 def _outcome(share: float, text: str, response: Response) -> Outcome:

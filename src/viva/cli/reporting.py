@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -34,8 +35,8 @@ def grade_run(examination: Examination, output: Output) -> Report:
         gathered = gather(examination, stack)
         write = stack.enter_context(_scores_file(folder))
         for sitting in examination.sittings:
-            deciding = Deciding()
-            rows = deciding.watched(scores(sitting, answers, gathered))
+            deciding, isolations = Deciding(), Counter[str]()
+            rows = _counted(deciding.watched(scores(sitting, answers, gathered)), isolations)
             exam = remembered[id(sitting.exam)]
             model = opened[sitting.model.name]
             said = signature(record, exam, sitting.model.name, model)
@@ -46,6 +47,8 @@ def grade_run(examination: Examination, output: Output) -> Report:
                     decided=deciding.shares(),
                     reviewed=deciding.reviewed,
                     trained=model.trained,
+                    programs=isolations["separate"] + isolations["shared"],
+                    shared=isolations["shared"],
                     beside=rows_beside(output.beside, exam, record, result.overall.mean, sitting.model.name),
                 )
             )
@@ -74,6 +77,12 @@ def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, said: st
         signature=said,
         judged=judged,
     )
+
+
+def _counted(rows: Iterator[ScoreRow], isolations: Counter[str]) -> Iterator[ScoreRow]:
+    for row in rows:
+        isolations[row.isolation] += 1
+        yield row
 
 
 def _written(rows: Iterator[ScoreRow], write: Callable[[bytes], object]) -> Iterator[ScoreRow]:

@@ -315,6 +315,7 @@ def row_of(sitting: Sitting, question: Question, sample: int, score: Score, show
         weight=question.weight,
         decided=score.decided,
         verdicts=score.verdicts,
+        isolation=score.isolation,
     )
 
 

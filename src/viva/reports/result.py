@@ -41,6 +41,10 @@ class Result(Struct, frozen=True, kw_only=True):
     """Whether experts decided any of it."""
     trained: float | None = None
     """Tokens that a checkpoint was trained on, where that is known."""
+    programs: int = 0
+    shared: int = 0
+    """Answers whose programs were run and say with what isolation, and those of them that shared a process with a
+    test."""
     beside: tuple[Neighbour, ...] = ()
     """Published rows to be shown in the tables, each with how it was asked."""
 
@@ -226,6 +230,12 @@ def footnotes(results: Sequence[Result]) -> list[str]:
     """What a reader must know about marked means; every one that leaves something out has its bounds in the table."""
     notes: list[str] = []
     for result in results:
+        if result.programs:
+            notes.append(
+                f"{result.model} on {result.exam}: of {result.programs:,} answers with programs, {result.shared:,} "
+                "shared a process with their test, which a program written against Viva's harness could fool; "
+                "`viva show` says which, docs/running-programs.md what that means."
+            )
         cell = result.overall
         if cell.complete:
             continue

@@ -22,6 +22,10 @@ assertions, comparisons and the library functions behind them are the language's
 Such a test comes to its end by itself; one that calls exit(0) does not pass. `proof="exit"` is the published rule, and
 changes nothing in a program: whoever exits with status 0 passes.
 
+**Two processes.** Where a test is made of calls and comparisons, what decides is not in the program's process: Viva
+itself compares (calls.py), or the test runs in a second sandbox and has values and handles of the program's things
+(harness/link.py). `Execution.isolation` says "separate" then, and "shared" where a test must live with its program.
+
 **What it does not protect against.**
 
 - A defect of the kernel: there is one for all. The filter takes away what attacks usually begin with; who needs more
@@ -31,8 +35,8 @@ changes nothing in a program: whoever exits with status 0 passes.
 - Overshoot. Memory and processes of a whole tree are looked at some thirty times a second, since cgroups need rights
   that users lack: a tree can exceed its limit for that long, each process by no more than its own limit. Kernel memory
   behind pipes and sockets is bounded by the number of processes and descriptors only.
-- A program written against this very harness. Program and test share a process, because tests call functions, and so
-  whoever has read harness/ may search his own memory for the key, which is there in some disguise, or return an object
+- A program written against this very harness, where it shares a process with its test: whoever has read harness/ may
+  search his own memory for the key, which is there in some disguise, or return an object
   that answers comparisons in a way which the harness does not look at (one that converts itself to what it is compared
   with, for instance, or a C++ type with a converting constructor). The key is new for every run, is taken before the
   program starts, and the first wrong word ends the conversation. What such a program gains is a point, not the machine.

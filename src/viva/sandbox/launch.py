@@ -165,7 +165,8 @@ class Pair(Started):
         super().__init__(test.pid, test.source, test.output, test.answers)
         self.members = (test, program)
         self.ending = test.ending
-        os.write(program.source, b"go\n")
+        with suppress(OSError):  # it may have ended already, which its conversation tells
+            os.write(program.source, b"go\n")
         program.close_source()
 
     def finished(self) -> bool:

@@ -61,6 +61,8 @@ class Sandbox:
         reason = self.unavailable(request.language)
         if reason:
             return Execution("toolchain", reason)
+        if request.calls and languages()[canonical(request.language)].answering is None:
+            return Execution("toolchain", f"tests in {request.language} cannot be calls yet: write them as code")
         for name, _ in request.files:
             if name in {"", ".", ".."} or "/" in name or "\0" in name:
                 raise DataError(f"A program's file is named {name!r}: it must be a plain file name, without folders.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
@@ -84,7 +85,11 @@ def _of_node(node: ast.AST, own: set[str]) -> Iterator[str]:
     words = _words()
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         yield from _of_import(node)
-    elif isinstance(node, ast.Name) and node.id in words.names and node.id not in own:
+    elif (
+        isinstance(node, ast.Name)
+        and node.id not in own
+        and (node.id in words.names or node.id in sys.stdlib_module_names - words.modules)
+    ):
         yield f"it uses {node.id}"
     elif isinstance(node, ast.Attribute) and node.attr in words.attributes:
         yield f"it uses .{node.attr}"
@@ -114,9 +119,11 @@ def _of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
 
 
 def _is_singleton(node: ast.expr) -> bool:
+    """Whether this is the same thing in every process: None, a built-in class, a type."""
     if isinstance(node, ast.Constant):
         return any(node.value is one for one in _SINGLETONS)
-    return isinstance(node, ast.Name) and hasattr(builtins, node.id)  # type(x) is int
+    called = node.func if isinstance(node, ast.Call) else node
+    return isinstance(called, ast.Name) and (called.id == "type" or (called is node and hasattr(builtins, called.id)))
 
 
 def _of_class(node: ast.ClassDef) -> Iterator[str]:
@@ -135,8 +142,9 @@ def _set_for_the_program(tree: ast.Module) -> Iterator[str]:
         node.id for one in ast.walk(tree) for node in _targets(one, (ast.Assign, ast.AnnAssign, ast.For, ast.withitem))
     }
     for statement in tree.body:
+        computed = any(isinstance(node, ast.Call) for node in ast.walk(statement))
         for name in _targets(statement, (ast.Assign, ast.AnnAssign)):
-            if name.id not in loaded and name.id != "_":
+            if name.id not in loaded and name.id != "_" and not computed:
                 yield f"it sets {name.id}"
         for name in _targets(statement, (ast.AugAssign, ast.Delete)):
             if name.id not in made:

@@ -64,7 +64,7 @@ class OwnQuestions:
         languages=("en",),
         formats=("keywords", "blanks", "tests", "similarity", "choice", "truth", "judge"),
         size="as many as the file holds",
-        version="1",
+        version="2",
         source="a YAML or JSON file",
         shots=0,
     )

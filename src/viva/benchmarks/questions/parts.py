@@ -8,10 +8,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import get_args
 
+from viva.benchmarks.questions.callparts import read_calls
 from viva.benchmarks.questions.fields import Notes, Section, shown, to_text
 from viva.benchmarks.questions.positions import Listing, Mapping, Node, Scalar
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.model import ChoicePart, JudgePart, Overlap, Similarity, Test, TruthPart, UnitTests
+from viva.types import Call
 
 MAX_FILE = 1_000_000
 """Bytes of a file that a question file names."""
@@ -71,7 +73,8 @@ def read_tests(notes: Notes, node: Node, where: str, folder: Folder, languages: 
     """Unit tests of the answer's code."""
     section = Section(notes, node, where, "tests")
     section.need("language", "what the answer's code and its tests are written in")
-    section.need("cases", "a list of tests")
+    if "calls" not in section:
+        section.need("cases", "a list of tests (or `calls`, one test that calls functions)")
     language = canonical(section.text("language"))
     if language and language not in languages:
         listed = ", ".join(sorted(languages))
@@ -80,6 +83,8 @@ def read_tests(notes: Notes, node: Node, where: str, folder: Folder, languages: 
     if isinstance(section.known.get("cases"), Listing) and not items:
         section.error("cases", "no test in it")
     cases = tuple(_case(notes, item, place, folder) for item, place in items)
+    if "calls" in section:
+        cases += (Test(code="", calls=read_calls(section)),)
     return UnitTests(language=language, tests=cases, files=_files(section, folder))
 
 
@@ -91,17 +96,24 @@ def _case(notes: Notes, node: Node, where: str, folder: Folder) -> Test:
         return Test(code=code)
     section = Section(notes, node, where, "case")
     code = section.text("code")
-    if "code" in section and "file" in section:
+    calls: tuple[Call, ...] = ()
+    if "calls" in section:
+        calls = read_calls(section)
+        for key in ("code", "file"):
+            if key in section:
+                section.error(key, f"`{key}` and `calls` beside each other: a test is one of them")
+    elif "code" in section and "file" in section:
         section.error("file", "`code` and `file` beside each other: the test is in one of them")
     elif "file" in section:
         code = folder.text(notes, section.known["file"], section.at("file"))
     else:
-        section.need("code", "the test itself (or `file`, the name of a file that holds it)")
+        section.need("code", "the test itself (or `file`, the name of a file that holds it, or `calls`)")
     if "code" in section and isinstance(section.known["code"], Scalar) and not code.strip():
         section.error("code", "an empty test: any program that runs would pass")
     seconds = section.number("seconds", 0.0, least=0.1, most=MAX_SECONDS)
     return Test(
         code=code,
+        calls=calls,
         before=section.text("before"),
         weight=section.weight(),
         seconds=seconds or None,

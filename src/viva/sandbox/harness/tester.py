@@ -8,6 +8,7 @@ key goes to Viva, with a word more where code of the program's decided a compari
 
 import ast
 import builtins
+import ctypes
 import os
 import sys
 import types
@@ -133,6 +134,7 @@ def main():
     sys.path[0] = ""
     python.stand_in(names)
     sys.modules["__main__"] = types.ModuleType("__main__")
+    ctypes.CDLL(None).prctl(python.PR_SET_DUMPABLE, 0, 0, 0, 0)
     examine(3, 4, int(incoming), int(outgoing))
 
 

@@ -11,6 +11,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from viva.types import Call
+
 # --- rules: does a text contain something? ---
 
 
@@ -105,7 +107,7 @@ class Test(Struct, frozen=True, kw_only=True):
     """One program that tests the answer's code.
 
     `prefix` is text put before the answer *before* code is taken out of it (published reading: lost when the answer
-    has fences); `before` is code put before the answer's code.
+    has fences); `before` is code put before the answer's code. With `calls` there is no `code`.
     """
 
     __test__ = False  # not a test of pytest's
@@ -113,6 +115,7 @@ class Test(Struct, frozen=True, kw_only=True):
     code: str
     prefix: str = ""
     before: str = ""
+    calls: tuple[Call, ...] = ()
     weight: float = 1.0
     seconds: float | None = None
     longest_only: bool = False

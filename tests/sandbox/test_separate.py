@@ -1,0 +1,86 @@
+"""A Python test in a process of its own: means the same as beside its program, and its program cannot reach it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rows import table
+from sandbox.conftest import Run, request, run_all
+from viva.sandbox.separable import shared_reason
+
+DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("separate.toml").read_text(encoding="utf-8"))
+TEST = "import numpy as np\nassert answer(2) == 2117\nassert list(answer(3)) == [1, 2]"
+SHARED = (
+    "import os\nassert f()",
+    "from unittest.mock import patch\nassert f()",
+    "from unittest import mock",
+    "import __main__",
+    "assert open('x')",
+    "class Node: pass\nassert f(Node())",
+    "LIMIT = 3\nassert f() == 3",
+    "assert f(a) is a",
+    "import random\nrandom.seed(3)\nassert f() == 4",
+    "import sys\nsys.stdin = 3",
+    "import asyncio\nasync def main(): await asyncio.gather(f(), f())\nasyncio.run(main())",
+    "counter += 1\nassert counter == 4",
+    "assert f.__code__",
+    "x = getattr(f, '__globals__')",
+    "assert f(",
+    "exec('f()')",
+)
+SEPARATE = (
+    "assert f(3) == 4",
+    "x = f(3)",
+    "import numpy as np\nassert np.all(f(np.eye(2)) == 1)",
+    "assert f(None) is None and type(f(1)) is int",
+    "for n in range(3):\n    assert f(n) == n",
+    "import unittest\nclass TestF(unittest.TestCase):\n    def test(self): self.assertEqual(f(), 1)",
+)
+
+
+def test_which_tests_can_be_separate_is_seen_from_the_test_alone() -> None:
+    with table() as row:
+        for test in SHARED:
+            with row(test):
+                assert shared_reason("python", test)
+        for test in SEPARATE:
+            with row(test):
+                assert shared_reason("python", test) == ""
+    assert shared_reason("cobol", "") != ""
+
+
+@pytest.mark.sandbox
+def test_a_separate_test_means_what_it_meant_beside_its_program(run: Run) -> None:
+    holds, fails, program = DATA["holds"], DATA["fails"], DATA["program"]
+    tests = [*holds, *fails]
+    separate = run(*(request("python", program, test) for test in tests))
+    shared = run(*(request("python", program, f"{test}\nimport os") for test in tests))
+    with table() as row:
+        for test, apart, beside in zip(tests, separate, shared, strict=True):
+            with row(test[:200]):
+                expected = "failed" if test in fails else "passed"
+                assert (apart.verdict, beside.verdict) == (expected, expected), (apart.detail, beside.detail)
+                assert beside.isolation == "shared"
+                assert apart.isolation == ("shared" if test == fails[-1] else "separate")
+
+
+@pytest.mark.sandbox
+def test_no_program_gets_at_a_separate_test(run: Run) -> None:
+    attacks = DATA["attacks"]
+    with table() as row:
+        for name, found in zip(attacks, run(*(request("python", one, TEST) for one in attacks.values())), strict=True):
+            with row(name):
+                assert found.verdict in ("failed", "limit", "timeout"), found
+    (found,) = run(request("python", attacks["equals everything"], "assert answer(2) != 2117 or True"))
+    assert found.isolation == "shared", "code of the program's decided a comparison"
+
+
+@pytest.mark.sandbox
+def test_without_walls_there_are_two_processes_as_well() -> None:
+    requests = [request("python", DATA["program"], test) for test in (DATA["holds"][6], DATA["fails"][0])]
+    right, wrong = run_all(*requests, unsafe_host_execution=True)
+    assert (right.verdict, right.isolation, wrong.verdict) == ("passed", "separate", "failed"), right.detail
