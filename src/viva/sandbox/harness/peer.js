@@ -15,6 +15,7 @@ const { from, alloc, concat } = Buffer;
 const ERRORS = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError', 'AggregateError'];
 const RECENT = 30;
 const SMALL = 20_000;
+const SLOTTED = /^(Map|Set|Weak\w+|Date|RegExp|Promise|Number|String|Boolean|BigInt|Symbol|ArrayBuffer|DataView|Buffer|\w+\dArray)\.prototype\./;
 const HIDDEN = new Set(['caller', 'arguments', 'prototype', 'constructor']);
 
 // What both sides have of their own, by the same name.
@@ -160,6 +161,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
                 ids.set(value, id);
                 objects.set(id, value);
             }
+            if (theirs.has(id) && types.isPromise(value)) Promise.prototype.then.call(value, undefined, () => {});
             visit(value, id);
             return { r: id };
         };
@@ -200,11 +202,21 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     }
 
     // ---- reading
+    // A method of the language's that looks into what it is called on, which for a handle is on the other side.
+    const method = (found, key) =>
+        new Proxy(found, {
+            apply: (_, self, given) =>
+                theirs.has(ids.get(self)) ? request('invoke', ids.get(self), { k: key }, { l: given }) : apply(found, self, given),
+        });
     const proxyOf = (id, callable) => {
         const target = callable ? function () {}.bind() : {};
         const ask = (op, values, lists) => request(op, id, values, lists);
         return new Proxy(target, {
-            get: (_, key) => (callable && key === Symbol.hasInstance ? (value) => ask('isa', { v: value }) : ask('get', { k: key })),
+            get: (_, key) => {
+                if (callable && key === Symbol.hasInstance) return (value) => ask('isa', { v: value });
+                const found = ask('get', { k: key });
+                return SLOTTED.test(names.get(found) ?? '') ? method(found, key) : found;
+            },
             set: (_, key, value) => (ask('set', { k: key, v: value }), true),
             has: (_, key) => ask('has', { k: key }) === true,
             deleteProperty: (_, key) => ask('delete', { k: key }) === true,
@@ -355,6 +367,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         }
         switch (op) {
             case 'get': return target[key];
+            case 'invoke': return target[key](...list);
             case 'set': return Reflect.set(target, key, given);
             case 'has': return key in target;
             case 'delete': return Reflect.deleteProperty(target, key);
