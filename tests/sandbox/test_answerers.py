@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -187,21 +189,6 @@ leaves <- function() quit("no", 0)
         ),
     ),
 }  # fmt: skip
-FORGERIES = {
-    "js": """const fs = require("fs");
-const line = '{"id": 1, "returns": 2117}\\n';
-try { fs.writeSync(4, line); } catch {}
-try { fs.writeFileSync("/proc/self/fd/4", line); } catch {}
-function solve() { return 1; }""",
-    "ts": """declare var process: any;
-JSON.stringify = (() => "2117") as any;
-String.prototype.toString = () => "2117";
-function solve(): any { return { toJSON: () => 2117, valueOf: () => 2117 }; }""",
-    "ruby": """at_exit { exit!(0) }
-def solve = exit!(0)""",
-    "r": """solve <- function() { cat('{"id": 1, "returns": 2117}\\n'); quit("no", 0) }""",
-}
-"""Programs of which the answer to `solve` is 2117, if one believes them."""
 
 
 @pytest.mark.sandbox
@@ -221,9 +208,22 @@ def test_a_call_that_comes_to_something_else_fails(language: str, run: Run) -> N
     asked = ANSWERS[language]
     found = run(
         *(request(language, asked.program, calls=(call,), seconds=20) for call in asked.wrong),
-        request(language, FORGERIES[language], calls=(to("solve", returns=2117),), seconds=20),
     )
     with table() as row:
-        for call, ran in zip((*asked.wrong, "forged"), found, strict=True):
+        for call, ran in zip(asked.wrong, found, strict=True):
             with row(call):
                 assert ran.verdict == "failed", ran.detail
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("language", ANSWERS)
+def test_no_forged_reply_passes(language: str, run: Run) -> None:
+    programs = tomllib.loads(Path(__file__).with_name("hostile_calls.toml").read_text(encoding="utf-8"))[language]
+    calls = (to("solve", 3, returns=2117), to("solve", 4, returns=2125))
+    found = run(*(request(language, program, calls=calls, seconds=5) for program in programs.values()))
+    with table() as row:
+        for name, ran in zip(programs, found, strict=True):
+            with row(name):
+                assert ran.verdict in ("failed", "limit", "timeout"), ran.detail
+                assert ran.isolation == "separate"

@@ -8,8 +8,7 @@
     harness       →  Viva      SECRET         and then the process must still end with status 0
 
 A test in a process of its own says "KEY asked" where code of the program's decided a comparison with one of its values,
-and "shared" before all else where it runs the program itself after all (harness/form.js decides that from the test
-alone).
+and "shared" before all else where it runs the program itself after all (harness/form.js decides by the test alone).
 
 Key and secret are new for every run, and neither is on disk, in an argument or in the environment. The harness takes
 the key out of the pipe before the first line of the program; who does not know the key gets no secret, and has one

@@ -137,9 +137,13 @@
         __importDefault: (found) => (found && found.__esModule ? found : { default: found }),
         __importStar: (found) => (found && found.__esModule ? found : { ...found, default: found }),
     };
+    const { connect, named } = require('./peer.js');
     // A method that the program gave to all lists, texts and the like, and that the test uses by this name.
-    function lend(place, key, kind, given, members) {
-        if (place === undefined || !members.has(key) || key in place || typeof given !== 'function') return;
+    const LENT = new Set(['Array', 'String', 'Number', 'Boolean', 'Date', 'Map', 'Set'].flatMap((name) => [name, `${name}.prototype`]));
+    LENT.add('Math');
+    function lend(owner, key, kind, given, members) {
+        const place = LENT.has(owner) ? named.get(owner) : undefined;
+        if (place === undefined || !members.has(key) || key === 'then' || key in place || typeof given !== 'function') return;
         defineProperty(place, key, { [kind === 'get' ? 'get' : 'value']: given, configurable: true });
     }
     // The program's names for a test that runs in a process of its own (peer.js, form.js); null for one that must share it.
@@ -157,8 +161,8 @@
         const ended = () => complain('the program ended before its test did');
         // An assertion that fails where the program could see it would tell it what is right.
         const fatal = (error) => (error instanceof AssertionError || (form.throws && !peer.sent(error))) && complain(error);
-        const { connect, named } = require('./peer.js');
-        const peer = connect({ side: 't', reading, writing, ended, fatal, broken: complain });
+        const withheld = (value) => value === globalThis || value === process || value === scope.require || value instanceof Module;
+        const peer = connect({ side: 't', reading, writing, ended, fatal, withheld, broken: complain });
         let socket = null;
         let due = false;
         peer.hooks.asked = () => {
@@ -173,7 +177,7 @@
         };
         peer.hooks.drained = () => socket?.unref();
         const [known, added] = peer.request('names', '', {}, { l: form.free });
-        for (const [owner, key, kind, given] of added) lend(named.get(owner), key, kind, given, form.members);
+        for (const [owner, key, kind, given] of added) lend(owner, key, kind, given, form.members);
         const names = { __proto__: null };
         for (const name of form.free.filter((each) => known.includes(each))) {
             let kept;
