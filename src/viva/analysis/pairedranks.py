@@ -74,6 +74,7 @@ def _ends(models: Sequence[pl.DataFrame], over: str) -> _Ends | None:
     groups = np.zeros(len(questions), dtype=np.int64)
     if over:
         groups = np.unique(rows[0][f"tag:{over}"].cast(pl.String).fill_null("").to_numpy(), return_inverse=True)[1]
+        groups = groups.astype(np.int64)
     n = np.stack([one["n"].to_numpy().astype(np.float64) for one in rows])
     whole = np.stack([np.bincount(groups, weights=each) for each in n])
     least, most = (np.stack([one[name].to_numpy() for one in rows]) / n for name in ("floor", "most"))
