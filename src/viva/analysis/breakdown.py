@@ -431,11 +431,9 @@ def _averaged(part: pl.DataFrame, over: str, level: float = LEVEL) -> tuple[floa
 
 def _bound(part: pl.DataFrame, over: str, name: str) -> float:
     """The mean of a bound over all answers, be they answered or not."""
-    shares = pl.col(name).sum() / pl.col("n").sum()
-    if over:
-        shares = part.group_by(f"tag:{over}", maintain_order=True).agg(shares.alias(name)).select(pl.col(name).mean())
-        return float(shares.item() or 0.0)
-    return float(part.select(shares).item())
+    share = (pl.col(name).sum() / pl.col("n").sum()).alias(name)
+    groups = part.group_by(f"tag:{over}", maintain_order=True).agg(share) if over else part.select(share)
+    return float(groups.select(pl.col(name).mean()).item())
 
 
 def _identified(part: pl.DataFrame, over: str, floor: float, most: float) -> tuple[float | None, float | None]:

@@ -219,7 +219,9 @@ def compared(pairs: Pairs, seed: int = 0) -> Difference:
 def _of_ranges(found: Difference, rows: pl.DataFrame, shares: Floats) -> Difference:
     """Where the difference lies, with the interval of that identified set: each end by its own error."""
     groups, clusters = _numbered(rows["group"]), _numbered(rows["cluster"])
-    means, errors, degrees = [], [], []
+    means: list[float] = []
+    errors: list[float] = []
+    degrees: list[float] = []
     for name in ("worst", "best"):
         values = rows[name].to_numpy()
         mean = float(shares @ values)
