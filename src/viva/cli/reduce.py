@@ -198,9 +198,7 @@ def _about_published(
         notes.append(f"The published rows are about {size:,} questions, this table about {questions:,}: not the same.")
     for name in rows:
         if not same_questions(list(models[name].scores.values())):
-            notes.append(
-                f"{name}: too many questions have no score for a published figure beside it."
-            )
+            notes.append(f"{name}: too many questions have no score for a published figure beside it.")
     for name in models:
         near = [] if name in rows else similar(_leaderboard_of(benchmark), name)
         if near:
