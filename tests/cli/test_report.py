@@ -20,6 +20,9 @@ from viva.cli.run import run_command
 from viva.cli.score import score_command
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
+from viva.published import neighbours
+from viva.reports.result import percent
+from viva.types import ExamSpec
 
 
 @pytest.fixture(scope="module")
@@ -135,12 +138,18 @@ def test_published_rows_stand_in_the_summary_below_ones_own_and_are_marked(made:
     run = tmp_path / "run"  # of a replay: beside a baseline stand published baselines alone
     model = f"replay/{write_jsonl(tmp_path / 'a.jsonl', answers('csbench', 'en'))}"
     data = ("--data", str(made.parent / "data"))
-    run_command.main(["csbench", *data, "--model", model, "--run", str(run), *QUIET], standalone_mode=False)
-    told(report_command, run, "--beside", "llama3-8b,gpt-4")
-    page = (run / "report.html").read_text(encoding="utf-8")
+    for more in ((), ("--only", "comprehension")):
+        shutil.rmtree(run, ignore_errors=True)
+        asked = ["csbench", *data, *more, "--model", model, "--run", str(run), *QUIET]
+        run_command.main(asked, standalone_mode=False)
+        told(report_command, run, "--beside", "llama3-8b,gpt-4")
+        page = (run / "report.html").read_text(encoding="utf-8")
+        if not more:  # blanks and essays are not graded: the published scores are of another quantity
+            assert len(rows(page)) == 1
+            assert "too little of Fill-in-the-blank, Open-ended is scored for a published score" in page
+    found = {one.model: one for one in neighbours(ExamSpec(benchmark="csbench", only="comprehension"))}
     assert [row[:4] for row in rows(page)][1:] == [
-        ("GPT-4 (published)", "csbench-en", "70.41", ""),
-        ("Llama3-8B (published)", "csbench-en", "54.37", ""),
+        (f"{name} (published)", "csbench-en", percent(found[name].score), "") for name in ("GPT-4", "Llama3-8B")
     ]
     assert page.count('<tr class="published"><th scope="row" class="name">GPT-4 (published)') >= 1
     told(report_command, run, "--beside", "none")
