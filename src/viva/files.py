@@ -12,8 +12,9 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, BinaryIO, Final
+from typing import IO, Final
 
 import msgspec
 
@@ -52,7 +53,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) 
     return file
 
 
-def reading(path: Path, *, follow: bool = False) -> BinaryIO:
+def reading(path: Path, *, follow: bool = False) -> BufferedReader:
     """A regular file, open to be read. Raises OSError as `open_regular`."""
     return os.fdopen(open_regular(path, follow=follow), "rb")
 

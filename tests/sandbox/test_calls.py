@@ -192,6 +192,14 @@ def solve(n): return 1
 """,
     "class Equal:\n    def __eq__(self, other): return True\ndef solve(n): return Equal()",
     "def solve(n): return 'x' * 2_000_000",
+    """
+import os
+def solve(n):
+    while True:
+        for at in (4, 100, 101):
+            try: os.write(at, b"x")
+            except OSError: pass
+""",
 )
 
 
@@ -203,6 +211,7 @@ def test_a_python_program_is_called_and_viva_compares(run: Run) -> None:
     right, *wrong = run(*requests)
     assert (right.verdict, right.isolation) == ("passed", "separate"), right.detail
     assert {(one.verdict, one.isolation) for one in wrong} == {("failed", "separate")}, wrong
+    assert max(one.cpu for one in wrong) < 8, "it is ended soon after it has failed"
     (host,) = run_all(requests[0], unsafe_host_execution=True)
     assert host.verdict == "passed", host.detail
 

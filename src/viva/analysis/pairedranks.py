@@ -98,7 +98,7 @@ def _better(ends: _Ends, level: float, seed: int) -> NDArray[np.bool_]:
     found = np.zeros_like(left)
     while left.any():
         critical = _critical(away, errors, left, level, seed)
-        critical = float(special.stdtrit(max(1.0, size - 1), special.ndtr(critical)))
+        critical = float(special.stdtrit(max(1.0, size - 1), float(special.ndtr(critical))))
         shown = left & (statistics > critical)
         if not shown.any():
             break
