@@ -253,6 +253,8 @@ class Execution(Struct, frozen=True, omit_defaults=True):
     cpu: float = 0.0
     """CPU seconds of its processes."""
     isolation: Isolation = ""
+    suspect: bool = False
+    """Whether it passed a twin of its test as well, which expects something else. The verdict stands all the same."""
 
 
 ANSWER: Final = "answer"

@@ -177,6 +177,18 @@ def test_a_program_that_was_not_run_is_never_a_zero() -> None:
                 assert (found.value, found.outcome) == (None, "ungraded")
 
 
+def test_an_answer_says_whether_a_program_of_its_shared_a_process_with_its_test() -> None:
+    apart, beside, old = (
+        Execution("passed", isolation="separate"),
+        Execution("passed", isolation="shared"),
+        msgspec.json.decode(b'{"verdict":"passed"}', type=Execution),
+    )
+    rows = [((apart, apart), "separate"), ((apart, beside), "shared"), ((old, old), ""), ((old, apart), "separate")]
+    for executions, isolation in rows:
+        assert score(TESTS, FENCED, executions=executions).isolation == isolation
+    assert b"isolation" not in msgspec.json.encode(old)
+
+
 # Judges
 
 

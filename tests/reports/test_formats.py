@@ -108,6 +108,11 @@ def test_a_footnote_asks_for_a_judge_only_where_one_is_missing() -> None:
     assert "judge" not in note
 
 
+def test_a_footnote_says_how_many_answers_shared_a_process_with_their_test() -> None:
+    (note,) = footnotes([result(overall=RIGHT, programs=26, shared=3), result(overall=RIGHT)])
+    assert "of 26 answers with programs, 3 shared a process with their test" in note
+
+
 def test_a_footnote_on_judged_answers_is_true_of_panels_too() -> None:
     (note,) = footnotes([result(judged=True)])
     assert "3 ungraded" in note

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from rows import table
 from sandbox.conftest import Run, request, run_all
+from viva.engine.programs import program_key
 from viva.sandbox.calls import MAX_LINE, CallConversation
 from viva.sandbox.values import MAX_DEPTH, Malformed, checked, matches, read_json
 from viva.types import Call
@@ -190,6 +192,14 @@ def solve(n): return 1
 """,
     "class Equal:\n    def __eq__(self, other): return True\ndef solve(n): return Equal()",
     "def solve(n): return 'x' * 2_000_000",
+    """
+import os
+def solve(n):
+    while True:
+        for at in (4, 100, 101):
+            try: os.write(at, b"x")
+            except OSError: pass
+""",
 )
 
 
@@ -201,5 +211,14 @@ def test_a_python_program_is_called_and_viva_compares(run: Run) -> None:
     right, *wrong = run(*requests)
     assert (right.verdict, right.isolation) == ("passed", "separate"), right.detail
     assert {(one.verdict, one.isolation) for one in wrong} == {("failed", "separate")}, wrong
+    assert max(one.cpu for one in wrong) < 8, "it is ended soon after it has failed"
     (host,) = run_all(requests[0], unsafe_host_execution=True)
     assert host.verdict == "passed", host.detail
+
+
+def test_a_program_with_other_calls_is_another_program() -> None:
+    plain, *others = (
+        request("python", PROGRAM, calls=calls) for calls in ((), TWO, TWO[:1], (Call(call="f", args=(10**30,)),))
+    )
+    assert len({program_key(one) for one in (plain, *others)}) == 4
+    assert pickle.loads(pickle.dumps(others)) == others

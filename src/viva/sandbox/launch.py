@@ -35,6 +35,8 @@ INFO = "{info}"
 TAIL = 4000
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL = 0.03
+_LAST_WORDS = 0.5
+"""Seconds that a program has to end by itself when it has failed already."""
 _FOLDERS = ("/box", "/tmp", "/dev/shm")  # noqa: S108
 
 
@@ -338,6 +340,7 @@ class _Watching:
         self.started, self.bounds, self.conversation, self.stop = started, bounds, conversation, stop
         self.begun = time.monotonic()
         self.stopped = ""
+        self.failed_at = 0.0
         self.printed = 0
         self.clock = Clock()
         self.cpu = 0.0
@@ -441,6 +444,11 @@ class _Watching:
     def _look(self) -> None:
         """Compare what the tree takes with what it may."""
         bounds, elapsed = self.bounds, time.monotonic() - self.begun
+        if self.conversation.failure:
+            self.failed_at = self.failed_at or elapsed
+            if elapsed - self.failed_at > _LAST_WORDS:
+                self.stopped = "failed"
+                return
         taken = footprint([one.pid for one in self.started.members], memory_limit=bounds.memory)
         own = self.clock.own(elapsed, taken)
         self.cpu = max(self.cpu, taken.cpu)

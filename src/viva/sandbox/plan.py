@@ -316,9 +316,10 @@ class Plan:
     def verdict(self, ending: Ending) -> Execution:  # noqa: PLR0911  a list of cases
         """What the way it ended says about the program."""
         said = self._repeatable(ending.output)
-        if ending.failure:
-            said = f"{self._repeatable(ending.failure.encode(errors='replace'))}; {said}".rstrip("; ")
         about = _About(seconds=round(ending.seconds, 4), cpu=round(ending.cpu, 4), isolation=self.isolation)
+        if ending.failure:
+            failure = self._repeatable(ending.failure.encode(errors="replace"))
+            return Execution("failed", f"{failure}; {said}".rstrip("; "), **about)
         if ending.stopped:
             why = _WHY.get(ending.stopped, ending.stopped).format(
                 seconds=self.request.seconds,
@@ -346,8 +347,7 @@ class Plan:
         if ending.status == 0 and (ending.proved or not self.proved):
             return Execution("passed", said, **about)
         if ending.status == 0:
-            why = "" if ending.failure else "it ended before its test did; "
-            return Execution("failed", f"{why}{said}", **about)
+            return Execution("failed", f"it ended before its test did; {said}", **about)
         return Execution("failed", f"ended with status {ending.status}: {said}", **about)
 
     def _repeatable(self, output: bytes) -> str:

@@ -8,12 +8,15 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+import msgspec
+
 from viva.errors import DataError
 from viva.sandbox.isolation import require_isolation
 from viva.sandbox.languages import Language, canonical, install_command, languages, missing_parts
 from viva.sandbox.launch import adopt_orphans
 from viva.sandbox.plan import PACKAGES_INSIDE, Plan, harness_file, shown
 from viva.sandbox.seccomp import syscall_filter
+from viva.sandbox.twins import failing_twin
 from viva.sandbox.warm import Zygote
 from viva.types import Execute, Execution
 
@@ -92,6 +95,15 @@ class Sandbox:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, request: Execute, slot: int, stop: int) -> Execution:
+        """Run it; where it passed in one process with its test, also with a twin of the test that it must not pass."""
+        execution = self._once(request, slot, stop)
+        if execution.verdict == "passed" and execution.isolation == "shared":
+            twin = failing_twin(canonical(request.language), request.test)
+            if twin and self._once(msgspec.structs.replace(request, test=twin), slot, stop).verdict == "passed":
+                return msgspec.structs.replace(execution, suspect=True)
+        return execution
+
+    def _once(self, request: Execute, slot: int, stop: int) -> Execution:
         row = languages()[canonical(request.language)]
         if self.unsafe:
             return Plan(request, row).on_the_host(slot, stop)

@@ -58,7 +58,6 @@ ALONE = 3
 """References to a container that only a Coder has: in `kept`, in a variable, and as an argument."""
 IMMUTABLE = (tuple, int, float, str, bytes, frozenset)
 BIG = 10**4000
-_OBJECT = object.__dict__
 
 
 FILLING = object()
