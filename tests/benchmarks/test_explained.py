@@ -17,7 +17,7 @@ from benchmarks.explaining import cells, evidence, first, layout, opened, reply,
 from benchmarks.handmade import cmmlu, csbench, record, rows
 from evidence import opinion
 from rows import table
-from viva.analysis.uncertainty import difference_interval, mean_variance, wilson
+from viva.analysis.uncertainty import difference_interval, mean_variance, zero_one_interval
 from viva.benchmarks.explained.combining import FLAWED, GAP, IN_FORM, Q_A, Q_R, WRONG, combine
 from viva.contracts import Exam
 from viva.errors import DataError
@@ -485,7 +485,7 @@ def test_the_three_metrics_the_gap_and_the_conditional_share_with_their_interval
     guesses = cells(clr(), found, "types-guessing") | cells(clr(), found, "types-luck")
     assert list(metrics) == [Q_A, Q_R, "Q→AR"]
     assert (metrics[Q_A].mean, metrics[Q_R].mean, metrics["Q→AR"].mean) == (0.8, 0.6, pytest.approx(5.5 / 10))
-    assert (metrics[Q_A].low, metrics[Q_A].high) == pytest.approx(wilson(8, 10))
+    assert (metrics[Q_A].low, metrics[Q_A].high) == pytest.approx(zero_one_interval(8, 10))
     gap = guesses[GUESSED]
     each = [float(q.parts[GAP]) for q in found]
     assert gap.mean == pytest.approx(0.8 - 0.55) == pytest.approx(sum(each) / 10)
@@ -494,7 +494,7 @@ def test_the_three_metrics_the_gap_and_the_conditional_share_with_their_interval
     for label, count in ((WRONG_WHERE, 2), (FLAWED_WHERE, 4)):
         share = guesses[label]
         assert (share.n, share.mean) == (8, count / 8), label
-        assert (share.low, share.high) == pytest.approx(wilson(count, 8))
+        assert (share.low, share.high) == pytest.approx(zero_one_interval(count, 8))
     assert guesses["reply in form"].mean == 1.0
     assert all(cell.complete for cell in (*metrics.values(), *guesses.values()))
 

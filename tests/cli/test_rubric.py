@@ -118,7 +118,7 @@ def test_show_says_how_the_programs_fared(viva: Viva, questions: Path) -> None:
     examine(viva, questions, replay(viva, bad))
     shown = viva("show", "run", "--question", "double")
     assert shown.code == 0
-    assert "--- program: failed" in shown.out
+    assert "--- program, its test in a process of its own: failed" in shown.out
     assert "ValueError" in shown.out
     assert "\x1b" not in shown.out
 

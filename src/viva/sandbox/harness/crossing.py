@@ -60,6 +60,7 @@ IMMUTABLE = (tuple, int, float, str, bytes, frozenset)
 BIG = 10**4000
 
 
+HARNESS = frozenset(__file__.replace("crossing", name) for name in ("crossing", "link", "program"))
 FILLING = object()
 """In place of what was in a container that is being read."""
 MODULES = frozenset(
@@ -371,7 +372,10 @@ class Coder:
             arguments, text = [], ""
         trace = ""
         if self.link.trusting:
-            trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))[-3000:]
+            frame = error.__traceback__
+            while frame is not None and frame.tb_frame.f_code.co_filename in HARNESS:
+                frame = frame.tb_next
+            trace = "".join(traceback.format_exception(type(error), error, frame))[-3000:]
         number = self._handle(error)["mine"][0]
         return {"error": [number, self._class(type(error)), arguments, text, trace]}
 

@@ -11,6 +11,7 @@ import builtins
 import ctypes
 import os
 import sys
+import traceback
 import types
 import warnings
 
@@ -90,7 +91,9 @@ def _fail(error):
         os._exit(1)
     trace = getattr(error, "_viva_trace", "")
     if trace:
-        os.write(2, f"{trace[-3000:]}\nwhich the test met:\n".encode("utf-8", "replace"))
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "test.py"]
+        os.write(2, f"{trace[-3000:]}(line {', '.join(map(str, lines))} of the test)\n".encode("utf-8", "replace"))
+        os._exit(1)
     python.fail(error)
 
 
