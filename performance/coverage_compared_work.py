@@ -15,7 +15,6 @@ from coverage_sets_work import (
     Floats,
     Row,
     Study,
-    cells,
     counted,
     drawn,
     frame_of,
@@ -29,8 +28,8 @@ from viva.analysis.comparing import Difference, compared, compared_apart, paired
 from viva.analysis.errortypes import Typed
 from viva.analysis.errortypes import counted as errors_counted
 from viva.analysis.multiplicity import adjusted
+from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.slices import slices
-from viva.analysis.standings import Score, partial, ranks
 from viva.types import OUTCOMES, Line
 
 Asked = Literal["interval", "test"]
@@ -57,7 +56,9 @@ def _questions(scores: Floats, weights: NDArray[np.int64] | None, groups: NDArra
     points = scores.sum(axis=1) * weight
     columns: dict[str, object] = {
         "question": np.arange(count), "weight": weight, "n": answers * weight, "points": points,
-        "answered": answers * weight, "floor": points, "ceiling": points,
+        "answered": answers * weight, "floor": points, "ceiling": points, "most": points,
+        "replies": np.full(count, answers),
+        **dict.fromkeys(("gated", "settled", "waiting"), np.zeros(count, dtype=int)),
         **{f"outcome:{name}": (points > 0 if name == "right" else points <= 0 if name == "wrong" else points < 0)
            for name in OUTCOMES},
     }  # fmt: skip
@@ -96,7 +97,9 @@ def _differences(
     for side in sides:
         theirs = Breakdown(frame_of(side[:1], weights=weights, groups=groups)).questions(WHOLE)
         ours = _questions(side[0], weights, groups)
-        assert all(np.allclose(ours[column], theirs[column]) for column in ("weight", "n", "points", "answered"))
+        assert all(
+            np.allclose(ours[one], theirs[one]) for one in ("weight", "n", "points", "answered", "most", "replies")
+        )
     known: dict[bytes, Difference] = {}
     for one, two in zip(*sides, strict=True):
         key = one.tobytes() + two.tobytes()
@@ -198,19 +201,15 @@ def of_ranks(lost: float, repetitions: int, n: int) -> Row:
             truths = np.clip(mean + dice.normal(0, 0.05, 10), 0.0, 1.0)
             scores = drawn(dice, "once", (10, n), truths[:, None])
             odds = lost * (3 - 2 * scores) / (3 - 2 * mean)
-            found = cells(np.where(dice.random(scores.shape) < odds, np.nan, scores), WHOLE)
-            placed = ranks(
-                [
-                    Score(mean=mean, low=low, high=high) if complete else partial(mean, low, high, floor, ceiling)
-                    for mean, low, high, floor, ceiling, complete in zip(*map(np.ndarray.tolist, found), strict=True)
-                ]
-            )
+            kept = np.where(dice.random(scores.shape) < odds, np.nan, scores)
+            asked = [Breakdown(frame_of(kept[place : place + 1])).questions(WHOLE) for place in range(10)]
+            ranges = paired_ranks(asked) or [(1, 10)] * 10
             better = (truths[None, :] > truths[:, None]).sum(axis=1)
             worse = (truths[None, :] < truths[:, None]).sum(axis=1)
             hits.append(
                 all(
-                    rank.first is None or rank.last is None or (rank.first <= 1 + up and rank.last >= 10 - down)
-                    for rank, up, down in zip(placed, better, worse, strict=True)
+                    first <= 1 + up and last >= 10 - down
+                    for (first, last), up, down in zip(ranges, better, worse, strict=True)
                 )
             )
         rates.append(counted(hits))

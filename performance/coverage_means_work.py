@@ -9,7 +9,6 @@ from collections.abc import Callable
 import numpy as np
 from coverage_sets_work import (
     MEANS,
-    Cells,
     Floats,
     Rate,
     Row,
@@ -19,6 +18,7 @@ from coverage_sets_work import (
     drawn,
     frame_of,
     holds,
+    identified,
     inside,
     sets_of,
 )
@@ -27,7 +27,7 @@ from scipy.special import betaln
 from scipy.stats import binom
 
 from viva.analysis.breakdown import Breakdown
-from viva.analysis.standings import partial, widest
+from viva.analysis.standings import widest
 from viva.analysis.uncertainty import ALIKE, difference_interval, interval_of_scores, mean_variance
 from viva.types import Line
 
@@ -113,14 +113,12 @@ def _lost(dice: np.random.Generator, scores: Floats, share: float, mean: float, 
     return np.where(dice.random(scores.shape) < odds, np.nan, scores)
 
 
-def identified(found: Cells, truths: Floats | float) -> NDArray[np.bool_]:
-    """Whether the intervals that the leaderboard ranks by hold the truth."""
-    scores = [
-        partial(mean, low, high, floor, ceiling)
-        for mean, low, high, floor, ceiling in zip(*(column.tolist() for column in found[:5]), strict=True)
-    ]
-    low, high = (np.array([getattr(score, end) for score in scores]) for end in ("low", "high"))
-    return holds(np.where(found.complete, found.low, low), np.where(found.complete, found.high, high), truths)
+def _hit(scores: Floats, line: Line, truths: Floats | float, groups: NDArray[np.int64] | None, *, hard: bool) -> Rate:
+    """How often the means' intervals hold the truth, or, where wrong answers are lost, those of what they may be."""
+    if hard:
+        return counted(holds(*identified(scores, line, groups=groups), truths))
+    found = cells(scores, line, groups=groups)
+    return counted(holds(found.low, found.high, truths))
 
 
 def best_of_ten(kind: str, mean: float) -> float:
@@ -144,8 +142,8 @@ def of_lost(kind: str, share: float, hard: bool, grouping: str, repetitions: int
             scores = drawn(dice, kind, (sets, n), mean)
         else:
             scores, truths = _by_group(dice, kind, groups, sets, mean)
-        found = cells(_lost(dice, scores, share, mean, hard=hard), MACRO if grouping else WHOLE, groups=groups)
-        rates.append(counted(identified(found, truths) if hard else holds(found.low, found.high, truths)))
+        kept = _lost(dice, scores, share, mean, hard=hard)
+        rates.append(_hit(kept, MACRO if grouping else WHOLE, truths, groups, hard=hard))
     return Row(f"{f'{grouping}, ' if grouping else ''}{kind}, {share:.0%} lost", n, rates)
 
 
@@ -157,8 +155,7 @@ def of_attempts(attempts: str, share: float, hard: bool, repetitions: int, n: in
     rates = []
     for mean in MEANS:
         scores = _lost(dice, drawn(dice, "ten answers", (sets, n), mean), share, mean, hard=hard)
-        found, truth = cells(scores, line), best_of_ten(attempts, mean)
-        rates.append(counted(identified(found, truth) if hard else holds(found.low, found.high, truth)))
+        rates.append(_hit(scores, line, best_of_ten(attempts, mean), None, hard=hard))
     return Row(f"{attempts.replace('best', 'best of ten') if attempts == 'best' else attempts}"
                f"{f', {share:.0%} lost' if share else ''}", n, rates)  # fmt: skip
 

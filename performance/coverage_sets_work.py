@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from viva.analysis.breakdown import Breakdown, _Group, _macro_interval
-from viva.analysis.uncertainty import interval_of_scores
+from viva.analysis.uncertainty import LEVEL, Z, identified_level, interval_of_scores
 from viva.types import Line
 
 Floats = NDArray[np.float64]
@@ -145,12 +145,19 @@ def cells(
     *,
     weights: NDArray[np.int64] | None = None,
     groups: NDArray[np.int64] | None = None,
+    levels: Floats | None = None,
 ) -> Cells:
     """Every set's cell. Sums are taken of all sets at once, intervals by the functions that `Breakdown` calls.
 
-    The first sets go through `Breakdown` as well: raises AssertionError where that has another cell.
+    `levels` are those of the intervals, one a set, 95 % where there are none: then the first sets go through
+    `Breakdown` as well; raises AssertionError where that has another cell.
     """
-    if len(scores) > 1 and np.array_equal(scores, np.broadcast_to(scores[:1], scores.shape), equal_nan=True):
+    each = np.full(len(scores), LEVEL) if levels is None else levels
+    if (
+        levels is None
+        and len(scores) > 1
+        and np.array_equal(scores, np.broadcast_to(scores[:1], scores.shape), equal_nan=True)
+    ):
         alike = cells(scores[:1], line, weights=weights, groups=groups)
         return Cells(*(np.repeat(part, len(scores)) for part in alike))
     sets, questions, answers = scores.shape
@@ -164,24 +171,44 @@ def cells(
     total = float((n * weight).sum())
     if line.over:
         assert groups is not None
-        mean, low, high, least, most = _macro(p, a, lowest, highest, n * weight, heard, groups)
+        mean, low, high, least, most = _macro(p, a, lowest, highest, n * weight, heard, groups, each)
     else:
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = p.sum(axis=1) / a.sum(axis=1)
         squares = np.maximum(0.0, ((p - mean[:, None] * a) ** 2).sum(axis=1))
         around = [
-            (interval_of_scores(m, s, int(q), c, zero_one=bool(z)) if q else None) or (np.nan, np.nan)
-            for m, s, q, c, z in zip(mean, squares, heard.sum(axis=1), a.sum(axis=1), whole, strict=True)
+            (interval_of_scores(m, s, int(q), c, level, zero_one=bool(z)) if q else None) or (np.nan, np.nan)
+            for m, s, q, c, z, level in zip(mean, squares, heard.sum(axis=1), a.sum(axis=1), whole, each, strict=True)
         ]
         low, high = np.array(around).T
         least, most = lowest.sum(axis=1) / total, highest.sum(axis=1) / total
     found = Cells(mean, low, high, least, most, ~np.isnan(scores).any(axis=(1, 2)))
-    for place in range(min(CHECKED, sets)):
+    for place in range(min(CHECKED, sets) if levels is None else 0):
         one = Breakdown(frame_of(scores[place : place + 1], weights=weights, groups=groups)).cell(line)
         theirs = [np.nan if value is None else value for value in (one.mean, one.low, one.high, one.floor, one.ceiling)]
         assert np.allclose(theirs, [part[place] for part in found[:5]], atol=1e-7, equal_nan=True), (line, one, place)
         assert one.complete == found.complete[place]
     return found
+
+
+def identified(scores: Floats, line: Line, *, groups: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
+    """Every set's interval of the mean whatever became of what was lost, by which the leaderboard ranks.
+
+    The first sets go through `Breakdown` as well: raises AssertionError where that has another interval.
+    """
+    ends = [np.nan_to_num(scores, nan=filler) for filler in (0.0, 1.0)]
+    least, most = (cells(end, line, groups=groups) for end in ends)
+    doubt = np.maximum(least.mean - least.low, most.high - most.mean) / Z
+    levels = np.array([identified_level(*both) for both in zip(most.mean - least.mean, doubt, strict=True)])
+    low, high = (
+        cells(ends[0], line, groups=groups, levels=levels).low,
+        cells(ends[1], line, groups=groups, levels=levels).high,
+    )
+    for place in range(min(CHECKED, len(scores))):
+        one = Breakdown(frame_of(scores[place : place + 1], groups=groups)).cell(line)
+        if not one.complete and one.least_low is not None and one.most_high is not None:
+            assert np.allclose((low[place], high[place]), (one.least_low, one.most_high), atol=1e-7), (line, one, place)
+    return low, high
 
 
 def _of_questions(scores: Floats, attempts: str) -> tuple[float, Floats, Floats, Floats, Floats]:
@@ -211,7 +238,7 @@ def _of_questions(scores: Floats, attempts: str) -> tuple[float, Floats, Floats,
 
 def _macro(
     points: Floats, answered: Floats, floor: Floats, ceiling: Floats, n: Floats, heard: NDArray[np.bool_],
-    groups: NDArray[np.int64],
+    groups: NDArray[np.int64], levels: Floats,
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:  # fmt: skip
     ones = (groups[:, None] == np.arange(groups.max() + 1)).astype(float)
     p, a, q = points @ ones, answered @ ones, heard @ ones
@@ -226,10 +253,13 @@ def _macro(
         _macro_interval(
             middle,
             [_Group(m, int(c), max(0.0, s)) for m, c, s in zip(*row, strict=True) if c],
+            level,
             difference=False,
         )
         or (np.nan, np.nan)
-        for middle, *row in zip(mean.tolist(), means.tolist(), q.tolist(), squares.tolist(), strict=True)
+        for middle, level, *row in zip(
+            mean.tolist(), levels.tolist(), means.tolist(), q.tolist(), squares.tolist(), strict=True
+        )
     ]
     low, high = np.array(around).T
     return mean, low, high, *bounds

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 from commandline import add_tiny
-from coverage import scores_frame
+from coverage_sets_work import frame_of
 
 from viva.analysis.breakdown import Breakdown
 from viva.analysis.comparing import compared, paired
@@ -35,7 +35,7 @@ def of_unequal(repetitions: int) -> Iterator[Found]:
         for mean in (0.02, 0.1, 0.5, 0.98):
             dice, alarms = np.random.default_rng(n), 0
             for _ in range(repetitions):
-                sides = [Breakdown(scores_frame(one)).questions(whole) for one in _sides(dice, n, mean)]
+                sides = [Breakdown(frame_of(one[None])).questions(whole) for one in _sides(dice, n, mean)]
                 found = compared(paired(*sides))
                 alarms += found.p is not None and found.p <= 0.05
             yield f"one answer against ten, n = {n}, mean {mean:g}", "p <= .05 in 5 % at most", alarms / repetitions
