@@ -57,7 +57,7 @@ def _questions(scores: Floats, weights: NDArray[np.int64] | None, groups: NDArra
     columns: dict[str, object] = {
         "question": np.arange(count), "weight": weight, "n": answers * weight, "points": points,
         "answered": answers * weight, "floor": points, "ceiling": points, "most": points,
-        "replies": np.full(count, answers),
+        "replies": answers * weight,
         **dict.fromkeys(("gated", "settled", "waiting"), np.zeros(count, dtype=int)),
         **{f"outcome:{name}": (points > 0 if name == "right" else points <= 0 if name == "wrong" else points < 0)
            for name in OUTCOMES},
