@@ -159,7 +159,7 @@ def test_every_cell_of_a_table_holds_together_and_its_bounds_hold_every_completi
                     assert other.complete
 
 
-PRINTED = re.compile(r"([\d.]+)(†?)(?: ± [\d.]+)?(?: \[([\d.]+), ([\d.]+)\])?")
+PRINTED = re.compile(r"([\d.]+)(†?)(?: ± [\d.]+)?(?: \[([\d.]+), ([\d.]+)\])?(?: \(0: ([\d.]+)\))?")
 SHOWN = 0.0501
 """Half of the last digit of an interval's ends, in per cent."""
 
@@ -181,7 +181,7 @@ def test_what_is_printed_of_a_cell_holds_together_too(questions: list[Question])
     for line in csv.DictReader(io.StringIO(as_csv(report))):
         if line["mean"]:
             assert float(line["floor"]) - ROUNDING <= float(line["mean"]) <= float(line["ceiling"]) + ROUNDING
-        if line["low"]:
+        if line["low"] and line["mean"]:  # a range has an interval and no mean
             low, mean, high = (float(line[name]) for name in ("low", "mean", "high"))
             assert 0 <= low <= mean + ROUNDING
             assert mean - ROUNDING <= high <= 1
@@ -191,6 +191,8 @@ def test_what_is_printed_of_a_cell_holds_together_too(questions: list[Question])
         mean, low, high = (None if printed[place] is None else float(printed[place]) for place in (1, 3, 4))
         assert bool(printed[2]) == (not cell.complete)
         assert mean is not None
+        if printed[5] is not None:  # with ungraded answers counted 0
+            assert 0 <= float(printed[5]) <= mean
         if low is not None and high is not None:
             assert 0 <= low <= mean + SHOWN
             assert mean - SHOWN <= high <= 100

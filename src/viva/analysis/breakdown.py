@@ -432,7 +432,7 @@ def _averaged(part: pl.DataFrame, over: str, level: float = LEVEL) -> tuple[floa
 def _bound(part: pl.DataFrame, over: str, name: str) -> float:
     """The mean of a bound over all answers, be they answered or not."""
     share = (pl.col(name).sum() / pl.col("n").sum()).alias(name)
-    groups = part.group_by(f"tag:{over}", maintain_order=True).agg(share) if over else part.select(share)
+    groups = part.group_by(_group_of(part, over), maintain_order=True).agg(share) if over else part.select(share)
     return float(groups.select(pl.col(name).mean()).item())
 
 

@@ -116,7 +116,7 @@ def grouped_variance(groups: Sequence[Group]) -> tuple[float, float]:
     whole = math.fsum(variance for variance, _ in parts)
     if whole <= 0.0:
         return 0.0, min(degrees for _, degrees in parts)
-    return whole, whole**2 / math.fsum(variance**2 / degrees for variance, degrees in parts)
+    return whole, 1 / math.fsum((variance / whole) ** 2 / degrees for variance, degrees in parts)
 
 
 def share_interval(mean: float, variance: float, questions: float, degrees: float, level: float = LEVEL) -> Interval:
