@@ -16,6 +16,7 @@ from pathlib import Path
 
 from viva.errors import StorageError
 
+_FILE = "secret.key"
 _SIZE = 32
 
 
@@ -40,14 +41,19 @@ def derived_key(purpose: bytes) -> bytes:
     The secret is made at first use: mode 0600, in a folder of mode 0700. Raises StorageError where it cannot be made or
     read, or where others could have read or written it.
     """
-    path = config_folder() / "secret.key"
+    found = existing_key(purpose)
+    return hmac.digest(_make(config_folder() / _FILE), purpose, hashlib.sha256) if found is None else found
+
+
+def existing_key(purpose: bytes) -> bytes | None:
+    """The same, None where no secret was made yet. Raises StorageError as `derived_key`."""
+    path = config_folder() / _FILE
     try:
-        secret = _read(path)
+        return hmac.digest(_read(path), purpose, hashlib.sha256)
     except FileNotFoundError:
-        secret = _make(path)
+        return None
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}; {_REMEDY}") from None
-    return hmac.digest(secret, purpose, hashlib.sha256)
 
 
 _REMEDY = (

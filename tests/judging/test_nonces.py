@@ -160,7 +160,7 @@ def test_the_secret_is_the_users_and_verdicts_are_valid_wherever_the_run_goes(
     viva = sitting.viva
     first = sitting.run("quoting")
     assert first.code == 0, first.err
-    secret = viva.folder / ".config" / "viva" / "secret.key"
+    secret = Path(viva.environment["VIVA_CONFIG"]) / "secret.key"
     assert (secret.stat().st_mode & 0o777, secret.stat().st_size) == (0o600, 32)
     assert "|verdict:nonce|" in signature(viva)
     here, values = journaled(viva), sitting.values()
@@ -169,9 +169,9 @@ def test_the_secret_is_the_users_and_verdicts_are_valid_wherever_the_run_goes(
     assert secret.read_bytes() not in run
     assert secret.read_bytes().hex().encode() not in run
     # Somebody else goes on with it: nobody is asked, and every verdict is read.
-    viva.environment["HOME"] = str(tmp_path)
+    viva.environment["VIVA_CONFIG"] = str(tmp_path / "another")
     judges.forget()
-    assert sitting.resume().code == 0
+    assert sitting.resume(more=("--trust-endpoints",)).code == 0
     assert (sitting.values(), journaled(viva)) == (values, here)
 
 
@@ -180,23 +180,24 @@ def test_the_same_user_asks_with_the_same_nonces_and_another_with_others(
     sitting: Sitting, judges: JudgeServer, tmp_path: Path
 ) -> None:
     viva = sitting.viva
+    own = viva.environment["VIVA_CONFIG"]
     assert sitting.run("quoting").code == 0
     here = journaled(viva)
     judges.forget()
-    viva.environment["HOME"] = str(tmp_path)
+    viva.environment["VIVA_CONFIG"] = str(tmp_path / "another")
     again = sitting.run("quoting", run="again", more=("--reuse", "run"))
     assert again.code == 0, again.err
     assert judges.asked.total() == 0
     # Asked by somebody else, the requests are the same, and their nonces are not.
     (viva.folder / "run" / "annotations.jsonl").unlink()
-    assert sitting.resume().code == 0
+    assert sitting.resume(more=("--trust-endpoints",)).code == 0
     there = journaled(viva)
     assert there.keys() == here.keys()
     assert not set(there.values()) & set(here.values())
     # Asked by the same user once more, so are the nonces.
-    viva.environment["HOME"] = str(viva.folder)
+    viva.environment["VIVA_CONFIG"] = own
     (viva.folder / "run" / "annotations.jsonl").unlink()
-    assert sitting.resume().code == 0
+    assert sitting.resume(more=("--trust-endpoints",)).code == 0
     assert journaled(viva) == here
 
 
@@ -204,7 +205,8 @@ def test_the_same_user_asks_with_the_same_nonces_and_another_with_others(
 def test_a_run_is_refused_before_anything_is_paid_for_where_the_secret_cannot_be_had(
     sitting: Sitting, judges: JudgeServer
 ) -> None:
-    (sitting.viva.folder / ".config").write_text("")
+    (sitting.viva.folder / "taken").write_text("")
+    sitting.viva.environment["VIVA_CONFIG"] = str(sitting.viva.folder / "taken")
     ended = sitting.run("mark-1")
     assert ended.code == 5
     assert "VIVA_CONFIG" in ended.err

@@ -18,7 +18,7 @@ from msgspec import Struct
 from viva.engine.folder import ModelRecord, RunRecord
 from viva.errors import StorageError
 from viva.files import UNREADABLE, read_regular, write_whole
-from viva.secretkey import derived_key
+from viva.secretkey import derived_key, existing_key
 
 FILE = "endpoints.json"
 _PURPOSE = b"endpoints 1"
@@ -45,7 +45,9 @@ def is_approved(folder: Path, record: RunRecord) -> bool:
         found = msgspec.json.decode(read_regular(folder / FILE, 1 << 16), type=Approval)
     except (OSError, *UNREADABLE):
         return False
-    secret = derived_key(_PURPOSE)
+    secret = existing_key(_PURPOSE)
+    if secret is None:
+        return False
     return hmac.compare_digest(found.mac.encode("utf-8", "replace"), _mac(secret, record).encode())
 
 
