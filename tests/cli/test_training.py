@@ -148,6 +148,7 @@ def test_runs_that_know_their_tokens_need_no_file(viva: Viva, server: LocalServe
     record = json.loads((runs / "a" / "run.json").read_text("utf-8"))
     del record["models"][0]["shown"]
     (runs / "a" / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    (runs / "a" / "scores.made.json").unlink()
     with pytest.raises(VivaError, match=r"nothing says how far these were trained: openai/m of .*a; name a file"):
         training(runs / "a", "--by", "subject")
     assert curves(runs / "a", "--by", "subject", "--checkpoints", checkpoints) == found
@@ -180,6 +181,7 @@ def test_a_run_that_is_damaged_or_not_graded(viva: Viva) -> None:
     run, checkpoints = viva.folder / "run", written("model,tokens\nbaseline/first,1\n")
     scores = run / "scores.jsonl"
     whole = scores.read_bytes()
+    (run / "scores.made.json").unlink()  # which would say more of it: that it was edited
     for content, said in (
         (whole[:-20], "line 76 is damaged"),
         (b"", "lacks some of the 1 models; `viva score"),

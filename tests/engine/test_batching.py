@@ -233,7 +233,7 @@ def test_what_an_earlier_process_handed_in_counts_in_the_budget(vendor: LocalSer
 
 
 def test_an_unreadable_verdict_is_asked_for_again_three_times_at_most(vendor: LocalServer, desk: Desk) -> None:
-    desk.accept = lambda text: text.startswith("7")
+    desk.accept = lambda text, _: text.startswith("7")
     vendor.control(texts=[[words(0), ["never"]], [words(1), ["not yet", "7 of 10"]], ["", ["7"]]])
     desk.work()
     assert batches(vendor) == [ALL, ALL[:2], ALL[:1]]

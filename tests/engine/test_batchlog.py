@@ -21,7 +21,15 @@ IDENTITY = {"provider": "openai", "model": "m", "endpoint": "x"}
 def filled(folder: Path) -> bytes:
     """A log with a batch that was handed in."""
     log = BatchLog(folder)
-    log.intend(LABEL, "responses", "openai/m", IDENTITY, "/v1/chat/completions", "", [os.urandom(16) for _ in range(3)])
+    log.intend(
+        LABEL,
+        "responses",
+        "openai/m",
+        IDENTITY,
+        "/v1/chat/completions",
+        "",
+        dict.fromkeys((os.urandom(16) for _ in range(3)), ""),
+    )
     log.note(Submitted(label=LABEL, batch="batch_1", at=time.time()))
     log.close()
     return (folder / FILE).read_bytes()

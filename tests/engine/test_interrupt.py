@@ -31,7 +31,7 @@ def test_the_first_signal_finishes_what_is_in_flight_and_says_how_to_go_on(
     assert asked <= 4 * CONCURRENCY
     assert len(server.events("answered")) == asked == len(viva.answered()) == len(viva.entries())
     assert ended.overall["n"] == SAMPLE
-    assert ended.overall["outcomes"]["error"] == SAMPLE - asked
+    assert ended.overall["outcomes"]["not asked"] == SAMPLE - asked
 
     server.control(latency=0.0)
     assert viva.resume().code == 0
@@ -51,7 +51,7 @@ def test_the_second_signal_stops_at_once(serve: Serve, viva: Viva) -> None:
     assert "viva resume run" in ended.err
     assert "Traceback" not in ended.err
     assert len(viva.answered()) == SAMPLE - 1
-    assert ended.overall["outcomes"]["error"] == 1
+    assert ended.overall["outcomes"]["not asked"] == 1
 
 
 def test_a_signal_while_it_waits_to_try_again_ends_the_waiting(serve: Serve, viva: Viva) -> None:

@@ -35,7 +35,7 @@ def test_a_bad_key_is_refused_once_and_never_shown(serve: Serve, viva: Viva, con
     assert "401" in ended.err
     assert "key" in ended.err
     assert "viva resume run" in ended.err
-    assert ended.overall["outcomes"] == {"error": SAMPLE}
+    assert ended.overall["outcomes"] == {"error": 1, "not asked": SAMPLE - 1}
     check_key_is_nowhere(viva, ended)
 
     viva.environment["OPENAI_API_KEY"] = "sk-another"
@@ -74,7 +74,7 @@ def test_an_unknown_model_is_refused_once_and_named(serve: Serve, viva: Viva) ->
     assert server.asked <= 2
     assert "404" in ended.err
     assert "'m'" in ended.err
-    assert ended.overall["outcomes"] == {"error": SAMPLE}
+    assert ended.overall["outcomes"] == {"error": 1, "not asked": SAMPLE - 1}
     server.control(models=["m"])
     assert viva.resume().code == 0
     assert server.asked <= SAMPLE + 2
@@ -85,7 +85,7 @@ def test_one_refused_model_does_not_keep_the_other_from_its_questions(serve: Ser
     ended = viva.examine(server, "--model", "openai/absent")
     assert ended.code == 4
     outcomes = {result["model"]: result["overall"]["outcomes"] for result in ended.report["results"]}
-    assert outcomes["openai/absent"] == {"error": SAMPLE}
+    assert outcomes["openai/absent"] == {"error": 1, "not asked": SAMPLE - 1}
     assert sum(outcomes["openai/m"].values()) == SAMPLE
     assert "error" not in outcomes["openai/m"]
     assert server.asked <= SAMPLE + 2

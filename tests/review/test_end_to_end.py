@@ -28,7 +28,7 @@ from viva.engine.reviews import ReviewLog
 __all__ = ["idle_servers", "serve", "viva", "warm"]
 
 LABELS = 30
-KEYS = {0.0: "0", 0.5: "h", 1.0: "1"}
+KEYS = {0.0: "n", 0.5: "h", 1.0: "y"}
 SCREENSHOTS = os.environ.get("VIVA_SCREENSHOTS", "")
 """A folder for pictures of the pages, to look at."""
 

@@ -67,7 +67,7 @@ def test_what_is_with_a_provider_is_waited_for(visit: Visit, growing: Growing) -
     log = BatchLog(growing.path)
     keys = [key for _, _, key, _ in growing.wanted[5:]]
     for label, part in (("0" * 16, keys[:5]), ("1" * 16, keys[5:])):
-        log.intend(label, "responses", MODELS[0], {"model": "alpha"}, "openai", "", part)
+        log.intend(label, "responses", MODELS[0], {"model": "alpha"}, "openai", "", dict.fromkeys(part, ""))
         log.note(Submitted(label=label, batch=f"batch_{label[0]}", at=time.time()))
     visitor = visit(growing.root)
     assert "15 requests in 2 batches are with the provider" in text_of(visitor.get("/run/growing").text)

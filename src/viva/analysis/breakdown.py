@@ -256,7 +256,7 @@ class Breakdown:
             lacks=self._lacks(part, int(summed["n"])) if summed["answered"] < summed["n"] else (),
         )
         if not summed["answered"]:
-            return found
+            return replace(found, zeroed=0.0) if outcomes.get("ungraded") else found
         least_low, most_high = (None, None) if found.complete else _identified(part, over, floor, most)
         found = replace(found, least_low=least_low, most_high=most_high)
         if one_sided(part):

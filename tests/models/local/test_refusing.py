@@ -274,7 +274,9 @@ def test_what_is_neither_a_folder_nor_a_name_is_said() -> None:
                 assert_said(refused(name, early=True), "no such folder.*OWNER/NAME")
 
 
-def test_a_revision_is_named_once() -> None:
+def test_a_revision_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for switch in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):  # modules of other tests set them
+        monkeypatch.delenv(switch, raising=False)
     assert problem("someone/model@step1000", PLAIN) == ""
     assert problem("someone/model@a", Weights(revision="a")) == ""
     assert "name one" in problem("someone/model@a", Weights(revision="b"))

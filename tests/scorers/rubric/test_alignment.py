@@ -155,13 +155,13 @@ def prose(rng: random.Random, length: int) -> str:
     return text[:length]
 
 
-def test_a_long_answer_takes_milliseconds():
-    """20 KB against 1 KB, the template somewhere in it: 5 to 15 ms. The bound leaves room for a busy machine."""
+def test_a_long_answer_takes_less_than_a_second():
+    """20 KB against 1 KB, the template somewhere in it: a tenth of a second. A busy machine has room."""
     rng = random.Random(1)
     template = prose(rng, 1_000)
     for text in (prose(rng, 20_000), prose(rng, 9_000) + template + prose(rng, 10_000), template + prose(rng, 19_000)):
         align(template, text[:100])
-        with within(0.3):
+        with within(1.0):
             align(template, text)
 
 

@@ -136,7 +136,8 @@ def _kind(name, specials, plain):
     """The class of handles for things with these special methods."""
     found = _KINDS.get((name, specials, plain))
     if found is None:
-        space = {"__slots__": (), "__module__": "builtins"}
+        documented = property(lambda self: self._viva[0].ask("get", self, "__doc__"))
+        space = {"__slots__": (), "__module__": "builtins", "__doc__": documented}
         for one in (*specials, *ALWAYS):
             if one in SPECIALS or one in ALWAYS:
                 space[one] = _special(one)
