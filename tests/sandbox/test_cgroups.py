@@ -110,7 +110,7 @@ def test_a_group_holds_memory_and_processes_counts_cpu_time_and_leaves_nothing()
     used = group.usage()
     assert used.out_of_memory
     assert used.cpu > 0
-    forks = "import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(99)"
+    forks = "import os, time\nwhile True:\n    if os.fork() == 0: os.closerange(0, 3); time.sleep(99)"
     done = subprocess.run(group.joining(["/usr/bin/python3", "-c", forks]), check=False, capture_output=True)
     assert b"BlockingIOError" in done.stderr
     with subprocess.Popen(group.joining(["/bin/sleep", "1000"])) as sleeping:
