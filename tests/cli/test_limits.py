@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 
 import msgspec
+import pytest
 
 from rows import table
 from servers.fixtures import QUIET, SAMPLE, LocalServer, Viva, idle_servers, serve, viva, wait_until, warm
@@ -49,6 +50,7 @@ def test_limits_of_a_running_run_are_shown_and_changed(serve: Serve, viva: Viva)
     assert not list((viva.folder / "run").glob(".limits*"))
 
 
+@pytest.mark.slow
 def test_limits_of_a_run_that_does_not_run_say_what_to_do_and_a_stale_request_is_not_followed(
     serve: Serve, viva: Viva
 ) -> None:

@@ -176,6 +176,7 @@ def test_a_server_that_is_still_loading_can_be_waited_for(viva: Viva) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_port_that_accepts_and_says_nothing_is_said_at_the_first_timeout(viva: Viva) -> None:
     with port(accepts) as number:
         ended = examine(viva, f"http://127.0.0.1:{number}/v1", "--timeout", 12)

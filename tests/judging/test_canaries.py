@@ -35,6 +35,7 @@ def found(ended: Ended) -> dict[str, Any]:
     return dict(one)
 
 
+@pytest.mark.slow
 def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(sitting: Sitting, judges: JudgeServer) -> None:
     ended = sitting.run("mark-1", more=("--canaries", 4))
     assert ended.code == 0, ended.err

@@ -139,6 +139,7 @@ def weights(tmp_path: Path) -> Iterator[Path]:
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.torch("transformers")
 def test_code_of_weights_is_not_run_by_a_folders_word(viva: Viva, weights: Path) -> None:
     assert viva("run", "cmmlu", "--limit", 1, "--model", "baseline/random", "--run", "run").code == 0
@@ -152,6 +153,7 @@ def test_code_of_weights_is_not_run_by_a_folders_word(viva: Viva, weights: Path)
                 assert command[0] != "resume" or "say --trust-remote-code again" in ended.err, ended.err
 
 
+@pytest.mark.slow
 def test_scores_that_were_edited_are_not_ranked(tmp_path: Path, viva: Viva) -> None:
     run = make_run(tmp_path / "made")
     assert viva("score", run).code == 3
