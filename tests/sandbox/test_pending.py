@@ -55,6 +55,20 @@ UNCALLED = {
     "a thenable's": ("const later = (n) => ({ then() {} });", "later(3).then((found) => check.strictEqual(found, 9));"),
 }
 SETTLED = {
+    "calls within what is called back": (
+        "const later = (n, done) => setTimeout(done, 5, n * n);",
+        "later(3, (nine) => later(nine, (found) => later(2, (four) => {\n"
+        "check.strictEqual(found, 81); check.strictEqual(four, 4); })));",
+    ),
+    "calls from timers that overtake one another": (
+        "const square = (n) => n * n;",
+        "for (let n = 0; n < 20; n++) setTimeout(() => check.strictEqual(square(n), n * n), n);",
+    ),
+    "a value that takes the program long to read": (
+        "let length = 0;\nconst keep = async (list) => { length = (await list).length; };\nconst kept = () => length;",
+        "keep(Promise.resolve(Array.from({ length: 50000 }, (_, n) => n)));\n"
+        "setTimeout(() => check.ok(kept), 1);\nsetTimeout(() => check.strictEqual(kept(), 50000), 300);",
+    ),
     "a callback of two": (
         "const later = (n, good, bad) => setTimeout(n < 0 ? bad : good, 5, n * n);",
         "later(3, (found) => check.strictEqual(found, 9), (error) => check.ok(!error));\n"

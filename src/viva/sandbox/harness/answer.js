@@ -10,6 +10,7 @@
     const { fromEntries, getOwnPropertyDescriptor, getPrototypeOf, keys } = Object;
     const { isArray } = Array;
     const { apply } = Reflect;
+    const setImmediate_ = setImmediate;
     const { isTypedArray, isArrayBuffer, isBoxedPrimitive, isDate, isMap, isNativeError, isPromise, isProxy, isRegExp, isSet } =
         require('util').types;
     const { exit } = process;
@@ -196,20 +197,29 @@
         const [reading, writing] = process.argv.slice(-2).map(Number);
         const peer = connect({ side: 'p', reading, writing, serving, broken: end, ended: end });
         // While the test runs, nothing of the program's happens that it did not ask for: timers wait until it waits itself.
-        let idle = false;
-        peer.hooks.idle = () => (idle = true);
+        let idle = 0;
+        let latest = 0;
+        peer.hooks.idle = (number) => (latest = idle = number);
         const hold = () => {
-            for (idle = false; !idle;) peer.dispatch(peer.receive());
-            socket ??= peer.listen((message) => {
-                peer.dispatch(message);
-                hold();
-            });
+            while (!idle) take(peer.receive());
+            socket ??= peer.listen(turn);
             socket.unref();
+            // What came behind the word that the test is idle waits here, where no event announces it.
+            if (peer.waiting()) setImmediate_(turn);
+        };
+        const turn = () => {
+            if (!peer.waiting()) return;
+            take(peer.receive());
+            hold();
+        };
+        const take = (message) => {
+            idle = 0;
+            peer.dispatch(message);
         };
         let socket = null;
         process.on('beforeExit', () => {
             if (socket === null) return;
-            peer.send('{"drained":1}');
+            peer.send(`{"drained":${latest}}`);
             socket.ref();
         });
         hold();
@@ -268,7 +278,6 @@
             reply(id, result);
         }
     }
-    const setImmediate_ = setImmediate;
     process.on('beforeExit', () => {
         if (!pending) return;
         const id = pending;

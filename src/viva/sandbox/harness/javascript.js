@@ -165,17 +165,23 @@
         const peer = connect({ side: 't', reading, writing, ended, fatal, withheld, broken: complain });
         let socket = null;
         let due = false;
+        let idle = 0;
+        const take = () => {
+            while (peer.waiting()) peer.dispatch(peer.receive());
+        };
+        // Only what the program says of the latest number counts: before it, it may not have known what it was sent since.
         peer.hooks.asked = () => {
             if (due) return;
             due = true;
             setImmediate(() => {
                 due = false;
-                peer.send('{"idle":1}');
-                socket ??= peer.listen(peer.dispatch);
+                peer.send(`{"idle":${++idle}}`);
+                socket ??= peer.listen(take);
                 socket.ref();
+                take();
             });
         };
-        peer.hooks.drained = () => socket?.unref();
+        peer.hooks.drained = (number) => number === idle && !due && socket?.unref();
         const [known, added] = peer.request('names', '', {}, { l: form.free });
         for (const [owner, key, kind, given] of added) lend(owner, key, kind, given, form.members);
         const names = { __proto__: null };

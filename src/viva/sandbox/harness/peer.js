@@ -383,8 +383,8 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     }
     function dispatch(message) {
         if (message === null) return ended();
-        if (message.idle) return hooks.idle();
-        if (message.drained) return hooks.drained();
+        if (message.idle) return hooks.idle(message.idle);
+        if (message.drained) return hooks.drained(message.drained);
         try {
             understand(message);
         } catch (error) {
@@ -428,12 +428,14 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     // ---- lines, read while everything waits for them or, between, as the event loop comes to them
     let buffered = alloc(0);
     let scanned = 0;
-    function buffer() {
+    function waiting() {
         const end = buffered.indexOf(10, scanned);
-        if (end < 0) {
-            scanned = buffered.length;
-            return undefined;
-        }
+        scanned = end < 0 ? buffered.length : end;
+        return end >= 0;
+    }
+    function buffer() {
+        if (!waiting()) return undefined;
+        const end = scanned;
         const text = buffered.toString('utf8', 0, end);
         buffered = buffered.subarray(end + 1);
         scanned = 0;
@@ -454,18 +456,18 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         }
     }
     let socket = null;
-    function listen(took) {
+    function listen(came) {
         if (socket) return socket;
         socket = new net.Socket({ fd: fs.openSync(`/proc/self/fd/${reading}`, 'r'), readable: true, writable: false });
         socket.on('data', (more) => {
             buffered = concat([buffered, more]);
-            for (let message = buffer(); message !== undefined; message = buffer()) took(message);
+            came();
         });
         socket.on('end', ended);
         socket.on('error', ended);
         return socket;
     }
     return {
-        request, dispatch, receive, listen, hooks, send, sent: (value) => ids.has(value) && ids.get(value)[0] !== side,
+        request, dispatch, receive, waiting, listen, hooks, send, sent: (value) => ids.has(value) && ids.get(value)[0] !== side,
     };
 };
