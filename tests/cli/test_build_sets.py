@@ -31,11 +31,11 @@ from viva.benchmarks.csbench.build.translating import has_words, read_fields, re
 from viva.benchmarks.questions.loading import sound_questions
 from viva.cli.build import build_command
 from viva.cli.buildstats import _opened as opened_for_statistics
-from viva.cli.options import Choice
 from viva.cli.translateproject import Project, items_for_approval, refused
 from viva.errors import DataError, VivaError
 from viva.review.room import Settings
 from viva.review.server import application
+from viva.runs.config import Choice
 from viva.web.guard import Access
 
 __all__ = ["figures"]

@@ -22,11 +22,11 @@ from rows import table
 from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
 from viva.cli.measuring import Measured, StoppedError, Wish, measure
-from viva.cli.options import Choice
 from viva.cli.perplexity import Wanted, _signature, perplexity_command
 from viva.cli.textitems import Items
 from viva.cli.textsets import FIELDS, TextSet, field_of, open_sets
 from viva.errors import ModelError, StorageError, VivaError
+from viva.runs.config import Choice
 from viva.types import Choose, Generate, Question, Request, Response
 
 Fake = Callable[[str], list[float]]

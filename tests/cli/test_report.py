@@ -14,7 +14,6 @@ from cli.told import told
 from servers.fixtures import QUIET
 from viva.cli.answered import answered, is_fresh
 from viva.cli.examination import prepare
-from viva.cli.options import Limits
 from viva.cli.report import report_command
 from viva.cli.run import run_command
 from viva.cli.score import score_command
@@ -22,6 +21,7 @@ from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.published import neighbours
 from viva.reports.result import percent
+from viva.runs.config import Limits
 from viva.types import ExamSpec
 
 

@@ -144,7 +144,7 @@ def test_a_json_log_says_the_same(logs: Any, run: Path, out: Path, tmp_path: Pat
 
 def opened_exams(name: str) -> list[Any]:
     from viva.cli.exams import open_exams
-    from viva.cli.options import Choice
+    from viva.runs.config import Choice
 
     return [exam for exam, _ in open_exams((name,), Choice())]
 

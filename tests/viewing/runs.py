@@ -8,9 +8,9 @@ from pathlib import Path
 
 from viva.cli.examination import prepare
 from viva.cli.exams import open_exams, remember
-from viva.cli.options import Choice, Limits
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry
+from viva.runs.config import Choice, Limits
 from viva.types import Failure, Usage
 
 MODELS = ("openai/alpha", "openai/beta")

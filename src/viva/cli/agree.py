@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from msgspec import Struct
 
-from viva.cli.options import pick, tables_options
+from viva.cli.options import tables_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.engine.folder import find_run
 from viva.errors import DataError, VivaError
+from viva.runs.config import pick
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from viva.cli.examination import prepare
-from viva.cli.options import Limits
 from viva.cli.ratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import parts_shown
 from viva.errors import VivaError
+from viva.runs.config import Limits
 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings

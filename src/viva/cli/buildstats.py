@@ -11,9 +11,10 @@ import click
 import msgspec
 
 from viva.cli.analysisoptions import chart_option
-from viva.cli.options import Choice, pick, tables_options, weights_options
+from viva.cli.options import tables_options, weights_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.errors import DataError, VivaError
+from viva.runs.config import Choice, pick
 
 if TYPE_CHECKING:
     from viva.analysis.textlengths import Entry

@@ -13,11 +13,12 @@ import msgspec
 from viva.benchmarks import find_benchmark, question_file
 from viva.cli.checkexplained import explained_problems, said
 from viva.cli.exams import label, open_exams
-from viva.cli.options import Choice, exam_options, pick
+from viva.cli.options import exam_options
 from viva.cli.settings import data_folder
 from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.prompting import prompt_text
+from viva.runs.config import Choice, pick
 from viva.scorers.golden import phrasings, wrong_answer
 from viva.types import Choose, Defect, Likelihood, Question, Response, Sampling
 from viva.visible import one_line, visible

@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Struct
 
 from viva.cli.exams import open_exams
-from viva.cli.options import Choice
 from viva.engine.folder import ModelRecord
 from viva.errors import DataError, StorageError
 from viva.files import write_whole
@@ -28,6 +27,7 @@ from viva.interop.reading.rows import Columns, Log
 from viva.models import Endpoint
 from viva.models.replay import KEPT, Replay
 from viva.models.replay import connect as open_replay
+from viva.runs.config import Choice
 from viva.types import Question
 from viva.visible import one_line
 

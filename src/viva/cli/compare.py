@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from viva.analysis.multiplicity import Correction
 from viva.cli.analysisoptions import chart_option, correct_option
-from viva.cli.options import pick, tables_options
+from viva.cli.options import tables_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scored import EXAM, PLAIN, existing
 from viva.errors import DataError, VivaError
+from viva.runs.config import pick
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,7 @@ from viva.cli.analysisoptions import chart_option
 from viva.cli.batches import Post, Queue, open_post, refuse_unbatched
 from viva.cli.examination import Examination, gather, open_bench, prepare
 from viva.cli.examine import Stage, ask_all, ending_of, work_through
-from viva.cli.options import Limits, consent_options, engine_options, pick, tables_options
+from viva.cli.options import consent_options, engine_options, tables_options
 from viva.cli.rejudging import Anew
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.run import judges_anew
@@ -34,6 +34,7 @@ from viva.engine.stages import Bench, Judge, Sitting
 from viva.errors import VivaError
 from viva.prompting import read_templates
 from viva.reports.text import json_text
+from viva.runs.config import Limits, pick
 from viva.types import ExamSpec
 from viva.visible import harmless
 

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from viva.cli.exams import label, reopen, sample_note, set_notes
 from viva.cli.hosting import tell
-from viva.cli.options import Limits, per_provider
 from viva.cli.placing import open_encoder, placed
 from viva.cli.trust import refuse_inherited_code, without_consent
 from viva.contracts import BatchModel, Encoder, Exam, Model
@@ -25,6 +24,7 @@ from viva.engine.stages import RECORDED, Bench, Gathered, Judge, Likenesses, Sit
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
+from viva.runs.config import Limits, per_provider
 from viva.weights import Weights
 
 MOST_A_MINUTE = 1e12

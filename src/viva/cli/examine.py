@@ -17,7 +17,6 @@ from viva.cli.endings import ending_of_asking, ending_of_comparing, ending_of_ru
 from viva.cli.examination import Examination, ceilings, paces
 from viva.cli.hosting import tell
 from viva.cli.limiting import limited
-from viva.cli.options import Limits
 from viva.cli.placing import batches_at_once, open_sandbox
 from viva.cli.watching import Closing, watched
 from viva.engine.adaptive import Adaptive
@@ -42,6 +41,7 @@ from viva.engine.stages import (
     with_questions,
 )
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.runs.config import Limits
 from viva.types import Response
 
 YEAR = 365 * 86400.0  # seconds

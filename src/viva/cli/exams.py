@@ -10,12 +10,12 @@ import msgspec
 
 from viva.benchmarks import BENCHMARKS, EXPLAINED, OWN, find_benchmark, open_exam, question_file
 from viva.benchmarks.sharding import read_shard, unsharded
-from viva.cli.options import Choice
 from viva.cli.settings import data_folder, specs
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
 from viva.prompting import read_templates
+from viva.runs.config import Choice
 from viva.types import ExamSpec
 
 

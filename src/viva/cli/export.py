@@ -11,8 +11,8 @@ import click
 import msgspec
 from msgspec import Struct
 
-from viva.cli.options import Choice, pick
 from viva.errors import VivaError
+from viva.runs.config import Choice, pick
 from viva.visible import one_line
 
 

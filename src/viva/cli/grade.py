@@ -22,19 +22,7 @@ from viva.cli.collecting import UNMATCHED, Collected, Foreign, collect
 from viva.cli.examination import Examination, open_encoder_of, prepare
 from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
-from viva.cli.options import (
-    Choice,
-    Grading,
-    Limits,
-    Output,
-    beside_option,
-    engine_options,
-    exam_options,
-    judge_options,
-    pick,
-    refuse_unjudged,
-    shard_option,
-)
+from viva.cli.options import beside_option, engine_options, exam_options, judge_options, shard_option
 from viva.cli.reporting import check_writable, emit, grade_run, print_report
 from viva.cli.run import create_folder, judge_records
 from viva.contracts import Exam
@@ -43,6 +31,7 @@ from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
 from viva.interop.reading import FORMS
 from viva.models.replay import Replay
+from viva.runs.config import Choice, Grading, Limits, Output, pick, refuse_unjudged
 from viva.types import Sampling, ScoreRow
 from viva.visible import harmless
 

@@ -50,8 +50,8 @@ def regraded(path: Path) -> None:
     Raises VivaError where its questions are not here, StorageError where somebody writes to it or nobody can.
     """
     from viva.cli.examination import prepare
-    from viva.cli.options import Limits, Output
     from viva.cli.reporting import grade_run
+    from viva.runs.config import Limits, Output
 
     folder = RunFolder.open(path)
     examination = prepare(folder, Limits(progress="quiet"))

@@ -119,9 +119,9 @@ def _gather(
 ) -> set[str]:
     """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
     from viva.cli.examination import gather, prepare
-    from viva.cli.options import Limits
     from viva.engine.folder import RunFolder
     from viva.engine.stages import NO_REPLY_YET
+    from viva.runs.config import Limits
     from viva.types import UNANSWERED
 
     folder = RunFolder.open(path)

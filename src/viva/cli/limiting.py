@@ -7,12 +7,12 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 
 from viva.cli.hosting import tell
-from viva.cli.options import Limits
 from viva.engine.adaptive import Adaptive
 from viva.engine.asking import Run
 from viva.engine.limitchanges import AUTO, LimitRequest, listen
 from viva.engine.limits import Fixed
 from viva.models import PROVIDERS
+from viva.runs.config import Limits
 
 UNBOUND = ("baseline", "replay", "hf")
 """Providers that are bounded by what this machine holds, not by limits."""

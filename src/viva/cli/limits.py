@@ -11,11 +11,12 @@ from pathlib import Path
 
 import click
 
-from viva.cli.options import Limits, pace_options, pick
+from viva.cli.options import pace_options
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.limitchanges import ASKED, TOLD, LaneLimits, LimitAnswer, LimitRequest, read_file, write_file
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
 from viva.files import open_regular
+from viva.runs.config import Limits, pick
 from viva.visible import visible
 
 PATIENCE = 10.0

@@ -19,7 +19,7 @@ from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.collecting import UNMATCHED
 from viva.cli.examination import REVIEWS, prepare
 from viva.cli.exams import reopen
-from viva.cli.options import Limits, Output, beside_option, pick
+from viva.cli.options import beside_option
 from viva.cli.rekeying import keys_elsewhere, moved
 from viva.cli.reporting import grade_run, print_report
 from viva.cli.sharding import Parts, find_parts, kept_file, spans
@@ -30,6 +30,7 @@ from viva.engine.labelling import STAGE as LABELS
 from viva.engine.merging import JournalMerge, merge_reviews
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
 from viva.files import new_file, open_regular, reading
+from viva.runs.config import Limits, Output, pick
 
 STAGES = ("responses", "executions", "similarities", "annotations", LABELS)
 """The journals of a run."""

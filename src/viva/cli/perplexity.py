@@ -13,9 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from viva import __version__
-from viva.cli.options import Choice, Opening, pick, tables_options, weights_options
+from viva.cli.options import tables_options, weights_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
+from viva.runs.config import Choice, Opening, pick
 from viva.visible import visible
 
 if TYPE_CHECKING:

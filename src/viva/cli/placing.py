@@ -6,9 +6,9 @@ import os
 import sys
 from functools import partial
 
-from viva.cli.options import Limits
 from viva.contracts import Encoder, Model, Sandbox
 from viva.errors import VivaError
+from viva.runs.config import Limits
 
 
 def open_sandbox(limits: Limits) -> tuple[Sandbox, int]:

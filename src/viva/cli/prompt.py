@@ -8,9 +8,10 @@ import click
 import msgspec
 
 from viva.cli.exams import open_exams
-from viva.cli.options import Choice, exam_options, pick
+from viva.cli.options import exam_options
 from viva.errors import VivaError
 from viva.prompting import estimate_tokens, prompt_text
+from viva.runs.config import Choice, pick
 from viva.types import Choose, Sampling
 from viva.visible import escaped, visible
 

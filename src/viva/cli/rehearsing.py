@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from viva.benchmarks.sharding import unsharded
 from viva.cli.examination import Examination
 from viva.cli.hosting import tell
-from viva.cli.options import Opening
 from viva.contracts import Exam
 from viva.engine.stages import Sitting
 from viva.errors import VivaError
+from viva.runs.config import Opening
 from viva.types import Kind, Question
 
 

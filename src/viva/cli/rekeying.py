@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from viva.cli.examination import Examination, gather, prepare, reach
-from viva.cli.options import Limits
 from viva.cli.trust import without_consent
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
 from viva.engine.stages import Gathered, Sitting
+from viva.runs.config import Limits
 from viva.types import Question
 
 Renamed = dict[bytes, bytes]

@@ -14,10 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from viva.cli.gradedruns import runs_in
-from viva.cli.options import beside_option, pick
+from viva.cli.options import beside_option
 from viva.cli.reporting import check_writable, emit, print_report
 from viva.engine.folder import RunFolder
 from viva.errors import VivaError
+from viva.runs.config import pick
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     if wanted.format == "html":
         return _page(read, names, report, wanted)
     if wanted.format == "terminal":
-        from viva.cli.options import Output
+        from viva.runs.config import Output
 
         print_report(report, Output(format="terminal", out=wanted.out, all=True))
     else:

@@ -15,13 +15,13 @@ import msgspec
 from viva.cli.beside import unknown_notes, with_rows_beside
 from viva.cli.canaries import canary_marks
 from viva.cli.examination import Examination, gather
-from viva.cli.options import Output
 from viva.engine.scorefile import new_scores
 from viva.engine.stages import Sitting, scores
 from viva.errors import StorageError, VivaError
 from viva.reports.canaries import canary_notes
 from viva.reports.deciding import Deciding
 from viva.reports.result import Report, Result, signature
+from viva.runs.config import Output
 from viva.types import ScoreRow
 
 

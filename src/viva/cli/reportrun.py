@@ -16,13 +16,13 @@ from viva.cli.beside import unknown_notes, with_rows_beside
 from viva.cli.canaries import canary_marks
 from viva.cli.examination import Examination, prepare
 from viva.cli.gradedruns import sat
-from viva.cli.options import Limits
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.errors import VivaError
 from viva.reports.answered import Answered
 from viva.reports.canaries import canary_notes
 from viva.reports.deciding import Deciding
 from viva.reports.result import Result, signature
+from viva.runs.config import Limits
 from viva.types import OUTCOMES, Layout, Line, ScoreRow
 
 _VALUES = 40

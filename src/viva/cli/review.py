@@ -11,10 +11,10 @@ import click
 from msgspec import Struct
 
 from viva.cli.examination import REVIEWS, prepare
-from viva.cli.options import Limits, pick
 from viva.cli.serving import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
+from viva.runs.config import Limits, pick
 from viva.visible import visible
 
 if TYPE_CHECKING:

@@ -23,18 +23,10 @@ from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
 from viva.cli.modelnames import Named, named_models, told_apart
 from viva.cli.options import (
-    Choice,
-    Draw,
-    Grading,
-    Limits,
-    Opening,
-    Output,
     consent_options,
     engine_options,
     exam_options,
     judge_options,
-    pick,
-    refuse_unjudged,
     report_options,
     sampling_options,
     shard_option,
@@ -49,6 +41,7 @@ from viva.cli.trust import confirm_endpoints, keep_approval
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import EXIT_INTERRUPTED, VivaError
+from viva.runs.config import Choice, Draw, Grading, Limits, Opening, Output, pick, refuse_unjudged
 from viva.weights import DTYPES
 
 

@@ -11,10 +11,11 @@ import click
 from msgspec import Struct
 
 from viva.cli.analysisoptions import chart_option
-from viva.cli.options import pick, tables_options
+from viva.cli.options import tables_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scalingpoints import Found, Parameters, Source, found_in, read_sizes
 from viva.errors import DataError, VivaError
+from viva.runs.config import pick
 from viva.visible import one_line
 
 if TYPE_CHECKING:

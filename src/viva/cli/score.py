@@ -9,10 +9,11 @@ import click
 
 from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.examination import prepare
-from viva.cli.options import Limits, Output, pick, report_options
+from viva.cli.options import report_options
 from viva.cli.reporting import check_output, grade_run, print_report
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
+from viva.runs.config import Limits, Output, pick
 
 
 @click.command(name="score", short_help="Grade a run again from its files.")

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import cast
 
-from viva.cli.options import Choice, Draw
 from viva.errors import VivaError
+from viva.runs.config import Choice, Draw
 from viva.types import About, ExamSpec, Language, Sampling
 
 

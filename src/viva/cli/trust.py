@@ -14,10 +14,10 @@ import click
 import msgspec
 
 from viva.cli.hosting import host, tell
-from viva.cli.options import Limits
 from viva.engine.endpoints import addressed, approve, is_approved
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import VivaError
+from viva.runs.config import Limits
 from viva.visible import one_line
 
 _NO_KEY = "VIVA_SENDS_NOTHING"

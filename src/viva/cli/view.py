@@ -56,9 +56,9 @@ def view_command(path: Path, host: str, port: int, token: str) -> int:
 def open_run(path: Path) -> Opened:
     """A run as the pages look at it. Raises VivaError where its questions or models cannot be opened."""
     from viva.cli.examination import gather, prepare
-    from viva.cli.options import Limits
     from viva.engine.folder import RunFolder
     from viva.reports.result import signature
+    from viva.runs.config import Limits
     from viva.viewing.opened import Opened
 
     folder = RunFolder.open(path)

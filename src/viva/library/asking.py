@@ -18,7 +18,6 @@ from viva.cli.examination import Examination, earlier_runs, open_encoder_of, pre
 from viva.cli.examine import examine
 from viva.cli.grade import grade_command, plan_grading
 from viva.cli.hosting import Host
-from viva.cli.options import Limits, Output, pick
 from viva.cli.reporting import grade_run
 from viva.cli.run import begin, create_folder, plan_run, resume_command, run_command
 from viva.cli.trust import confirm_endpoints
@@ -31,6 +30,7 @@ from viva.library.opened import ALL_TABLES, Run
 from viva.library.options import GradeOptions, ResumeOptions, RunOptions, parsed
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
+from viva.runs.config import Limits, Output, pick
 
 
 class UnansweredWarning(UserWarning):
