@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import signal
 import subprocess
@@ -12,7 +13,6 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import get_type_hints
 
 import click
 import pytest
@@ -24,8 +24,9 @@ from servers.fixtures import LocalServer
 from viva.cli.grade import grade_command
 from viva.cli.run import resume_command, run_command
 from viva.library.examinees import examinees
-from viva.library.options import NOT_HERE, GradeOptions, ResumeOptions, RunOptions, name_of, parsed
+from viva.library.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
 from viva.models.called import Prompt
+from viva.runs.config import Grading
 from web.hostile import TEXTS, assert_only_text
 
 
@@ -72,35 +73,58 @@ def test_it_is_what_the_command_line_makes_and_nothing_is_printed(capfd: pytest.
     assert run.answers()["prompt"].str.len_chars().min() > 20  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(
-    ("command", "options"), [(run_command, RunOptions), (resume_command, ResumeOptions), (grade_command, GradeOptions)]
-)
-def test_options_are_called_as_on_the_command_line(command: click.Command, options: type) -> None:
-    known = {name_of(option) for option in command.params if isinstance(option, click.Option)} - NOT_HERE
-    anew = {
-        "judge",
-        "judge_samples",
-        "judge_base_url",
-        "judge_key_env",
-        "panel",
-        "rubric",
-        "encoder",
-        "verdicts",
-        "canaries",
-    }
-    assert set(get_type_hints(options)) == known - (anew if command is resume_command else set())
+TERMINAL = {"help", "estimate", "format", "out", "scores", "all", "summary", "model", "config", "write_config"}
+"""What commands have for terminals and files; `model` and `config` are parameters of their own."""
+REJUDGING = set(Grading.__struct_fields__) | {"panel", "rubric", "encoder"}
+
+
+def test_options_are_called_as_on_the_command_line() -> None:
+    with table() as row:
+        for command, options, without in [
+            (run_command, RUN_OPTIONS, TERMINAL),
+            (resume_command, RESUME_OPTIONS, TERMINAL | REJUDGING),
+            (grade_command, GRADE_OPTIONS, TERMINAL - {"wrote"}),
+        ]:
+            with row(command.name):
+                named = {max(each.opts, key=len): each for each in command.params if isinstance(each, click.Option)}
+                known = {name.removeprefix("--").replace("-", "_") for name in named if name != "--from"}
+                known |= {"wrote"} if "--from" in named else set()
+                assert set(options) == known - without
+
+
+def test_every_option_has_the_same_bounds_and_defaults_in_a_program_and_on_the_command_line() -> None:
+    context = click.Context(run_command)
+    by_name = {str(each.name): each for each in run_command.params}
+    with table() as row:
+        for name, option in RUN_OPTIONS.items():
+            parameter = by_name["run_path" if name == "run" else name]
+            with row(name):
+                assert parameter.get_default(context) == option.default
+                for value in ("-1", "0", "0.05", "1", "7", "21", "1.5", "chat", "4", "no such thing"):
+                    given = (value,) if parameter.multiple else value
+                    if not (isinstance(parameter, click.Option) and parameter.is_flag):
+                        typed = taken(parameter.type_cast_value, context, given)
+                        assert typed == taken(option.convert, given, lax=True), value
+
+
+def taken(work: Callable[..., object], *given: object, **named: object) -> object:
+    """What it returns; "refused" where it refuses."""
+    try:
+        return work(*given, **named)
+    except (click.BadParameter, viva.VivaError):
+        return "refused"
 
 
 def test_wrong_options_are_exceptions_with_the_same_words() -> None:
     with table() as row:
         for options, problem, said in [
-            ({"limit": 0}, viva.VivaError, "--limit"),
-            ({"limit": "many"}, viva.VivaError, "many"),
-            ({"limit": True}, viva.VivaError, "no bool"),
-            ({"cot": "yes"}, viva.VivaError, "True or False"),
-            ({"form": "poem"}, viva.VivaError, "poem"),
-            ({"shots": [1, 2]}, viva.VivaError, "no list"),
-            ({"temperature": "hot"}, viva.VivaError, "hot"),
+            ({"limit": 0}, viva.VivaError, "^limit=0: must be at least 1$"),
+            ({"limit": "many"}, viva.VivaError, "^limit='many': must be a whole number$"),
+            ({"limit": True}, viva.VivaError, "^limit=True: must be a whole number$"),
+            ({"cot": "yes"}, viva.VivaError, "^cot='yes': must be true or false$"),
+            ({"form": "poem"}, viva.VivaError, "^form='poem': must be chat or base$"),
+            ({"shots": [1, 2]}, viva.VivaError, "a whole number"),
+            ({"temperature": "hot"}, viva.VivaError, "^temperature 'hot'"),
             ({"data": "nowhere"}, viva.DataError, "nowhere"),
             ({"shard": "3/2"}, viva.VivaError, "I/N"),
             ({"format": "json"}, TypeError, "'format'"),
@@ -115,16 +139,21 @@ def test_wrong_options_are_exceptions_with_the_same_words() -> None:
 
 
 def test_options_that_may_be_repeated_take_lists_numbers_and_paths() -> None:
-    given = parsed(
-        run_command,
-        ["cmmlu"],
-        {"language": ["zh", "en"], "concurrency": 4, "data": Path("x"), "cot": True, "judge": "a/b", "limit": None},
-    )
+    options = {"language": ["zh", "en"], "concurrency": 4, "data": Path("x"), "cot": True, "judge": "a/b"}
+    given = keywords(RUN_OPTIONS, {**options, "limit": None, "temperature": 0.5, "reuse": "earlier"}, "viva.run")
     assert given["language"] == ("zh", "en")
     assert given["concurrency"] == ("4",)
     assert (given["data"], given["cot"], given["judge"]) == (Path("x"), True, ("a/b",))
-    assert given["limit"] is None
+    assert (given["limit"], given["temperature"], given["reuse"]) == (None, "0.5", (Path("earlier"),))
     assert given["progress"] == "quiet"
+
+
+def test_a_signature_shows_every_option_and_errors_name_parameters() -> None:
+    shown = inspect.signature(viva.run).parameters
+    assert {*RUN_OPTIONS, "benchmark", "model", "config"} == set(shown)
+    assert shown["timeout"].default == 300.0
+    with pytest.raises(viva.VivaError, match=r"^rubric .* add judge=MODEL"):
+        viva.run("csbench", model=first, rubric="rubric.toml")
 
 
 # What may be asked
@@ -232,7 +261,7 @@ def test_a_function_that_always_fails_is_given_up_and_its_run_goes_on_later() ->
 
 
 def test_functions_do_not_choose_by_probability() -> None:
-    with pytest.raises(viva.VivaError, match="--choose"):
+    with pytest.raises(viva.VivaError, match="leave choose out"):
         viva.run("cmmlu", model=first, choose="next-token")
 
 

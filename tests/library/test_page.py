@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from viva.cli.run import run_command
-from viva.library.options import name_of
+from viva.library.keywords import RUN_OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 
@@ -35,7 +34,7 @@ def test_the_examples_show_what_they_say(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_what_needs_a_server_names_options_that_there_are() -> None:
-    known = {name_of(option) for option in run_command.params if option.param_type_name == "option"}  # type: ignore[arg-type]
+    known = {*RUN_OPTIONS, "model", "config"}
     for block in blocks("python"):
         calls = [node for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Call)]
         assert calls

@@ -27,7 +27,7 @@ from viva.interop.reading.rows import Columns, Log
 from viva.models import Endpoint
 from viva.models.replay import KEPT, Replay
 from viva.models.replay import connect as open_replay
-from viva.runs.config import Choice
+from viva.runs.config import Choice, Foreign
 from viva.types import Question
 from viva.visible import one_line
 
@@ -37,16 +37,6 @@ _PATIENCE = 2.0
 """Seconds until the first line of progress, and between two."""
 _SHOWN = 20
 """Unmatched items that are listed on the terminal; the file has all."""
-
-
-class Foreign(Struct, kw_only=True):
-    """How to read the files: the options of `viva grade` about them."""
-
-    wrote: str | None = None
-    question_column: str = ""
-    text_column: str = ""
-    by_order: bool = False
-    progress: str = "auto"
 
 
 class Collected(Struct, kw_only=True):
@@ -68,7 +58,9 @@ class Collected(Struct, kw_only=True):
         return {question for replay in self.replays for question, _ in (*replay.answers, *replay.errors)}
 
 
-def collect(benchmark: str, paths: Sequence[Path], choice: Choice, foreign: Foreign) -> Collected:
+def collect(
+    benchmark: str, paths: Sequence[Path], choice: Choice, foreign: Foreign, *, quiet: bool = False
+) -> Collected:
     """The answers in the files. Raises DataError for files that cannot be read, or hold nothing of this benchmark's."""
     if foreign.wrote is not None and foreign.wrote not in FORMS:
         raise DataError(f"--from {foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}")
@@ -80,7 +72,7 @@ def collect(benchmark: str, paths: Sequence[Path], choice: Choice, foreign: Fore
         raise DataError(f"--question-column and --text-column are for tables, and {paths[0]} was written by {form}")
     logs = read_logs(form, paths, columns)
     known = Known(_questions(benchmark, choice))
-    told = _progress(sum(len(log.items) for log in logs), quiet=foreign.progress == "quiet")
+    told = _progress(sum(len(log.items) for log in logs), quiet=quiet)
     matchings = [known.match(log.items, by_order=foreign.by_order, told=told) for log in logs]
     _refuse_strange(logs, matchings, paths)
     for log, matching in zip(logs, matchings, strict=True):

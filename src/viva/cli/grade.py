@@ -18,40 +18,36 @@ from viva.benchmarks.sharding import unsharded
 from viva.cli.batches import refuse_unbatched
 from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.canaries import read_canaries
-from viva.cli.collecting import UNMATCHED, Collected, Foreign, collect
+from viva.cli.collecting import UNMATCHED, Collected, collect
 from viva.cli.examination import Examination, open_encoder_of, prepare
 from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
-from viva.cli.options import beside_option, engine_options, exam_options, judge_options, shard_option
+from viva.cli.options import (
+    GroupedCommand,
+    beside_option,
+    derive,
+    engine_options,
+    exam_options,
+    judge_options,
+    run_option,
+    shard_option,
+)
 from viva.cli.reporting import check_writable, emit, grade_run, print_report
 from viva.cli.run import create_folder, judge_records
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord, new_run_path
 from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
-from viva.interop.reading import FORMS
 from viva.models.replay import Replay
-from viva.runs.config import Choice, Grading, Limits, Output, pick, refuse_unjudged
+from viva.runs.config import Choice, Foreign, Grading, Limits, Output, pick, refuse_unjudged
 from viva.types import Sampling, ScoreRow
 from viva.visible import harmless
 
 
-@click.command(name="grade", short_help="Grade answers collected elsewhere.")
+@click.command(name="grade", short_help="Grade answers collected elsewhere.", cls=GroupedCommand)
 @click.argument("benchmark")
 @click.argument("answers", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="ANSWERS...")
-@click.option(
-    "--from",
-    "wrote",
-    metavar="NAME",
-    help=f"Which tool wrote the ANSWERS: {', '.join(FORMS)}.  [default: told by their content]",
-)
-@click.option("--question-column", metavar="NAME", default="", help="Of a table: the question, its id or its text.")
-@click.option("--text-column", metavar="NAME", default="", help="Of a table: the replies.")
-@click.option(
-    "--by-order",
-    is_flag=True,
-    help="Where neither id nor text tells the question, its place does: there must be as many as questions.",
-)
+@derive(Foreign)
 @click.option(
     "--scores",
     "--out",
@@ -64,17 +60,8 @@ from viva.visible import harmless
 @shard_option
 @judge_options
 @engine_options
-@click.option(
-    "--run", "run_path", type=click.Path(path_type=Path), metavar="FOLDER", help="Run folder.  [default: new]"
-)
-@click.option(
-    "--format",
-    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
-    default="terminal",
-    show_default=True,
-    help="How the tables are printed.",
-)
-@click.option("--all", is_flag=True, help="Also the long tables (every subject).")
+@run_option
+@derive(Output, only=("format", "all"))
 @beside_option
 def grade_command(
     benchmark: str, answers: tuple[Path, ...], scores: Path | None, run_path: Path | None, **given: Any
@@ -126,7 +113,7 @@ def plan_grading(
     choice, judging = pick(Choice, given), pick(Grading, given)
     refuse_unjudged(choice, judging)
     paths = [answers] if isinstance(answers, Path) else list(answers)
-    collected = collected or collect(benchmark, paths, choice, pick(Foreign, given))
+    collected = collected or collect(benchmark, paths, choice, pick(Foreign, given), quiet=given["progress"] == "quiet")
     for replay in collected.replays:
         _refuse_gaps(replay, paths[0])
     if benchmark == "csbench" and not choice.language:

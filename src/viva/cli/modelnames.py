@@ -13,8 +13,9 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -40,17 +41,31 @@ class Named(Struct, frozen=True, kw_only=True):
     revision: str = ""
     trained: float | None = None
     """Tokens."""
+    settings: Mapping[str, Any] = {}
+    """Options of this model alone, by name; others hold for every model."""
 
 
-def named_models(given: Sequence[str], revision: str | None, checkpoints: Checkpoints | None) -> list[Named]:
-    """Every model to ask, once: those of --model with their revisions, then those of the file.
+def named_models(
+    given: Sequence[str],
+    revision: str | None,
+    checkpoints: Checkpoints | None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Named]:
+    """Every model to ask, once: those of --model with their revisions, then those of the file of checkpoints.
+
+    `settings` are options that a model has for itself, by the model's name in `given`.
 
     Raises VivaError for a pattern that fits nothing, and for revisions of what has none.
     """
-    typed = [name for pattern in given for name in _expanded(pattern)]
-    found = [Named(name=name, revision=parted(name)[1]) for name in typed]
+    settings = settings or {}
+    found = [one for pattern in given if pattern not in settings for one in _named(pattern)]
     if revision is not None:
         found = _revised(found, _revisions(revision))
+    for pattern, own in settings.items():
+        named = _named(pattern)
+        if own.get("revision") is not None:
+            named = _revised(named, _revisions(own["revision"]))
+        found += [msgspec.structs.replace(one, settings=own) for one in named]
     found += [Named(name=name, revision=parted(name)[1], trained=tokens) for name, tokens in _listed(checkpoints)]
     if not found:
         raise VivaError("whom to ask? --model PROVIDER/NAME (repeat for several), or --checkpoints FILE")
@@ -88,6 +103,10 @@ def _tail(path: Sequence[str], others: Sequence[Sequence[str]]) -> tuple[str, ..
         if all(tuple(other[-length:]) != tail for other in others):
             return tail
     return tuple(path)
+
+
+def _named(pattern: str) -> list[Named]:
+    return [Named(name=name, revision=parted(name)[1]) for name in _expanded(pattern)]
 
 
 def _natural(path: str) -> tuple[list[tuple[str, int, str]], str]:

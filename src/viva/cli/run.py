@@ -18,16 +18,21 @@ from viva.cli.batches import refuse_unbatched
 from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.canaries import read_canaries
 from viva.cli.checkpoints import read_checkpoints
+from viva.cli.configoptions import configure, with_config, write_config
 from viva.cli.examination import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
 from viva.cli.examine import examine
 from viva.cli.exams import open_exams, remember
 from viva.cli.modelnames import Named, named_models, told_apart
 from viva.cli.options import (
+    GroupedCommand,
     consent_options,
     engine_options,
     exam_options,
     judge_options,
+    model_options,
+    place_options,
     report_options,
+    reuse_option,
     sampling_options,
     shard_option,
     weights_options,
@@ -45,8 +50,8 @@ from viva.runs.config import Choice, Draw, Grading, Limits, Opening, Output, pic
 from viva.weights import DTYPES
 
 
-@click.command(name="run", short_help="Examine models.")
-@click.argument("benchmarks", nargs=-1, required=True)
+@click.command(name="run", short_help="Examine models.", cls=GroupedCommand)
+@click.argument("benchmarks", nargs=-1)
 @click.option(
     "--model",
     "models",
@@ -55,14 +60,7 @@ from viva.weights import DTYPES
     help="Repeat for several: openai/..., anthropic/..., google/..., hf/NAME[@REVISION], hf/FOLDER, 'hf/FOLDER/step*', "
     "baseline/random (guesses; `viva list --baselines`), replay/FILE.",
 )
-@click.option(
-    "--checkpoints",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also every model of this CSV (model, base_url, revision, tokens), for `viva training`.",
-)
-@click.option("--base-url", metavar="URL", help="OpenAI-compatible server of the openai/ models, ending in /v1.")
-@click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]")
+@model_options
 @exam_options
 @shard_option
 @sampling_options
@@ -70,21 +68,23 @@ from viva.weights import DTYPES
 @judge_options
 @engine_options
 @click.option("--estimate", is_flag=True, help="Only say how many requests, tokens and dollars it would be.")
-@click.option(
-    "--reuse",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="RUN",
-    help="Take answers to identical requests from an earlier run.",
-)
-@click.option(
-    "--run",
-    "run_path",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="Run folder.  [default: a new one in runs/]",
-)
+@place_options
 @report_options
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    is_eager=True,
+    expose_value=False,
+    callback=configure,
+    metavar="FILE",
+    help="Take benchmarks, models and options from this file (YAML); the command line overrides it.",
+)
+@click.option(
+    "--write-config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Only write these benchmarks, models and options as such a file.",
+)
 def run_command(**given: Any) -> int:
     """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, syneval, or a question file: NAME.yaml),
     grade the answers, print the tables.
@@ -95,7 +95,12 @@ def run_command(**given: Any) -> int:
     viva run csbench --only comprehension --model baseline/random
     viva run csbench cmmlu --data DIR --model openai/a --model openai/b --base-url http://127.0.0.1:8000/v1
     viva run csbench --data DIR --language en,zh --shots 5 --cot --model anthropic/NAME --judge openai/NAME
+    viva run --config run.yaml --limit 20
     """
+    given = with_config(given)
+    if given["write_config"]:
+        write_config(given)
+        return 0
     examination, earlier = plan_run(given)
     if given["estimate"]:
         from viva.cli.estimate import estimate
@@ -117,7 +122,7 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     opening = pick(Opening, given)
     benchmarks, typed = told_apart(given["benchmarks"], given["models"])
     own = own or {}
-    named = [] if own and not typed else _models(typed, opening.revision, given["checkpoints"])
+    named = [] if own and not typed else _models(typed, opening.revision, given)
     models = (*(one.name for one in named), *own)
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
@@ -171,18 +176,12 @@ def create_folder(examination: Examination) -> None:
     keep_approval(examination.folder)
 
 
-@click.command(name="resume", short_help="Go on with a run.")
+@click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
 @click.argument("run", type=click.Path(path_type=Path))
 @anew_options
 @engine_options
 @consent_options
-@click.option(
-    "--reuse",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="RUN",
-    help="Take answers to identical requests from an earlier run.",
-)
+@reuse_option
 @report_options
 def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     """Ask only what is missing or failed in RUN (a run folder, or a folder of runs: the newest in it).
@@ -251,8 +250,9 @@ def judges_anew(record: RunRecord, anew: Anew) -> list[ModelRecord]:
     return [known.get(judge.name, judge) for judge in found]
 
 
-def _models(named: list[str], revision: str | None, checkpoints: Path | None) -> list[Named]:
-    return named_models(named, revision, read_checkpoints(checkpoints) if checkpoints else None)
+def _models(named: list[str], revision: str | None, given: Mapping[str, Any]) -> list[Named]:
+    checkpoints = read_checkpoints(given["checkpoints"]) if given["checkpoints"] else None
+    return named_models(named, revision, checkpoints, given.get("settings"))
 
 
 def drawn(exam: ExamRecord, draw: Draw, seed: int | None) -> ExamRecord:
@@ -350,7 +350,10 @@ def model_record(
 
 
 def _record(named: Named, base_url: str | None, key_variable: str | None, opening: Opening) -> ModelRecord:
-    record = model_record(named.name, base_url, key_variable, opening)
+    own = named.settings
+    if own:
+        opening = msgspec.structs.replace(opening, **{name: own[name] for name in own if hasattr(opening, name)})
+    record = model_record(named.name, own.get("base_url", base_url), own.get("api_key_env", key_variable), opening)
     return msgspec.structs.replace(record, shown=named.shown, trained=named.trained)
 
 

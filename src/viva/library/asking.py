@@ -11,53 +11,68 @@ import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from viva.cli.collecting import Collected
 from viva.cli.examination import Examination, earlier_runs, open_encoder_of, prepare
 from viva.cli.examine import examine
-from viva.cli.grade import grade_command, plan_grading
+from viva.cli.grade import plan_grading
 from viva.cli.hosting import Host
 from viva.cli.reporting import grade_run
-from viva.cli.run import begin, create_folder, plan_run, resume_command, run_command
+from viva.cli.run import begin, create_folder, plan_run
 from viva.cli.trust import confirm_endpoints
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
 from viva.library.apart import apart
 from viva.library.examinees import Answers, Examinees, Whom, answer_rows, examinees
+from viva.library.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, parameter_names, with_signature
 from viva.library.opened import ALL_TABLES, Run
-from viva.library.options import GradeOptions, ResumeOptions, RunOptions, parsed
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
 from viva.runs.config import Limits, Output, pick
+from viva.runs.configfile import Configuration, read_config
 
 
 class UnansweredWarning(UserWarning):
     """Something is unanswered: the numbers leave it out, and say so. `viva.resume` asks for it again."""
 
 
+@with_signature(RUN_OPTIONS)
+@parameter_names()
 def run(
-    benchmark: str | PathLike[str] | Sequence[str | PathLike[str]],
+    benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     *,
-    model: Whom,
-    **options: Unpack[RunOptions],
+    model: Whom | None = None,
+    config: str | PathLike[str] | None = None,
+    **options: Any,
 ) -> Run:
     """Ask models the questions of a benchmark (or of several, or of a question file), and grade the answers.
 
     `model`: PROVIDER/NAME as on the command line; a function (prompt in, text out; it may be `async`), which is given a
     `viva.Prompt`; a dict of replies by question id; a dict that names such functions and dicts; or a list of these. All
     other options are those of `viva run`, by their names: `base_url`, `shots`, `judge`, `max_cost`, `shard`, `run` for
-    the folder, and so on; where there may be several, a list.
+    the folder, and so on; where there may be several, a list. `config` is a run configuration file, whose benchmarks,
+    models and options hold where none are given here.
 
     Waits until all is done, whether an event loop is running or not. Raises VivaError for what cannot be asked (nothing
     is asked then), RefusedError where an endpoint refuses key or model, StorageError, and KeyboardInterrupt after what
     was in flight has ended; `viva.resume` goes on after any of these.
     """
-    whom = examinees(model)
+    read = read_config(Path(config)) if config is not None else Configuration()
     names = [str(benchmark)] if isinstance(benchmark, str | PathLike) else list(map(str, benchmark))
-    given = parsed(run_command, names, options)
-    given["models"] = tuple(whom.named)
+    names = names or list(read.benchmarks)
+    if not names:
+        raise VivaError("benchmark: name one, or several, or a configuration that does (config=)")
+    whom = examinees(list(read.models) if model is None else model)
+    given = keywords(RUN_OPTIONS, options, "viva.run")
+    given |= {name: value for name, value in read.values.items() if name not in options}
+    given |= {
+        "benchmarks": names,
+        "models": tuple(whom.named),
+        "settings": read.settings if model is None else {},
+        "run_path": given["run"],
+    }
 
     def work(host: Host) -> Run:
         examination, earlier = plan_run(given, whom.own)
@@ -69,18 +84,20 @@ def run(
     return _warned(apart(work))
 
 
+@with_signature(RESUME_OPTIONS)
+@parameter_names()
 def resume(
     run: str | PathLike[str],
     *,
     model: Whom | None = None,
-    **options: Unpack[ResumeOptions],
+    **options: Any,
 ) -> Run:
     """Ask only what is missing or failed in a run (a run folder, or a folder of runs: the newest in it).
 
     `model`: the functions that the run asked, where it asked any; all else is as the run began. The options are limits
     and prices, as for `viva resume`. Waits and raises as `viva.run` does.
     """
-    given = parsed(resume_command, [str(run)], options)
+    given = keywords(RESUME_OPTIONS, options, "viva.resume")
     whom = examinees(model) if model is not None else Examinees()
 
     def work(host: Host) -> Run:
@@ -96,10 +113,12 @@ def resume(
     return _warned(apart(work))
 
 
+@with_signature(GRADE_OPTIONS)
+@parameter_names()
 def grade(
     benchmark: str | PathLike[str],
     answers: str | PathLike[str] | Sequence[str | PathLike[str]] | Answers,
-    **options: Unpack[GradeOptions],
+    **options: Any,
 ) -> Run:
     """Grade answers collected elsewhere: files as `viva grade` reads them, or a dict of replies by question id.
 
@@ -112,10 +131,10 @@ def grade(
         paths = [Path("answers.jsonl")]
     else:
         paths = [Path(answers)] if isinstance(answers, str | PathLike) else list(map(Path, answers))
-    given = parsed(grade_command, [name, *map(str, paths)], options)
+    given = keywords(GRADE_OPTIONS, options, "viva.grade")
 
     def work(host: Host) -> Run:
-        examination, _ = plan_grading(name, paths, given["run_path"], given, collected)
+        examination, _ = plan_grading(name, paths, given["run"], given, collected)
         _sign(examination, "viva.grade", [name, *map(str, paths)])
         open_encoder_of(examination, new=True)
         create_folder(examination)
@@ -169,5 +188,5 @@ def _through(examination: Examination, earlier: list[RunFolder], given: Mapping[
 
 def _warned(run: Run) -> Run:
     if run.said:
-        warnings.warn("; ".join(run.said), UnansweredWarning, stacklevel=3)
+        warnings.warn("; ".join(run.said), UnansweredWarning, stacklevel=4)
     return run

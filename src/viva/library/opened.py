@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from viva.cli.answered import answered
 from viva.cli.beside import refuse_unknown, settings_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from viva.analysis.breakdown import Cell, Table
     from viva.reports.comparing import Comparison
 
-ALL_TABLES = "json"
+ALL_TABLES: Literal["json"] = "json"
 """The format for which a run is summed up with its long tables, too."""
 _SHOWN = 6
 """Results that a run names of itself."""

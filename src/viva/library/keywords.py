@@ -1,0 +1,67 @@
+"""The options of a run as keyword arguments: same names, same defaults, same bounds as on the command line."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from viva.errors import VivaError
+from viva.runs.config import GRADE, RESUME, RUN, Option, convert, options, unknown
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+RUN_OPTIONS = options(*RUN, without=("trust_endpoints",))
+GRADE_OPTIONS = options(*GRADE, without=("trust_endpoints", "trust_remote_code", "reuse"))
+RESUME_OPTIONS = options(*RESUME, without=("run",))
+
+
+def keywords(known: Mapping[str, Option], given: Mapping[str, object], function: str) -> dict[str, Any]:
+    """Every option of a function, by name; `progress` is "quiet" unless it is given.
+
+    Raises TypeError for a name that is none, VivaError for a value that is not allowed.
+    """
+    problem = unknown(known, given)
+    if problem:
+        raise TypeError(f"{function}: {problem}")
+    return convert(known, {"progress": "quiet", **given})
+
+
+def with_signature(known: Mapping[str, Option]) -> Callable[[F], F]:
+    """Show the options in a function's signature, where notebooks and `help` look for them."""
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.kind)
+            for each in known.values()
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+@contextmanager
+def parameter_names() -> Iterator[None]:
+    """Errors from within name parameters (`judge=MODEL`), not the options of a command line (`--judge MODEL`)."""
+    try:
+        yield
+    except VivaError as problem:
+        if problem.args and isinstance(problem.args[0], str):
+            problem.args = (_FLAG.sub(_parameter, problem.args[0]), *problem.args[1:])
+        raise
+
+
+_FLAG = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?:[ =](?P<value>[A-Z][A-Z/|\[\]=@,.]*)(?![a-z]))?")
+_KNOWN = {*RUN_OPTIONS, *GRADE_OPTIONS, *RESUME_OPTIONS, "model"}
+
+
+def _parameter(flag: re.Match[str]) -> str:
+    name = flag["name"].replace("-", "_")
+    if name not in _KNOWN:
+        return flag[0]
+    return f"{name}={flag['value']}" if flag["value"] else name
