@@ -498,6 +498,10 @@ class Layout(Struct, frozen=True):
     across: bool = False
 
 
+Way = Literal["cot", "base", "comprehension", "next-token", "likelihood", "as-published"]
+"""A way of asking or grading that a benchmark may support (`ExamSpec` has the settings)."""
+
+
 class About(Struct, frozen=True, kw_only=True):
     """What `viva list` says of a benchmark."""
 
@@ -514,6 +518,10 @@ class About(Struct, frozen=True, kw_only=True):
     source: str
     shots: int
     """The largest number of exemplars that may be shown."""
+    supports: tuple[Way, ...] = ()
+    """What it knows of; every other way is refused, not silently ignored."""
+    reasons: Mapping[Way, str] = {}
+    """Why it does not support one, for the refusal."""
     draws: Draws = Draws()
     """How the paper draws answers; what the user does not say otherwise."""
     few_shot: Draws | None = None

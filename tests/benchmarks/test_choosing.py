@@ -117,7 +117,7 @@ REFUSED = [
     ("cmmlu", {"chain_of_thought": True}, "without --cot"),
     ("cmmlu", {"rationale": True}, "without --cot and --rationale"),
     ("clrbench", {}, "always asks for a rationale"),
-    ("infibench", {}, "needs questions with options"),
+    ("infibench", {}, "its questions have no options"),
 ]
 
 

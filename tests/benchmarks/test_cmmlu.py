@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, request, rows
 from rows import table
 from viva.analysis.breakdown import Breakdown, frame
-from viva.benchmarks import find_benchmark
+from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.cmmlu.benchmark import Row, read_rows, subjects
 from viva.benchmarks.sets import spread
 from viva.contracts import Exam
@@ -328,7 +328,7 @@ def test_settings_that_cmmlu_does_not_have_are_refused() -> None:
     with table() as row:
         for settings, said in (({"language": "en"}, "--language zh"), ({"shots": 6}, "5 exemplars")):
             with row(settings), pytest.raises(DataError, match=said):
-                opened("cmmlu", **settings)
+                open_exam(ExamSpec(**{"benchmark": "cmmlu", "language": "zh", **settings}), None)  # type: ignore[arg-type]
 
 
 # Tags

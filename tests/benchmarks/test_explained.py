@@ -756,7 +756,7 @@ REFUSED = [
     ("csbench", {"rationale": True, "as_published": True}, "--as-published"),
     ("infibench", {"rationale": True}, "infibench has no --rationale"),
     ("syneval", {"rationale": True}, "syneval has no --rationale"),
-    ("clrbench", {"shots": 2}, "--shots 0 or 1, not 2"),
+    ("clrbench", {"shots": 2}, "CLR-Bench shows at most 1 exemplar: --shots 2 is more"),
     ("clrbench", {"only": "comprehension"}, "no --only"),
     ("clrbench", {"chain_of_thought": True}, "no --cot"),
     ("clrbench", {"as_published": True}, "no --as-published"),

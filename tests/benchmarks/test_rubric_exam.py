@@ -9,7 +9,7 @@ import pytest
 
 from evidence import heard, opinion
 from rows import table
-from viva.benchmarks.infibench.benchmark import BENCHMARK as INFIBENCH
+from viva.benchmarks import open_exam
 from viva.benchmarks.questions.benchmark import BENCHMARK as OWN
 from viva.benchmarks.questions.benchmark import HERE, tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
@@ -220,7 +220,7 @@ def test_settings_that_rubrics_do_not_have_are_refused() -> None:
     with table() as row:
         for settings in ({"shots": 1}, {"chain_of_thought": True}, {"only": "comprehension"}):
             with row(settings), pytest.raises(DataError, match=r"--(shots|cot|only)"):
-                INFIBENCH.open(ExamSpec(benchmark="infibench", **settings), None, None)  # type: ignore[arg-type]
+                open_exam(ExamSpec(benchmark="infibench", **settings), None)  # type: ignore[arg-type]
 
 
 def test_question_files_need_a_file() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from benchmarks.handmade import counted, opened
 from benchmarks.handmade_syneval import changed, exam, exemplars, one, rows, write
 from rows import table
-from viva.benchmarks import find_benchmark
+from viva.benchmarks import open_exam
 from viva.benchmarks.sets import fingerprint
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
 from viva.benchmarks.syneval.loading import MAX_LINE, read_items
@@ -239,11 +239,11 @@ def test_settings_that_it_does_not_have_are_refused(tmp_path: Path) -> None:
         for settings, why in (
             ({"language": "zh"}, "English"),
             ({"shots": 6}, "at most 5 exemplars"),
-            ({"chain_of_thought": True}, "leave --cot out"),
-            ({"only": "comprehension"}, "leave --only out"),
+            ({"chain_of_thought": True}, "no --cot: it asks for the answer alone"),
+            ({"only": "comprehension"}, "no --only comprehension: no question needs a judge"),
         ):
             with row(settings), pytest.raises(DataError, match=why):
-                find_benchmark("syneval").open(ExamSpec(benchmark="syneval", **settings), folder, None)
+                open_exam(ExamSpec(benchmark="syneval", **settings), folder)
 
 
 def test_a_limit_spreads_over_the_set(tmp_path: Path) -> None:

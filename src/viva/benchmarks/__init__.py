@@ -11,7 +11,7 @@ import msgspec
 
 from viva.contracts import Benchmark, Exam
 from viva.errors import DataError, VivaError
-from viva.types import ExamSpec
+from viva.types import About, ExamSpec, Way
 
 BENCHMARKS: dict[str, str] = {
     "csbench": "viva.benchmarks.csbench.benchmark",
@@ -44,6 +44,7 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
     """
     benchmark = find_benchmark(spec.benchmark)
     about = benchmark.about
+    _refuse_unsupported(spec, about)
     if about.rationale == "always":
         spec = msgspec.structs.replace(spec, rationale=True)
     elif spec.rationale and about.rationale == "never":
@@ -55,7 +56,6 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
     if spec.choose and (spec.chain_of_thought or spec.rationale):
         raise DataError(
             f"--choose {spec.choose} takes what comes first as the answer: it goes without --cot and --rationale"
-            + (f", and {spec.benchmark} always asks for a rationale" if about.rationale == "always" else "")
         )
     if not spec.rationale:
         spec = msgspec.structs.replace(spec, encoder="")  # there is nothing to compare
@@ -80,6 +80,28 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
 
         exam = Sharded(exam)
     return exam
+
+
+def _refuse_unsupported(spec: ExamSpec, about: About) -> None:
+    """Raise DataError for a setting that the benchmark does not know of."""
+    asked: dict[Way, str] = {}
+    if spec.chain_of_thought:
+        asked["cot"] = "--cot"
+    if spec.form == "base":
+        asked["base"] = "--form base"
+    if spec.only:
+        asked[spec.only] = f"--only {spec.only}"
+    if spec.choose:
+        asked[spec.choose] = f"--choose {spec.choose}"
+    if spec.as_published:
+        asked["as-published"] = "--as-published"
+    for way, option in asked.items():
+        if way not in about.supports:
+            why = about.reasons.get(way)
+            raise DataError(f"{about.title} has no {option}" + (f": {why}" if why else "; leave it out"))
+    if spec.shots > about.shots:
+        most = f"shows at most {about.shots} exemplar{'s' * (about.shots > 1)}" if about.shots else "has no exemplars"
+        raise DataError(f"{about.title} {most}: --shots {spec.shots} is more")
 
 
 def question_file(name: str) -> Path | None:

@@ -25,7 +25,6 @@ from viva.benchmarks.judging import ask_judge
 from viva.benchmarks.ruled import RunsNothing
 from viva.benchmarks.sets import fingerprint, locate, spread
 from viva.contracts import Room
-from viva.errors import DataError
 from viva.prompting import Templates, clip, fence, fill, read_templates, stops_before
 from viva.scorers.choice import read_choice
 from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
@@ -305,6 +304,14 @@ class CLRBench:
         source="from the authors; any set in the schema of benchmarks/clrbench/README.md",
         shots=1,
         default_shots=1,
+        supports=("base",),
+        reasons={
+            "comprehension": "Q→A needs no judge for four of its five types",
+            "cot": "the rationale comes before the answer already",
+            "as-published": "its authors published no grader to follow",
+            "next-token": "it always asks for a rationale",
+            "likelihood": "it always asks for a rationale",
+        },
         encoder="roberta-large",
         rationale="always",
     )
@@ -312,14 +319,6 @@ class CLRBench:
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CLRBenchExam:
         """CLR-Bench with these settings; the bundled sample when `data` is None."""
-        if spec.shots > 1:
-            raise DataError(f"CLR-Bench shows one exemplar: --shots 0 or 1, not {spec.shots}")
-        if spec.only:
-            raise DataError("CLR-Bench has no --only: Q→A needs no judge for four of its five types")
-        if spec.chain_of_thought:
-            raise DataError("CLR-Bench has no --cot: the rationale comes before the answer already")
-        if spec.as_published:
-            raise DataError("CLR-Bench has no --as-published: its authors published no grader to follow")
         return CLRBenchExam(spec, data or self.sample, templates)
 
 

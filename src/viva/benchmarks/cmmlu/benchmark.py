@@ -18,40 +18,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.ruled import GradedByRule
+from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate, read_bytes, spread
-from viva.contracts import Room
 from viva.errors import DataError
 from viva.prompting import (
-    ESTIMATED,
     Templates,
-    chosen_text,
-    exemplar_length,
-    fill,
-    fitted,
-    gap_between,
     read_templates,
-    stops_before,
 )
-from viva.scorers.choice import read_choice
-from viva.scorers.grading import grade_reading, no_reply
 from viva.types import (
     NOTHING,
     About,
     Defect,
     Evidence,
     ExamSpec,
-    Generate,
     Layout,
     Line,
-    Message,
-    Prompt,
     Question,
     Response,
-    Sampling,
     Score,
 )
 
@@ -142,30 +127,35 @@ def read_rows(path: Path, content: bytes) -> Iterator[Row]:
         raise DataError(f"{path}, line {reader.line_num}: {problem}") from None
 
 
-class CMMLUExam(GradedByRule):
+class CMMLUExam(MultipleChoiceExam):
     """CMMLU with its exemplars. Questions are read from disk as they are asked for, so memory stays flat."""
 
+    groups = "subject"
+
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
-        self.spec = spec
-        self._texts = Templates(read_templates(HERE / "prompts.toml"), templates)
         self._folder = locate(data, "cmmlu", "test")
-        self.defects: list[Defect] = []
+        defects: list[Defect] = []
         present = [name for name in subjects() if (self._folder / "test" / f"{name}.csv").exists()]
         if not present:
             raise DataError(f"{self._folder / 'test'} holds none of CMMLU's subjects (agronomy.csv, anatomy.csv, ...)")
         absent = [name for name in subjects() if name not in present]
         if absent and data != CMMLU.sample:
             detail = f"{len(absent)} of {len(subjects())} have no file: {', '.join(absent)}"
-            self.defects.append(Defect("test", "missing subjects", detail, "noted"))
+            defects.append(Defect("test", "missing subjects", detail, "noted"))
         self._counts: dict[str, int] = {}
-        self._exemplars: dict[str, list[Question]] = {}
-        self._prefixes: dict[str, str] = {}
-        self.fingerprint = fingerprint(self._survey(present))
+        exemplars: dict[str, list[Question]] = {}
+        super().__init__(
+            spec,
+            Templates(read_templates(HERE / "prompts.toml"), templates),
+            fingerprint=fingerprint(self._survey(present, spec.shots, exemplars, defects)),
+            exemplars=exemplars,
+            defects=defects,
+        )
         self._chosen = spread(sum(self._counts.values()), spec.limit)
-        self._letters = tuple(LETTERS)
-        self._stop = stops_before(self._texts.text("question"))
 
-    def _survey(self, present: Sequence[str]) -> Iterator[bytes]:
+    def _survey(
+        self, present: Sequence[str], shots: int, exemplars: dict[str, list[Question]], defects: list[Defect]
+    ) -> Iterator[bytes]:
         """One pass over all files: counts, exemplars, defects; yields the bytes for the fingerprint."""
         for name in present:
             path = self._folder / "test" / f"{name}.csv"
@@ -176,26 +166,15 @@ class CMMLUExam(GradedByRule):
             for row in read_rows(path, content):
                 identity = f"{name}/{self._counts[name]}"
                 self._counts[name] += 1
-                self._inspect(identity, row, seen)
-            if self.spec.shots:
+                _inspect(identity, row, seen, defects)
+            if shots:
                 dev = self._folder / "dev" / f"{name}.csv"
                 content = read_bytes(dev)
                 yield content
-                shots = [shot for shot in self._read(name, dev, content) if shot.answer][: self.spec.shots]
-                if len(shots) < self.spec.shots:
-                    detail = f"{len(shots)} of {self.spec.shots} exemplars in {dev.name}"
-                    self.defects.append(Defect(name, "too few exemplars", detail, "noted"))
-                self._exemplars[name] = shots
-
-    def _inspect(self, identity: str, row: Row, seen: dict[int, str]) -> None:
-        if _gold(row) is None:
-            self.defects.append(Defect(identity, "no usable gold", "left unscored", "unsound"))
-        # Hashes in place of texts: a set may be large, and a collision would only add a line to the report.
-        first = seen.setdefault(hash((row.text, row.options)), identity)
-        if first != identity:
-            self.defects.append(Defect(identity, "duplicated question", f"same as {first}", "noted"))
-        if len(set(row.options)) < len(LETTERS):
-            self.defects.append(Defect(identity, "equal options", "two options read alike", "noted"))
+                exemplars[name] = [shot for shot in self._read(name, dev, content) if shot.answer][:shots]
+                if len(exemplars[name]) < shots:
+                    detail = f"{len(exemplars[name])} of {shots} exemplars in {dev.name}"
+                    defects.append(Defect(name, "too few exemplars", detail, "noted"))
 
     def _read(self, name: str, path: Path, content: bytes) -> Iterator[Question]:
         """A file's questions. Those of one kind share one dictionary of tags: a run can hold very many."""
@@ -215,11 +194,6 @@ class CMMLUExam(GradedByRule):
                 tags=tags,
             )
 
-    @property
-    def templates(self) -> Mapping[str, object]:
-        """The templates in use."""
-        return self._texts.data
-
     def __len__(self) -> int:
         return len(self._chosen)
 
@@ -236,86 +210,22 @@ class CMMLUExam(GradedByRule):
                         yield question
             start += count
 
-    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
-        """The prompt of one question; exemplars that would not fit the context go, the longest first."""
-        base = self.spec.form == "base"
-
-        def render(shots: Sequence[Question]) -> Prompt:
-            text = self._text(question, shots)
-            return text if base else (Message("user", text),)
-
-        def fits(prompt: Prompt) -> bool:
-            return (room or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
-
-        prompt, dropped = fitted(self._shots(question), render, exemplar_length, fits)
-        return Generate(
-            question=question.id,
-            sample=sample,
-            prompt=prompt,
-            dropped=dropped,
-            sampling=msgspec.structs.replace(sampling, stop=self._stop) if base else sampling,
-            legal=self._letters,
-            options=question.options,
-            gap=gap_between("", self._texts.text("answer")) if base else "",
-        )
-
-    def _shots(self, question: Question) -> Sequence[Question]:
-        """The subject's exemplars; a question (its options in whatever order) is never its own."""
-        shots: Sequence[Question] = self._exemplars.get(question.tags["subject"], ())
-        if any(shot.text == question.text and set(shot.options) == set(question.options) for shot in shots):
-            return [s for s in shots if s.text != question.text or set(s.options) != set(question.options)]
-        return shots
-
-    def _text(self, question: Question, shots: Sequence[Question]) -> str:
-        thought = self.spec.chain_of_thought
-        lead = self._texts.text("lead_cot" if thought else "lead")
-        subject = question.tags["subject"]
-        everything = shots is self._exemplars.get(subject, ())
-        before = self._prefixes.get(subject) if everything else None
-        if before is None:
-            before = self._prefix(subject, shots)
-            if everything:
-                self._prefixes[subject] = before
-        if self.spec.rationale:  # who asks for a rationale says how to reply
-            return before + self._block(question)
-        return f"{before}{self._block(question)}\n{lead}"
-
-    def _prefix(self, subject: str, shots: Sequence[Question]) -> str:
-        """What all questions of a subject begin with: the task and the exemplars."""
-        whole = self.spec.choose == "likelihood"  # options' texts compete: nobody is to write a letter
-        way = "_cot" if self.spec.chain_of_thought else "_rationale" if self.spec.rationale or whole else ""
-        task = self._texts.text(f"task{way}")
-        # The published exemplars hold no reasoning, so even under chain of thought they show the answer alone.
-        shown, answer = self._texts.text("lead"), self._texts.text("answer")
-        parts = [fill(task, {"subject": subjects()[subject].chinese})]
-        for shot in shots:
-            said = chosen_text(shot) if whole else str(shot.answer)
-            parts.append(f"{self._block(shot)}\n{shown}{fill(answer, {'answer': said})}")
-        return "\n\n".join([*parts, ""])
-
-    def _block(self, question: Question) -> str:
-        option = self._texts.text("option")
-        lines = [
-            fill(option, {"letter": letter, "text": text})
-            for letter, text in zip(LETTERS, question.options, strict=True)
-        ]
-        return fill(self._texts.text("question"), {"question": question.text.strip(), "options": "\n".join(lines)})
+    def task_values(self, group: str) -> Mapping[str, str]:
+        """The subject's Chinese name."""
+        return {"subject": subjects()[group].chinese}
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """The letter that the reply commits to, against the gold letter."""
-        if response.error:
-            return no_reply(response.error)
-        if question.answer is None:
-            return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
-        if self.spec.as_published and response.text[:1] in tuple(LETTERS):
+        if not self.spec.as_published or response.error or question.answer is None:
+            return super().score(question, response, evidence)
+        if response.text[:1] in tuple(LETTERS):
             right = response.text[0] == question.answer
             how = "the first character (as published)"
             return Score(
                 value=float(right), outcome="right" if right else "wrong", answer=response.text[0], explanation=how
             )
-        reading = read_choice(response.text, letters=LETTERS, language="zh", options=question.options)
-        score = grade_reading(reading, question.answer, response)
-        if self.spec.as_published and score.value is None:
+        score = super().score(question, response, evidence)
+        if score.value is None:
             # The authors' script draws a random letter here; a quarter is its expectation, and reproducible.
             how = f"{score.explanation}; as published: the expectation of a random letter"
             return Score(value=0.25, outcome=score.outcome, explanation=how)
@@ -352,6 +262,17 @@ class CMMLUExam(GradedByRule):
         return Line("Average", over="subject")
 
 
+def _inspect(identity: str, row: Row, seen: dict[int, str], defects: list[Defect]) -> None:
+    if _gold(row) is None:
+        defects.append(Defect(identity, "no usable gold", "left unscored", "unsound"))
+    # Hashes in place of texts: a set may be large, and a collision would only add a line to the report.
+    first = seen.setdefault(hash((row.text, row.options)), identity)
+    if first != identity:
+        defects.append(Defect(identity, "duplicated question", f"same as {first}", "noted"))
+    if len(set(row.options)) < len(LETTERS):
+        defects.append(Defect(identity, "equal options", "two options read alike", "noted"))
+
+
 def _gold(row: Row) -> str | None:
     answer = row.answer.strip()
     return answer if answer in _LETTER_SET and all(row.options) and row.text.strip() else None
@@ -382,6 +303,7 @@ class CMMLU:
         version="1",
         source="https://github.com/haonan-li/CMMLU",
         shots=MAX_SHOTS,
+        supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published"),
         rationale="possible",
     )
     sample = HERE / "sample"
@@ -390,8 +312,6 @@ class CMMLU:
         """CMMLU with these settings; the bundled sample when `data` is None."""
         if spec.language != "zh":
             raise DataError(f"CMMLU is in Chinese: --language zh, not {spec.language!r}")
-        if spec.shots > MAX_SHOTS:
-            raise DataError(f"CMMLU has {MAX_SHOTS} exemplars a subject; --shots {spec.shots} is more")
         return CMMLUExam(spec, data or self.sample, templates)
 
 

@@ -22,7 +22,7 @@ from viva.benchmarks.infibench.built import find_built, read_built
 from viva.benchmarks.infibench.cases import Case, areas
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.benchmarks.infibench.loading import read_cases
-from viva.benchmarks.questions.benchmark import own_items, refuse_other_settings
+from viva.benchmarks.questions.benchmark import own_items
 from viva.benchmarks.questions.loading import sound_questions
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
@@ -144,12 +144,13 @@ class InfiBench:
         version="3",
         source="https://infi-coder.github.io/infibench",
         shots=0,
+        supports=("base", "as-published"),
+        reasons=dict.fromkeys(("next-token", "likelihood"), "its questions have no options"),
         draws=DRAWS,
     )
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> RubricExam:
         """InfiBench with these settings; the bundled sample when `data` is None."""
-        refuse_other_settings(spec, "InfiBench")
         if spec.language != "en":
             raise DataError(f"InfiBench has no language {spec.language!r}; its questions are English")
         bundled = {**read_templates(HERE / "prompts.toml"), "judge": _judge()}

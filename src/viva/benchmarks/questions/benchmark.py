@@ -46,13 +46,6 @@ def tag_layouts(questions: Sequence[Question]) -> tuple[Layout, ...]:
     return tuple(layouts)
 
 
-def refuse_other_settings(spec: ExamSpec, title: str) -> None:
-    """Raise DataError for settings that questions with rubrics do not have."""
-    for given, option in ((spec.shots, "--shots"), (spec.chain_of_thought, "--cot"), (spec.only, "--only")):
-        if given:
-            raise DataError(f"{title} has no {option}: its questions are asked as they are")
-
-
 class OwnQuestions:
     """The front door for question files."""
 
@@ -67,13 +60,14 @@ class OwnQuestions:
         version="2",
         source="a YAML or JSON file",
         shots=0,
+        supports=("base", "next-token", "as-published"),
+        reasons={"likelihood": "its questions are asked as they are, and may ask for a letter"},
     )
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> RubricExam:
         """The questions of the file `data`. Raises DataError where it has errors, or is missing."""
         if data is None:
             raise DataError("name the question file: viva run FILE.yaml --model MODEL")
-        refuse_other_settings(spec, str(data))
         read = sound_questions(data)
         items = own_items(read.questions, read.system)
         chosen = [items[index] for index in spread(len(items), spec.limit)]

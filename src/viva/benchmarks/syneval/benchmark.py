@@ -182,6 +182,8 @@ class SynEval:
         version="1",
         source="arXiv 2311.08287",
         shots=MAX_SHOTS,
+        supports=("base", "next-token", "likelihood", "as-published"),
+        reasons={"cot": "it asks for the answer alone", "comprehension": "no question needs a judge"},
         draws=Draws(sampling=PAPER),
         few_shot=Draws(samples=SEEDS, sampling=PAPER),
     )
@@ -191,12 +193,6 @@ class SynEval:
         """SynEval with these settings; the bundled sample when `data` is None."""
         if spec.language != "en":
             raise DataError(f"SynEval has no language {spec.language!r}; its questions are English")
-        if spec.shots > MAX_SHOTS:
-            raise DataError(f"SynEval shows at most {MAX_SHOTS} exemplars; --shots {spec.shots} is more")
-        if spec.chain_of_thought:
-            raise DataError("SynEval asks for the answer alone: leave --cot out")
-        if spec.only:
-            raise DataError(f"SynEval has no part called {spec.only!r}: leave --only out (no question needs a judge)")
         return SynEvalExam(spec, data or self.sample, templates)
 
 

@@ -1,0 +1,195 @@
+"""The base of multiple-choice exams: exemplars, chain of thought, base models, log-probabilities, rationales, tables.
+
+A benchmark brings its questions, its exemplars and its prompts (TOML); CONTRIBUTING.md has a complete example. Prompts
+are the texts `task` and `task_cot` (which name what `task_values` gives), `question` ({question}, {options}), `option`
+({letter}, {text}), `lead`, `lead_cot`, `answer` ({answer}), and, where the benchmark supports rationales or
+`likelihood`, `task_rationale`: the task without a word on how to reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+
+import msgspec
+
+from viva.benchmarks.ruled import GradedByRule
+from viva.benchmarks.sets import spread
+from viva.contracts import Room
+from viva.prompting import (
+    ESTIMATED,
+    Templates,
+    chosen_text,
+    exemplar_length,
+    fill,
+    fitted,
+    gap_between,
+    stops_before,
+)
+from viva.scorers.choice import read_choice
+from viva.scorers.grading import grade_reading, no_reply
+from viva.types import (
+    NOTHING,
+    Defect,
+    Evidence,
+    ExamSpec,
+    Generate,
+    Layout,
+    Line,
+    Message,
+    Prompt,
+    Question,
+    Response,
+    Sampling,
+    Score,
+)
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@cache
+def _letters(count: int) -> tuple[str, ...]:
+    return tuple(LETTERS[:count])
+
+
+class MultipleChoiceExam(GradedByRule):
+    """An `Exam` of questions with lettered options, graded by rule.
+
+    `groups` is the tag whose values have exemplars of their own ("" for one pool), `tables` the tags by which results
+    are tabulated. Override `questions` and `__len__` to read questions as they are asked for, `task_values` for what
+    the task's template names, `layouts` and `headline` for the paper's own tables.
+    """
+
+    groups: str = ""
+    tables: Sequence[str] = ()
+
+    def __init__(
+        self,
+        spec: ExamSpec,
+        prompts: Templates,
+        *,
+        fingerprint: str,
+        questions: Sequence[Question] = (),
+        exemplars: Mapping[str, Sequence[Question]] | None = None,
+        defects: Sequence[Defect] = (),
+    ) -> None:
+        self.spec = spec
+        self.fingerprint = fingerprint
+        self.defects: Sequence[Defect] = defects
+        self._texts = prompts
+        self._questions = [questions[index] for index in spread(len(questions), spec.limit)]
+        self._exemplars = exemplars or {}
+        self._prefixes: dict[str, str] = {}
+        self._stop = stops_before(prompts.text("question"))
+        self._gap = gap_between("", prompts.text("answer")) if spec.form == "base" else ""
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """The templates in use."""
+        return self._texts.data
+
+    def __len__(self) -> int:
+        return len(self._questions)
+
+    def questions(self) -> Iterator[Question]:
+        """The questions in file order; with a limit, evenly spread over all."""
+        return iter(self._questions)
+
+    def task_values(self, group: str) -> Mapping[str, str]:
+        """What the task's template names, for the questions of a group."""
+        return {"group": group}
+
+    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
+        """The prompt of one question; exemplars that would not fit the context go, the longest first."""
+        base = self.spec.form == "base"
+
+        def render(shots: Sequence[Question]) -> Prompt:
+            text = self._text(question, shots)
+            return text if base else (Message("user", text),)
+
+        def fits(prompt: Prompt) -> bool:
+            return (room or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
+
+        prompt, dropped = fitted(self._shots(question), render, exemplar_length, fits)
+        return Generate(
+            question=question.id,
+            sample=sample,
+            prompt=prompt,
+            dropped=dropped,
+            sampling=msgspec.structs.replace(sampling, stop=self._stop) if base else sampling,
+            legal=_letters(len(question.options)),
+            options=question.options,
+            gap=self._gap,
+        )
+
+    def _group(self, question: Question) -> str:
+        return question.tags[self.groups] if self.groups else ""
+
+    def _shots(self, question: Question) -> Sequence[Question]:
+        """The group's exemplars; a question (its options in whatever order) is never its own."""
+        shots = self._exemplars.get(self._group(question), ())
+        if any(shot.text == question.text and set(shot.options) == set(question.options) for shot in shots):
+            return [s for s in shots if s.text != question.text or set(s.options) != set(question.options)]
+        return shots
+
+    def _text(self, question: Question, shots: Sequence[Question]) -> str:
+        group = self._group(question)
+        everything = shots is self._exemplars.get(group, ())
+        before = self._prefixes.get(group) if everything else None
+        if before is None:
+            before = self._prefix(group, shots)
+            if everything:
+                self._prefixes[group] = before
+        if self.spec.rationale:  # who asks for a rationale says how to reply
+            return before + self._block(question)
+        return f"{before}{self._block(question)}\n{self._texts.text(self._way('lead'))}"
+
+    def _way(self, text: str) -> str:
+        return f"{text}_cot" if self.spec.chain_of_thought else text
+
+    def _prefix(self, group: str, shots: Sequence[Question]) -> str:
+        """What all questions of a group begin with: the task and the exemplars."""
+        whole = self.spec.choose == "likelihood"  # options' texts compete: nobody is to write a letter
+        bare = whole or self.spec.rationale  # the task says nothing of how to reply
+        task = "task_rationale" if bare else self._way("task")
+        shown, answer = self._texts.text("lead"), self._texts.text("answer")
+        parts = [fill(self._texts.text(task), self.task_values(group))]
+        # Exemplars without reasoning show the answer alone, also under chain of thought.
+        for shot in shots:
+            said = chosen_text(shot) if whole else str(shot.answer)
+            parts.append(f"{self._block(shot)}\n{shown}{fill(answer, {'answer': said})}")
+        return "\n\n".join([*parts, ""])
+
+    def _block(self, question: Question) -> str:
+        option = self._texts.text("option")
+        lines = [
+            fill(option, {"letter": letter, "text": text})
+            for letter, text in zip(LETTERS, question.options, strict=False)
+        ]
+        return fill(self._texts.text("question"), {"question": question.text.strip(), "options": "\n".join(lines)})
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
+        """The letter that the reply commits to, against the gold letter."""
+        if response.error:
+            return no_reply(response.error)
+        if question.answer is None:
+            return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
+        letters = LETTERS[: len(question.options)]
+        reading = read_choice(response.text, letters=letters, language=question.language, options=question.options)
+        return grade_reading(reading, question.answer, response)
+
+    def layouts(self) -> tuple[Layout, ...]:
+        """The overall accuracy, and a table for each of `tables`."""
+        rows = {tag: sorted({question.tags[tag] for question in self._questions}) for tag in self.tables}
+        accuracy = (Line("Accuracy"),)
+        return (
+            Layout("overall", "Overall", (Line("Overall"),), accuracy),
+            *(
+                Layout(tag, f"By {tag}", tuple(Line(value, {tag: (value,)}) for value in values), accuracy)
+                for tag, values in rows.items()
+            ),
+        )
+
+    def headline(self) -> Line:
+        """The mean over all questions."""
+        return Line("Overall")
