@@ -124,14 +124,11 @@ def test_constructs_that_are_flagged_are_rare_in_published_programs_that_pass(
     programs: list[Published], tests: dict[str, UnitTests]
 ) -> None:
     """At most one in a hundred of a language's right programs, without their tests, has any one of them."""
-    right = {
-        (
-            tests[row.case].language,
-            row.program.rpartition(code)[0] if (code := tests[row.case].tests[row.test].code) else "",
-        )
-        for row in programs
-        if row.passed
-    }
+    right = set()
+    for row in programs:
+        code = tests[row.case].tests[row.test].code
+        if row.passed:
+            right.add((tests[row.case].language, row.program.removesuffix(code) if code else row.program))
     examiner = Examiner()
     try:
         found = [(language, examiner.examine(language, program)) for language, program in right]
