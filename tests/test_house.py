@@ -181,8 +181,17 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         *(f"published/{name}" for name in published_files()),
         *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),
         *("benchmarks/questions/keys.toml", "benchmarks/questions/prompts.toml"),
-        *("scorers/rubric/code_languages.toml", "sandbox/languages.toml", "sandbox/seccomp.toml"),
-        *(f"sandbox/harness/{name}" for name in ("python.py", "javascript.js", "main.R", "main.rb", "Entry.java")),
+        *(
+            "scorers/rubric/code_languages.toml",
+            "sandbox/languages.toml",
+            "sandbox/seccomp.toml",
+            "sandbox/constructs.toml",
+            "sandbox/twins.toml",
+        ),
+        *(
+            f"sandbox/harness/{name}"
+            for name in ("python.py", "javascript.js", "main.R", "main.rb", "Entry.java", "features.js")
+        ),
         *(
             f"benchmarks/csbench/sample/CSBench-{name}/{split}.json"
             for name in ("EN", "CN")

@@ -11,7 +11,6 @@ import pytest
 from rows import table
 from sandbox.conftest import Run, request, run_all
 from viva.sandbox.separable import shared_reason
-from viva.sandbox.twins import failing_twin
 
 DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("separate.toml").read_text(encoding="utf-8"))
 TEST = "import numpy as np\nassert answer(2) == 2117\nassert list(answer(3)) == [1, 2]"
@@ -85,34 +84,3 @@ def test_without_walls_there_are_two_processes_as_well() -> None:
     requests = [request("python", DATA["program"], test) for test in (DATA["holds"][6], DATA["fails"][0])]
     right, wrong = run_all(*requests, unsafe_host_execution=True)
     assert (right.verdict, right.isolation, wrong.verdict) == ("passed", "separate", "failed"), right.detail
-
-
-TWINS = [
-    ("assert f(3) == 4", "assert f(3) == 1000015"),
-    ("x = 1\nassert f(x) == [1]", "x = 1\nassert f(x) == [1, None]"),
-    ("assert f(3) == g(3)\nassert f(1) == 'a'", "assert f(3) == g(3)\nassert f(1) == 'a~'"),
-    ("assert f(3) == g(3)", ""),
-    ("assert x == 3", ""),
-    ("if f(3) != 4: raise ValueError", ""),
-    ("assert f(", ""),
-]
-CHEAT = """
-import unittest.mock
-def answer(n): return unittest.mock.ANY
-"""
-
-
-def test_a_twin_expects_something_else() -> None:
-    with table() as row:
-        for test, twin in TWINS:
-            with row(test):
-                assert failing_twin("python", test) == twin
-    assert failing_twin("ruby", "assert f(3) == 4") == ""
-
-
-@pytest.mark.sandbox
-def test_a_program_that_passes_the_twin_of_a_shared_test_is_suspect(run: Run) -> None:
-    test = "from unittest import mock\nassert answer(2) == 4"
-    honest, cheat = run(request("python", "def answer(n): return n * n", test), request("python", CHEAT, test))
-    assert (honest.verdict, honest.suspect, honest.isolation) == ("passed", False, "shared")
-    assert (cheat.verdict, cheat.suspect) == ("passed", True)

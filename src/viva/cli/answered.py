@@ -16,7 +16,7 @@ from viva.engine.testimony import reply_text, testimony
 from viva.errors import StorageError
 from viva.prompting import prompt_text
 from viva.reports.answered import Answered
-from viva.types import Evidence, Question, Request, Response, ScoreRow
+from viva.types import Question, Request, Response, ScoreRow
 
 _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
 
@@ -49,7 +49,8 @@ def answered(examination: Examination, wanted: Callable[[int], bool] = _ALL) -> 
                         row = row_of(
                             sitting, question, sample, sitting.exam.score(question, response, evidence), frozenset()
                         )
-                    yield _whole(row, question, request, response, evidence)
+                    suspicion = gathered.suspicion(sitting.exam, question, response)
+                    yield _whole(row, question, request, response, tuple(testimony(evidence, suspicion)))
 
 
 def _next_row(
@@ -65,7 +66,9 @@ def _next_row(
     return row
 
 
-def _whole(row: ScoreRow, question: Question, request: Request, response: Response, evidence: Evidence) -> Answered:
+def _whole(
+    row: ScoreRow, question: Question, request: Request, response: Response, evidence: tuple[tuple[str, str], ...]
+) -> Answered:
     return Answered(
         exam=row.exam,
         model=row.model,
@@ -82,7 +85,7 @@ def _whole(row: ScoreRow, question: Question, request: Request, response: Respon
         gold=question.answer or "",
         answer=row.answer,
         explanation=row.explanation,
-        evidence=tuple(testimony(evidence)),
+        evidence=evidence,
         failure=f"{response.error.kind}: {response.error.message}" if response.error else "",
     )
 

@@ -25,6 +25,7 @@ from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
 from viva.runs.config import Limits, per_provider
+from viva.sandbox.constructs import Examiner
 from viva.weights import Weights
 
 MOST_A_MINUTE = 1e12
@@ -290,10 +291,13 @@ def gather(examination: Examination, stack: ExitStack) -> Gathered:
     for journal in (verdicts, executions, similarities):
         stack.callback(journal.close)
     encoder = folder.record.encoder
+    examiner = Examiner()
+    stack.callback(examiner.close)
     return Gathered(
         bench=examination.bench,
         verdicts=verdicts,
         executions=executions,
         likenesses=Likenesses(encoder.identity, similarities) if encoder else None,
         marks=ReviewLog(folder.path / REVIEWS).marks,
+        examine=examiner.examine,
     )

@@ -134,7 +134,8 @@ class _Reader:
             entry = self._journal.read(key)
             response = entry.response() if entry else NO_REPLY_YET
             said = gathered.about(sitting, question, request.sample, response) if self._gold else None
-            yield self._answer(row, entry, question, request, tuple(testimony(said)) if said else ())
+            suspicion = gathered.suspicion(sitting.exam, question, response)
+            yield self._answer(row, entry, question, request, tuple(testimony(said, suspicion)) if said else ())
 
     def _without_questions(self, rows: Iterator[ScoreRow]) -> Iterator[Answer]:
         """A reply is found by model, question and sample; where the run has several exams of that benchmark, in which

@@ -16,11 +16,11 @@ from viva.cli.beside import unknown_notes, with_rows_beside
 from viva.cli.canaries import canary_marks
 from viva.cli.examination import Examination, gather
 from viva.engine.scorefile import new_scores
-from viva.engine.stages import Sitting, scores
+from viva.engine.stages import Sitting, scores, suspicions
 from viva.errors import StorageError, VivaError
 from viva.reports.canaries import canary_notes
 from viva.reports.deciding import Deciding
-from viva.reports.result import Report, Result, signature
+from viva.reports.result import Report, Result, Suspicious, signature
 from viva.runs.config import Output
 from viva.types import ScoreRow
 
@@ -50,6 +50,7 @@ def grade_run(examination: Examination, output: Output) -> Report:
                 trained=model.trained,
                 programs=isolations["separate"] + isolations["shared"],
                 shared=isolations["shared"],
+                suspicious=Suspicious.of(suspicions(sitting, answers, gathered)),
             )
             results.append(with_rows_beside(result, output.beside, exam, record))
     notes = [*unknown_notes(output.beside, record.exams, opened), *examination.notes()]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -14,14 +16,15 @@ from viva.benchmarks import open_exam
 from viva.cli.answered import answered, answered_without_questions
 from viva.cli.beside import unknown_notes, with_rows_beside
 from viva.cli.canaries import canary_marks
-from viva.cli.examination import Examination, prepare
+from viva.cli.examination import Examination, gather, prepare
 from viva.cli.gradedruns import sat
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
+from viva.engine.stages import suspicions
 from viva.errors import VivaError
 from viva.reports.answered import Answered
 from viva.reports.canaries import canary_notes
 from viva.reports.deciding import Deciding
-from viva.reports.result import Result, signature
+from viva.reports.result import Result, Suspicious, signature
 from viva.runs.config import Limits
 from viva.types import OUTCOMES, Layout, Line, ScoreRow
 
@@ -60,11 +63,13 @@ def read_run(path: Path, beside: str) -> Reported:
     examination, warnings = _opened(folder)
     found = Reported(folder=folder, results=[], strata=array("i"), examination=examination, warnings=warnings, notes=[])
     layouts: dict[str, tuple[Line, tuple[Layout, ...]] | None] = {}
+    suspicious = _suspicious(examination) if examination else {}
     for exam, model, rows in sat(path, folder.record):
         label = exam.spec.label
         if label not in layouts:
             layouts[label] = _layouts(found, exam, folder.record.exams.index(exam))
         result = _result(rows, found, exam, model, layouts[label])
+        result = msgspec.structs.replace(result, suspicious=suspicious.get((label, model), Suspicious()))
         found.results.append(with_rows_beside(result, beside, exam, folder.record))
     if examination:
         found.canaries = canary_marks(examination)
@@ -83,6 +88,18 @@ def _opened(folder: RunFolder) -> tuple[Examination | None, list[str]]:
             f"{folder.path.name}: this report has no prompts, gold answers and evidence, since the run cannot be "
             f"opened here: {problem}"
         ]
+
+
+def _suspicious(examination: Examination) -> dict[tuple[str, str], Suspicious]:
+    """What should be looked at in programs that passed, by exam and model."""
+    with ExitStack() as stack:
+        answers = examination.folder.journal("responses", write=False)
+        stack.callback(answers.close)
+        gathered = gather(examination, stack)
+        return {
+            (sitting.label, sitting.model.name): Suspicious.of(suspicions(sitting, answers, gathered))
+            for sitting in examination.sittings
+        }
 
 
 def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Line, tuple[Layout, ...]] | None:
@@ -107,10 +124,12 @@ def _result(
     from viva.analysis.breakdown import Breakdown, frame
 
     deciding, first = Deciding(), len(OUTCOMES) * len(found.results)
+    isolations = Counter[str]()
 
     def marked() -> Iterator[ScoreRow]:
         for row in rows:
             found.strata.append(first + OUTCOMES.index(row.outcome))
+            isolations[row.isolation] += 1
             yield row
 
     scores = frame(deciding.watched(marked()))
@@ -138,6 +157,8 @@ def _result(
         decided=deciding.shares(),
         reviewed=deciding.reviewed,
         trained=opened.trained if opened else None,
+        programs=isolations["separate"] + isolations["shared"],
+        shared=isolations["shared"],
     )
 
 

@@ -15,7 +15,7 @@ from viva.engine.testimony import testimony
 from viva.errors import VivaError
 from viva.prompting import prompt_text
 from viva.runs.config import Limits
-from viva.types import OUTCOMES, Choose, Generate, Question, Request, Response, Score
+from viva.types import OUTCOMES, Choose, Generate, Question, Request, Response, Score, Suspicion
 from viva.visible import visible
 
 
@@ -24,6 +24,11 @@ from viva.visible import visible
 @click.option("--question", "identity", metavar="ID", help="One question, with all its samples.")
 @click.option("--wrong", is_flag=True, help="Only what was graded wrong.")
 @click.option("--unparsed", is_flag=True, help="Only what could not be read (unparsed, empty, truncated, refused).")
+@click.option(
+    "--suspicious",
+    is_flag=True,
+    help="Only passed programs that passed a twin of their test or use constructs rarely needed.",
+)
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only this outcome.")
 @click.option("--model", help="Only this model.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many answers.")
@@ -33,6 +38,7 @@ def show_command(
     identity: str | None,
     wrong: bool,
     unparsed: bool,
+    suspicious: bool,
     outcome: str | None,
     model: str | None,
     limit: int,
@@ -48,10 +54,12 @@ def show_command(
         )
     shown = found = 0
     with ExitStack() as stack:
-        for text, name, graded, question in _answers(
+        for text, name, graded, question, suspicion in _answers(
             examination, stack, bool(prompts or (prompts is None and identity))
         ):
             if identity not in (None, question.id) or graded.outcome not in wanted or model not in (None, name):
+                continue
+            if suspicious and not suspicion.any:
                 continue
             found += 1
             if shown < limit:
@@ -67,7 +75,7 @@ def _answers(
     examination: Examination,
     stack: ExitStack,
     prompts: bool,
-) -> Iterator[tuple[str, str, Score, Question]]:
+) -> Iterator[tuple[str, str, Score, Question, Suspicion]]:
     answers = examination.folder.journal("responses")
     stack.callback(answers.close)
     gathered = gather(examination, stack)
@@ -91,8 +99,11 @@ def _answers(
                 f"--- read: {visible(score.answer, limit=200) or '–'}   gold: {visible(question.answer or '–')}"
             )
             lines.append(f"--- why: {visible(score.explanation, limit=1000)}")
-            lines += [f"--- {visible(who)}: {visible(said, limit=2000)}" for who, said in testimony(evidence)]
-            yield "\n".join(lines) + "\n", sitting.model.name, score, question
+            suspicion = gathered.suspicion(sitting.exam, question, response)
+            lines += [
+                f"--- {visible(who)}: {visible(said, limit=2000)}" for who, said in testimony(evidence, suspicion)
+            ]
+            yield "\n".join(lines) + "\n", sitting.model.name, score, question, suspicion
 
 
 def _replied(request: Request, response: Response) -> list[str]:

@@ -27,6 +27,7 @@ from viva.types import (
     Evidence,
     Execution,
     Failure,
+    Flag,
     Generate,
     Mark,
     Opinion,
@@ -36,6 +37,7 @@ from viva.types import (
     Sampling,
     Score,
     ScoreRow,
+    Suspicion,
     VerdictFormat,
 )
 
@@ -283,6 +285,10 @@ def _no_marks(item: str) -> Sequence[Mark]:
     return ()
 
 
+def _not_examined(language: str, program: str) -> Sequence[Flag] | None:
+    return None
+
+
 class Gathered(Struct):
     """What was found out about a run's answers: the journals of encoder, judges and sandbox, and the experts' marks."""
 
@@ -292,6 +298,8 @@ class Gathered(Struct):
     likenesses: Likenesses | None = None
     marks: Callable[[str], Sequence[Mark]] = _no_marks
     """Item (`reviews.item_key`) → the experts' marks."""
+    examine: Callable[[str, str], Sequence[Flag] | None] = _not_examined
+    """Language and program → its constructs that honest solutions rarely need; None where it was not examined."""
 
     def about(self, sitting: Sitting, question: Question, sample: int, response: Response) -> Evidence:
         """All about one answer."""
@@ -325,6 +333,24 @@ class Gathered(Struct):
             whole = entry and not entry.error and entry.stop_reason != "length"
             yield Opinion(judge.model.name, request.aspect, entry.text, entry.nonce) if entry and whole else None
 
+    def suspicion(self, exam: Exam, question: Question, response: Response) -> Suspicion:
+        """What should be looked at in the programs of one answer that passed."""
+        ran = not response.error and self.executions is not None and self.executions.answered
+        fared = (
+            zip(exam.executions(question, response), self._executions(exam, question, response), strict=True)
+            if ran
+            else ()
+        )
+        passed = [(request, execution) for request, execution in fared if execution and execution.verdict == "passed"]
+        programs = dict.fromkeys((request.language, request.program) for request, _ in passed)
+        found = [self.examine(*program) for program in programs]
+        return Suspicion(
+            passed=bool(passed),
+            examined=None not in found,
+            flags=tuple({flag.construct: flag for flags in reversed(found) for flag in flags or ()}.values()),
+            twin=any(execution.suspect for _, execution in passed),
+        )
+
     def _executions(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
         """How the programs of one answer fared, in the order of `Exam.executions`."""
         if self.executions is None:
@@ -344,6 +370,14 @@ def scores(sitting: Sitting, answers: Journal, gathered: Gathered) -> Iterator[S
     for question, sample, entry in sitting.answers(answers):
         score = gathered.score(sitting, question, sample, entry.response() if entry else NO_REPLY_YET)
         yield row_of(sitting, question, sample, score, shown)
+
+
+def suspicions(sitting: Sitting, answers: Journal, gathered: Gathered) -> Iterator[Suspicion]:
+    """What should be looked at in the answers whose programs passed, from the journals alone."""
+    if gathered.executions is not None and gathered.executions.answered:
+        for question, _, entry in sitting.answers(answers):
+            if entry:
+                yield gathered.suspicion(sitting.exam, question, entry.response())
 
 
 def row_of(sitting: Sitting, question: Question, sample: int, score: Score, shown: frozenset[str]) -> ScoreRow:

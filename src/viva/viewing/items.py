@@ -62,7 +62,10 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
     with ExitStack() as stack, answers.reading() as reader:
         entry = reader.read(key)
         response = entry.response() if entry else NO_REPLY_YET
-        evidence = opened.gather(stack).about(sitting, question, sample, response)
+        gathered = opened.gather(stack)
+        evidence = gathered.about(sitting, question, sample, response)
+        said = testimony(evidence, gathered.suspicion(sitting.exam, question, response))
+        statements = tuple(Said(who[:1].upper() + who[1:], text) for who, text in said)
         score = sitting.exam.score(question, response, evidence)
     return Item(
         exam=sitting.label,
@@ -77,7 +80,7 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
         likelihoods=tuple(_likely(request, response)),
         circumstances=tuple(_circumstances(entry)) if entry else (),
         score=score,
-        evidence=tuple(Said(who[:1].upper() + who[1:], text) for who, text in testimony(evidence)),
+        evidence=statements,
     )
 
 
