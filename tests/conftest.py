@@ -25,6 +25,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The suite is to be quick, and to say the same of the same commit; VIVA_THOROUGH=1 looks at many more examples of every
 # property, and at others each time.
 settings.register_profile("viva", deadline=None, max_examples=50, derandomize=True)
+settings.register_profile("quick", settings.get_profile("viva"), max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("thorough" if os.environ.get("VIVA_THOROUGH") else "viva")
 
@@ -43,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(config.stash[CONFIGURATION].cleanup)
     os.environ["VIVA_CONFIG"] = config.stash[CONFIGURATION].name
     config.stash[LEFT_OUT] = Counter()
+    if config.getoption("quick") and not os.environ.get("VIVA_THOROUGH"):
+        settings.load_profile("quick")  # before tests are collected: some ask for a part of the examples
     for tier, description in tiers.DESCRIPTIONS.items():
         config.addinivalue_line("markers", f"{tier}: {description}")
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import polars as pl
@@ -119,6 +119,7 @@ _SUMMED = (
     "points", "answered", "replies", "floor", "ceiling", "most", "gated", "settled", "waiting", "fraction", "short",
 )  # fmt: skip
 """What a question's answers add up to."""
+_BOUNDS = ("floor", "ceiling", "most")
 _FIELDS = ("question", "repeat", "value", "outcome", "weight")
 
 
@@ -239,11 +240,11 @@ class Breakdown:
         attempts, view = self._viewed(lines)
         part = self._part(view.questions, lines)
         counts = ("n", "answered", "short", "gated", "settled", "waiting", *(f"outcome:{name}" for name in OUTCOMES))
-        summed = part.select(pl.col(*counts).sum()).row(0, named=True)
+        summed = part.select(pl.col(*counts, *_BOUNDS).sum()).row(0, named=True)
         if not summed["n"]:
             return Cell(n=0, mean=None)
         outcomes: dict[str, int] = {name: count for name in OUTCOMES if (count := int(summed[f"outcome:{name}"]))}
-        floor, ceiling, most = (_bound(part, over, name) for name in ("floor", "ceiling", "most"))
+        floor, ceiling, most = _macro_bounds(part, over) if over else (summed[name] / summed["n"] for name in _BOUNDS)
         found = Cell(
             n=int(summed["n"]),
             mean=None,
@@ -259,7 +260,7 @@ class Breakdown:
             return replace(found, zeroed=0.0) if outcomes.get("ungraded") else found
         least_low, most_high = (None, None) if found.complete else _identified(part, over, floor, most)
         found = replace(found, least_low=least_low, most_high=most_high)
-        if one_sided(part):
+        if _one_sided(summed):
             return replace(found, one_sided=True, low=least_low, high=most_high)
         mean, low, high = _averaged(part, over)
         repeated = self._repeats > 1 and attempts in ("mean", "best")
@@ -344,8 +345,11 @@ def one_sided(questions: pl.DataFrame) -> bool:
     the gold. And where nothing was decided but what can only be wrong: replies that cannot be read, and those without a
     rationale.
     """
-    gated, settled, answered, waiting = questions.select(pl.col("gated", "settled", "answered", "waiting").sum()).row(0)
-    return bool(waiting and answered and (gated or not settled))
+    return _one_sided(questions.select(pl.col("gated", "settled", "answered", "waiting").sum()).row(0, named=True))
+
+
+def _one_sided(summed: Mapping[str, int]) -> bool:
+    return bool(summed["waiting"] and summed["answered"] and (summed["gated"] or not summed["settled"]))
 
 
 def _given(scores: pl.DataFrame, given: str, part: str) -> pl.DataFrame:
@@ -429,11 +433,10 @@ def _averaged(part: pl.DataFrame, over: str, level: float = LEVEL) -> tuple[floa
     return _micro(summed, level)
 
 
-def _bound(part: pl.DataFrame, over: str, name: str) -> float:
-    """The mean of a bound over all answers, be they answered or not."""
-    share = (pl.col(name).sum() / pl.col("n").sum()).alias(name)
-    groups = part.group_by(_group_of(part, over), maintain_order=True).agg(share) if over else part.select(share)
-    return float(groups.select(pl.col(name).mean()).item())
+def _macro_bounds(part: pl.DataFrame, over: str) -> tuple[float, ...]:
+    """The means of the bounds over groups of questions, of all answers, be they answered or not."""
+    shares = part.group_by(_group_of(part, over), maintain_order=True).agg(pl.col(*_BOUNDS).sum() / pl.col("n").sum())
+    return shares.select(pl.col(*_BOUNDS).mean()).row(0)
 
 
 def _identified(part: pl.DataFrame, over: str, floor: float, most: float) -> tuple[float | None, float | None]:

@@ -91,12 +91,14 @@ def _grid(sizes: Floats) -> NDArray[np.int64] | None:
     if len(different) > _STEPS:
         return None
     # Relative to the largest, a size is a fraction m/n; the grid is right where all are whole.
-    for parts in range(1, _STEPS + 1):
-        scaled = different * parts
-        if bool((np.abs(scaled - np.rint(scaled)) <= _ALIKE * parts).all()) and scaled[0] >= 0.5:
-            steps: NDArray[np.int64] = np.rint(sizes / sizes.max() * parts).astype(np.int64)
-            return steps
-    return None
+    parts = np.arange(1, _STEPS + 1)
+    for size in different:
+        scaled = size * parts
+        parts = parts[(np.abs(scaled - np.rint(scaled)) <= _ALIKE * parts) & (scaled >= 0.5)]
+    if not len(parts):
+        return None
+    steps: NDArray[np.int64] = np.rint(sizes / sizes.max() * parts[0]).astype(np.int64)
+    return steps
 
 
 def _convolved(steps: NDArray[np.int64], observed: int) -> float:

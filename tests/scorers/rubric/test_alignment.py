@@ -155,13 +155,13 @@ def prose(rng: random.Random, length: int) -> str:
     return text[:length]
 
 
-def test_a_long_answer_takes_less_than_a_second():
-    """20 KB against 1 KB, the template somewhere in it: 0.23 to 0.38 s of CPU time on a machine with other work."""
+def test_a_long_answer_takes_less_than_half_a_second():
+    """20 KB against 1 KB, the template somewhere in it: 0.16 to 0.19 s of CPU time on a machine with other work."""
     rng = random.Random(1)
     template = prose(rng, 1_000)
     for text in (prose(rng, 20_000), prose(rng, 9_000) + template + prose(rng, 10_000), template + prose(rng, 19_000)):
         align(template, text[:100])
-        with within(1.0):
+        with within(0.5):
             align(template, text)
 
 
