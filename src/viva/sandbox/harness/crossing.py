@@ -56,6 +56,8 @@ CONTAINERS = {
 CONTAINER_NAMES = {kind: name for name, kind in CONTAINERS.items()}
 ALONE = 3
 """References to a container that only a Coder has: in `kept`, in a variable, and as an argument."""
+RUNNERS = ("unittest", "_pytest", "pytest")
+"""Their exceptions tell what runs a test to skip or to stop it: the program has classes of the same name."""
 IMMUTABLE = (tuple, int, float, str, bytes, frozenset)
 BIG = 10**4000
 
@@ -102,6 +104,9 @@ class Remote:
 
     def __repr__(self):
         return self._viva[0].special("__repr__", self, (), {})
+
+    def __bool__(self):
+        return self._viva[0].truth(self)
 
 
 async def _awaited(handle):
@@ -513,7 +518,7 @@ class Coder:
     def _error_class(self, number, name, bases, module, path):
         found = self.classes.get(number)
         if found is None:
-            found = resolved(module, path) if module in sys.modules else None
+            found = resolved(module, path) if module in sys.modules and not module.startswith(RUNNERS) else None
             if not (isinstance(found, type) and issubclass(found, BaseException)):
                 bases = tuple([self.decode(base) for base in bases])
                 if not all(issubclass(base, BaseException) for base in bases):
