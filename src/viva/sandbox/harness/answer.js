@@ -219,7 +219,7 @@
         let socket = null;
         process.on('beforeExit', () => {
             if (socket === null) return;
-            peer.send(`{"drained":${latest}}`);
+            peer.announce('drained', latest);
             socket.ref();
         });
         hold();

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# ruff: noqa: C409, SIM102
+# ruff: noqa: C409
 """Keeping a test's words true: what it compares with is Python's own, whatever the program made of it.
 
 Before the test, what the program replaced in the modules that tests decide with is put back; after it, nothing may have

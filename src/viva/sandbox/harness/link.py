@@ -205,7 +205,7 @@ def _holds(reply):
 
 def _too_many(replies, allowed, most):
     """Whether more of these hold than may, or one that must not."""
-    holding = [may for reply, may in zip(replies, allowed) if _holds(reply)]
+    holding = [allowed[at] for at, reply in enumerate(replies) if _holds(reply)]
     return len(holding) > most or not all(holding)
 
 
@@ -222,8 +222,8 @@ class Program(Link):
         self.turns, self.changed, self.first = [], threading.Condition(), threading.get_ident()
 
     # Threads of the program's call functions of the test's as well, also while the one that the test called waits for
-    # them. The test answers whoever asks, and then waits for the reply that it was owed before: so turns lie on one another,
-    # and only the thread of the uppermost reads and writes. Who asks while the test is busy with itself waits.
+    # them. The test answers whoever asks, and then waits for the reply that it was owed before: so turns lie on one
+    # another, and only the thread of the uppermost reads and writes. Who asks while the test is busy with itself waits.
 
     def begin(self, kind):
         """Take a turn: to ask, as soon as somebody serves the test, or it is one's own."""
@@ -330,7 +330,7 @@ class Tester(Link):
         self.asked = False
         """Whether code of the program's decided a comparison with a value of the test's."""
         self.deciding = {}
-        """The number of a thing that a comparison came to → what others came to, which of them may hold, and how many."""
+        """The number of what a comparison came to → what others came to, which of them may hold, and how many."""
 
     def broken(self, error):
         """No test goes on without its program, and none can catch this."""
@@ -346,11 +346,10 @@ class Tester(Link):
 
     def may(self, kind, target, name):
         """Whether the program may do this to a thing of the test's: to call what it was given, and to read and change
-        attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or by the methods
-        of a class it would make things on this side that compare as it likes."""
-        if id(target) not in self.coder.numbers:
-            allowed = False
-        elif kind == "special" and name not in crossing.SPECIALS and name not in crossing.ALWAYS:
+        attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or by
+        the methods of a class it would make things on this side that compare as it likes."""
+        special = kind != "special" or name in crossing.SPECIALS or name in crossing.ALWAYS
+        if id(target) not in self.coder.numbers or not special:
             allowed = False
         elif isinstance(target, OPAQUE):
             allowed = kind in ("call", "next") or name in ("__next__", "__iter__", "__call__", "__repr__", "__str__")

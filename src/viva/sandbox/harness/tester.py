@@ -16,14 +16,14 @@ import types
 import warnings
 
 import crossing
-import judging
 import link
 import python
 from crossing import Remote
 
+import judging
+
 CLASSES = frozenset(
-    ("Counter", "DataFrame", "Decimal", "Fraction", "OrderedDict", "Series", "array", "date", "datetime", "defaultdict")
-    + ("deque", "namedtuple", "timedelta")
+    "Counter DataFrame Decimal Fraction OrderedDict Series array date datetime defaultdict deque timedelta".split()
 )
 ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super", "object"))
 
