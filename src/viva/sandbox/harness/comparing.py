@@ -13,7 +13,7 @@ import os
 import sys
 import types
 
-WINDOW, FEW = 8, 2
+WINDOW, FEW = 8, 4
 PLAIN = frozenset((int, float, str, bool, type(None), bytes, complex))
 
 
@@ -77,9 +77,9 @@ def _holds(
     return False
 
 
-def near(value, other, type_of=type, int=int, window=WINDOW):
-    """Whether it is one of a number's neighbours, of which a number modulo another equals a few."""
-    return type_of(value) is type_of(other) is int and -window < value - other < window
+def near(value, other, type_of=type, int=int, float=float):
+    """Whether it is another number: a number modulo a third equals a few of them."""
+    return type_of(value) is int and type_of(other) in (int, float)
 
 
 def others(

@@ -29,6 +29,8 @@ from crossing import Remote
 
 MOST = 1 << 26
 """Bytes of a message."""
+COMPARING = frozenset(("endswith", "equals", "identical", "isdisjoint", "issubset", "issuperset", "startswith"))
+DIFFERENCES = ("__sub__", "__rsub__")
 BATCH = 512
 """So many items of an iterator cross at once, after it was asked for 64 one by one."""
 OPAQUE = (
@@ -201,6 +203,10 @@ def _holds(reply):
         return bool(reply)
     except Exception:
         return "True" in repr(reply)
+
+
+def _shuffled(asked):
+    return sorted(range(len(asked)), key=lambda _: os.urandom(8))
 
 
 def _too_many(replies, allowed, most):
@@ -377,6 +383,11 @@ class Tester(Link):
         """A coroutine of the test's cannot be awaited by the program."""
         raise TypeError("the test's coroutines cannot be awaited by the program")
 
+    def ask(self, kind, *body):
+        """As above; a method that compares, of a thing of the program's, is code of the program's that decides."""
+        self.asked = self.asked or (kind == "get" and body[1] in COMPARING)
+        return super().ask(kind, *body)
+
     def name(self, name):
         """What the program calls so."""
         if name not in self.names:
@@ -392,7 +403,7 @@ class Tester(Link):
             return self._next(handle)
         ask = functools.partial(super().special, name, handle)
         if name in crossing.ARITHMETIC and given and not isinstance(given[0], Remote):
-            found = ask(given, named)
+            found = self._difference(name, ask, given[0]) if name in DIFFERENCES else ask(given, named)
             self.asked = self.asked or not isinstance(found, Remote)  # it may have been told what to come near
             return found
         if name in crossing.COMPARISONS and not isinstance(given[0], Remote):
@@ -401,6 +412,26 @@ class Tester(Link):
         if name == "__bool__":
             return ask(given, named) and self._decides(handle)
         return ask(given, named)
+
+    def _difference(self, name, ask, value):
+        """How far a thing of the program's is from a number. It is asked of other numbers as well, in random order:
+        most of the differences must be as far apart as the numbers are, or it comes near whatever it is told."""
+        if type(value) not in (int, float):
+            return ask((value,), {})
+        asked = [value, *(value + int.from_bytes(os.urandom(2), "big") - 32768 for _ in range(6))]
+        replies = [None] * len(asked)
+        for at in _shuffled(asked):
+            replies[at] = ask((asked[at],), {})
+        if type(replies[0]) not in (int, float):
+            return replies[0]
+        sign = 1 if name == "__rsub__" else -1
+        strays = [
+            reply
+            for at, reply in enumerate(replies)
+            if type(reply) not in (int, float)
+            or abs(reply - replies[0] - sign * (asked[at] - value)) > 1e-6 * (1 + abs(asked[at]))
+        ]
+        return NotImplemented if 2 * len(strays) > len(asked) else replies[0]
 
     def truth(self, handle):
         """Whether a thing of the program's that says nothing of truth holds."""
@@ -416,7 +447,7 @@ class Tester(Link):
         others = [other for other in comparing.others(value) if other != value]
         asked = [value, value, *others]
         replies = [None] * len(asked)
-        for at in sorted(range(len(asked)), key=lambda _: os.urandom(8)):
+        for at in _shuffled(asked):
             try:
                 replies[at] = ask((asked[at],), {})
             except Exception:

@@ -23,8 +23,21 @@ from crossing import Remote
 import judging
 
 CLASSES = frozenset(
-    "Counter DataFrame Decimal Fraction OrderedDict Series array date datetime defaultdict deque timedelta".split()
+    (
+        "Counter",
+        "DataFrame",
+        "Decimal",
+        "Fraction",
+        "OrderedDict",
+        "Series",
+        "array",
+        "date",
+        "datetime",
+        "deque",
+        "timedelta",
+    )
 )
+"""Names of classes of libraries, of which a test may leave the import to the program."""
 ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super", "object"))
 
 
