@@ -185,7 +185,8 @@
         } catch (error) {
             if (error instanceof SyntaxError) return undefined;
         }
-        return main.exports?.[name];
+        const whole = [main.exports, main.exports?.default].find((each) => typeof each === 'function' && each.name === name);
+        return main.exports?.[name] ?? whole;
     }
     // For a test of source code in a process of its own (peer.js): which of its names are the program's, and what they mean.
     function link() {
@@ -219,7 +220,7 @@
         let socket = null;
         process.on('beforeExit', () => {
             if (socket === null) return;
-            peer.send(`{"drained":${latest}}`);
+            peer.announce('drained', latest);
             socket.ref();
         });
         hold();

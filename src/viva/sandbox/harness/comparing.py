@@ -13,6 +13,7 @@ import os
 import sys
 import types
 
+WINDOW, FEW = 8, 4
 PLAIN = frozenset((int, float, str, bool, type(None), bytes, complex))
 
 
@@ -76,6 +77,11 @@ def _holds(
     return False
 
 
+def near(value, other, type_of=type, int=int, float=float):
+    """Whether it is another number: a number modulo a third equals a few of them."""
+    return type_of(value) is int and type_of(other) in (int, float)
+
+
 def others(
     value,
     type_of=type,
@@ -87,13 +93,18 @@ def others(
     list=list,
     tuple=tuple,
     dict=dict,
-    repr=repr,
+    range=range,
+    random=os.urandom,
+    window=WINDOW,
 ):
-    """Values that nothing equals which is equal to this one; a number's neighbours only where numbers are exact."""
+    """Values that nothing equals which is equal to this one; a number's neighbours only where numbers are exact. An
+    integer stands anywhere among its neighbours, and the distance of the far one is random: none of them tells it."""
     kind = type_of(value)
     others = [object(), None, "nothing of the kind", (object(),), -31_415_926, 2.5e300]
     if kind is int:
-        others += [value + 1, value - 1, value * 3 + 1_000_003]
+        first = value - random(1)[0] % window
+        others += [one for one in range(first, first + window) if one != value]
+        others += [value + 1_000_003 + int.from_bytes(random(5), "big")]
     elif kind is float:
         others += [value * 3 + 1_000_003.5, -value - 12_345.5]
     elif kind is str:
@@ -110,7 +121,16 @@ def others(
 
 
 def _lies(
-    suspect, value, others, bool=bool, error=Exception, rank=os.urandom, sorted=sorted, first=operator.itemgetter(0)
+    suspect,
+    value,
+    others,
+    near,
+    bool=bool,
+    error=Exception,
+    rank=os.urandom,
+    sorted=sorted,
+    first=operator.itemgetter(0),
+    few=FEW,
 ):
     """Whether an object claims to equal other values than this one, or not always this one; asked in random order."""
     asked = [(rank(8), other, False) for other in others(value) if not bool(other == value)]
@@ -121,7 +141,9 @@ def _lies(
         except error:
             claimed = False
         if claimed is not wanted:
-            return True
+            few -= 1
+            if wanted or few < 0 or not near(value, other):
+                return True
     return False
 
 
@@ -259,7 +281,7 @@ def sealed_comparisons(trusting_mocks):
     if not trusting_mocks:
         written = types.FunctionType(_written.__code__, {}, "_written", (*_written.__defaults__[:-1], ("/mock.py",)))
     written, unlike = sealed(written), sealed(others)
-    holds, lies, equal = sealed(_holds), sealed(_lies), sealed(_equal)
+    holds, lies, equal = sealed(_holds), sealed(_lies, sealed(near)), sealed(_equal)
     numpy = sys.modules.get("numpy")
     array, view = (numpy.ndarray, numpy.ndarray.view) if numpy is not None else (None, None)
     compare = sealed(_compare, equal, holds, written, lies, unlike, array, view)

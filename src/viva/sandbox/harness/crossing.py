@@ -13,9 +13,9 @@ import collections
 import datetime
 import decimal
 import fractions
+import functools
 import itertools
 import math
-import operator
 import sys
 import traceback
 import types
@@ -56,7 +56,11 @@ CONTAINERS = {
 CONTAINER_NAMES = {kind: name for name, kind in CONTAINERS.items()}
 ALONE = 3
 """References to a container that only a Coder has: in `kept`, in a variable, and as an argument."""
+RUNNERS = ("unittest", "_pytest", "pytest")
+"""Their exceptions tell what runs a test to skip or to stop it: the program has classes of the same name."""
 IMMUTABLE = (tuple, int, float, str, bytes, frozenset)
+EXACTLY = {int: int.__int__, float: float.__float__, str: str.__str__}
+"""What makes a value of a class of its own, with methods of that class, an ordinary one."""
 BIG = 10**4000
 
 
@@ -102,6 +106,9 @@ class Remote:
 
     def __repr__(self):
         return self._viva[0].special("__repr__", self, (), {})
+
+    def __bool__(self):
+        return self._viva[0].truth(self)
 
 
 async def _awaited(handle):
@@ -174,6 +181,23 @@ def defined(kind, name):
     return None
 
 
+def changed(kind, base):
+    """The names of a base that a class of the program's has methods of its own for."""
+    below = kind.__mro__[: kind.__mro__.index(base)]
+    names = {
+        name for one in below for name in vars(one) if name in SPECIALS or (name[:1] != "_" and hasattr(base, name))
+    }
+    return sorted(names - {"__hash__", "__repr__"})
+
+
+def _of_remote(name, remote):
+    return lambda self, *given, **named: remote._viva[0].special(name, remote, given, named)
+
+
+def _from_remote(name, remote, self):
+    return getattr(remote, name)
+
+
 def resolved(module, path):
     """What a module's dotted name means; None where it means nothing."""
     found = sys.modules.get(module)
@@ -214,6 +238,8 @@ class Coder:
             return self._container(value)
         if isinstance(value, Remote):
             return {"yours": value._viva[1]}
+        if "_viva_based" in kind.__dict__:
+            return {"yours": kind._viva_based}
         if kind is Handle:
             return self._handle(value.value)
         if kind is Missing:
@@ -229,7 +255,8 @@ class Coder:
             base.__dict__["__eq__"] for base in IMMUTABLE if isinstance(value, base)
         ):
             base = next(base for base in IMMUTABLE if isinstance(value, base))
-            return {"based": [self._handle(value)["mine"], base.__name__, self.encode(base(value))]}
+            within = EXACTLY.get(base, base)(value)
+            return {"based": [self._handle(value)["mine"], base.__name__, self.encode(within), changed(kind, base)]}
         if isinstance(value, types.ModuleType) and value.__name__ in MODULES:
             return {"module": value.__name__}
         if isinstance(value, types.ModuleType):
@@ -275,12 +302,12 @@ class Coder:
     def keep(self, number, value):
         """Remember a container that both sides have."""
         self.kept.pop(number, None)
-        self.items += _size(value)
+        self.items += tables.size(value)
         while self.kept and (len(self.kept) >= MANY or self.items > MUCH):
             oldest = next(iter(self.kept))
             self.forget(oldest)
             self.forgotten.append([oldest, None])
-        self.kept[number] = (value, snapshot(value))
+        self.kept[number] = (value, tables.taken(value))
         self.kept_numbers[id(value)] = number
 
     def forget(self, number):
@@ -288,7 +315,7 @@ class Coder:
         if number in self.kept:
             value, _ = self.kept.pop(number)
             self.kept_numbers.pop(id(value), None)
-            self.items -= _size(value)
+            self.items -= tables.size(value)
 
     def _content(self, value):
         if isinstance(value, dict):
@@ -312,8 +339,8 @@ class Coder:
         for number, (value, before) in list(self.kept.items()):
             if before is FILLING:
                 continue
-            if not same(before, value):
-                self.kept[number] = (value, snapshot(value))
+            if not tables.unchanged(before, value):
+                self.kept[number] = (value, tables.taken(value))
                 found.append([number, self._content(value)])
             if sys.getrefcount(value) == ALONE:  # nobody here will see or do anything to it any more
                 self.forget(number)
@@ -486,7 +513,7 @@ class Coder:
                 continue
             value, _ = self.kept[number]
             self._fill(value, content)
-            self.kept[number] = (value, snapshot(value))
+            self.kept[number] = (value, tables.taken(value))
 
     def _handled(self, number, name, specials, nature):
         found = self.handles.get(number)
@@ -497,23 +524,31 @@ class Coder:
             self.handles[number] = found
         return _awaited(found) if nature == "awaitable" else found
 
-    def _based(self, handle, base, value):
-        number, name, *_ = handle
+    def _based(self, handle, base, value, others):
+        number, name, specials, _ = handle
         kind = next(one for one in IMMUTABLE if one.__name__ == base)
-        remote = self._handled(number, name, [], "")
+        remote = self._handled(number, name, specials, "")
 
         def get(self, name):
             return getattr(remote, name)
 
-        made = type(
-            str(name), (kind,), {"__getattr__": get, "__module__": "builtins", "__repr__": lambda self: repr(remote)}
-        )
-        return kind.__new__(made, self.decode(value))
+        space = {
+            "__getattr__": get,
+            "__module__": "builtins",
+            "__repr__": lambda self: repr(remote),
+            "_viva_based": number,
+        }
+        for one in others:
+            if one in SPECIALS:
+                space[one] = _of_remote(one, remote)
+            elif not one.startswith("_"):
+                space[one] = property(functools.partial(_from_remote, one, remote))
+        return kind.__new__(type(str(name), (kind,), space), self.decode(value))
 
     def _error_class(self, number, name, bases, module, path):
         found = self.classes.get(number)
         if found is None:
-            found = resolved(module, path) if module in sys.modules else None
+            found = resolved(module, path) if module in sys.modules and not module.startswith(RUNNERS) else None
             if not (isinstance(found, type) and issubclass(found, BaseException)):
                 bases = tuple([self.decode(base) for base in bases])
                 if not all(issubclass(base, BaseException) for base in bases):
@@ -547,33 +582,3 @@ class Coder:
         if trace and not self.link.trusting:
             error._viva_trace = str(trace)
         return error
-
-
-def _size(value):
-    size = getattr(value, "size", None)
-    return int(size) if isinstance(size, int) else len(value)
-
-
-def snapshot(value):
-    """What is in a container, to be compared with what is in it later."""
-    if isinstance(value, dict):
-        return [*value.keys(), *value.values()]
-    if isinstance(value, bytearray):
-        return bytes(value)
-    return tables.snapshot(value) if tables.is_kept(value) else list(value)
-
-
-def same(before, value):
-    """Whether nothing has changed since that snapshot: the very same things in a list or dict, equal bytes."""
-    if isinstance(value, dict):
-        size = len(value)
-        return (
-            len(before) == 2 * size
-            and all(map(operator.is_, before, value))
-            and all(map(operator.is_, before[size:], value.values()))
-        )
-    if isinstance(value, bytearray):
-        return before == value
-    if tables.is_kept(value):
-        return tables.same(before, value)
-    return len(before) == len(value) and all(map(operator.is_, before, value))

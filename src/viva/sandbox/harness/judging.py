@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# ruff: noqa: C409, SIM102
+# ruff: noqa: C409
 """Keeping a test's words true: what it compares with is Python's own, whatever the program made of it.
 
 Before the test, what the program replaced in the modules that tests decide with is put back; after it, nothing may have
@@ -175,8 +175,8 @@ def _check(kept, numbers, error=RuntimeError, text=int.__repr__):
 class _Rewriter(ast.NodeTransformer):
     """Comparisons and built-in names of a test become calls and constants that the program has no name for."""
 
-    def __init__(self, mark, own, asked):
-        self.mark, self.own, self.asked = mark, own, asked
+    def __init__(self, mark, own, subjects):
+        self.mark, self.own, self.subjects = mark, own, subjects
 
     def _constant(self, name, at):
         return ast.copy_location(ast.Constant(f"{self.mark}{name}"), at)
@@ -203,14 +203,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.copy_location(call, node)
 
     def visit_Call(self, node):
-        # round(2.5): a function that the program defines, asked for plain values. In len(answer(2)) it would be a
-        # judge.
-        called = node.func
-        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if isinstance(called, ast.Name) and called.id in self.asked:
-            if not any(isinstance(part, ast.Name) for argument in arguments for part in ast.walk(argument)):
-                return node
-        return self.generic_visit(node)
+        return node if id(node) in self.subjects else self.generic_visit(node)
 
     def visit_MatchClass(self, node):
         return node  # its class must stay a name
@@ -239,6 +232,55 @@ def _bound(tree):
         elif isinstance(node, ast.ExceptHandler) and node.name:
             names.add(node.name)
     return names
+
+
+def _statements(tree):
+    """The statements without others in them; of an assertion what it asserts, one by one, and of a call the call."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            yield node.value
+        elif isinstance(node, ast.Assert):
+            both = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+            yield from node.test.values if both else [node.test]
+        elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            yield node
+
+
+def _names(tree):
+    """The names in a tree, but for the parameters of functions in it."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names - {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
+def subjects(tree, shadowing, own):
+    """The ids of those calls in a test that mean functions of the program's which have a built-in name, as in
+    `assert round(2.5) == 3`: they are given plain values and stand in a statement of their own, or the test is about
+    nothing else. In `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is expected.
+    """
+    builtin = frozenset(dir(builtins))
+    imported = {
+        (one.asname or one.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for one in node.names
+    }
+    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    alone = loaded <= own | builtin
+    found = set()
+    for statement in _statements(tree):
+        calls = [
+            node
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in shadowing - own
+            and not any(_names(given) - builtin for given in (*node.args, *node.keywords))
+        ]
+        names = _names(statement) - builtin - imported - {"self"}
+        if calls and (alone or (not isinstance(statement, ast.stmt) and not names)):
+            first = min(calls, key=lambda node: (node.lineno, node.col_offset)).func.id
+            found |= {id(node) for node in calls if node.func.id == first}
+    return found
 
 
 def _filled(constant, values):
@@ -284,7 +326,9 @@ def prepared(program, source):
     values = {f"{mark}{name}": getattr(builtins, name) for name in NAMES}
     values[f"{mark}compare"] = compare
     values[f"{mark}chain"] = chain
-    tree = ast.fix_missing_locations(_Rewriter(mark, _bound(tree), _defined(program)).visit(tree))
+    own = _bound(tree)
+    asked = subjects(tree, {name for name in _defined(program) if hasattr(builtins, name)}, own)
+    tree = ast.fix_missing_locations(_Rewriter(mark, own, asked).visit(tree))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         code = compile(tree, "test.py", "exec")

@@ -29,6 +29,8 @@ from crossing import Remote
 
 MOST = 1 << 26
 """Bytes of a message."""
+COMPARING = frozenset(("endswith", "equals", "identical", "isdisjoint", "issubset", "issuperset", "startswith"))
+DIFFERENCES = ("__sub__", "__rsub__")
 BATCH = 512
 """So many items of an iterator cross at once, after it was asked for 64 one by one."""
 OPAQUE = (
@@ -52,7 +54,6 @@ class Link:
     def __init__(self, incoming, outgoing):
         self.incoming, self.outgoing = incoming, outgoing
         self.names = {}
-        self.lock = threading.RLock()
         self.coder = crossing.Coder(self)
         self.encode, self.decode = self.coder.encode, self.coder.decode
         self.ahead = {}
@@ -99,8 +100,10 @@ class Link:
 
     def ask(self, kind, *body):
         """A request, and its reply: a value, or an exception that is raised. Requests that come first are answered."""
-        with self.lock:
+        turn = self.begin("asking")
+        try:
             request = self.encode(body)
+            iterating = kind == "next" or (kind == "special" and body[1] == "__next__")
             try:
                 self.send(kind, request)
                 kind = self.receive()
@@ -110,23 +113,45 @@ class Link:
                 body, self.body = self.body, None
             except Exception as error:
                 self.broken(error)
+        finally:
+            self.end(turn)
         if kind == "raised":
-            raise body
+            raise body if iterating else self.raised(body)
         return body
+
+    def raised(self, error):
+        """What the other side raised, as it is raised here, where no iterator was asked for its next item."""
+        return error
+
+    def truth(self, handle):
+        """Whether a thing of the other side's that says nothing of truth holds."""
+        return not hasattr(type(handle), "__len__") or len(handle) > 0
 
     def serve(self, kind):
         """Answer one request."""
         body, self.body = self.body, None
+        turn = self.begin("serving")
         try:
             kind, found = "value", self.answer(kind, *body)
         except BaseException as error:
             kind, found = "raised", error
         del body
+        self.reach(turn)
         try:
             found = self.encode(found)
         except (TypeError, RecursionError) as error:
             kind, found = "raised", self.encode(TypeError(str(error)))
         self.send(kind, found)
+        self.end(turn)
+
+    def begin(self, kind):
+        """A turn of a thread's: it asks, or it serves. The test has one thread."""
+
+    def reach(self, turn):
+        """Wait until what was asked meanwhile is answered."""
+
+    def end(self, turn):
+        """It has what it asked for, or has answered."""
 
     def answer(self, kind, target=None, *given):
         """What was asked for."""
@@ -168,12 +193,26 @@ class Link:
         return self.ask("special", handle, name, given, tuple(named.items()))
 
 
-def _claims(ask, other):
-    """Whether a thing of the program's says that it equals, or holds, this as well."""
-    try:
-        return ask((other,), {}) is True
-    except Exception:
+def _holds(reply):
+    """Whether what a comparison came to is true; what it came to item by item, if that is so of any."""
+    if reply is NotImplemented:
         return False
+    if isinstance(reply, (list, tuple)):
+        return any(map(_holds, reply))
+    try:
+        return bool(reply)
+    except Exception:
+        return "True" in repr(reply)
+
+
+def _shuffled(asked):
+    return sorted(range(len(asked)), key=lambda _: os.urandom(8))
+
+
+def _too_many(replies, allowed, most):
+    """Whether more of these hold than may, or one that must not."""
+    holding = [allowed[at] for at, reply in enumerate(replies) if _holds(reply)]
+    return len(holding) > most or not all(holding)
 
 
 class Program(Link):
@@ -185,6 +224,38 @@ class Program(Link):
         super().__init__(incoming, outgoing)
         self.space = space
         self.loop = None
+        self.lock = threading.RLock()
+        self.turns, self.changed, self.first = [], threading.Condition(), threading.get_ident()
+
+    # Threads of the program's call functions of the test's as well, also while the one that the test called waits for
+    # them. The test answers whoever asks, and then waits for the reply that it was owed before: so turns lie on one
+    # another, and only the thread of the uppermost reads and writes. Who asks while the test is busy with itself waits.
+
+    def begin(self, kind):
+        """Take a turn: to ask, as soon as somebody serves the test, or it is one's own."""
+        turn = [kind, threading.get_ident()]
+
+        def may_begin():
+            above, thread = self.turns[-1] if self.turns else ("asking", self.first)
+            return kind == "serving" or above == "serving" or thread == turn[1]
+
+        with self.changed:
+            self.changed.wait_for(may_begin)
+            self.turns.append(turn)
+            self.changed.notify_all()
+        return turn
+
+    def reach(self, turn):
+        """Wait until nobody asks any more who began after this turn; then nobody may begin."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.turns[-1] is turn)
+            turn[0] = "asking"
+
+    def end(self, turn):
+        """Give a turn back."""
+        with self.changed:
+            self.turns = [one for one in self.turns if one is not turn]
+            self.changed.notify_all()
 
     def may(self, kind, target, name):
         """Anything."""
@@ -247,9 +318,7 @@ class Program(Link):
         """Answer until the test is over."""
         try:
             while True:
-                kind = self.receive()
-                with self.lock:
-                    self.serve(kind)
+                self.serve(self.receive())
         except Exception as error:
             self.broken(error)
 
@@ -259,11 +328,15 @@ class Tester(Link):
 
     trusting = False
 
-    def __init__(self, incoming, outgoing, fail):
+    def __init__(self, incoming, outgoing, fail, ends_iterations=False):
         super().__init__(incoming, outgoing)
         self.fail = fail
+        self.ends_iterations = ends_iterations
+        """Whether the test speaks of StopIteration, so that a function of the program's may raise it."""
         self.asked = False
         """Whether code of the program's decided a comparison with a value of the test's."""
+        self.deciding = {}
+        """The number of what a comparison came to → what others came to, which of them may hold, and how many."""
 
     def broken(self, error):
         """No test goes on without its program, and none can catch this."""
@@ -279,23 +352,41 @@ class Tester(Link):
 
     def may(self, kind, target, name):
         """Whether the program may do this to a thing of the test's: to call what it was given, and to read and change
-        attributes of instances."""
-        if isinstance(target, OPAQUE):
+        attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or by
+        the methods of a class it would make things on this side that compare as it likes."""
+        special = kind != "special" or name in crossing.SPECIALS or name in crossing.ALWAYS
+        if id(target) not in self.coder.numbers or not special:
+            allowed = False
+        elif isinstance(target, OPAQUE):
             allowed = kind in ("call", "next") or name in ("__next__", "__iter__", "__call__", "__repr__", "__str__")
             if kind == "get":
                 allowed = name in ("__name__", "__doc__", "__qualname__")
+        elif isinstance(target, type):
+            allowed = kind in ("call", "get") and not name.startswith("_")
         elif kind in ("get", "set", "del"):
-            allowed = not name.startswith("_")
+            allowed = not name.startswith("_") and not hasattr(target, "assertEqual")
             if kind != "get":
-                allowed = allowed and crossing.own(type(target)) and not hasattr(target, "assertEqual")
+                allowed = allowed and crossing.own(type(target))
         else:
             allowed = True
         if not allowed:
             raise AttributeError(f"{name or kind} is the test's")
 
+    def raised(self, error):
+        """An exception of the program's. One that ends an iteration would end those of the test, map() and all() among
+        them, so that what was left is never looked at."""
+        if isinstance(error, StopIteration) and not self.ends_iterations:
+            return RuntimeError("a function of the program's raised StopIteration")
+        return error
+
     def run(self, awaitable):
         """A coroutine of the test's cannot be awaited by the program."""
         raise TypeError("the test's coroutines cannot be awaited by the program")
+
+    def ask(self, kind, *body):
+        """As above; a method that compares, of a thing of the program's, is code of the program's that decides."""
+        self.asked = self.asked or (kind == "get" and body[1] in COMPARING)
+        return super().ask(kind, *body)
 
     def name(self, name):
         """What the program calls so."""
@@ -312,18 +403,67 @@ class Tester(Link):
             return self._next(handle)
         ask = functools.partial(super().special, name, handle)
         if name in crossing.ARITHMETIC and given and not isinstance(given[0], Remote):
-            found = ask(given, named)
+            found = self._difference(name, ask, given[0]) if name in DIFFERENCES else ask(given, named)
             self.asked = self.asked or not isinstance(found, Remote)  # it may have been told what to come near
             return found
         if name in crossing.COMPARISONS and not isinstance(given[0], Remote):
             self.asked = True
-            found = ask(given, {})
-            if name in ("__eq__", "__contains__") and found is True:
-                claims = [_claims(ask, other) for other in comparing.others(given[0]) if other != given[0]]
-                if any(claims) if name == "__eq__" else all(claims):
-                    return False
-            return found
+            return self._compared(name, ask, given[0])
+        if name == "__bool__":
+            return ask(given, named) and self._decides(handle)
         return ask(given, named)
+
+    def _difference(self, name, ask, value):
+        """How far a thing of the program's is from a number. It is asked of other numbers as well, in random order:
+        most of the differences must be as far apart as the numbers are, or it comes near whatever it is told."""
+        if type(value) not in (int, float):
+            return ask((value,), {})
+        asked = [value, *(value + int.from_bytes(os.urandom(2), "big") - 32768 for _ in range(6))]
+        replies = [None] * len(asked)
+        for at in _shuffled(asked):
+            replies[at] = ask((asked[at],), {})
+        if type(replies[0]) not in (int, float):
+            return replies[0]
+        sign = 1 if name == "__rsub__" else -1
+        strays = [
+            reply
+            for at, reply in enumerate(replies)
+            if type(reply) not in (int, float)
+            or abs(reply - replies[0] - sign * (asked[at] - value)) > 1e-6 * (1 + abs(asked[at]))
+        ]
+        return NotImplemented if 2 * len(strays) > len(asked) else replies[0]
+
+    def truth(self, handle):
+        """Whether a thing of the program's that says nothing of truth holds."""
+        return super().truth(handle) and self._decides(handle)
+
+    def _decides(self, handle):
+        """Whether it is not what a comparison came to that holds of others as well."""
+        return not _too_many(*self.deciding.pop(handle._viva[1], ((), (), 0)))
+
+    def _compared(self, name, ask, value):
+        """What a thing of the program's says of a value. It is asked among others, in random order and twice: so it has
+        to know which is meant before it is asked. What holds of others as well is false."""
+        others = [other for other in comparing.others(value) if other != value]
+        asked = [value, value, *others]
+        replies = [None] * len(asked)
+        for at in _shuffled(asked):
+            try:
+                replies[at] = ask((asked[at],), {})
+            except Exception:
+                if at < 2:
+                    raise
+        found, again, *unlike = replies
+        allowed = [name != "__eq__" or comparing.near(value, other) for other in others]
+        most = comparing.FEW if name == "__eq__" else len(others) - 1
+        if isinstance(found, Remote):
+            self.deciding[found._viva[1]] = unlike, allowed, most
+            return found
+        if found is NotImplemented or not _holds(found):
+            return found
+        if isinstance(found, (bool, int, float, str)):
+            return _holds(again) and not _too_many(unlike, allowed, most) and found
+        return found if any(repr(one) != repr(found) for one in unlike) else False  # item by item
 
     def _next(self, iterator):
         """The next item of one of the program's iterators; of a long one, many are asked for at once."""

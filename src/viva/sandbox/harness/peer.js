@@ -16,6 +16,8 @@ const ERRORS = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceErr
 const RECENT = 30;
 const SMALL = 20_000;
 const SLOTTED = /^(Map|Set|Weak\w+|Date|RegExp|Promise|Number|String|Boolean|BigInt|Symbol|ArrayBuffer|DataView|Buffer|\w+\dArray)\.prototype\./;
+// What calls and changes whatever it is given. The program has its own; sent to the test's side it would work there.
+const ABLE = /^(Reflect|Object|Proxy|Promise|Array|JSON|Atomics|WebAssembly)\.(?!prototype\b)|^Function\.prototype\.|^Object\.prototype\.__/;
 const HIDDEN = new Set(['caller', 'arguments', 'prototype', 'constructor']);
 
 // What both sides have of their own, by the same name.
@@ -54,6 +56,7 @@ for (const [name, sample] of Object.entries(SAMPLES)) {
 }
 // What makes code of texts. Each side may name it; the test's side never takes it from the program's.
 const makers = new Set(['Function', 'eval', ...Object.keys(SAMPLES).map((name) => `${name} maker`)]);
+const withholds = (name) => makers.has(name) || ABLE.test(name) || name === 'Function.prototype';
 const symbols = new Map(Object.getOwnPropertyNames(Symbol).map((name) => [Symbol[name], name]));
 
 class Broken extends Error {}
@@ -153,7 +156,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
                     if (Symbol.keyFor(value) !== undefined) return { Y: Symbol.keyFor(value) };
             }
             if (value === null) return null;
-            if (names.has(value)) return { i: names.get(value) };
+            if (names.has(value) && (side === 't' || !ABLE.test(names.get(value)))) return { i: names.get(value) };
             let id = ids.get(value);
             if (id === undefined) {
                 if (withheld(value)) return null;
@@ -184,7 +187,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         });
     }
     function post(head, values, lists = {}) {
-        if (!('a' in head)) hooks.asked?.();
+        if (!('a' in head || 'idle' in head)) hooks.asked?.();
         const { node, visit, written } = writer();
         const parts = Object.entries(head).map(([name, each]) => `"${name}":${stringify(each)}`);
         for (const [name, each] of Object.entries(values)) parts.push(`"${name}":${stringify(node(each))}`);
@@ -332,7 +335,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             case 'Y': return Symbol.for(one);
             case 'i': {
                 const found = named.get(one);
-                if (found && (side === 'p' || lineage || (typeof found === 'function' && !makers.has(one)))) return found;
+                if (found && (side === 'p' || lineage || (typeof found === 'function' && !withholds(one)))) return found;
                 break;
             }
             case 'r': if (objects.has(one)) return objects.get(one); break;
@@ -367,7 +370,9 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         }
         switch (op) {
             case 'get': return target[key];
-            case 'invoke': return target[key](...list);
+            case 'invoke':
+                if (side === 't' && !SLOTTED.test(names.get(target[key]) ?? '')) break;
+                return target[key](...list);
             case 'set': return Reflect.set(target, key, given);
             case 'has': return key in target;
             case 'delete': return Reflect.deleteProperty(target, key);
@@ -383,13 +388,14 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     }
     function dispatch(message) {
         if (message === null) return ended();
-        if (message.idle) return hooks.idle(message.idle);
-        if (message.drained) return hooks.drained(message.drained);
         try {
-            understand(message);
+            if (message.idle || message.drained) take(message.heap ?? {});
+            else understand(message);
         } catch (error) {
             broken(error);
         }
+        if (message.idle) hooks.idle(message.idle);
+        if (message.drained) hooks.drained(message.drained);
     }
     function understand(message) {
         take(message.heap ?? {});
@@ -412,7 +418,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         const [key, given, list] = [k, v, null].map((each) => (each === undefined ? undefined : value(each)));
         const those = l.map(value);
         try {
-            if (serving[op]) {
+            if (Object.hasOwn(serving, op)) {
                 found = serving[op](key, given, those);
             } else {
                 if (!told.has(id)) throw new Broken(`${id} was never sent by handle`);
@@ -468,6 +474,6 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         return socket;
     }
     return {
-        request, dispatch, receive, waiting, listen, hooks, send, sent: (value) => ids.has(value) && ids.get(value)[0] !== side,
+        request, dispatch, receive, waiting, listen, hooks, announce: (word, number) => post({ [word]: number }, {}), sent: (value) => ids.has(value) && ids.get(value)[0] !== side,
     };
 };

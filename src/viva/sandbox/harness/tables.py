@@ -184,6 +184,40 @@ def _known(values, write):
     return found
 
 
+# ---- containers of any kind that both sides have
+
+
+def size(value):
+    """How many items it has, in all its dimensions."""
+    size = getattr(value, "size", None)
+    return int(size) if isinstance(size, int) else len(value)
+
+
+def taken(value):
+    """What is in a container, to be compared with what is in it later."""
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, bytearray):
+        return bytes(value)
+    return snapshot(value) if is_kept(value) else list(value)
+
+
+def unchanged(before, value):
+    """Whether nothing has changed since that snapshot: the very same things in a list or dict, equal bytes."""
+    if isinstance(value, dict):
+        size = len(value)
+        return (
+            len(before) == 2 * size
+            and all(map(operator.is_, before, value))
+            and all(map(operator.is_, before[size:], value.values()))
+        )
+    if isinstance(value, bytearray):
+        return before == value
+    if is_kept(value):
+        return same(before, value)
+    return len(before) == len(value) and all(map(operator.is_, before, value))
+
+
 # ---- reading
 
 

@@ -15,30 +15,56 @@ import traceback
 import types
 import warnings
 
+import crossing
 import link
 import python
 from crossing import Remote
 
+import judging
+
+CLASSES = frozenset(
+    (
+        "Counter",
+        "DataFrame",
+        "Decimal",
+        "Fraction",
+        "OrderedDict",
+        "Series",
+        "array",
+        "date",
+        "datetime",
+        "deque",
+        "timedelta",
+    )
+)
+"""Names of classes of libraries, of which a test may leave the import to the program."""
 ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super", "object"))
 
 
 class Names(dict):
-    """What a test finds when it has no name of its own for something: Python's own, then the program's."""
+    """What a test finds when it has no name of its own for something: Python's own, then the program's.
 
-    def __init__(self, side):
+    What the program calls as a library is called is the library where the test uses it as one: a test that leaves the
+    import to the program does not ask it what arrays are equal. Of a class of a library's the program may have one of
+    its own, but then it is told what the test makes with it.
+    """
+
+    def __init__(self, side, libraries):
         super().__init__(vars(builtins))
-        self.side = side
+        self.side, self.libraries = side, libraries
 
     def __missing__(self, name):
-        return self.side.name(name)
+        found = self.side.name(name)
+        self.side.asked = self.side.asked or name in CLASSES
+        return self.libraries.get(name, found)
 
 
 class _Rewriter(ast.NodeTransformer):
     """`type(x)` is also asked about things of the program's; and of functions that have a built-in name, the program's
-    is called where it is given plain values alone, as in round(2.5): in len(answer(2)) it would be a judge."""
+    is called where judging.subjects says so."""
 
-    def __init__(self, shadowing, own):
-        self.shadowing, self.own = shadowing, own
+    def __init__(self, subjects, own):
+        self.subjects, self.own = subjects, own
 
     def visit_Call(self, node):
         called = node.func
@@ -46,10 +72,8 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(called, ast.Name) and called.id not in self.own:
             if called.id == "type" and len(node.args) == 1 and not node.keywords:
                 called.id = "viva type"
-            elif called.id in self.shadowing:
-                arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-                if not any(isinstance(part, ast.Name) for one in arguments for part in ast.walk(one)):
-                    called.id = f"viva {called.id}"
+            elif id(node) in self.subjects:
+                called.id = f"viva {called.id}"
         return node
 
 
@@ -79,6 +103,24 @@ def _imports(tree):
     return tuple(found)
 
 
+def _libraries(tree):
+    """The modules that a test means by names of which it only uses what these modules have, by name."""
+    used = {}
+    whole = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            used.setdefault(node.value.id, []).append(node.attr)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and id(node) not in whole:
+            used.pop(node.id, None)
+    modules = {name: sys.modules.get({"np": "numpy", "pd": "pandas"}.get(name, name)) for name in used}
+    return {
+        name: module
+        for name, module in modules.items()
+        if module and module.__name__ in crossing.MODULES and all(hasattr(module, one) for one in used[name])
+    }
+
+
 def _type_of(value):
     """The class of a value, or a handle of the class of a thing of the program's."""
     return value._viva[0].ask("get", value, "__class__") if isinstance(value, Remote) else type(value)
@@ -101,7 +143,7 @@ def examine(source, answers, incoming, outgoing):
     """Run the test that comes through the descriptor `source`, and prove it through `answers`. Never returns."""
     key, sizes = python.exactly(source, 64), python.read_line(source).split()
     test = python.exactly(source, sum(map(int, sizes)))
-    side = link.Tester(incoming, outgoing, _fail)
+    side = link.Tester(incoming, outgoing, _fail, ends_iterations=b"StopIteration" in test)
     try:
         tree = ast.parse(test, "test.py")
         kind = side.receive()
@@ -112,12 +154,12 @@ def examine(source, answers, incoming, outgoing):
             raise ValueError("the program's process says what it must not")
         (defined,) = side.body
         side.ask("import", _imports(tree))
-        names = Names(side)
+        names = Names(side, _libraries(tree))
         names["viva type"] = _type_of
         own = bound(tree)
         shadowing = {name for name in defined if hasattr(builtins, name)} - ALWAYS_OWN - own
         names.update({f"viva {name}": side.name(name) for name in shadowing})
-        tree = ast.fix_missing_locations(_Rewriter(shadowing, own).visit(tree))
+        tree = ast.fix_missing_locations(_Rewriter(judging.subjects(tree, shadowing, own), own).visit(tree))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             code = compile(tree, "test.py", "exec")
