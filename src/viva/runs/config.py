@@ -1,0 +1,492 @@
+"""What may be asked of a run: one struct for each group of options, with defaults, bounds and descriptions.
+
+The only declaration of an option: click options (cli/options.py), the keyword arguments of the Python API and the
+fields of a run configuration file (runs/configfile.py) derive from these structs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import NODEFAULT, Meta, Struct, ValidationError
+
+from viva.errors import VivaError
+from viva.interop.reading import FORMS
+from viva.models import PROVIDERS
+from viva.types import Choosing, VerdictFormat
+from viva.visible import one_line
+from viva.weights import Dtype, Weights
+
+S = TypeVar("S", bound=Struct)
+Panel = Literal["mean", "median", "majority"]
+Positive = Annotated[int, Meta(ge=1)]
+
+
+class ModelOptions(Struct, kw_only=True):
+    """How models are reached."""
+
+    checkpoints: Annotated[
+        Path | None,
+        Meta(description="Also every model of this CSV (model, base_url, revision, tokens), for `viva training`."),
+    ] = None
+    base_url: Annotated[
+        str | None, Meta(description="OpenAI-compatible server of the openai/ models, ending in /v1.")
+    ] = None
+    api_key_env: Annotated[
+        str | None, Meta(description="Environment variable with the key.  [default: the provider's own]")
+    ] = None
+
+
+class Choice(Struct, kw_only=True):
+    """Which questions, and how they are asked."""
+
+    data: Annotated[
+        Path | None,
+        Meta(
+            description="Folder of the published files. Default: VIVA_DATA, else what `viva fetch` got, else the "
+            "bundled sample."
+        ),
+    ] = None
+    language: Annotated[tuple[str, ...], Meta(description="en, zh, de, fr (CS-Bench); several: en,zh or repeat.")] = ()
+    shots: Annotated[
+        Annotated[int, Meta(ge=0, le=20)] | None,
+        Meta(description="Exemplars before the question.  [default: the paper's; 1 for CLR-Bench, else 0]"),
+    ] = None
+    cot: Annotated[bool, Meta(description="Chain of thought: ask for reasoning before the answer.")] = False
+    form: Annotated[
+        Literal["chat", "base"], Meta(description="Chat messages, or raw text for a base model to continue.")
+    ] = "chat"
+    only: Annotated[Literal["", "comprehension"], Meta(description="Only the questions that need no judge.")] = ""
+    limit: Annotated[Positive | None, Meta(description="Ask so many questions, evenly spread over the set.")] = None
+    questions: Annotated[
+        Path | None,
+        Meta(
+            description="Ask only the questions whose ids this file lists: CSV or JSONL with a column `question` (such "
+            "as the anchors of `viva items`), or a text file with an id a line."
+        ),
+    ] = None
+    seed: Annotated[
+        int | None, Meta(description="Draws exemplars and baselines; sent to the server when given.  [default: 0]")
+    ] = None
+    prompts: Annotated[
+        Path | None, Meta(description="TOML file of prompt templates that replace the bundled ones.")
+    ] = None
+    context: Annotated[
+        Positive | None,
+        Meta(
+            description="The model's context in tokens: exemplars that do not fit are dropped, the longest first, and "
+            "counted."
+        ),
+    ] = None
+    rationale: Annotated[
+        bool,
+        Meta(description="Ask for a rationale and an answer, and grade both (CLR-Bench's protocol): CS-Bench, CMMLU."),
+    ] = False
+    encoder: Annotated[
+        str | None,
+        Meta(
+            description="Compares rationales and open-ended answers with the gold before a judge does.  "
+            "[default: the paper's; roberta-large for CLR-Bench, else none]"
+        ),
+    ] = None
+    choose: Annotated[
+        Choosing | None,
+        Meta(
+            description="Take the most probable option, by its letter's token or its whole text, in place of reading a "
+            "reply: weights (hf/), and servers that return logprobs."
+        ),
+    ] = None
+    as_published: Annotated[bool, Meta(description="Grade as the authors' scripts do, defects included.")] = False
+    shard: Annotated[
+        str | None,
+        Meta(
+            description="Only every N-th question, from the I-th on: one task of an array of N (`viva merge` makes "
+            "them one run)."
+        ),
+    ] = None
+    panel: Annotated[
+        Panel,
+        Meta(description="What several verdicts on one answer become; without a majority there is none."),
+    ] = "mean"
+    rubric: Annotated[Path | None, Meta(description="TOML file that replaces the judge's rubric.")] = None
+
+
+class Draw(Struct, kw_only=True):
+    """How answers are drawn."""
+
+    samples: Annotated[
+        Positive | None, Meta(description="Answers to each question.  [default: the paper's; mostly 1]")
+    ] = None
+    repeats: Annotated[int, Meta(ge=1, description="Run it so often; the tables show mean ± sd.")] = 1
+    temperature: Annotated[
+        str | None, Meta(description="A number, or `server` to send none.  [default: the paper's; mostly 0]")
+    ] = None
+    top_p: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Meta(description="Nucleus sampling.  [default: the paper's; mostly not sent]"),
+    ] = None
+    max_tokens: Annotated[Positive | None, Meta(description="Longest reply.  [default: the paper's; mostly 2048]")] = (
+        None
+    )
+
+
+class Opening(Struct, kw_only=True):
+    """How weights on a disk are opened."""
+
+    revision: Annotated[str | None, Meta(description="hf/: branch, tag or commit; several are asked one by one.")] = (
+        None
+    )
+    dtype: Annotated[
+        Dtype, Meta(description="hf/: numbers to compute with; auto is float32 on a CPU, as stored on a GPU.")
+    ] = "auto"
+    device: Annotated[str, Meta(description="hf/: cpu, cuda, cuda:1, or map to spread a model over all there is.")] = (
+        "auto"
+    )
+    bits: Annotated[Literal["4", "8"] | None, Meta(description="hf/: quantise to so many bits (bitsandbytes).")] = None
+    adapter: Annotated[str | None, Meta(description="hf/: a PEFT adapter over the weights.")] = None
+    trust_remote_code: Annotated[
+        bool, Meta(description="hf/: run code that comes with the weights, with all your rights.")
+    ] = False
+    template: Annotated[
+        str | None,
+        Meta(
+            description="Prompt template in place of the model's own chat template: raw, or a family such as qwen or "
+            "llama2 (`viva list --templates`); also for completion endpoints."
+        ),
+    ] = None
+    batch_size: Annotated[Positive | None, Meta(description="hf/: rows at once.  [default: found out]")] = None
+
+    def weights(self) -> Weights:
+        """As a model takes it; revisions are told apart elsewhere."""
+        return Weights(
+            dtype=self.dtype,
+            device=self.device,
+            bits=cast("Literal[0, 4, 8]", int(self.bits or 0)),
+            adapter=self.adapter or "",
+            trust_remote_code=self.trust_remote_code,
+            template=self.template or "",
+            batch=self.batch_size or 0,
+        )
+
+
+class Grading(Struct, kw_only=True):
+    """Who judges what no rule can grade."""
+
+    judge: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Model that grades what no rule can (blanks, open-ended answers, rationales). Repeat for a "
+            "panel."
+        ),
+    ] = ()
+    judge_samples: Annotated[int, Meta(ge=1, description="Verdicts per answer.")] = 1
+    judge_base_url: Annotated[str | None, Meta(description="The judge's server.  [default: the examinee's server]")] = (
+        None
+    )
+    judge_key_env: Annotated[str | None, Meta(description="Environment variable with the judge's key.")] = None
+    verdicts: Annotated[
+        VerdictFormat,
+        Meta(
+            description="How judges write verdicts: a last line that carries a nonce, which no answer can know; json, "
+            "the same where the server holds replies to a schema; or a bare line, which a quoted answer can bring, too."
+        ),
+    ] = "nonce"
+    canaries: Annotated[
+        str | None,
+        Meta(
+            description="Mix answers with known marks among those that are judged, in no mean, and report what they "
+            "are given: so many drawn an exam, half of them right, or a file's (question, text, mark)."
+        ),
+    ] = None
+
+
+class Pace(Struct, kw_only=True):
+    """How many requests at once, and in a minute."""
+
+    concurrency: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Requests in flight per endpoint: a number, `auto`, or for one provider `openai=64`.  "
+            "[default: auto]"
+        ),
+    ] = ()
+    requests_per_minute: Annotated[tuple[str, ...], Meta(description="Pace; for one provider `openai=500`.")] = ()
+    tokens_per_minute: Annotated[
+        tuple[str, ...],
+        Meta(description="The same in tokens, prompt and reply: estimated, then as the server counts them."),
+    ] = ()
+
+
+class Limits(Pace, kw_only=True):
+    """How hard and how long to ask."""
+
+    timeout: Annotated[float, Meta(ge=0.1, description="Seconds for one attempt.")] = 300.0
+    question_timeout: Annotated[float, Meta(ge=0.1, description="Seconds for one question with all its retries.")] = (
+        1200.0
+    )
+    attempts: Annotated[int, Meta(ge=1, description="Tries for each question.")] = 8
+    wait_for_server: Annotated[
+        float,
+        Meta(ge=0, description="Wait so long for a server that does not listen yet, such as one that loads its model."),
+    ] = 0.0
+    max_requests: Annotated[
+        Positive | None, Meta(description="Stop after so many requests, retries and judge included.")
+    ] = None
+    max_cost: Annotated[
+        Annotated[float, Meta(gt=0)] | None, Meta(description="Never spend more US dollars than this.")
+    ] = None
+    price: Annotated[
+        tuple[str, ...],
+        Meta(description="US dollars per million tokens, where the list price is unknown or not yours."),
+    ] = ()
+    progress: Annotated[
+        Literal["auto", "live", "plain", "quiet"], Meta(description="A live line, plain lines for logs, or nothing.")
+    ] = "auto"
+    unsafe_host_execution: Annotated[
+        bool,
+        Meta(
+            description="Run programs that models wrote WITHOUT a sandbox, with all your rights: they can read, send "
+            "and delete whatever you can."
+        ),
+    ] = False
+    on: Annotated[
+        str,
+        Meta(description="Where programs, encoders and weights are worked on: this machine, or a Ray cluster."),
+    ] = "local"
+    batch: Annotated[
+        bool | None,
+        Meta(
+            description="Ask through the provider's batch API (OpenAI, Anthropic): half the price, hours of patience. "
+            "A run goes on as it was begun; --no-batch cancels what is handed in."
+        ),
+    ] = None
+    no_wait: Annotated[bool, Meta(description="--batch: hand in, read what is there, and end; resume goes on.")] = False
+    poll: Annotated[float, Meta(ge=0.01, description="--batch: between two looks at what is handed in.")] = 60.0
+    trust_endpoints: Annotated[
+        bool,
+        Meta(
+            description="Send requests and keys where the run folder says, although you did not begin the run here "
+            "(its run.json names the addresses and the variables of the keys)."
+        ),
+    ] = False
+    trust_remote_code: Annotated[
+        bool,
+        Meta(
+            description="hf/: run code that comes with the weights, with all your rights; a run that was begun so "
+            "needs it again."
+        ),
+    ] = False
+
+
+class Place(Struct, kw_only=True):
+    """The run folder, and runs whose answers it may take."""
+
+    run: Annotated[Path | None, Meta(description="Run folder.  [default: a new one in runs/]")] = None
+    reuse: Annotated[tuple[Path, ...], Meta(description="Take answers to identical requests from an earlier run.")] = ()
+
+
+class Beside(Struct, kw_only=True):
+    """Which published rows the tables show."""
+
+    beside: Annotated[
+        str,
+        Meta(
+            description="Published rows to show in the tables: named (gpt-4,llama3-8b), or the next above and below, "
+            "or none."
+        ),
+    ] = "nearest"
+
+
+class Output(Beside, kw_only=True):
+    """How results are shown."""
+
+    format: Annotated[
+        Literal["terminal", "json", "csv", "markdown", "latex"], Meta(description="How the tables are printed.")
+    ] = "terminal"
+    out: Annotated[Path | None, Meta(description="Write the tables to a file instead.")] = None
+    all: Annotated[bool, Meta(description="Also the long tables (every subject).")] = False
+    summary: Annotated[bool, Meta(description="One table in place of all: a line a model and exam.")] = False
+
+
+class Foreign(Struct, kw_only=True):
+    """How files of answers are read (`viva grade`)."""
+
+    wrote: Annotated[
+        str | None,
+        Meta(description=f"Which tool wrote the ANSWERS: {', '.join(FORMS)}.  [default: told by their content]"),
+    ] = None
+    question_column: Annotated[str, Meta(description="Of a table: the question, its id or its text.")] = ""
+    text_column: Annotated[str, Meta(description="Of a table: the replies.")] = ""
+    by_order: Annotated[
+        bool,
+        Meta(
+            description="Where neither id nor text tells the question, its place does: there must be as many as "
+            "questions."
+        ),
+    ] = False
+
+
+CONSENT = ("trust_endpoints", "trust_remote_code", "unsafe_host_execution")
+"""What only the user agrees to, on the command line or in a program: no run folder and no file does."""
+RUN = (ModelOptions, Choice, Draw, Opening, Grading, Limits, Place, Beside)
+"""What `viva.run` and a run configuration take."""
+GRADE = (Foreign, Choice, Grading, Limits, Place, Beside)
+RESUME = (Limits, Place, Beside)
+
+
+def pick(kind: type[S], values: Mapping[str, object]) -> S:
+    """The struct's fields out of a command's keyword arguments."""
+    names = {field.name for field in msgspec.structs.fields(kind)}
+    return kind(**{name: value for name, value in values.items() if name in names})
+
+
+class Option(Struct, frozen=True):
+    """One field of an option struct, for whoever asks for it by name."""
+
+    name: str
+    annotation: Any
+    """With bounds and description."""
+    kind: Any
+    default: Any
+    description: str
+
+    @property
+    def several(self) -> bool:
+        """Whether there may be several values."""
+        return get_origin(self.kind) is tuple
+
+    def convert(self, value: object, where: str = "", *, lax: bool = False) -> Any:
+        """The value as the struct's field holds it; `lax` reads numbers and truth values in texts.
+
+        Raises VivaError, naming `where` (a file and line), option and value.
+        """
+        if value is None:
+            return self.default
+        given = [value] if self.several and (isinstance(value, str) or not isinstance(value, Iterable)) else value
+        if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
+            given = [*given]
+        try:
+            return msgspec.convert(_plain(given, self.kind), self.annotation, strict=not lax, dec_hook=_path)
+        except ValidationError as problem:
+            raise VivaError(f"{where}{self.name}={value if lax else _shown(value)}: {_reason(problem, self.kind)}") from None
+
+
+def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Option]:
+    """The fields of option structs by name; of two of one name, the first's."""
+    found: dict[str, Option] = {}
+    for kind in kinds:
+        hints = get_type_hints(kind, include_extras=True)
+        for field in msgspec.structs.fields(kind):
+            if field.name not in found and field.name not in without:
+                default = field.default if field.default is not NODEFAULT else None
+                kind, note = get_args(hints[field.name])
+                found[field.name] = Option(field.name, hints[field.name], kind, default, note.description)
+    return found
+
+
+def convert(known: Mapping[str, Option], given: Mapping[str, object], where: str = "") -> dict[str, Any]:
+    """Every option by name, the given ones converted and checked, the others with their defaults.
+
+    Raises VivaError: `limit=0: must be at least 1`. Names that are unknown are the caller's to refuse (`unknown`).
+    """
+    values = {name: option.default for name, option in known.items()}
+    return values | {name: known[name].convert(value, where) for name, value in given.items() if name in known}
+
+
+def unknown(known: Iterable[str], given: Iterable[str]) -> str | None:
+    """What to say of the first name that is no option, with the nearest that is one; None where all are known."""
+    names = [*known]
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            return f"there is no option {name!r}" + (f"; did you mean {near[0]}?" if near else "")
+    return None
+
+
+def bounds(kind: Any) -> Meta | None:
+    """Where a type's numbers end; None where they do not."""
+    notes = [part for part in get_args(kind) if isinstance(part, Meta) and {part.ge, part.gt, part.le} != {None}]
+    return notes[0] if notes else next((found for part in get_args(kind) if (found := bounds(part))), None)
+
+
+def _plain(value: object, kind: Any) -> object:
+    """A number or path where a text is wanted as text, a path as text: what a command line would give."""
+    if isinstance(value, PathLike):
+        return str(value)
+    if get_origin(kind) is tuple:
+        return [_plain(each, get_args(kind)[0]) for each in value] if isinstance(value, list) else value
+    if isinstance(value, int | float) and not isinstance(value, bool) and str in plain_types(kind):
+        return str(value)
+    return value
+
+
+def plain_types(kind: Any) -> set[Any]:
+    """The types that a type is made of: str for a Literal of texts, the item's for a tuple."""
+    if get_origin(kind) is Literal:
+        return {type(value) for value in get_args(kind)}
+    inner = [part for part in get_args(kind) if not isinstance(part, Meta) and part is not ...]
+    return set().union(*map(plain_types, inner)) if inner else {kind}
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str) and value:
+        return Path(value)
+    raise ValidationError(f"Expected `path`, got `{type(value).__name__}`")
+
+
+def _shown(value: object) -> str:
+    return one_line(repr(value), 60)
+
+
+_REASONS = {">=": "must be at least", "<=": "must be at most", ">": "must be above", "<": "must be below"}
+
+
+_WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "path": "a path"}
+
+
+def _reason(problem: ValidationError, kind: Any) -> str:
+    """What msgspec says of a value, in words of the command line."""
+    text = str(problem).partition(" - at ")[0]
+    bound = re.fullmatch(r"Expected `(?:int|float)` ([<>]=?) (.+)", text)
+    if bound:
+        return f"{_REASONS[bound[1]]} {float(bound[2]):g}"
+    expected = re.match(r"Expected `([^`]+)`", text)
+    if text.startswith("Invalid enum value"):
+        return f"must be {' or '.join(choices(kind))}"
+    if expected:
+        words = [_WORDS.get(word, word) for word in expected[1].split(" | ") if word != "null"]
+        return f"must be {' or '.join(words).replace('array', 'a list')}"
+    return text[:1].lower() + text[1:]
+
+
+def choices(kind: Any) -> list[str]:
+    """The texts that a type of few values allows; [] for any other type."""
+    if get_origin(kind) is Literal:
+        return [str(value) for value in get_args(kind) if value]
+    return next((found for part in get_args(kind) if (found := choices(part))), [])
+
+
+def per_provider(values: tuple[str, ...], option: str) -> dict[str, str]:
+    """`64` and `openai=32` → {"": "64", "openai": "32"}."""
+    found: dict[str, str] = {}
+    for value in values:
+        provider, _, amount = value.rpartition("=")
+        if not amount or provider not in ("", *PROVIDERS):
+            raise VivaError(f"{option} {value!r}: write N or PROVIDER=N, with a provider of {', '.join(PROVIDERS)}")
+        found[provider] = amount
+    return found
+
+
+def refuse_unjudged(choice: Choice, judging: Grading) -> None:
+    """Refuse a rubric that nobody would go by."""
+    if choice.rubric and not judging.judge:
+        raise VivaError(
+            f"--rubric {choice.rubric} is for a judge, and there is none: add --judge MODEL, or leave it out and give "
+            "it to `viva resume RUN --judge MODEL` later"
+        )

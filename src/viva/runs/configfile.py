@@ -1,0 +1,157 @@
+"""A run configuration file: what `viva run` takes, as YAML, and models with settings of their own.
+
+    benchmarks: [cmmlu, csbench]
+    model:
+      - openai/first
+      - name: openai/second
+        base_url: http://127.0.0.1:8001/v1
+    shots: 5
+    max_cost: 10
+
+Field names are those of the options. Paths are relative to the current directory, as on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Map
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from viva.benchmarks.questions.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
+from viva.errors import DataError, StorageError
+from viva.files import read_regular
+from viva.runs.config import CONSENT, RUN, ModelOptions, Opening, Option, options, unknown
+from viva.visible import one_line
+
+LARGEST = 1_000_000
+"""Bytes."""
+KNOWN = options(*RUN, without=CONSENT)
+OF_MODELS = options(ModelOptions, Opening, without=(*CONSENT, "checkpoints"))
+"""What a model may have of its own."""
+
+
+class Configuration(Struct, kw_only=True, frozen=True):
+    """A configuration file, read and checked."""
+
+    benchmarks: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    settings: dict[str, dict[str, Any]] = {}
+    """Of models that have their own, by the models' names: options and values."""
+    values: dict[str, Any] = {}
+    """Options that the file sets, by their names in `runs/config.py`."""
+
+
+def read_config(path: Path) -> Configuration:
+    """The file's content. Raises DataError, naming file and line, for what is not allowed; StorageError as for files."""
+    try:
+        root = read_yaml(read_regular(path, LARGEST, follow=True).decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8") from None
+    except Unreadable as problem:
+        raise DataError(f"{path}, line {problem.problem.line}: {problem}") from None
+    reader = _Reader(path)
+    fields = reader.fields(root, (*KNOWN, "benchmarks", "model"))
+    benchmarks = fields.pop("benchmarks", None)
+    model = fields.pop("model", None)
+    names, settings = reader.models(model) if model else ((), {})
+    return Configuration(
+        benchmarks=tuple(map(reader.text, _items(benchmarks))) if benchmarks else (),
+        models=names,
+        settings=settings,
+        values={name: reader.value(KNOWN[name], node) for name, node in fields.items()},
+    )
+
+
+def config_text(benchmarks: Sequence[str], models: Sequence[str], settings: Map[str, Map[str, Any]], given: Map[str, Any]) -> str:
+    """The file that says what these options say: benchmarks, models, and every option that is not at its default."""
+    import yaml
+
+    changed = {
+        name: _written(given[name])
+        for name, option in KNOWN.items()
+        if name in given and given[name] != option.default
+    }
+    entries = [
+        {"name": name, **{key: _written(value) for key, value in settings[name].items()}} if name in settings else name
+        for name in models
+    ]
+    content = {"benchmarks": list(benchmarks), "model": entries, **changed}
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000))
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_written(each) for each in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _items(node: Node) -> tuple[Node, ...]:
+    return node.items if isinstance(node, Listing) else (node,)
+
+
+class _Reader:
+    """Turns nodes into options and values, and says where something is wrong."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def fields(self, node: Node, known: Sequence[str]) -> dict[str, Node]:
+        if not isinstance(node, Mapping):
+            raise self._wrong(node, "a configuration is a mapping of options and values, such as `shots: 5`")
+        found: dict[str, Node] = {}
+        for key, value in node.entries:
+            name = key.value
+            if name in CONSENT:
+                switch = "--" + name.replace("_", "-")
+                raise self._wrong(key, f"{name} is agreed to on the command line ({switch}), never by a file")
+            problem = unknown(known, [name])
+            if problem:
+                raise self._wrong(key, one_line(problem, 200))
+            if name in found:
+                raise self._wrong(key, f"{name} is there twice")
+            found[name] = value
+        return found
+
+    def models(self, node: Node) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+        settings: dict[str, dict[str, Any]] = {}
+        names: list[str] = []
+        for item in _items(node):
+            if isinstance(item, Mapping):
+                fields = self.fields(item, (*OF_MODELS, "name"))
+                if "name" not in fields:
+                    raise self._wrong(item, "a model with settings of its own needs its `name`: PROVIDER/NAME")
+                name = self.text(fields.pop("name"))
+                settings[name] = {key: self.value(OF_MODELS[key], value) for key, value in fields.items()}
+                if not name.startswith("openai/") and "base_url" in settings[name]:
+                    raise self._wrong(item, f"base_url is for openai/ models; {one_line(name, 80)} has its own address")
+            else:
+                name = self.text(item)
+            if name in names:
+                raise self._wrong(item, f"{one_line(name, 80)} is there twice")
+            names.append(name)
+        return tuple(names), settings
+
+    def text(self, node: Node) -> str:
+        if not isinstance(node, Scalar) or node.null or not node.value:
+            raise self._wrong(node, "here belongs a name")
+        return node.value
+
+    def value(self, option: Option, node: Node) -> Any:
+        if isinstance(node, Mapping):
+            raise self._wrong(node, f"{option.name} is no mapping")
+        if isinstance(node, Listing) and not option.several:
+            raise self._wrong(node, f"{option.name} has one value, not a list")
+        texts = [None if isinstance(each, Scalar) and each.null else self._scalar(each) for each in _items(node)]
+        given = texts if option.several and texts != [None] else texts[0]
+        return option.convert(given, f"{self._path}, line {node.line}: ", lax=True)
+
+    def _scalar(self, node: Node) -> str:
+        if not isinstance(node, Scalar):
+            raise self._wrong(node, "here belongs a text or a number")
+        return node.value
+
+    def _wrong(self, node: Node, what: str) -> DataError:
+        return DataError(f"{self._path}, line {node.line}: {what}")
