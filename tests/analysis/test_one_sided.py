@@ -108,7 +108,7 @@ def test_a_range_has_the_interval_of_its_ends() -> None:
 def test_limits_of_a_part_bound_it() -> None:
     rows = [row(n, "ungraded", limits={"": (0.0, 0.5), "g": (-0.5, 0.0)}) for n in range(5)]
     rows += [row(9, "right", decided={RATIONALE: "similarity"}, parts={"g": 0.0})]
-    whole, gap = cell(rows), cell(rows, Line("gap", part="g"))
+    whole, gap = cell(rows), cell(rows, Line("gap", part="g", signed=True))
     assert (whole.floor, whole.most) == (pytest.approx(1 / 6), pytest.approx(3.5 / 6))
     assert (gap.mean, gap.floor, gap.most) == (None, pytest.approx(-2.5 / 6), 0.0)
     assert gap.low is not None

@@ -6,14 +6,14 @@ Everything goes by pairs: the same question, answered by both. Several answers t
 
     difference   Σ c·d over questions, d the question's difference and c its share of the average: weight/Σ weight,
                  or, where an exam averages over groups first, weight/(groups · Σ weight in its group)
-    interval     Student's t on the residuals within groups, Satterthwaite's degrees of freedom; for 0/1 scores of
-                 questions asked once, and where no difference varies, Bonett and Price's adjusted Wald interval (2012,
-                 Journal of Educational and Behavioral Statistics 37:479-488), which has a width at nothing and at all
+    interval     Bonett and Price's adjusted Wald interval (2012, Journal of Educational and Behavioral Statistics
+                 37:479-488), which has a width at nothing and at all: theirs for 0/1 scores of questions asked once,
+                 else `uncertainty.adjusted_wald` with the residuals within groups and Satterthwaite's degrees of
+                 freedom. Scores that leave 0..1 have Student's t on the same residuals
     p            sign flips (see signflip.py): McNemar's exact test where scores are 0/1 and asked once. Where one was
                  asked more often than the other, a difference is not as likely to come out the other way round (one
                  answer is right or wrong, ten are nearly always something between), and sign flips find differences
-                 that are not there (in up to 30 % of sets of 59 questions near 0 or 1): then interval and p are those
-                 of `adjusted_wald`
+                 that are not there (in up to 30 % of sets of 59 questions near 0 or 1): then p is the interval's
     power        normal approximation: what is seen in 80 % of such sets at 5 %, two-sided, is (1.960 + 0.842) · error
 """
 
@@ -37,6 +37,7 @@ from viva.analysis.uncertainty import (
     Group,
     Interval,
     Z,
+    adjusted_wald,
     grouped_variance,
     identified_level,
     t_quantile,
@@ -219,28 +220,23 @@ def compared(pairs: Pairs, seed: int = 0) -> Difference:
 def _of_ranges(found: Difference, rows: pl.DataFrame, shares: Floats) -> Difference:
     """Where the difference lies, with the interval of that identified set: each end by its own error."""
     groups, clusters = _numbered(rows["group"]), _numbered(rows["cluster"])
-    means: list[float] = []
-    errors: list[float] = []
-    degrees: list[float] = []
+    around = []
     for name in ("worst", "best"):
         values = rows[name].to_numpy()
         mean = float(shares @ values)
-        error, freedom = _error(values, shares, groups, clusters, mean) if rows.height > 1 else (1.0, 1.0)
-        if error < 1e-12:
-            error = bonett_price(max(0.0, mean * rows.height), max(0.0, -mean * rows.height), rows.height)[1]
-        means.append(mean)
-        errors.append(error)
-        degrees.append(freedom)
-    level = identified_level(means[1] - means[0], max(errors))
-    halves = [t_quantile(freedom, level) * error for error, freedom in zip(errors, degrees, strict=True)]
+        scatter = _error(values, shares, groups, clusters, mean) if clusters.any() else (1.0, 1.0)
+        around.append((mean, scatter[0], _worth(shares, clusters), scatter[1]))
+    least, most = (mean for mean, *_ in around)
+    level = identified_level(most - least, max(adjusted_wald(*end).error for end in around))
+    (low, _), (_, high) = (adjusted_wald(*end, level).interval for end in around)
     ends = {side: [float(shares @ rows[f"{side}_{end}"].to_numpy()) for end in ("floor", "most")] for side in SIDES}
     return replace(
         found,
         one_sided=True,
-        floor=means[0],
-        ceiling=means[1],
-        low=max(-1.0, means[0] - halves[0]),
-        high=min(1.0, means[1] + halves[1]),
+        floor=least,
+        ceiling=most,
+        low=low,
+        high=high,
         first_range=(ends["first"][0], ends["first"][1]),
         second_range=(ends["second"][0], ends["second"][1]),
         wins=None,
@@ -361,26 +357,24 @@ def _interval(
     if count < 2:
         return None, None, None, None
     difference = float(shares @ differences)
-    bounded = bool((np.abs(differences) <= 1 + _SAME).all())  # scores that lie in 0..1
     if zero_one:
         gained, lost = int((differences > 0).sum()), int((differences < 0).sum())
         (low, high), error = bonett_price(gained, lost, count)
         return low, high, error, None
-    groups = _numbered(scored["group"])
-    error, degrees = _error(differences, shares, groups, clusters, difference)
-    if bounded and _unequal(scored):
-        worth = 1 / float((np.bincount(clusters, weights=shares) ** 2).sum())
-        (low, high), error, p = adjusted_wald(difference, error, worth, degrees)
-        return low, high, error, p
+    error, degrees = _error(differences, shares, _numbered(scored["group"]), clusters, difference)
+    if bool((np.abs(differences) <= 1 + _SAME).all()):  # scores that lie in 0..1
+        found = adjusted_wald(difference, error, _worth(shares, clusters), degrees)
+        p = 2 * float(special.stdtr(degrees, -abs(found.centre) / found.error)) if _unequal(scored) else None
+        return *found.interval, found.error, p
     if error < 1e-12:
-        if not bounded:
-            return None, None, None, None
-        points = difference * count
-        (low, high), error = bonett_price(max(0.0, points), max(0.0, -points), count)
-        return low, high, error, None
+        return None, None, None, None
     half = t_quantile(degrees) * error
-    low, high = difference - half, difference + half
-    return (max(-1.0, low), min(1.0, high), error, None) if bounded else (low, high, error, None)
+    return difference - half, difference + half, error, None
+
+
+def _worth(shares: Floats, clusters: NDArray[np.int64]) -> float:
+    """How many clusters of equal shares would tell as much."""
+    return 1 / float((np.bincount(clusters, weights=shares) ** 2).sum())
 
 
 def _unequal(scored: pl.DataFrame) -> bool:
@@ -388,21 +382,6 @@ def _unequal(scored: pl.DataFrame) -> bool:
     aside."""
     counts = [int(scored[f"{side}_replies"].sum()) for side in SIDES]
     return max(counts) > (1 + UNEQUAL) * min(counts)
-
-
-def adjusted_wald(difference: float, error: float, questions: float, degrees: float) -> tuple[Interval, float, float]:
-    """The adjusted Wald interval of a mean difference of scores in 0..1, its standard error, and p.
-
-    Bonett and Price's (2012) for scores of any kind: with two more questions, one a whole point up and one down, which
-    keep a side that was asked once and was always right from looking certain. `questions` may be an effective number,
-    1/Σ share²; Student's t on `degrees`.
-    """
-    centre = difference * questions / (questions + 2)
-    squares = error**2 * questions * (questions - 1) + questions * difference**2 + 2 - (questions + 2) * centre**2
-    adjusted = math.sqrt(max(0.0, squares)) / (questions + 2)
-    half = t_quantile(degrees) * adjusted
-    p = 2 * float(special.stdtr(degrees, -abs(centre) / adjusted))
-    return (max(-1.0, centre - half), min(1.0, centre + half)), adjusted, p
 
 
 def _error(
