@@ -225,7 +225,7 @@ def _of_ranges(found: Difference, rows: pl.DataFrame, shares: Floats) -> Differe
         values = rows[name].to_numpy()
         mean = float(shares @ values)
         scatter = _error(values, shares, groups, clusters, mean) if clusters.any() else (1.0, 1.0)
-        around.append((mean, scatter[0], _worth(shares, clusters), scatter[1]))
+        around.append((mean, scatter[0], _worth(values, shares, groups, clusters, scatter[0]), scatter[1]))
     least, most = (mean for mean, *_ in around)
     level = identified_level(most - least, max(adjusted_wald(*end).error for end in around))
     (low, _), (_, high) = (adjusted_wald(*end, level).interval for end in around)
@@ -361,9 +361,11 @@ def _interval(
         gained, lost = int((differences > 0).sum()), int((differences < 0).sum())
         (low, high), error = bonett_price(gained, lost, count)
         return low, high, error, None
-    error, degrees = _error(differences, shares, _numbered(scored["group"]), clusters, difference)
+    groups = _numbered(scored["group"])
+    error, degrees = _error(differences, shares, groups, clusters, difference)
     if bool((np.abs(differences) <= 1 + _SAME).all()):  # scores that lie in 0..1
-        found = adjusted_wald(difference, error, _worth(shares, clusters), degrees)
+        worth = _worth(differences, shares, groups, clusters, error)
+        found = adjusted_wald(difference, error, worth, degrees)
         p = 2 * float(special.stdtr(degrees, -abs(found.centre) / found.error)) if _unequal(scored) else None
         return *found.interval, found.error, p
     if error < 1e-12:
@@ -372,9 +374,20 @@ def _interval(
     return difference - half, difference + half, error, None
 
 
-def _worth(shares: Floats, clusters: NDArray[np.int64]) -> float:
-    """How many clusters of equal shares would tell as much."""
-    return 1 / float((np.bincount(clusters, weights=shares) ** 2).sum())
+def _worth(
+    values: Floats, shares: Floats, groups: NDArray[np.int64], clusters: NDArray[np.int64], error: float
+) -> float:
+    """How many questions of equal shares, each a cluster, would tell as much.
+
+    Where questions belong together, so many as their number over the design effect (Kish 1965, Survey Sampling, section
+    8.2), the variance with clusters over that without; at least as many as there are clusters.
+    """
+    questions = 1 / float((shares**2).sum())
+    if int(clusters.max()) + 1 == len(values):
+        return questions
+    alone, _ = _error(values, shares, groups, np.arange(len(values)), float(shares @ values))
+    least = 1 / float((np.bincount(clusters, weights=shares) ** 2).sum())
+    return max(least, questions * min(1.0, (alone / error) ** 2)) if error > 0 else least
 
 
 def _unequal(scored: pl.DataFrame) -> bool:
