@@ -81,15 +81,15 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def difference_text(found: Difference) -> str:
-    """`+3.20 [+0.40, +6.00]`, and `−9.00 to +31.00† [−14.2, +36.0]` where there is no difference but a range."""
+    """`+3.20 [+0.40, +6.00]`, and `−9.00 to +31.00† [−14.20, +36.00]` where there is no difference but a range."""
     if found.one_sided:
-        between = "" if found.low is None else f" [{signed(100 * found.low, 1)}, {signed(100 * (found.high or 0), 1)}]"
+        between = "" if found.low is None else f" [{signed(100 * found.low)}, {signed(100 * (found.high or 0))}]"
         return f"{_bounds(found)}{UNSURE}{between}"
     if found.difference is None:
         return "–"
     if found.low is None or found.high is None:
         return signed(100 * found.difference)
-    return f"{signed(100 * found.difference)} [{signed(100 * found.low, 1)}, {signed(100 * found.high, 1)}]"
+    return f"{signed(100 * found.difference)} [{signed(100 * found.low)}, {signed(100 * found.high)}]"
 
 
 def comparison_grids(one: Comparison, tests: int) -> list[Grid]:

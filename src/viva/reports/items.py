@@ -135,8 +135,8 @@ def _means(found: ItemScores) -> Floats:
 
 
 def alpha_text(found: Reliability | None) -> str:
-    """`0.953 [0.91, 0.98]`, and a dash for none."""
-    return "–" if found is None else f"{found.value:.3f} [{found.low:.2f}, {found.high:.2f}]"
+    """`0.953 [0.912, 0.981]`, and a dash for none."""
+    return "–" if found is None else f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
 def _whole(found: Examined) -> Grid:

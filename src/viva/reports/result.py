@@ -138,7 +138,7 @@ def cell_text(cell: Cell) -> str:
     if cell.sd is not None:
         text += f" ± {percent(cell.sd)}"
     if cell.low is not None:
-        text += f" [{percent(cell.low, 1)}, {percent(cell.high, 1)}]"
+        text += f" [{percent(cell.low)}, {percent(cell.high)}]"
     return text + zeroed_text(cell)
 
 

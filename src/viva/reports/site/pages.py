@@ -330,7 +330,7 @@ def _bar(standing: Standing, index: int, label: str) -> Bar | None:
         spread=_place(most - least),
         middle=_place(middle),
         text=percent(figure.mean) + (UNSURE if figure.partial else ""),
-        interval=f"{percent(figure.low, 1)}, {percent(figure.high, 1)}" if known else "",
+        interval=f"{percent(figure.low)}, {percent(figure.high)}" if known else "",
     )
 
 
