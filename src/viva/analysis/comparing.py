@@ -96,7 +96,8 @@ class Difference(Struct, frozen=True, kw_only=True):
     difference itself where that is further out, since it leaves out what is known of one side alone."""
     one_sided: bool = False
     """Whether there is no difference, since what is decided depends on what it is worth (`breakdown.one_sided`): it
-    lies from `floor` to `ceiling`, and `low` to `high` is the interval of that identified set."""
+    lies from `floor` to `ceiling`, `low` to `high` is the interval of that identified set, and `p` is the largest that
+    any of its differences has, where all have one sign."""
     first_range: Interval | None = None
     second_range: Interval | None = None
     """Where the means lie, if one-sided."""
@@ -213,11 +214,11 @@ def compared(pairs: Pairs, seed: int = 0) -> Difference:
         ceiling=float(shares @ rows["most"].to_numpy()),
     )
     if pairs.one_sided:
-        return _of_ranges(found, rows, shares)
+        return _of_ranges(found, rows, shares, seed)
     return _over_scored(found, scored, pairs, seed) if scored.height else found
 
 
-def _of_ranges(found: Difference, rows: pl.DataFrame, shares: Floats) -> Difference:
+def _of_ranges(found: Difference, rows: pl.DataFrame, shares: Floats, seed: int) -> Difference:
     """Where the difference lies, with the interval of that identified set: each end by its own error."""
     groups, clusters = _numbered(rows["group"]), _numbered(rows["cluster"])
     around = []
@@ -229,6 +230,11 @@ def _of_ranges(found: Difference, rows: pl.DataFrame, shares: Floats) -> Differe
     least, most = (mean for mean, *_ in around)
     level = identified_level(most - least, max(adjusted_wald(*end).error for end in around))
     (low, _), (_, high) = (adjusted_wald(*end, level).interval for end in around)
+    if max(least, -most) > _SAME and not _unequal(rows.select(pl.col(f"{side}_replies").max() for side in SIDES)):
+        # Of a sum above 0 the p of sign flips only falls where a difference rises, so the worst case has the largest.
+        nearest = rows["worst" if least > 0 else "best"].to_numpy()
+        test = sign_flip(np.bincount(clusters, weights=shares * nearest).astype(np.float64), seed)
+        found = replace(found, p=test.p, test=test.name, resolution=test.resolution)
     ends = {side: [float(shares @ rows[f"{side}_{end}"].to_numpy()) for end in ("floor", "most")] for side in SIDES}
     return replace(
         found,
