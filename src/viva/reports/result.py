@@ -13,6 +13,7 @@ from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
 from viva.types import NOT_ASKED, UNANSWERED
+from viva.visible import one_line
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
@@ -160,6 +161,15 @@ def score_text(cell: Cell) -> str:
     if cell.one_sided:
         return f"{range_text(cell.floor, cell.most)}{UNSURE}"
     return percent(cell.mean) + ("" if cell.complete else UNSURE)
+
+
+def left_out(models: Sequence[str]) -> str:
+    """The models whose score is a range, and that a command of points leaves out, with the reason."""
+    named = _some([one_line(model, 40) for model in models])
+    return (
+        f"left out, since a score is a range there, with answers that wait for a verdict: {named}; grade these with "
+        "--judge MODEL."
+    )
 
 
 def outcomes_text(cell: Cell) -> str:
