@@ -28,7 +28,7 @@ from scipy.stats import binom
 
 from viva.analysis.breakdown import Breakdown
 from viva.analysis.standings import widest
-from viva.analysis.uncertainty import ALIKE, difference_interval, interval_of_scores, mean_variance
+from viva.analysis.uncertainty import adjusted_wald, mean_variance
 from viva.types import Line
 
 LOST = (0.02, 0.10)
@@ -170,16 +170,12 @@ def of_gaps(behind: float, repetitions: int, n: int) -> Row:
         scores = drawn(dice, "once", shape, mean) - drawn(dice, "once", shape, second)
         means = scores.mean(axis=(1, 2))
         squares = ((scores - means[:, None, None]) ** 2).sum(axis=(1, 2))
-        found: list[tuple[float | None, float | None]] = [
-            interval_of_scores(middle, spread, n, n, zero_one=True) or (None, None)
-            if lowest >= 0
-            else difference_interval(middle, mean_variance(spread, n, n), n - 1)
-            if spread >= ALIKE
-            else (None, None)
-            for middle, spread, lowest in zip(means, squares, scores.min(axis=(1, 2)), strict=True)
+        found = [
+            adjusted_wald(middle, float(np.sqrt(mean_variance(spread, n, n))), n, n - 1).interval
+            for middle, spread in zip(means.tolist(), squares.tolist(), strict=True)
         ]
-        cell = Breakdown(frame_of(scores[:1])).cell(WHOLE)
-        assert np.allclose([cell.low or 0.0, cell.high or 0.0], [end or 0.0 for end in found[0]], atol=1e-7)
+        cell = Breakdown(frame_of(scores[:1])).cell(Line("", signed=True))
+        assert np.allclose([cell.low or 0.0, cell.high or 0.0], found[0], atol=1e-7)
         rates.append(counted([inside(*ends, mean - second) for ends in found]))
     return Row(f"gap to a part {behind:g} times as likely", n, rates)
 

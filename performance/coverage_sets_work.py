@@ -254,7 +254,7 @@ def _macro(
             middle,
             [_Group(m, int(c), max(0.0, s)) for m, c, s in zip(*row, strict=True) if c],
             level,
-            difference=False,
+            "shares",
         )
         or (np.nan, np.nan)
         for middle, level, *row in zip(

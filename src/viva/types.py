@@ -509,6 +509,8 @@ class Line(Struct, frozen=True):
     """Only answers count that have full marks in this part."""
     aspects: tuple[str, ...] = ()
     """Which aspects of an answer decide what is averaged; all of them if empty."""
+    signed: bool = False
+    """Whether the part is a difference of shares, from −1 to 1, even where no answer's is below 0."""
 
 
 class Layout(Struct, frozen=True):

@@ -13,7 +13,7 @@ from viva.types import OUTCOMES, SCORED, UNANSWERED, Line, ScoreRow
 
 ANSWER = Line("answer", part="a")
 FLAWED = Line("flawed where right", part="f", given="a")
-GAP = Line("gap", part="g")
+GAP = Line("gap", part="g", signed=True)
 
 
 def waiting(question: object, a: float | None, **more: float) -> ScoreRow:
@@ -111,9 +111,30 @@ def test_a_difference_has_an_interval_on_both_sides_of_zero() -> None:
     assert -1 <= found.low < found.mean < 0 < found.high <= 1
 
 
+def test_a_difference_that_is_never_below_zero_is_no_share() -> None:
+    """Of twenty gaps one is 1: as of a share, the interval ended at 0, and of such gaps as few as 79 % held."""
+    with table() as case:
+        for line in [GAP, Line("macro gap", part="g", over="format", signed=True)]:
+            for highest in [0.0, 0.5, 1.0]:
+                with case((line.label, highest)):
+                    rows = [
+                        row(n, "partly", 0.5, parts={"g": 0.0 if n else highest}, tags={"format": "xy"[n % 2]})
+                        for n in range(20)
+                    ]
+                    found = cell(rows, line)
+                    assert found.low is not None
+                    assert found.high is not None
+                    assert -0.2 < found.low < -0.05
+                    assert found.high > highest / 20 + 0.05
+    lost = [*rows, row(20, "ungraded", limits={"g": (-0.5, 0.5)})]
+    found = cell(lost, GAP)
+    assert found.least_low is not None
+    assert found.least_low < -0.1
+
+
 def test_where_every_difference_is_the_same_no_interval_leaves_it_out() -> None:
     with table() as case:
-        for line in [GAP, Line("macro gap", part="g", over="format")]:
+        for line in [GAP, Line("macro gap", part="g", over="format", signed=True)]:
             for gap in [-1.0, -0.5, 0.0, 0.5, 1.0]:
                 with case((line.label, gap)):
                     rows = [
@@ -122,9 +143,9 @@ def test_where_every_difference_is_the_same_no_interval_leaves_it_out() -> None:
                     ]
                     found = cell(rows, line)
                     assert found.mean == pytest.approx(gap)
-                    if found.low is not None:
-                        assert found.high is not None
-                        assert found.low - 1e-12 <= gap <= found.high + 1e-12
+                    assert found.low is not None
+                    assert found.high is not None
+                    assert found.low - 1e-12 <= gap <= found.high + 1e-12
 
 
 PARTS = st.dictionaries(st.sampled_from("afg"), st.sampled_from((0.0, 0.5, 1.0)), max_size=3)
@@ -143,7 +164,7 @@ def test_any_rows_have_a_mean_within_its_interval_and_bounds(rows, line: Line, o
         row(n, outcome, parts={**parts, **({"g": gap} if "g" in parts else {})}, tags={"format": name}, weight=weight)
         for n, (outcome, parts, gap, name, weight) in enumerate(rows)
     ]
-    found = cell(made, Line(line.label, part=line.part, given=line.given, over=over))
+    found = cell(made, Line(line.label, part=line.part, given=line.given, over=over, signed=line.signed))
     chosen = [
         one
         for one in made

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,7 +110,7 @@ def test_a_range_has_the_interval_of_its_ends() -> None:
 def test_limits_of_a_part_bound_it() -> None:
     rows = [row(n, "ungraded", limits={"": (0.0, 0.5), "g": (-0.5, 0.0)}) for n in range(5)]
     rows += [row(9, "right", decided={RATIONALE: "similarity"}, parts={"g": 0.0})]
-    whole, gap = cell(rows), cell(rows, Line("gap", part="g"))
+    whole, gap = cell(rows), cell(rows, Line("gap", part="g", signed=True))
     assert (whole.floor, whole.most) == (pytest.approx(1 / 6), pytest.approx(3.5 / 6))
     assert (gap.mean, gap.floor, gap.most) == (None, pytest.approx(-2.5 / 6), 0.0)
     assert gap.low is not None
@@ -161,6 +163,29 @@ def test_the_critical_value_is_that_of_imbens_and_manski() -> None:
             c = (identified_level(high - low, max(each)) - 0.9) / 0.05 * (Z - 1.6449) + 1.6449
             hits.append(low - c * each[0] <= truth <= high + c * each[1])
     assert np.mean(hits) == pytest.approx(0.95, abs=0.01)
+
+
+def test_a_range_of_one_sign_has_the_largest_p_of_its_completions() -> None:
+    def asked(scores: Sequence[float | None]) -> pl.DataFrame:
+        rows = [
+            row(n, "ungraded") if value is None else row(n, "partly", value, decided={ANSWER: "judge"})
+            for n, value in enumerate(scores)
+        ]
+        return Breakdown(frame([*rows, alike(len(rows))])).questions(ALL)
+
+    generator, signs = np.random.default_rng(4), []
+    for _ in range(8):
+        first, second = generator.choice([0.0, 0.5, 1.0], size=(2, 7), p=(0.4, 0.2, 0.4)).tolist()
+        first[:2], second[:2] = [0.0] * 2, generator.choice([0.5, 1.0], size=2).tolist()
+        theirs = asked(first)
+        found = compared(paired(theirs, asked([*second[:5], None, None])))
+        assert found.one_sided
+        ends = itertools.product((0.0, 0.25, 1.0), repeat=2)
+        every = [compared(paired(theirs, asked([*second[:5], *end]))) for end in ends]
+        signs.append(min(one.difference or 0.0 for one in every) > 0)
+        largest = max(one.p or 0.0 for one in every)
+        assert found.p == (pytest.approx(largest) if signs[-1] else None)
+    assert 0 < sum(signs) < len(signs), "some of either kind"
 
 
 def test_two_ranges_have_a_range_of_differences_and_no_p() -> None:

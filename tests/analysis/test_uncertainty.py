@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from analysis.answers import cell, row
 from rows import table
 from viva.analysis.uncertainty import (
-    difference_interval,
+    adjusted_wald,
+    interval_below_zero,
     mean_variance,
     share_interval,
     standard_deviation,
@@ -108,9 +109,20 @@ def test_nearly_all_wrong_counts_as_many_questions_as_there_are() -> None:
                 assert high >= 0.99 * limit
 
 
-def test_the_interval_of_differences_is_the_t_interval() -> None:
-    assert difference_interval(0.1, 0.04**2, 11) == pytest.approx((0.1 - 2.200985160 * 0.04, 0.1 + 2.200985160 * 0.04))
-    assert difference_interval(0.99, 0.04**2, 11)[1] == 1.0
+def test_the_interval_of_scores_below_zero_is_the_t_interval_and_ends_at_1() -> None:
+    assert interval_below_zero(0.1, 0.04**2, 11) == pytest.approx((0.1 - 2.200985160 * 0.04, 0.1 + 2.200985160 * 0.04))
+    assert interval_below_zero(0.99, 0.04**2, 11)[1] == 1.0
+    assert interval_below_zero(-4.0, 0.04**2, 11)[0] < -4.0, "points taken away know no limit"
+
+
+def test_the_adjusted_wald_interval_is_of_two_more_differences() -> None:
+    values = [0.5, -0.25, 0.0, 0.0, 1.0, 0.0]
+    found = adjusted_wald(statistics.fmean(values), statistics.stdev(values) / 6**0.5, 6, 5)
+    more = [*values, 1.0, -1.0]
+    error = statistics.pstdev(more) / 8**0.5
+    assert (found.centre, found.error) == pytest.approx((statistics.fmean(more), error))
+    half = 2.570581836 * error
+    assert found.interval == pytest.approx((max(-1.0, found.centre - half), min(1.0, found.centre + half)))
 
 
 def test_the_clustered_interval_by_hand() -> None:

@@ -17,7 +17,7 @@ from benchmarks.explaining import cells, evidence, first, layout, opened, reply,
 from benchmarks.handmade import cmmlu, csbench, record, rows
 from evidence import opinion
 from rows import table
-from viva.analysis.uncertainty import difference_interval, mean_variance, zero_one_interval
+from viva.analysis.uncertainty import adjusted_wald, mean_variance, zero_one_interval
 from viva.benchmarks.explained.combining import FLAWED, GAP, IN_FORM, Q_A, Q_R, WRONG, combine
 from viva.contracts import Exam
 from viva.errors import DataError
@@ -490,7 +490,9 @@ def test_the_three_metrics_the_gap_and_the_conditional_share_with_their_interval
     each = [float(q.parts[GAP]) for q in found]
     assert gap.mean == pytest.approx(0.8 - 0.55) == pytest.approx(sum(each) / 10)
     squares = sum((one - 0.25) ** 2 for one in each)
-    assert (gap.low, gap.high) == pytest.approx(difference_interval(0.25, mean_variance(squares, 10, 10), 9))
+    assert (gap.low, gap.high) == pytest.approx(
+        adjusted_wald(0.25, mean_variance(squares, 10, 10) ** 0.5, 10, 9).interval
+    )
     for label, count in ((WRONG_WHERE, 2), (FLAWED_WHERE, 4)):
         share = guesses[label]
         assert (share.n, share.mean) == (8, count / 8), label

@@ -22,14 +22,14 @@ ROUGH = Cell(
 )  # fmt: skip
 PLAIN = Cell(n=96, mean=0.25, low=0.16, high=0.34, floor=0.25, ceiling=0.25, outcomes={"right": 24, "wrong": 72})
 NONE = Cell(n=5, mean=None, outcomes={"error": 5})
-INTERVAL = re.compile(r"59\.0–63\.3")
+INTERVAL = re.compile(r"59\.01–63\.25")
 
 
 def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wrong() -> None:
     grid = summary_grid([result(overall=ROUGH), result(overall=NONE, model="openai/b")])
     assert grid.header == ("model", "exam", "score", "95 % interval", "answers", "other outcomes", "not scored")
     assert [row[2:] for row in grid.rows] == [
-        ("61.20†", "59.0–63.3", "1,520", "unparsed 24, truncated 12", "ungraded 280, error 4"),
+        ("61.20†", "59.01–63.25", "1,520", "unparsed 24, truncated 12", "ungraded 280, error 4"),
         ("–†", "", "5", "", "error 5"),
     ]
     alone = summary_grid([result(overall=PLAIN, model="openai/\x1b[31mevil")])

@@ -73,8 +73,8 @@ def test_every_form_renders_numbers_intervals_and_signatures() -> None:
 
 def test_a_mean_that_leaves_something_out_is_marked_and_bounded() -> None:
     cells = (
-        (RIGHT, "62.50 [47.0, 75.8]", ""),
-        (SHORT, "50.00† ± 2.10 [36.6, 63.4]", "40.00–60.00"),
+        (RIGHT, "62.50 [47.00, 75.78]", ""),
+        (SHORT, "50.00† ± 2.10 [36.60, 63.40]", "40.00–60.00"),
         (NOTHING, "–", ""),
         (UNGRADED, "–†", "0.00–100.00"),
     )

@@ -34,9 +34,10 @@ from viva.analysis.uncertainty import (
     Group,
     Interval,
     Z,
-    difference_interval,
+    adjusted_wald,
     grouped_variance,
     identified_level,
+    interval_below_zero,
     interval_of_scores,
     mean_variance,
     share_interval,
@@ -237,6 +238,7 @@ class Breakdown:
     def cell(self, *lines: Line) -> Cell:
         """The answers that all `lines` share, averaged as they say."""
         over = next((line.over for line in lines if line.over), "")
+        signed = any(line.signed for line in lines)
         attempts, view = self._viewed(lines)
         part = self._part(view.questions, lines)
         counts = ("n", "answered", "short", "gated", "settled", "waiting", *(f"outcome:{name}" for name in OUTCOMES))
@@ -258,11 +260,11 @@ class Breakdown:
         )
         if not summed["answered"]:
             return replace(found, zeroed=0.0) if outcomes.get("ungraded") else found
-        least_low, most_high = (None, None) if found.complete else _identified(part, over, floor, most)
+        least_low, most_high = (None, None) if found.complete else _identified(part, over, floor, most, signed=signed)
         found = replace(found, least_low=least_low, most_high=most_high)
         if _one_sided(summed):
             return replace(found, one_sided=True, low=least_low, high=most_high)
-        mean, low, high = _averaged(part, over)
+        mean, low, high = _averaged(part, over, signed=signed)
         repeated = self._repeats > 1 and attempts in ("mean", "best")
         sd = self._deviation(view.answers, lines, over) if repeated else None
         zeroed = _zeroed(part, over) if outcomes.get("ungraded") else None
@@ -423,14 +425,20 @@ def _squares(summed: dict[str, float], mean: float) -> float:
     return max(0.0, summed["pp"] - 2 * mean * summed["pa"] + mean * mean * summed["aa"])
 
 
-def _averaged(part: pl.DataFrame, over: str, level: float = LEVEL) -> tuple[float | None, float | None, float | None]:
-    """The mean of points over answers, with its interval; over groups of questions first, if `over` names them."""
+_Averaged = tuple[float | None, float | None, float | None]
+
+
+def _averaged(part: pl.DataFrame, over: str, level: float = LEVEL, *, signed: bool = False) -> _Averaged:
+    """The mean of points over answers, with its interval; over groups of questions first, if `over` names them.
+
+    `signed` points are differences of shares.
+    """
     if over:
-        return _macro(part, over, level)
+        return _macro(part, over, level, signed=signed)
     summed = part.select(
         pl.col("points", "answered", "fraction").sum(), *_products(), pl.col("points").min().alias("lowest")
     ).row(0, named=True)
-    return _micro(summed, level)
+    return _micro(summed, level, signed=signed)
 
 
 def _macro_bounds(part: pl.DataFrame, over: str) -> tuple[float, ...]:
@@ -439,7 +447,9 @@ def _macro_bounds(part: pl.DataFrame, over: str) -> tuple[float, ...]:
     return shares.select(pl.col(*_BOUNDS).mean()).row(0)
 
 
-def _identified(part: pl.DataFrame, over: str, floor: float, most: float) -> tuple[float | None, float | None]:
+def _identified(
+    part: pl.DataFrame, over: str, floor: float, most: float, *, signed: bool
+) -> tuple[float | None, float | None]:
     """The 95 % interval of a mean that lies somewhere between floor and most: each end by its own error."""
 
     def end(name: str, level: float) -> tuple[float | None, float | None]:
@@ -448,7 +458,7 @@ def _identified(part: pl.DataFrame, over: str, floor: float, most: float) -> tup
             answered=pl.col("n"),
             fraction=((pl.col(name) != 0.0) & (pl.col(name) != pl.col("n"))).cast(pl.Int32),
         )
-        return _averaged(whole, over, level)[1:]
+        return _averaged(whole, over, level, signed=signed)[1:]
 
     low, high = end("floor", LEVEL)[0], end("most", LEVEL)[1]
     if low is None or high is None:
@@ -457,19 +467,27 @@ def _identified(part: pl.DataFrame, over: str, floor: float, most: float) -> tup
     return end("floor", level)[0], end("most", level)[1]
 
 
-def _micro(summed: dict[str, float], level: float) -> tuple[float | None, float | None, float | None]:
+def _micro(summed: dict[str, float], level: float, *, signed: bool) -> _Averaged:
     answered, questions = int(summed["answered"]), int(summed["heard"])
     if not answered:
         return None, None, None
     mean = summed["points"] / answered
     squares = _squares(summed, mean)
     interval: Interval | None = None
-    if summed["lowest"] >= 0:
+    if signed:
+        if questions > 1:
+            error = math.sqrt(mean_variance(squares, questions, answered))
+            interval = adjusted_wald(mean, error, questions, questions - 1, level).interval
+    elif summed["lowest"] >= 0:
         zero_one = answered == questions and not summed["fraction"]
         interval = interval_of_scores(mean, squares, questions, answered, level, zero_one=zero_one)
-    elif squares >= ALIKE:  # a difference of scores is no share: no interval for what did not vary at all
-        interval = difference_interval(mean, mean_variance(squares, questions, answered), questions - 1, level)
+    elif squares >= ALIKE:  # no interval for what did not vary at all
+        interval = interval_below_zero(mean, mean_variance(squares, questions, answered), questions - 1, level)
     return (mean, *interval) if interval else (mean, None, None)
+
+
+_Scale = Literal["shares", "signed", "below zero"]
+"""What the scores of a mean are: in 0..1, differences of such scores, or at most 1 and some below 0."""
 
 
 class _Group(Struct, frozen=True):
@@ -485,7 +503,7 @@ def _group_of(part: pl.DataFrame, over: str) -> pl.Expr:
     return pl.col(f"tag:{over}") if f"tag:{over}" in part.columns else pl.lit(None, pl.String).alias(f"tag:{over}")
 
 
-def _macro(part: pl.DataFrame, over: str, level: float) -> tuple[float | None, float | None, float | None]:
+def _macro(part: pl.DataFrame, over: str, level: float, *, signed: bool) -> _Averaged:
     """The mean over groups of the groups' means, with its interval."""
     grouped = part.group_by(_group_of(part, over), maintain_order=True)
     summed = grouped.agg(pl.col("points", "answered").sum(), *_products())
@@ -497,8 +515,8 @@ def _macro(part: pl.DataFrame, over: str, level: float) -> tuple[float | None, f
     if not groups:
         return None, None, None
     mean = sum(group.mean for group in groups) / len(groups)
-    difference = float(part["points"].min() or 0.0) < 0  # type: ignore[arg-type]
-    interval = _macro_interval(mean, groups, level, difference=difference)
+    scale: _Scale = "signed" if signed else "below zero" if float(part["points"].min() or 0.0) < 0 else "shares"  # type: ignore[arg-type]
+    interval = _macro_interval(mean, groups, level, scale)
     return (mean, *interval) if interval else (mean, None, None)
 
 
@@ -510,7 +528,7 @@ def _zeroed(part: pl.DataFrame, over: str) -> float:
     return float((means.filter(pl.col("graded") > 0).select(pl.col("points") / pl.col("graded"))).to_series().mean())  # type: ignore[arg-type]
 
 
-def _macro_interval(mean: float, groups: Sequence[_Group], level: float, *, difference: bool) -> Interval | None:
+def _macro_interval(mean: float, groups: Sequence[_Group], level: float, scale: _Scale) -> Interval | None:
     """The groups' sampling variances add up, each weighted 1/k² (`grouped_variance`).
 
     Where every group is a single question, the groups are the sample. None where nothing tells how sure the mean is.
@@ -523,10 +541,12 @@ def _macro_interval(mean: float, groups: Sequence[_Group], level: float, *, diff
     else:
         variance, degrees = grouped_variance([_weighted(group, k) for group in groups])
     worth = k**2 / sum(1 / group.questions for group in groups)
+    if scale == "signed":
+        return adjusted_wald(mean, math.sqrt(variance), worth, degrees, level).interval
+    if scale == "below zero":
+        return None if variance < 1e-12 else interval_below_zero(mean, variance, degrees, level)
     if variance < 1e-12:
-        return None if difference else zero_one_interval(mean * worth, worth, level)
-    if difference:
-        return difference_interval(mean, variance, degrees, level)
+        return zero_one_interval(mean * worth, worth, level)
     return share_interval(mean, variance, worth, degrees, level)
 
 

@@ -6,14 +6,14 @@ Everything goes by pairs: the same question, answered by both. Several answers t
 
     difference   Σ c·d over questions, d the question's difference and c its share of the average: weight/Σ weight,
                  or, where an exam averages over groups first, weight/(groups · Σ weight in its group)
-    interval     Student's t on the residuals within groups, Satterthwaite's degrees of freedom; for 0/1 scores of
-                 questions asked once, and where no difference varies, Bonett and Price's adjusted Wald interval (2012,
-                 Journal of Educational and Behavioral Statistics 37:479-488), which has a width at nothing and at all
+    interval     Bonett and Price's adjusted Wald interval (2012, Journal of Educational and Behavioral Statistics
+                 37:479-488), which has a width at nothing and at all: theirs for 0/1 scores of questions asked once,
+                 else `uncertainty.adjusted_wald` with the residuals within groups and Satterthwaite's degrees of
+                 freedom. Scores that leave 0..1 have Student's t on the same residuals
     p            sign flips (see signflip.py): McNemar's exact test where scores are 0/1 and asked once. Where one was
                  asked more often than the other, a difference is not as likely to come out the other way round (one
                  answer is right or wrong, ten are nearly always something between), and sign flips find differences
-                 that are not there (in up to 30 % of sets of 59 questions near 0 or 1): then interval and p are those
-                 of `adjusted_wald`
+                 that are not there (in up to 30 % of sets of 59 questions near 0 or 1): then p is the interval's
     power        normal approximation: what is seen in 80 % of such sets at 5 %, two-sided, is (1.960 + 0.842) · error
 """
 
@@ -37,6 +37,7 @@ from viva.analysis.uncertainty import (
     Group,
     Interval,
     Z,
+    adjusted_wald,
     grouped_variance,
     identified_level,
     t_quantile,
@@ -95,7 +96,8 @@ class Difference(Struct, frozen=True, kw_only=True):
     difference itself where that is further out, since it leaves out what is known of one side alone."""
     one_sided: bool = False
     """Whether there is no difference, since what is decided depends on what it is worth (`breakdown.one_sided`): it
-    lies from `floor` to `ceiling`, and `low` to `high` is the interval of that identified set."""
+    lies from `floor` to `ceiling`, `low` to `high` is the interval of that identified set, and `p` is the largest that
+    any of its differences has, where all have one sign."""
     first_range: Interval | None = None
     second_range: Interval | None = None
     """Where the means lie, if one-sided."""
@@ -212,35 +214,35 @@ def compared(pairs: Pairs, seed: int = 0) -> Difference:
         ceiling=float(shares @ rows["most"].to_numpy()),
     )
     if pairs.one_sided:
-        return _of_ranges(found, rows, shares)
+        return _of_ranges(found, rows, shares, seed)
     return _over_scored(found, scored, pairs, seed) if scored.height else found
 
 
-def _of_ranges(found: Difference, rows: pl.DataFrame, shares: Floats) -> Difference:
+def _of_ranges(found: Difference, rows: pl.DataFrame, shares: Floats, seed: int) -> Difference:
     """Where the difference lies, with the interval of that identified set: each end by its own error."""
     groups, clusters = _numbered(rows["group"]), _numbered(rows["cluster"])
-    means: list[float] = []
-    errors: list[float] = []
-    degrees: list[float] = []
+    around = []
     for name in ("worst", "best"):
         values = rows[name].to_numpy()
         mean = float(shares @ values)
-        error, freedom = _error(values, shares, groups, clusters, mean) if rows.height > 1 else (1.0, 1.0)
-        if error < 1e-12:
-            error = bonett_price(max(0.0, mean * rows.height), max(0.0, -mean * rows.height), rows.height)[1]
-        means.append(mean)
-        errors.append(error)
-        degrees.append(freedom)
-    level = identified_level(means[1] - means[0], max(errors))
-    halves = [t_quantile(freedom, level) * error for error, freedom in zip(errors, degrees, strict=True)]
+        scatter = _error(values, shares, groups, clusters, mean) if clusters.any() else (1.0, 1.0)
+        around.append((mean, scatter[0], _worth(values, shares, groups, clusters, scatter[0]), scatter[1]))
+    least, most = (mean for mean, *_ in around)
+    level = identified_level(most - least, max(adjusted_wald(*end).error for end in around))
+    (low, _), (_, high) = (adjusted_wald(*end, level).interval for end in around)
+    if max(least, -most) > _SAME and not _unequal(rows.select(pl.col(f"{side}_replies").max() for side in SIDES)):
+        # Of a sum above 0 the p of sign flips only falls where a difference rises, so the worst case has the largest.
+        nearest = rows["worst" if least > 0 else "best"].to_numpy()
+        test = sign_flip(np.bincount(clusters, weights=shares * nearest).astype(np.float64), seed)
+        found = replace(found, p=test.p, test=test.name, resolution=test.resolution)
     ends = {side: [float(shares @ rows[f"{side}_{end}"].to_numpy()) for end in ("floor", "most")] for side in SIDES}
     return replace(
         found,
         one_sided=True,
-        floor=means[0],
-        ceiling=means[1],
-        low=max(-1.0, means[0] - halves[0]),
-        high=min(1.0, means[1] + halves[1]),
+        floor=least,
+        ceiling=most,
+        low=low,
+        high=high,
         first_range=(ends["first"][0], ends["first"][1]),
         second_range=(ends["second"][0], ends["second"][1]),
         wins=None,
@@ -361,26 +363,37 @@ def _interval(
     if count < 2:
         return None, None, None, None
     difference = float(shares @ differences)
-    bounded = bool((np.abs(differences) <= 1 + _SAME).all())  # scores that lie in 0..1
     if zero_one:
         gained, lost = int((differences > 0).sum()), int((differences < 0).sum())
         (low, high), error = bonett_price(gained, lost, count)
         return low, high, error, None
     groups = _numbered(scored["group"])
     error, degrees = _error(differences, shares, groups, clusters, difference)
-    if bounded and _unequal(scored):
-        worth = 1 / float((np.bincount(clusters, weights=shares) ** 2).sum())
-        (low, high), error, p = adjusted_wald(difference, error, worth, degrees)
-        return low, high, error, p
+    if bool((np.abs(differences) <= 1 + _SAME).all()):  # scores that lie in 0..1
+        worth = _worth(differences, shares, groups, clusters, error)
+        found = adjusted_wald(difference, error, worth, degrees)
+        p = 2 * float(special.stdtr(degrees, -abs(found.centre) / found.error)) if _unequal(scored) else None
+        return *found.interval, found.error, p
     if error < 1e-12:
-        if not bounded:
-            return None, None, None, None
-        points = difference * count
-        (low, high), error = bonett_price(max(0.0, points), max(0.0, -points), count)
-        return low, high, error, None
+        return None, None, None, None
     half = t_quantile(degrees) * error
-    low, high = difference - half, difference + half
-    return (max(-1.0, low), min(1.0, high), error, None) if bounded else (low, high, error, None)
+    return difference - half, difference + half, error, None
+
+
+def _worth(
+    values: Floats, shares: Floats, groups: NDArray[np.int64], clusters: NDArray[np.int64], error: float
+) -> float:
+    """How many questions of equal shares, each a cluster, would tell as much.
+
+    Where questions belong together, so many as their number over the design effect (Kish 1965, Survey Sampling, section
+    8.2), the variance with clusters over that without; at least as many as there are clusters.
+    """
+    questions = 1 / float((shares**2).sum())
+    if int(clusters.max()) + 1 == len(values):
+        return questions
+    alone, _ = _error(values, shares, groups, np.arange(len(values)), float(shares @ values))
+    least = 1 / float((np.bincount(clusters, weights=shares) ** 2).sum())
+    return max(least, questions * min(1.0, (alone / error) ** 2)) if error > 0 else least
 
 
 def _unequal(scored: pl.DataFrame) -> bool:
@@ -388,21 +401,6 @@ def _unequal(scored: pl.DataFrame) -> bool:
     aside."""
     counts = [int(scored[f"{side}_replies"].sum()) for side in SIDES]
     return max(counts) > (1 + UNEQUAL) * min(counts)
-
-
-def adjusted_wald(difference: float, error: float, questions: float, degrees: float) -> tuple[Interval, float, float]:
-    """The adjusted Wald interval of a mean difference of scores in 0..1, its standard error, and p.
-
-    Bonett and Price's (2012) for scores of any kind: with two more questions, one a whole point up and one down, which
-    keep a side that was asked once and was always right from looking certain. `questions` may be an effective number,
-    1/Σ share²; Student's t on `degrees`.
-    """
-    centre = difference * questions / (questions + 2)
-    squares = error**2 * questions * (questions - 1) + questions * difference**2 + 2 - (questions + 2) * centre**2
-    adjusted = math.sqrt(max(0.0, squares)) / (questions + 2)
-    half = t_quantile(degrees) * adjusted
-    p = 2 * float(special.stdtr(degrees, -abs(centre) / adjusted))
-    return (max(-1.0, centre - half), min(1.0, centre + half)), adjusted, p
 
 
 def _error(

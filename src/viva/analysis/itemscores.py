@@ -9,7 +9,7 @@ import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.breakdown import Breakdown
+from viva.analysis.breakdown import Breakdown, one_sided
 from viva.types import UNANSWERED, Line
 
 Floats = NDArray[np.float64]
@@ -27,6 +27,8 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
     """Which share of the headline each question is; they sum to 1."""
     unasked: int = 0
     """Questions that were left out, as no model has a score on them."""
+    ranges: Mapping[str, tuple[float, float]] = {}
+    """Models whose scores depend on who could decide (`breakdown.one_sided`) → where their headline lies."""
 
     def of(self, models: NDArray[np.bool_], questions: NDArray[np.bool_]) -> ItemScores:
         """The part of these models and questions."""
@@ -38,6 +40,7 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
             scores=self.scores[models][:, questions],
             shares=shares / shares.sum(),
             unasked=self.unasked,
+            ranges=self.ranges,
         )
 
 
@@ -45,9 +48,14 @@ def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Line) -
     """From each model's scores (`analysis.breakdown.frame`). Questions stand in the order in which they first occur."""
     columns: dict[str, dict[str, float]] = {}
     groups: dict[str, tuple[str, float]] = {}
+    ranges: dict[str, tuple[float, float]] = {}
     for model, scores in frames.items():
         tag = f"tag:{headline.over}"
-        summed = Breakdown(scores, headline.attempts).questions(headline)
+        breakdown = Breakdown(scores, headline.attempts)
+        summed = breakdown.questions(headline)
+        if one_sided(summed):
+            cell = breakdown.cell(headline)
+            ranges[model] = (cell.floor, cell.most)
         rows = summed.select(
             "question",
             pl.when(pl.col("answered") > 0).then(pl.col("points") / pl.col("answered")).alias("score"),
@@ -68,6 +76,7 @@ def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Line) -
         scores=matrix[:, asked] if matrix.size else np.empty((len(columns), 0)),
         shares=_shares([groups[name] for name, kept in zip(everything, asked, strict=True) if kept], headline.over),
         unasked=int((~asked).sum()),
+        ranges=ranges,
     )
 
 

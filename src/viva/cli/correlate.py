@@ -10,8 +10,8 @@ import click
 from msgspec import Struct
 
 from viva.cli.analysisoptions import chart_option
-from viva.cli.correlatetables import PUBLISHED, Correlated, matched, published_tables
-from viva.cli.options import tables_options
+from viva.cli.correlatetables import PUBLISHED, Correlated, matched, noted, published_tables
+from viva.cli.options import pick, tables_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scored import EXAM, existing, scored
 from viva.cli.widetable import WideTable, read_wide, the_wide_one
@@ -91,16 +91,19 @@ def _tables(sources: Sequence[str], wanted: Wanted) -> list[Correlated]:
     wide = the_wide_one(paths)
     if wide is not None:
         return [Correlated(title=wide.name, table=read_wide(wide))]
-    return [Correlated(title="item scores", table=_of_items(paths, wanted))]
+    rows, ranges = _of_items(paths, wanted)
+    return [Correlated(title="item scores", table=rows, notes=noted(ranges))]
 
 
-def _of_items(paths: Sequence[Path], wanted: Wanted) -> WideTable:
-    """Models by the columns of --by, from item scores. Of several exams, columns are called by exam and column."""
+def _of_items(paths: Sequence[Path], wanted: Wanted) -> tuple[WideTable, list[str]]:
+    """Models by the columns of --by, from item scores, and the models that have a range in place of some figure. Of
+    several exams, columns are called by exam and column."""
     from viva.analysis.training import measured
 
     figures: dict[str, dict[tuple[str, str], float | None]] = {}
     origin: dict[tuple[str, str], Path] = {}
     partial: set[str] = set()
+    ranges: list[str] = []
     for one in scored(paths, wanted.by):
         if earlier := origin.get((one.exam, one.model)):
             raise DataError(
@@ -114,10 +117,11 @@ def _of_items(paths: Sequence[Path], wanted: Wanted) -> WideTable:
         cells = measured(one.scores, lines, one.headline.attempts)
         row = figures.setdefault(one.model, {})
         partial |= {one.model} if any(not cell.complete for cell in cells.values()) else set()
+        ranges += [one.model] if any(cell.one_sided for cell in cells.values()) else []
         row.update({(one.exam, name): cell.mean for name, cell in cells.items()})
     columns = list(dict.fromkeys(column for row in figures.values() for column in row))
     several = len({exam for exam, _ in columns}) > 1
-    return WideTable(
+    found = WideTable(
         rows=tuple(figures),
         columns={
             f"{exam} {name}" if several else name: tuple(row.get((exam, name)) for row in figures.values())
@@ -126,6 +130,7 @@ def _of_items(paths: Sequence[Path], wanted: Wanted) -> WideTable:
         words={},
         partial=frozenset(partial),
     )
+    return found, ranges
 
 
 def _correlated(found: Correlated, wanted: Wanted) -> Correlations:

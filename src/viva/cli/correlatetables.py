@@ -74,13 +74,14 @@ def matched(sources: Sequence[str]) -> Correlated:
     """
     columns: dict[str, dict[str, tuple[str, float]]] = {}
     partial: set[str] = set()
+    ranges: list[str] = []
     for source in dict.fromkeys(sources):
         if source in PUBLISHED:
             name, column = SCORES[source]
             shown = f"{source} {column}, published"
             columns[shown] = _unique((entry.name, entry.figures[column]) for entry in _models(source, name, column))
         else:
-            columns.update(_headlines(existing([source], PUBLISHED)[0], columns, partial))
+            columns.update(_headlines(existing([source], PUBLISHED)[0], columns, partial, ranges))
     names = dict.fromkeys(key for figures in columns.values() for key in figures)
     keys = [key for key in names if sum(key in figures for figures in columns.values()) > 1]
     if not keys:
@@ -102,22 +103,37 @@ def matched(sources: Sequence[str]) -> Correlated:
     return Correlated(
         title="models of the same name",
         table=rows,
-        notes=(f"Matched by name, not by version, prompt or language: {len(keys):,} models ({said}).",),
+        notes=(
+            f"Matched by name, not by version, prompt or language: {len(keys):,} models ({said}).",
+            *noted(ranges),
+        ),
     )
+
+
+def noted(ranges: Sequence[str]) -> tuple[str, ...]:
+    """A note that names models with a range in place of a figure, where there are any."""
+    from viva.reports.result import left_out
+
+    return (f"Figures {left_out(list(dict.fromkeys(ranges)))}",) if ranges else ()
 
 
 def _models(benchmark: str, name: str, column: str) -> list[Entry]:
     return [entry for entry in table(benchmark, name).models if column in entry.figures]
 
 
-def _headlines(path: Path, earlier: Mapping[str, object], partial: set[str]) -> dict[str, dict[str, tuple[str, float]]]:
-    """Headline → its models' figures; `partial` takes in the keys of those that leave something out."""
+def _headlines(
+    path: Path, earlier: Mapping[str, object], partial: set[str], ranges: list[str]
+) -> dict[str, dict[str, tuple[str, float]]]:
+    """Headline → its models' figures; `partial` takes in the keys of those that leave something out, `ranges` the names
+    of those that have none but a range."""
     from viva.analysis.training import measured
 
     found: dict[str, list[tuple[str, float]]] = {}
     for one in scored([path], EXAM):
         (cell,) = measured(one.scores, one.lines, one.headline.attempts).values()
         partial |= set() if cell.complete else {plain(one.model.rpartition("/")[2])}
+        if cell.one_sided:
+            ranges.append(one.model)
         if cell.mean is not None:
             found.setdefault(f"{one.exam} {one.headline.label}", []).append((one.model, 100 * cell.mean))
     if again := next((name for name in found if name in earlier), None):

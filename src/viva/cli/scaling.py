@@ -118,6 +118,7 @@ def scaling_command(sources: tuple[str, ...], **given: Any) -> int:
 
 def _scaling(found: Found, kinds: Sequence[Kind], wanted: Wanted) -> Scaling:
     from viva.analysis.scalinggroups import best_of_size, grouped, studied
+    from viva.reports.result import left_out
     from viva.reports.scaling import Scaling
 
     found = _chosen(found, wanted)
@@ -134,12 +135,14 @@ def _scaling(found: Found, kinds: Sequence[Kind], wanted: Wanted) -> Scaling:
         else:
             unknown = ", ".join(one_line(model, 40) for model in list(found.sizeless)[:6])
             why = f"nobody's size is known: {unknown} (--sizes FILE gives sizes)" if unknown else "there are no models"
+            why = left_out(found.ranges) if found.ranges and not unknown else why
         raise DataError(f"{found.title}: no curve can be fitted; {why}")
     return Scaling(
         title=found.title + (", best of each size" if wanted.best else ""),
         parameters=wanted.parameters,
         groups=tuple(groups),
         sizeless=tuple(found.sizeless),
+        ranges=found.ranges,
     )
 
 
@@ -169,6 +172,7 @@ def _chosen(found: Found, wanted: Wanted) -> Found:
         title=found.title,
         points=tuple(point for point in found.points if kept(point.model)),
         sizeless={model: said for model, said in found.sizeless.items() if kept(model)},
+        ranges=found.ranges,
     )
 
 

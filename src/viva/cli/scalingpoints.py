@@ -50,6 +50,8 @@ class Found(Struct, frozen=True, kw_only=True):
     points: tuple[Point, ...]
     sizeless: Mapping[str, Mapping[str, str]]
     """Models with a score whose size nobody knows → their words."""
+    ranges: tuple[str, ...] = ()
+    """Models whose score is a range, and so no point of a curve."""
 
 
 def found_in(sources: Sequence[str], asked: Source) -> list[Found]:
@@ -183,14 +185,20 @@ def _of_runs(paths: Sequence[Path], asked: Source) -> list[Found]:
         raise VivaError(f"--score {asked.score!r} names a column of a table; of runs it is each exam's headline")
     points: dict[str, list[Point]] = {}
     sizeless: dict[str, dict[str, dict[str, str]]] = {}
+    ranges: dict[str, tuple[str, ...]] = {}
     for exam, model, cell in _headlines(paths):
         here = points.setdefault(exam, [])
         size = asked.sizes.get(model) or published_size(model)
-        if size is None:
+        if cell.one_sided:
+            ranges[exam] = (*ranges.get(exam, ()), model)
+        elif size is None:
             sizeless.setdefault(exam, {})[model] = {"family": family_of(model)}
         elif cell.mean is not None:
             here.append(_point(model, size, cell.mean, {"family": family_of(model)}, asked, None, cell))
-    return [Found(title=exam, points=tuple(found), sizeless=sizeless.get(exam, {})) for exam, found in points.items()]
+    return [
+        Found(title=exam, points=tuple(found), sizeless=sizeless.get(exam, {}), ranges=ranges.get(exam, ()))
+        for exam, found in points.items()
+    ]
 
 
 def _headlines(paths: Sequence[Path]) -> Iterator[tuple[str, str, Cell]]:

@@ -115,10 +115,10 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def measure_text(measure: Measure) -> str:
-    """`0.743 [0.61, 0.85]`."""
+    """`0.743 [0.612, 0.851]`."""
     if measure.low is None or measure.high is None:
         return number(measure.value)
-    return f"{number(measure.value)} [{measure.low:.2f}, {measure.high:.2f}]"
+    return f"{number(measure.value)} [{measure.low:.3f}, {measure.high:.3f}]"
 
 
 def _measures(title: str, measures: Sequence[Measure]) -> Grid:

@@ -181,7 +181,7 @@ def prediction_grids(found: Sequence[Prediction], anchors: AnchorSet) -> list[Gr
     rows = tuple(
         (
             one.model,
-            f"{percent(one.value)} [{percent(one.low, 1)}, {percent(one.high, 1)}]",
+            f"{percent(one.value)} [{percent(one.low)}, {percent(one.high)}]",
             percent(one.anchor_mean),
             f"{one.answered:,} of {one.of:,}",
             *((percent(one.full),) if known else ()),

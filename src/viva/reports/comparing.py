@@ -42,6 +42,7 @@ TESTS = {
     "permutation, random": "a sign-flip permutation test of random signs (the smallest p it can give: {resolution})",
 }
 _WORDS = {*WORDS, "first", "second", "question", "read by the first", "read by the second", "outcome"}
+LARGEST = "the largest that it can be, whatever the verdicts are that are not there"
 _LISTED = 12
 """Notes of a kind that are shown; the others are counted."""
 
@@ -81,15 +82,20 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def difference_text(found: Difference) -> str:
-    """`+3.20 [+0.40, +6.00]`, and `−9.00 to +31.00† [−14.2, +36.0]` where there is no difference but a range."""
+    """`+3.20 [+0.40, +6.00]`, and `−9.00 to +31.00† [−14.20, +36.00]` where there is no difference but a range."""
     if found.one_sided:
-        between = "" if found.low is None else f" [{signed(100 * found.low, 1)}, {signed(100 * (found.high or 0), 1)}]"
+        between = "" if found.low is None else f" [{signed(100 * found.low)}, {signed(100 * (found.high or 0))}]"
         return f"{_bounds(found)}{UNSURE}{between}"
     if found.difference is None:
         return "–"
     if found.low is None or found.high is None:
         return signed(100 * found.difference)
-    return f"{signed(100 * found.difference)} [{signed(100 * found.low, 1)}, {signed(100 * found.high, 1)}]"
+    return f"{signed(100 * found.difference)} [{signed(100 * found.low)}, {signed(100 * found.high)}]"
+
+
+def test_text(p: float | None, found: Difference) -> str:
+    """`0.012`, and `≤ 0.012` where it depends on verdicts that are not there."""
+    return p_text(p) if p is None or p < 0.001 or not found.one_sided else f"≤ {p_text(p)}"
 
 
 def comparison_grids(one: Comparison, tests: int) -> list[Grid]:
@@ -126,7 +132,7 @@ def _differences(one: Comparison, tests: int) -> Grid:
         (
             *cells(row), f"{row.found.n:,}", _mean(row.found.first, row.found.first_range, row.found),
             _mean(row.found.second, row.found.second_range, row.found), difference_text(row.found),
-            p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
+            test_text(row.found.p, row.found), *((test_text(row.found.adjusted, row.found),) if adjusted else ()),
             *("–" if count is None else f"{count:,}" for count in (row.found.wins, row.found.ties, row.found.losses)),
             *((_bounds(row.found),) if bounded else ()),
         )
@@ -213,6 +219,7 @@ def closing(found: Sequence[Comparison]) -> list[str]:
         lines.append(POWER)
     if any(row.found.one_sided for row in rows):
         lines.append(f"{UNSURE} after a range: {RANGE}.")
+        lines.append(f"p of a range: {LARGEST}; there is none where they can make either the better one.")
     for one in found:
         lines += one.notes[:_LISTED]
         if len(one.notes) > _LISTED:

@@ -96,7 +96,7 @@ def notes_on(found: Sequence[Correlations]) -> list[str]:
 def _texts(one: Coefficient) -> tuple[str, str]:
     if one.value is None:
         return "–", "–"
-    between = "" if one.low is None else f" [{one.low:.2f}, {one.high:.2f}]"
+    between = "" if one.low is None else f" [{one.low:.3f}, {one.high:.3f}]"
     return f"{one.value:.3f}{between}", p_text(one.p)
 
 

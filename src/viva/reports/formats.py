@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -28,9 +28,18 @@ from viva.visible import harmless
 
 LEGEND = (
     "Per cent with 95 % intervals. Unparsed, empty, truncated and refused replies earn no point and stay in the "
-    "denominator; what was not answered or not graded is left out of a mean (†) and kept in its bounds; (0: …) counts "
-    "ungraded answers 0."
+    "denominator"
 )
+
+
+def legend(results: Sequence[Result]) -> str:
+    """What the figures are, and the marks that any of these tables has."""
+    cells = [cell for one in results for table in one.tables for row in table.cells for cell in row]
+    cells += [one.overall for one in results]
+    left = "; what was not answered or not graded is left out of a mean (†) and kept in its bounds"
+    zero = "; (0: …) counts ungraded answers 0"
+    marked = any(not cell.complete for cell in cells)
+    return f"{LEGEND}{left if marked else ''}{zero if any(cell.zeroed is not None for cell in cells) else ''}."
 
 
 def _grids(report: Report, *, details: bool) -> list[Grid]:
@@ -54,8 +63,8 @@ def _grids(report: Report, *, details: bool) -> list[Grid]:
 def _closing(report: Report) -> list[str]:
     results = [result for result in report.results if result.answered]
     signatures = [f"signature: {result.signature}" for result in results]
-    legend = [LEGEND] if results else []
-    return [*footnotes(report.results), *legend, *published_notes(results), *report.notes, *signatures]
+    said = [legend(results)] if results else []
+    return [*footnotes(report.results), *said, *published_notes(results), *report.notes, *signatures]
 
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:

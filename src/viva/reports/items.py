@@ -15,9 +15,9 @@ from viva.analysis.itemresponse import Fitted
 from viva.analysis.itemscores import Floats, ItemScores
 from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
-from viva.reports.result import UNSURE, Grid, percent
+from viva.reports.result import UNSURE, Grid, percent, range_text
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import harmless, one_line
 
 LEGEND = (
     "Facility: the models' mean score on a question, per cent. Discrimination: the correlation, over models, of the "
@@ -117,7 +117,7 @@ def _models(found: Examined) -> Grid:
     rows = tuple(
         (
             found.scores.models[place],
-            percent(float(means[place])) + ("" if there[place].all() else UNSURE),
+            _mean_text(found.scores, place, float(means[place])),
             f"{int(there[place].sum()):,}",
             f"{int((~there[place]).sum()):,}",
             *((f"{fit.ability[place]:.3f} ± {fit.ability_error[place]:.3f}",) if fit else ()),
@@ -125,6 +125,13 @@ def _models(found: Examined) -> Grid:
         for place in order
     )
     return Grid(f"Models · {found.scores.exam}", header, rows)
+
+
+def _mean_text(scores: ItemScores, place: int, mean: float) -> str:
+    """The mean, or where it lies, marked where questions have no score."""
+    between = scores.ranges.get(scores.models[place])
+    text = range_text(*between) if between else percent(mean)
+    return text if np.isfinite(scores.scores[place]).all() else f"{text}{UNSURE}"
 
 
 def _means(found: ItemScores) -> Floats:
@@ -135,8 +142,8 @@ def _means(found: ItemScores) -> Floats:
 
 
 def alpha_text(found: Reliability | None) -> str:
-    """`0.953 [0.91, 0.98]`, and a dash for none."""
-    return "–" if found is None else f"{found.value:.3f} [{found.low:.2f}, {found.high:.2f}]"
+    """`0.953 [0.912, 0.981]`, and a dash for none."""
+    return "–" if found is None else f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
 def _whole(found: Examined) -> Grid:
@@ -228,6 +235,15 @@ def notes_on(found: Examined) -> list[str]:
     notes = list(found.notes)
     if not np.isfinite(scores.scores).all():
         notes.append(f"{UNSURE} {exam}: the mean leaves out questions without a score.")
+    if scores.ranges:
+        named = ", ".join(one_line(model, 40) for model in list(scores.ranges)[:6]) + (
+            f" and {len(scores.ranges) - 6:,} more" if len(scores.ranges) > 6 else ""
+        )
+        notes.append(
+            f"{exam}: of {named} only answers are scored of which one thing could be said (a similarity can only say "
+            "right, an unreadable reply can only be wrong): their score is a range, and facility, discrimination and "
+            "ability are of what was decided, not of the questions; grade these with --judge MODEL first."
+        )
     if scores.unasked:
         notes.append(f"{exam}: {scores.unasked:,} questions without a score of any model are left out.")
     if models < FEWEST:
@@ -348,7 +364,8 @@ def _plain(found: Examined) -> dict[str, object]:
         "models": [
             {
                 "model": name,
-                "score": _null(float(means[place])),
+                "score": None if name in scores.ranges else _null(float(means[place])),
+                **({"range": scores.ranges[name]} if name in scores.ranges else {}),
                 "unscored": int((~np.isfinite(scores.scores[place])).sum()),
                 **(
                     {

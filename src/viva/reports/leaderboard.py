@@ -144,14 +144,14 @@ def _figure(tag: str, value: str) -> str:
 
 
 def estimate_text(estimate: Estimate, *, unscored: int = 0) -> str:
-    """`70.50 ± 0.66 [65.8, 75.2]`, marked † where answers are left out and ‡ where there are too few."""
+    """`70.50 ± 0.66 [65.80, 75.20]`, marked † where answers are left out and ‡ where there are too few."""
     if estimate.mean is None:
         return "–"
     text = percent(estimate.mean) + (UNSURE if unscored else "") + (SHORT if estimate.short else "")
     if estimate.sd is not None:
         text += f" ± {percent(estimate.sd)}"
     if estimate.low is not None:
-        text += f" [{percent(estimate.low, 1)}, {percent(estimate.high, 1)}]"
+        text += f" [{percent(estimate.low)}, {percent(estimate.high)}]"
     return text
 
 

@@ -160,20 +160,20 @@ def _where(found: Perplexities, name: str, tag: str) -> tuple[str, ...]:
 
 
 def figure_text(figure: Figure | None, *, sign: bool = False) -> str:
-    """`12.34 [11.9, 12.8]`, and a dash for none."""
+    """`12.34 [11.92, 12.81]`, and a dash for none."""
     if figure is None:
         return "–"
-    value = _number(figure.value)
+    value = _number(figure.value, figure.value)
     value = f"+{value}" if sign and figure.value > 0 else value
     if figure.low is None or figure.high is None:
         return value
-    return f"{value} [{_number(figure.low)}, {_number(figure.high)}]"
+    return f"{value} [{_number(figure.low, figure.value)}, {_number(figure.high, figure.value)}]"
 
 
-def _number(value: float) -> str:
-    """Four digits, as many as a perplexity deserves."""
-    size = abs(value)
-    if size == 0:
+def _number(value: float, main: float) -> str:
+    """A figure to four digits, as many as a perplexity deserves; its limits to as many decimals as itself (`main`)."""
+    size = abs(main)
+    if size == 0 and value == 0:
         return "0"
     if size >= 1e7 or size < 1e-3:
         return f"{value:.3g}"

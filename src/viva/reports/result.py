@@ -15,6 +15,7 @@ from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
 from viva.types import NOT_ASKED, UNANSWERED, Suspicion
+from viva.visible import one_line
 
 UNSURE = "†"
 """Marks a mean that leaves something out."""
@@ -180,7 +181,7 @@ def cell_text(cell: Cell) -> str:
     if cell.sd is not None:
         text += f" ± {percent(cell.sd)}"
     if cell.low is not None:
-        text += f" [{percent(cell.low, 1)}, {percent(cell.high, 1)}]"
+        text += f" [{percent(cell.low)}, {percent(cell.high)}]"
     return text + zeroed_text(cell)
 
 
@@ -202,6 +203,15 @@ def score_text(cell: Cell) -> str:
     if cell.one_sided:
         return f"{range_text(cell.floor, cell.most)}{UNSURE}"
     return percent(cell.mean) + ("" if cell.complete else UNSURE)
+
+
+def left_out(models: Sequence[str]) -> str:
+    """The models whose score is a range, and that a command of points leaves out, with the reason."""
+    named = _some([one_line(model, 40) for model in models])
+    return (
+        f"left out, since a score is a range there, with answers that wait for a verdict: {named}; grade these with "
+        "--judge MODEL."
+    )
 
 
 def outcomes_text(cell: Cell) -> str:

@@ -13,7 +13,7 @@ from viva.analysis.scalinggroups import Group, Point
 from viva.analysis.segments import Segments
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
-from viva.reports.result import UNSURE, Grid, p_text, percent
+from viva.reports.result import UNSURE, Grid, left_out, p_text, percent
 from viva.reports.text import json_text
 from viva.visible import harmless
 
@@ -45,6 +45,7 @@ class Scaling(Struct, frozen=True, kw_only=True):
     """Which sizes these are: total or active."""
     groups: tuple[Group, ...]
     sizeless: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
 
 
 def scaling_grids(found: Scaling) -> list[Grid]:
@@ -199,6 +200,8 @@ def _missing(found: Scaling) -> Iterator[str]:
     if partial:
         shown = ", ".join(partial[:6]) + (f" and {len(partial) - 6:,} more" if len(partial) > 6 else "")
         yield f"{UNSURE} {found.title}: the means of these models leave out what was not scored: {shown}."
+    if found.ranges:
+        yield f"{found.title}: {left_out(found.ranges)}"
     if found.sizeless:
         shown = ", ".join(found.sizeless[:6]) + (
             f" and {len(found.sizeless) - 6:,} more" if len(found.sizeless) > 6 else ""

@@ -95,12 +95,10 @@ def labelled(one: Slice) -> str:
 
 
 def difference_text(one: Slice) -> str:
-    """`−4.20 [−8.1, −0.3]*` in points of per cent."""
+    """`−4.20 [−8.10, −0.30]*` in points of per cent."""
     if one.difference is None:
         return "–"
-    between = (
-        "" if one.low is None or one.high is None else f" [{signed(100 * one.low, 1)}, {signed(100 * one.high, 1)}]"
-    )
+    between = "" if one.low is None or one.high is None else f" [{signed(100 * one.low)}, {signed(100 * one.high)}]"
     return f"{signed(100 * one.difference)}{between}{MARK if one.significant else ''}"
 
 

@@ -47,7 +47,7 @@ def _cells(cell: Cell, count: str) -> tuple[str, ...]:
     others = [(name, number) for name, number in cell.outcomes.items() if number and name not in _PLAIN]
     return (
         score_text(cell) + zeroed_text(cell),
-        "" if cell.low is None else f"{percent(cell.low, 1)}–{percent(cell.high, 1)}",
+        "" if cell.low is None else f"{percent(cell.low)}–{percent(cell.high)}",
         count,
         _counted([one for one in others if one[0] not in UNANSWERED]),
         _counted([one for one in others if one[0] in UNANSWERED]),

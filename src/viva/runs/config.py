@@ -374,7 +374,9 @@ class Option(Struct, frozen=True):
         try:
             return msgspec.convert(_plain(given, self.kind), self.annotation, strict=not lax, dec_hook=_path)
         except ValidationError as problem:
-            raise VivaError(f"{where}{self.name}={value if lax else _shown(value)}: {_reason(problem, self.kind)}") from None
+            raise VivaError(
+                f"{where}{self.name}={value if lax else _shown(value)}: {_reason(problem, self.kind)}"
+            ) from None
 
 
 def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Option]:

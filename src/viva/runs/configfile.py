@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import Struct
 
 from viva.benchmarks.questions.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
-from viva.errors import DataError, StorageError
+from viva.errors import DataError
 from viva.files import read_regular
 from viva.runs.config import CONSENT, RUN, ModelOptions, Opening, Option, options, unknown
 from viva.visible import one_line
@@ -65,14 +65,14 @@ def read_config(path: Path) -> Configuration:
     )
 
 
-def config_text(benchmarks: Sequence[str], models: Sequence[str], settings: Map[str, Map[str, Any]], given: Map[str, Any]) -> str:
+def config_text(
+    benchmarks: Sequence[str], models: Sequence[str], settings: Map[str, Map[str, Any]], given: Map[str, Any]
+) -> str:
     """The file that says what these options say: benchmarks, models, and every option that is not at its default."""
     import yaml
 
     changed = {
-        name: _written(given[name])
-        for name, option in KNOWN.items()
-        if name in given and given[name] != option.default
+        name: _written(given[name]) for name, option in KNOWN.items() if name in given and given[name] != option.default
     }
     entries = [
         {"name": name, **{key: _written(value) for key, value in settings[name].items()}} if name in settings else name

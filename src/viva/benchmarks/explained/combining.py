@@ -60,7 +60,10 @@ def defended(rows: Layout, over: str = "", *, first: bool = True) -> tuple[Layou
         Line(Q_R, part=Q_R, over=over, aspects=(RATIONALE,)),
         Line(Q_AR, over=over),
     )
-    guesses = (Line("reply in form", part=IN_FORM, over=over), Line("guess gap (Q→A − Q→AR)", part=GAP, over=over))
+    guesses = (
+        Line("reply in form", part=IN_FORM, over=over),
+        Line("guess gap (Q→A − Q→AR)", part=GAP, over=over, signed=True),
+    )
     lucky = (
         Line("P(rationale not full | answer right)", part=FLAWED, given=Q_A, aspects=(RATIONALE,)),
         Line("P(rationale wrong | answer right)", part=WRONG, given=Q_A, aspects=(RATIONALE,)),

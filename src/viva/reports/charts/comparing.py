@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from viva.published import Table
 from viva.reports.charts.theme import category
 from viva.reports.comparedmeans import Published, labels_of
-from viva.reports.comparing import Comparison, Row, difference_text
-from viva.reports.result import p_text
+from viva.reports.comparing import Comparison, Row, difference_text, test_text
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -110,8 +109,8 @@ def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
         "low": _points(one.low),
         "high": _points(one.high),
         "said": difference_text(one),
-        "p": p_text(one.p),
-        "adjusted": p_text(one.adjusted),
+        "p": test_text(one.p, one),
+        "adjusted": test_text(one.adjusted, one),
         "n": one.n,
         "wins": one.wins,
         "losses": one.losses,

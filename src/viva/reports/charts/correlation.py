@@ -87,7 +87,7 @@ def _said(pair: Pair, title: str) -> str:
     one = pair.of("pearson")
     if one.value is None:
         return title
-    between = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
+    between = "" if one.low is None or one.high is None else f" [{one.low:.3f}, {one.high:.3f}]"
     return f"{title} · Pearson's r {one.value:.3f}{between}, n = {pair.n}"
 
 

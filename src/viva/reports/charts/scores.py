@@ -255,7 +255,7 @@ def _numbers(cell: Cell) -> dict[str, Any]:
         found |= mark_of(complete=cell.complete)
     if cell.low is not None and cell.high is not None:
         low, high = _SPAN * cell.low, _SPAN * cell.high
-        found |= {"low": round(low, 3), "high": round(high, 3), "95 %": f"{low:.1f} to {high:.1f}"}
+        found |= {"low": round(low, 3), "high": round(high, 3), "95 %": f"{low:.2f} to {high:.2f}"}
     return found
 
 

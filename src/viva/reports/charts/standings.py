@@ -83,7 +83,7 @@ def _told(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _datum(row: Row, name: str) -> dict[str, Any]:
     score = row.score
     assert score is not None
-    interval = "" if score.low is None or score.high is None else f"{100 * score.low:.1f} to {100 * score.high:.1f}"
+    interval = "" if score.low is None or score.high is None else f"{100 * score.low:.2f} to {100 * score.high:.2f}"
     return {
         "name": name,
         "model": one_line(row.model, 120),

@@ -12,7 +12,7 @@ from viva.engine.folder import RunRecord
 from viva.reports import charts
 from viva.reports.canaries import canaries_grid
 from viva.reports.charts.scores import languages_chart, outcomes_chart, parts_chart, scores_chart, shown
-from viva.reports.formats import LEGEND
+from viva.reports.formats import legend
 from viva.reports.page.accounting import unscored
 from viva.reports.page.methods import methods, references
 from viva.reports.page.tables import TableMaker
@@ -51,7 +51,7 @@ def page_of(
         viva=__version__,
         facts=tuple(_facts(records, names)),
         warnings=tuple(warnings),
-        legend=LEGEND,
+        legend=legend(report.results),
         footnotes=(*footnotes(report.results), *published_notes(report.results)),
         summary=summary,
         charts=tuple(drawn.overall(report.results)),

@@ -332,4 +332,6 @@ def _joined(boards: Sequence[Facts]) -> Facts:
 
 def figure_of(cell: Cell) -> Figure | None:
     """None for a cell in which nothing was scored."""
+    if cell.one_sided:
+        return Figure(None, cell.low, cell.high, True, cell.floor, cell.most)
     return None if cell.mean is None else Figure(cell.mean, cell.low, cell.high, not cell.complete)

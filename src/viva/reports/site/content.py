@@ -36,13 +36,15 @@ class Dimension(Struct, frozen=True, kw_only=True):
 
 
 class Figure(Struct, frozen=True, array_like=True):
-    """A mean with its 95 % interval, shares of 1."""
+    """A mean with its 95 % interval, shares of 1; where there is none, the range from `floor` to `ceiling`."""
 
-    mean: float
+    mean: float | None
     low: float | None = None
     high: float | None = None
     partial: bool = False
     """Whether the mean leaves something out."""
+    floor: float | None = None
+    ceiling: float | None = None
 
 
 class Row(Struct, frozen=True, kw_only=True):

@@ -16,9 +16,9 @@ from msgspec import Struct
 from viva.analysis.standings import THRESHOLDS, Score
 from viva.errors import DataError
 from viva.published import plain
-from viva.reports.result import UNSURE, percent
+from viva.reports.result import UNSURE, percent, range_text
 from viva.reports.site.assembling import ModelPage, Standing, model_pages
-from viva.reports.site.content import BenchmarkPage, Board, Dimension, Facts, Row, Site
+from viva.reports.site.content import BenchmarkPage, Board, Dimension, Facts, Figure, Row, Site
 from viva.reports.site.naming import slug
 from viva.visible import one_line
 from viva.web.charts import script as charts_script
@@ -116,11 +116,11 @@ def linkable(address: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.netloc) and address.isascii() and address.isprintable()
 
 
-def score_text(score: Score, digits: int = 2) -> str:
+def score_text(score: Score | Figure) -> str:
     """The mean, or the range in its place, in per cent."""
-    if score.mean is None:
-        return f"{percent(score.floor, digits)}–{percent(score.ceiling, digits)}"
-    return percent(score.mean, digits)
+    if score.mean is None and score.floor is not None and score.ceiling is not None:
+        return range_text(score.floor, score.ceiling)
+    return percent(score.mean)
 
 
 def _best_of(board: Board) -> Row | None:
@@ -278,7 +278,9 @@ class Bar(Struct, frozen=True):
     """One dimension on a model's page, in per cent of the track."""
 
     label: str
-    mean: str
+    start: str
+    """Where the bar begins: at 0, or of a range at its lower end."""
+    length: str
     least: str
     spread: str
     middle: str
@@ -323,14 +325,16 @@ def _bar(standing: Standing, index: int, label: str) -> Bar | None:
         return None
     least, middle, most = _spans(standing.board)[index]
     known = figure.low is not None and figure.high is not None
+    start, end = (figure.floor or 0.0, figure.ceiling or 0.0) if figure.mean is None else (0.0, figure.mean)
     return Bar(
         label=label,
-        mean=_place(figure.mean),
+        start=_place(start),
+        length=_place(end - start),
         least=_place(least),
         spread=_place(most - least),
         middle=_place(middle),
-        text=percent(figure.mean) + (UNSURE if figure.partial else ""),
-        interval=f"{percent(figure.low, 1)}, {percent(figure.high, 1)}" if known else "",
+        text=score_text(figure) + (UNSURE if figure.partial else ""),
+        interval=f"{percent(figure.low)}, {percent(figure.high)}" if known else "",
     )
 
 
@@ -343,7 +347,8 @@ def _spans(board: Board) -> list[tuple[float, float, float]]:
     if known is None or known[0] is not board:
         made: list[tuple[float, float, float]] = []
         for index in range(len(board.dimensions)):
-            values = [figure.mean for row in board.rows if (figure := row.figures[index]) is not None]
+            figures = [figure for row in board.rows if (figure := row.figures[index]) is not None]
+            values = [figure.mean for figure in figures if figure.mean is not None]
             made.append((min(values), statistics.median(values), max(values)) if values else (0.0, 0.0, 0.0))
         known = _SPANS[id(board)] = (board, made)
     return known[1]

@@ -76,7 +76,7 @@
         names: columns.map(([header]) => header.dataset.name),
         models: shown.map((row) => ({
           name: row.querySelector("th.name").textContent.trim(),
-          values: columns.map(([, index]) => Number.parseFloat(row.cells[index].textContent)),
+          values: columns.map(([, index]) => row.cells[index].querySelector("[data-range]") ? NaN : Number.parseFloat(row.cells[index].textContent)),
         })),
       };
     }

@@ -1,0 +1,88 @@
+"""Runs whose score is a range: what the commands of points, of questions and of boards say of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from cli.collected import answers, gold, write_jsonl
+from rows import table
+from viva.analysis.breakdown import Cell
+from viva.cli.main import main
+from viva.reports.formats import legend
+from viva.reports.site.assembling import figure_of
+from viva.reports.site.pages import score_text
+from viva.types import Question
+
+from reports.samples import RIGHT, SHORT, result  # isort: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Two models' answers with reasons: those without one are wrong, and all others wait for a judge."""
+    here = tmp_path_factory.mktemp("ranges")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(here)
+        for name, every in (("a", 3), ("b", 4)):
+
+            def reply(question: Question, every: int = every) -> str:
+                empty = sum(map(ord, question.id)) % every == 0
+                return "" if empty else f"Rationale: it is known.\nAnswer: {gold(question)}"
+
+            write_jsonl(Path(f"{name}.jsonl"), answers("clrbench", "en", reply))
+            viva("grade", "clrbench", f"{name}.jsonl", "--run", name, "--encoder", "none", "--progress", "quiet")
+        Path("sizes.csv").write_text("model,billions\nreplay/a.jsonl,2\nreplay/b.jsonl,4\n")
+        yield here
+
+
+def viva(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments])
+    return int(ended.value.code or 0)
+
+
+def test_what_is_left_out_for_being_a_range_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands = {"scaling": ("a", "b", "--sizes", "sizes.csv"), "correlate": ("a", "b", "--by", "type")}
+    with table() as case:
+        for command, options in commands.items():
+            with case(command):
+                capsys.readouterr()
+                viva(command, *options)
+                out, err = capsys.readouterr()
+                said = " ".join((out + err).split())
+                assert "left out, since a score is a range there" in said
+                assert "replay/a.jsonl, replay/b.jsonl; grade these with --judge MODEL" in said
+
+
+def test_questions_are_not_judged_by_answers_of_which_one_thing_could_be_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    viva("items", "a", "b", "--items", "0")
+    said = capsys.readouterr().out
+    assert "0.00†" not in said, "a mean of the empty replies alone"
+    assert "0.00–" in said
+    assert "their score is a range" in " ".join(said.split())
+    viva("items", "a", "b", "--format", "json")
+    models = json.loads(capsys.readouterr().out)["exams"][0]["models"]
+    assert [one["score"] for one in models] == [None, None]
+    assert all(low == 0.0 and high > 0.5 for low, high in (one["range"] for one in models))
+
+
+def test_a_range_has_both_ends_and_a_sign() -> None:
+    gap = figure_of(Cell(n=4, mean=None, low=-0.6, high=0.5, floor=-0.125, most=0.25, one_sided=True))
+    assert gap is not None
+    assert (score_text(gap), gap.partial) == ("-12.50 to 25.00", True)
+    assert figure_of(Cell(n=4, mean=None)) is None
+
+
+def test_the_legend_explains_the_marks_that_are_there() -> None:
+    whole = replace(result(overall=RIGHT), tables=())
+    assert "†" not in legend([whole])
+    assert "(0: …)" not in legend([whole])
+    assert "†" in legend([whole, replace(whole, overall=SHORT)])
+    assert "(0: …)" in legend([replace(whole, overall=replace(SHORT, zeroed=0.4))])
