@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from viva.cli.analysisoptions import chart_option
 from viva.cli.correlatetables import PUBLISHED, Correlated, matched, noted, published_tables
-from viva.cli.options import pick, tables_options
+from viva.cli.options import tables_options
 from viva.cli.reporting import check_writable, emit, screen
 from viva.cli.scored import EXAM, existing, scored
 from viva.cli.widetable import WideTable, read_wide, the_wide_one

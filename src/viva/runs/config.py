@@ -387,8 +387,8 @@ def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Opti
         for field in msgspec.structs.fields(kind):
             if field.name not in found and field.name not in without:
                 default = field.default if field.default is not NODEFAULT else None
-                kind, note = get_args(hints[field.name])
-                found[field.name] = Option(field.name, hints[field.name], kind, default, note.description)
+                plain, note = get_args(hints[field.name])
+                found[field.name] = Option(field.name, hints[field.name], plain, default, note.description)
     return found
 
 

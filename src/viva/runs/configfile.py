@@ -45,7 +45,7 @@ class Configuration(Struct, kw_only=True, frozen=True):
 
 
 def read_config(path: Path) -> Configuration:
-    """The file's content. Raises DataError, naming file and line, for what is not allowed; StorageError as for files."""
+    """The file's content. Raises DataError, naming file and line, for what is not allowed, and StorageError."""
     try:
         root = read_yaml(read_regular(path, LARGEST, follow=True).decode("utf-8-sig"))
     except UnicodeDecodeError:

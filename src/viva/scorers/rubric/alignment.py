@@ -261,8 +261,9 @@ class _Steps:
         begins = starts[at]
         kept_apart = np.cumsum(begins) * self.apart
         entering = np.maximum.accumulate(cells[at - ~begins] + kept_apart) - kept_apart
-        row = np.repeat(entering, np.diff(at, append=len(cells)))
-        return np.maximum(row, cells, out=row)
+        row: Cells = np.repeat(entering, np.diff(at, append=len(cells)))
+        np.maximum(row, cells, out=row)
+        return row
 
     def _matched(
         self, before: Cells, char: str, pointer: int | None, first: int | None
