@@ -26,7 +26,7 @@ from viva.benchmarks.infibench.build import dump as dumps
 from viva.benchmarks.infibench.build.building import BrokenRow, PoolSettings, build_pool
 from viva.benchmarks.infibench.build.line import Line
 from viva.benchmarks.infibench.build.pool import POOL, Build, PoolQuestion, read_build, read_pool
-from viva.crew import open_crew
+from viva.distributed import open_crew
 from viva.errors import DataError, MissingDataError, VivaError
 
 DATE = "2023-06-14"

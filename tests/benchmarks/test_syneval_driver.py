@@ -22,7 +22,7 @@ from viva.benchmarks.syneval.build.manifest import MANIFEST, Manifest
 from viva.benchmarks.syneval.build.sampling import SamplingSettings
 from viva.benchmarks.syneval.build.treebank import Plan, Problem
 from viva.benchmarks.syneval.items import Fact, Item
-from viva.crew import LostWorkerError
+from viva.distributed import LostWorkerError
 from viva.errors import DataError, MissingDataError, StorageError, VivaError
 
 SCRIPT = """

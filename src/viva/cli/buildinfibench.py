@@ -147,7 +147,7 @@ def pool_command(dump: Path, out: Path, **given: Any) -> int:
     be written; 130 interrupted. With 2, 5 and 130, --out is as it was.
     """
     from viva.benchmarks.infibench.build.building import PoolSettings, build_pool
-    from viva.crew import cores, open_crew
+    from viva.distributed import cores, open_crew
 
     if given["after"] and given["before"] and given["after"] >= given["before"]:
         raise VivaError(f"--after {given['after']} leaves no day before --before {given['before']}")

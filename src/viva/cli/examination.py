@@ -15,7 +15,7 @@ from viva.cli.hosting import tell
 from viva.cli.placing import open_encoder, placed
 from viva.cli.trust import refuse_inherited_code, without_consent
 from viva.contracts import BatchModel, Encoder, Exam, Model
-from viva.crew import refuse_no_place
+from viva.distributed import refuse_no_place
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, find_run

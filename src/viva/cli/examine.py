@@ -311,7 +311,7 @@ def _plan(lane: str, tasks: list[Iterator[Task]], limits: Limits) -> LanePlan:
     if provider in ("baseline", "replay"):
         return LanePlan(tasks, Fixed(1), Pace())  # they answer at once; more workers would only take turns
     if lane == "hf ray":
-        from viva.crew import replicas
+        from viva.distributed import replicas
 
         return LanePlan(
             tasks, replicas.Window(), Pace(), policy=PATIENT, in_turn=True, hurry=replicas.give_back_what_waits

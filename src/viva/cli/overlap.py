@@ -190,7 +190,7 @@ def _compare(opened: Opened, others: Sequence[Opened], leaks: Sequence[Leaks], m
     from functools import partial
 
     from viva.cli.corpora import searcher
-    from viva.crew import open_crew
+    from viva.distributed import open_crew
 
     total = sum(other.size for other in others)
     screen_ = _Screen(wanted.progress, total)

@@ -18,7 +18,7 @@ def open_sandbox(limits: Limits) -> tuple[Sandbox, int]:
         from viva.sandbox import Sandbox as Bubble
 
         return Bubble(unsafe_host_execution=unsafe), os.cpu_count() or 1
-    from viva.crew.sandboxes import RemoteSandbox
+    from viva.distributed.sandboxes import RemoteSandbox
     from viva.sandbox.languages import canonical, not_there
     from viva.sandbox.station import station
 
@@ -38,7 +38,7 @@ def open_encoder(name: str, limits: Limits) -> Encoder:
         from viva.models.encoder import open_encoder as open_here
 
         return open_here(name)
-    from viva.crew.encoders import RemoteEncoder
+    from viva.distributed.encoders import RemoteEncoder
     from viva.models.stations import encoder_station
 
     return RemoteEncoder(limits.on, partial(encoder_station, name))
@@ -53,7 +53,7 @@ def placed(model: Model, limits: Limits) -> Model:
     """Weights on a disk are opened where --on says; models of other providers are asked from here."""
     if limits.on == "local" or model.lane != "hf":
         return model
-    from viva.crew.replicas import RemoteModel
+    from viva.distributed.replicas import RemoteModel
     from viva.models.local.model import LocalModel
     from viva.models.stations import model_station
 

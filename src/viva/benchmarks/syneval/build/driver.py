@@ -38,7 +38,7 @@ from viva.benchmarks.syneval.build.sampling import Drawn, Place, SamplingSetting
 from viva.benchmarks.syneval.build.treebank import Plan, Problem, Reader, survey
 from viva.benchmarks.syneval.build.workers import Generate, Result, Worker, WorkSettings, chunks, where, worker
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
-from viva.crew import Crew, open_crew
+from viva.distributed import Crew, open_crew
 from viva.errors import DataError
 
 
@@ -56,7 +56,7 @@ class BuildSettings(Struct, frozen=True, kw_only=True):
     jobs: int = 0
     """Workers; 0 is one a core."""
     on: str = "local"
-    """Where they are: see viva.crew."""
+    """Where they are: see viva.distributed."""
     force: bool = False
 
 

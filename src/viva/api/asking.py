@@ -13,6 +13,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
+from viva.api.apart import apart
+from viva.api.examinees import Answers, Examinees, Whom, answer_rows, examinees
+from viva.api.opened import ALL_TABLES, Run
+from viva.api.options import GradeOptions, ResumeOptions, RunOptions, parsed
 from viva.cli.collecting import Collected
 from viva.cli.examination import Examination, earlier_runs, open_encoder_of, prepare
 from viva.cli.examine import examine
@@ -24,10 +28,6 @@ from viva.cli.trust import confirm_endpoints
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
-from viva.library.apart import apart
-from viva.library.examinees import Answers, Examinees, Whom, answer_rows, examinees
-from viva.library.opened import ALL_TABLES, Run
-from viva.library.options import GradeOptions, ResumeOptions, RunOptions, parsed
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
 from viva.runs.config import Limits, Output, pick

@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from crew import works
+from distributed import works
 from rows import table
-from viva.crew import LostWorkerError, open_crew
-from viva.crew.local import LocalCrew
-from viva.crew.mapping import AHEAD
+from viva.distributed import LostWorkerError, open_crew
+from viva.distributed.local import LocalCrew
+from viva.distributed.mapping import AHEAD
 from viva.errors import DataError, VivaError
 
 SCRIPT = """
 import functools, sys
 from pathlib import Path
-from crew import works
-from viva.crew import open_crew
+from distributed import works
+from viva.distributed import open_crew
 with open_crew(jobs=2) as crew:  # no `if __name__ == "__main__"`: a worker does not run this again
     print(list(crew.map(works.shouting, ["a", "b", "c"])), flush=True)
     list(crew.map(functools.partial(works.endless, Path(sys.argv[1])), range(4)))

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from viva.crew.cluster import Node
-from viva.crew.lost import LOSSES
-from viva.crew.station import Hello
+from viva.distributed.cluster import Node
+from viva.distributed.lost import LOSSES
+from viva.distributed.station import Hello
 from viva.errors import VivaError
 from viva.visible import one_line
 

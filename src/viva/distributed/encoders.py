@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from viva.crew.cluster import connect
-from viva.crew.hands import Needs
-from viva.crew.pool import Pool
-from viva.crew.worker import outcome
+from viva.distributed.cluster import connect
+from viva.distributed.hands import Needs
+from viva.distributed.pool import Pool
+from viva.distributed.worker import outcome
 from viva.errors import VivaError
 
 Recipe = Callable[[int], Callable[[Sequence[tuple[str, str]]], list[float]]]

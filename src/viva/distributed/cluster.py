@@ -93,7 +93,7 @@ class Cluster:
                     f"no Ray cluster answers at {one_line(address, 100)} ({_reason(problem)}); "
                     f"`ray status` on its head says whether it runs{asked}"
                 ) from problem
-            from viva.crew.local import cores
+            from viva.distributed.local import cores
 
             print("viva: no Ray cluster runs here, so one is made of this machine", file=sys.stderr)
             try:

@@ -9,12 +9,12 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from viva.crew.cluster import connect
-from viva.crew.hands import Needs
-from viva.crew.local import unnamed
-from viva.crew.lost import LostWorkerError
-from viva.crew.mapping import Ended, Source, in_order
-from viva.crew.pool import Pool
+from viva.distributed.cluster import connect
+from viva.distributed.hands import Needs
+from viva.distributed.local import unnamed
+from viva.distributed.lost import LostWorkerError
+from viva.distributed.mapping import Ended, Source, in_order
+from viva.distributed.pool import Pool
 
 P = TypeVar("P")
 R = TypeVar("R")

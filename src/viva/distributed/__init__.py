@@ -11,8 +11,8 @@ lost, the same comes out.
 """
 
 from viva.contracts import Crew
-from viva.crew.local import cores
-from viva.crew.lost import LostWorkerError
+from viva.distributed.local import cores
+from viva.distributed.lost import LostWorkerError
 from viva.errors import VivaError
 
 __all__ = ["Crew", "LostWorkerError", "cores", "open_crew", "refuse_no_place"]
@@ -24,11 +24,11 @@ def open_crew(on: str = "local", jobs: int = 0) -> Crew:
     Raises VivaError for a place that is none.
     """
     if on == "local":
-        from viva.crew.local import LocalCrew
+        from viva.distributed.local import LocalCrew
 
         return LocalCrew(jobs)
     refuse_no_place(on)
-    from viva.crew.rayed import RayCrew
+    from viva.distributed.rayed import RayCrew
 
     return RayCrew(on, jobs)
 
@@ -38,7 +38,7 @@ def refuse_no_place(on: str) -> None:
 
     Imports nothing heavy, asks nobody.
     """
-    from viva.crew.cluster import is_place, need_ray
+    from viva.distributed.cluster import is_place, need_ray
 
     if on == "local":
         return

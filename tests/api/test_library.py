@@ -21,10 +21,10 @@ import viva
 from cli.collected import answers, write_jsonl
 from rows import table
 from servers.fixtures import LocalServer
+from viva.api.examinees import examinees
+from viva.api.options import NOT_HERE, GradeOptions, ResumeOptions, RunOptions, name_of, parsed
 from viva.cli.grade import grade_command
 from viva.cli.run import resume_command, run_command
-from viva.library.examinees import examinees
-from viva.library.options import NOT_HERE, GradeOptions, ResumeOptions, RunOptions, name_of, parsed
 from viva.models.called import Prompt
 from web.hostile import TEXTS, assert_only_text
 

@@ -7,8 +7,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from viva.crew.lost import LOSSES, LostWorkerError
-from viva.crew.worker import outcome
+from viva.distributed.lost import LOSSES, LostWorkerError
+from viva.distributed.worker import outcome
 
 P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)

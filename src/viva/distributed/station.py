@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.crew.cluster import edition
-from viva.crew.worker import Bench
+from viva.distributed.cluster import edition
+from viva.distributed.worker import Bench
 
 
 class Hello(Struct, frozen=True):

@@ -15,10 +15,10 @@ from typing import Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from viva.contracts import Room
-from viva.crew.cluster import connect
-from viva.crew.encoders import Same, replicas
-from viva.crew.pool import Pool
-from viva.crew.worker import outcome
+from viva.distributed.cluster import connect
+from viva.distributed.encoders import Same, replicas
+from viva.distributed.pool import Pool
+from viva.distributed.worker import outcome
 from viva.errors import ModelError, VivaError
 from viva.types import Choose, Generate, Request, Response
 

@@ -16,12 +16,14 @@ from multiprocessing.connection import wait as connections_ready
 from types import TracebackType
 from typing import Generic, NamedTuple, Self, TypeVar
 
-from viva.crew.mapping import Ended, Source, by_one, in_order
+from viva.distributed.mapping import Ended, Source, by_one, in_order
 
 P = TypeVar("P")
 R = TypeVar("R")
 
-START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from viva.crew.worker import serve; serve({}, {})"
+START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from viva.distributed.worker import serve; serve({}, {})"
+)
 
 
 def cores() -> int:

@@ -113,7 +113,7 @@ class Run:
         """
         import polars as pl
 
-        from viva.library.frames import SCORES, scores_frame
+        from viva.api.frames import SCORES, scores_frame
 
         return scores_frame(score_rows(self.path)) if self.results else pl.DataFrame(schema=SCORES)
 
@@ -122,7 +122,7 @@ class Run:
 
         Every text of it is as the model, the set or a judge wrote it.
         """
-        from viva.library.frames import answers_frame
+        from viva.api.frames import answers_frame
 
         return answers_frame(answered(prepare(RunFolder.open(self.path), Limits(progress="quiet"))))
 

@@ -1,6 +1,6 @@
 """A worker process: pieces in, outcomes out; it ends with its parent, and leaves Ctrl-C to it.
 
-    python -P -c "import sys; sys.path[:] = …; from viva.crew.worker import serve; serve(FD, PARENT)"
+    python -P -c "import sys; sys.path[:] = …; from viva.distributed.worker import serve; serve(FD, PARENT)"
 
 It is started bare, not by multiprocessing, which would run the caller's script again in every worker: a script or a
 notebook that calls Viva needs no `if __name__ == "__main__"`.

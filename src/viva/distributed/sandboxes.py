@@ -9,11 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from viva.crew.cluster import connect
-from viva.crew.hands import Needs
-from viva.crew.lost import LostWorkerError
-from viva.crew.pool import Pool
-from viva.crew.worker import outcome
+from viva.distributed.cluster import connect
+from viva.distributed.hands import Needs
+from viva.distributed.lost import LostWorkerError
+from viva.distributed.pool import Pool
+from viva.distributed.worker import outcome
 from viva.errors import VivaError
 from viva.types import Execute, Execution
 

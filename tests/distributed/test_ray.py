@@ -23,13 +23,13 @@ from typing import Any
 import pytest
 
 import viva
-from crew import works
+from distributed import works
 from rows import table
 from tiers import absent
-from viva.crew import LostWorkerError, open_crew
-from viva.crew.cluster import ClusterError, connect, edition, introduce, is_place, knock
-from viva.crew.encoders import RemoteEncoder
-from viva.crew.replicas import RemoteModel, Window, give_back_what_waits
+from viva.distributed import LostWorkerError, open_crew
+from viva.distributed.cluster import ClusterError, connect, edition, introduce, is_place, knock
+from viva.distributed.encoders import RemoteEncoder
+from viva.distributed.replicas import RemoteModel, Window, give_back_what_waits
 from viva.errors import DataError, ModelError, VivaError
 from viva.types import Generate, Request, Sampling
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from viva.api.options import name_of
 from viva.cli.run import run_command
-from viva.library.options import name_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 

@@ -18,11 +18,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from viva.crew.cluster import Cluster, ClusterError, Node, edition
-from viva.crew.hands import LONGEST, Event, Hand, Needs, Piece, Skills, Unfit, how_lost, not_started, settle
-from viva.crew.lost import LOSSES, LostWorkerError
-from viva.crew.station import Hello, Station
-from viva.crew.worker import outcome
+from viva.distributed.cluster import Cluster, ClusterError, Node, edition
+from viva.distributed.hands import LONGEST, Event, Hand, Needs, Piece, Skills, Unfit, how_lost, not_started, settle
+from viva.distributed.lost import LOSSES, LostWorkerError
+from viva.distributed.station import Hello, Station
+from viva.distributed.worker import outcome
 from viva.errors import VivaError
 from viva.visible import one_line
 
