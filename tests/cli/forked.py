@@ -19,7 +19,7 @@ import pytest
 READY = [
     "viva.cli.main",
     "viva.cli.run",
-    "viva.cli.examine",
+    "viva.runs.execute",
     "torch",
     "transformers.models.auto.modeling_auto",
     "transformers.models.auto.tokenization_auto",

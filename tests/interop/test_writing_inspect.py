@@ -143,8 +143,8 @@ def test_a_json_log_says_the_same(logs: Any, run: Path, out: Path, tmp_path: Pat
 
 
 def opened_exams(name: str) -> list[Any]:
-    from viva.cli.exams import open_exams
     from viva.runs.config import Choice
+    from viva.runs.exams import open_exams
 
     return [exam for exam, _ in open_exams((name,), Choice())]
 

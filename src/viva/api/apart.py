@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from viva.cli.hosting import Host
+from viva.runs.messages import Host
 
 T = TypeVar("T")
 _LOOK = 0.5

@@ -17,20 +17,20 @@ from viva.api.apart import apart
 from viva.api.examinees import Answers, Examinees, Whom, answer_rows, examinees
 from viva.api.opened import ALL_TABLES, Run
 from viva.api.options import GradeOptions, ResumeOptions, RunOptions, parsed
-from viva.cli.collecting import Collected
-from viva.cli.examination import Examination, earlier_runs, open_encoder_of, prepare
-from viva.cli.examine import examine
 from viva.cli.grade import grade_command, plan_grading
-from viva.cli.hosting import Host
-from viva.cli.reporting import grade_run
 from viva.cli.run import begin, create_folder, plan_run, resume_command, run_command
-from viva.cli.trust import confirm_endpoints
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
+from viva.runs.answer_files import Collected
 from viva.runs.config import Limits, Output, pick
+from viva.runs.execute import examine
+from viva.runs.messages import Host
+from viva.runs.open import Examination, earlier_runs, open_encoder_of, prepare
+from viva.runs.score import grade_run
+from viva.runs.trust import confirm_endpoints
 
 
 class UnansweredWarning(UserWarning):

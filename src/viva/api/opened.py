@@ -7,18 +7,18 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viva.cli.answered import answered
-from viva.cli.beside import refuse_unknown, settings_of
 from viva.cli.compare import Wanted, compared_sources
-from viva.cli.examination import prepare
-from viva.cli.gradedruns import is_fresh
-from viva.cli.reporting import grade_run
-from viva.cli.reportrun import read_run
 from viva.engine.folder import RunFolder, RunRecord, find_run
 from viva.engine.scorefile import score_rows
 from viva.errors import VivaError
 from viva.reports.result import Report, Result, cell_text
+from viva.runs.answers import answered
 from viva.runs.config import Limits, Output
+from viva.runs.graded import is_fresh
+from viva.runs.open import prepare
+from viva.runs.published_rows import refuse_unknown, settings_of
+from viva.runs.results import read_run
+from viva.runs.score import grade_run
 from viva.visible import one_line
 
 if TYPE_CHECKING:

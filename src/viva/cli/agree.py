@@ -11,7 +11,7 @@ import click
 from msgspec import Struct
 
 from viva.cli.options import tables_options
-from viva.cli.reporting import check_writable, emit, screen
+from viva.cli.output import check_writable, emit, screen
 from viva.engine.folder import find_run
 from viva.errors import DataError, VivaError
 from viva.runs.config import pick

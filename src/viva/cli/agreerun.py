@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from viva.cli.examination import prepare
 from viva.cli.ratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import parts_shown
 from viva.errors import VivaError
 from viva.runs.config import Limits
+from viva.runs.open import prepare
 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
@@ -60,7 +60,7 @@ def agreement_page(path: Path) -> str:
 
 def plan(path: Path, half_width: float) -> None:
     """How many answers experts must mark for an interval of ± `half_width`, drawn at random; printed as a table."""
-    from viva.cli.reporting import emit, screen
+    from viva.cli.output import emit, screen
     from viva.reports.grids import grids_terminal
     from viva.reports.result import Grid
 

@@ -6,10 +6,10 @@ import math
 from pathlib import Path
 
 from viva.analysis.anchors import Line
-from viva.cli.listed import unguarded
-from viva.cli.scoretable import Row, rows_of
 from viva.errors import DataError
 from viva.reports.anchors import COLUMNS, Anchor, AnchorSet
+from viva.runs.question_lists import unguarded
+from viva.runs.score_table import Row, rows_of
 
 _SHARED = COLUMNS[COLUMNS.index("exam") :]
 

@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from viva.cli.analysisoptions import chart_option, correct_option
 from viva.cli.options import tables_options
-from viva.cli.reporting import check_writable, emit, screen
-from viva.cli.scored import EXAM, Scored, scored
-from viva.cli.scoretable import rows_of
+from viva.cli.output import check_writable, emit, screen
 from viva.errors import DataError, VivaError
 from viva.runs.config import pick
+from viva.runs.item_scores import EXAM, Scored, scored
+from viva.runs.score_table import rows_of
 from viva.visible import one_line
 
 if TYPE_CHECKING:

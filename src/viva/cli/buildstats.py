@@ -12,7 +12,7 @@ import msgspec
 
 from viva.cli.analysisoptions import chart_option
 from viva.cli.options import tables_options, weights_options
-from viva.cli.reporting import check_writable, emit, screen
+from viva.cli.output import check_writable, emit, screen
 from viva.errors import DataError, VivaError
 from viva.runs.config import Choice, pick
 
@@ -108,7 +108,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _opened(given: str, choice: Choice) -> list[Opened]:
     from viva.benchmarks import BENCHMARKS, question_file
     from viva.benchmarks.csbench.build.files import is_csbench
-    from viva.cli.settings import data_folder
+    from viva.runs.settings import data_folder
 
     folder = Path(given)
     if given == "csbench":
@@ -134,7 +134,7 @@ def _csbench(folder: Path, choice: Choice) -> list[Opened]:
     from viva.benchmarks.csbench.benchmark import BENCHMARK
     from viva.benchmarks.csbench.build.files import TEST, read_set
     from viva.benchmarks.csbench.loading import FOLDERS
-    from viva.cli.settings import languages
+    from viva.runs.settings import languages
 
     several = folder.is_dir() and not (folder / TEST).is_file()
     there = tuple(code for code in BENCHMARK.about.languages if (folder / FOLDERS[code] / TEST).is_file())
@@ -182,7 +182,7 @@ def _entry(half: str, record: Raw) -> Entry:
 
 def _exams(given: str, choice: Choice) -> list[Opened]:
     from viva.analysis.textlengths import Entry
-    from viva.cli.exams import label, open_exams
+    from viva.runs.exams import label, open_exams
 
     found = []
     for exam, data in open_exams((given,), choice):

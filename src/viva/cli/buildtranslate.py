@@ -18,10 +18,10 @@ from viva.cli.draftingoptions import (
     sampling_given,
     tell_refused,
 )
-from viva.cli.progress import cost_text
 from viva.cli.translatechecking import check_command
 from viva.cli.translatedeciding import approve_command, export_command, review_command
 from viva.errors import EXIT_OK
+from viva.runs.progress import cost_text
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -11,16 +11,17 @@ import click
 import msgspec
 
 from viva.benchmarks import find_benchmark, question_file
-from viva.cli.checkexplained import explained_problems, said
-from viva.cli.exams import label, open_exams
+from viva.benchmarks.questions.loading import read_questions
+from viva.benchmarks.rubric_exam import RubricExam
 from viva.cli.options import exam_options
-from viva.cli.settings import data_folder
 from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
-from viva.prompting import prompt_text
 from viva.runs.config import Choice, pick
-from viva.scorers.golden import phrasings, wrong_answer
-from viva.types import Choose, Defect, Likelihood, Question, Response, Sampling
+from viva.runs.exams import label, open_exams
+from viva.runs.question_file_check import example_problems
+from viva.runs.self_test import failures
+from viva.runs.settings import data_folder
+from viva.types import Defect
 from viva.visible import one_line, visible
 
 
@@ -64,7 +65,6 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
 
 def _check_file(file: Path, choice: Choice, *, unsafe: bool) -> int:
     from viva.benchmarks.rubric_exam import RubricExam
-    from viva.cli.checkfile import check_question_file
 
     exam: Exam | None = None
     try:
@@ -95,86 +95,6 @@ def _exams(benchmark: str, choice: Choice) -> Iterator[Exam]:
         raise missing
 
 
-def failures(exam: Exam, at_most: int | None = None) -> list[str]:
-    """What went wrong in the self-test, in words; with `at_most`, over so many questions evenly spread."""
-    step = max(1, len(exam) // at_most) if at_most else 1
-    found: list[str] = []
-    for index, question in enumerate(exam.questions()):
-        if index % step == 0:
-            found.extend(f"question {visible(question.id)}: {problem}" for problem in _problems(exam, question))
-    return found
-
-
-def _problems(exam: Exam, question: Question) -> Iterator[str]:
-    request = exam.request(question, 0, Sampling())
-    if not request.prompt:
-        yield "its prompt is empty"
-    if isinstance(request, Choose):
-        yield from _chosen_problems(exam, question, len(request.continuations))
-    else:
-        yield from _written_problems(exam, question)
-
-
-def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
-    """An answer that is written: the gold one scores 1, a wrong one 0, in every phrasing."""
-    if question.answer is None:
-        score = exam.score(question, Response(text="A"))
-        if score.outcome != "unsound":
-            yield f"has no usable gold answer, yet an answer is {score.outcome}"
-        return
-    if exam.spec.as_published:
-        return  # the authors' readings are wrong for some gold answers: that is what --as-published is for
-    empty = exam.score(question, Response(text=" \n"))
-    if empty.value is not None or empty.outcome != "empty":
-        yield f"an empty reply is {empty.outcome}, not empty"
-    if exam.spec.rationale:
-        yield from explained_problems(exam, question)
-        return
-    if question.kind == "free":
-        return  # what a rubric must give is said by example answers: see checkfile.py
-    if question.kind in ("blank", "open"):
-        yield from _judged_problems(exam, question)
-        return
-    for what, answer, value in (("gold", question.answer, 1.0), ("wrong", wrong_answer(question), 0.0)):
-        for reply in phrasings(question, answer):
-            score = exam.score(question, Response(text=reply))
-            if score.value != value:
-                shown = f"{what} {one_line(answer, 60)} as {one_line(reply, 60)!r}"
-                yield f"{shown} scores {score.value} ({score.outcome})"
-
-
-def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[str]:
-    """A chosen answer: each option in turn is nearly certain, and one of them is right."""
-    scores = [
-        exam.score(
-            question, Response(likelihoods=tuple(Likelihood(-0.1 if at == sure else -9.0) for at in range(options)))
-        )
-        for sure in range(options)
-    ]
-    if question.answer is None:
-        if any(score.outcome != "unsound" for score in scores):
-            yield "has no usable gold answer, yet a choice is graded"
-        return
-    right = [score.answer for score in scores if score.value == 1.0]
-    if right != [question.answer] or any(score.value not in (0.0, 1.0) for score in scores):
-        yield f"gold {one_line(question.answer, 60)}, and what scores 1 is {right}"
-
-
-def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:
-    """A judged question: the judge is asked about the gold answer, and its best and worst verdicts count as such."""
-    gold = Response(text=str(question.answer))
-    requests = exam.judgements(question, gold, 1, {})
-    if len(requests) != 1 or str(question.answer) not in prompt_text(requests[0].prompt):
-        yield "the judge would not see the gold answer"
-    best, worst = ("1", "0") if question.kind == "blank" else ("10", "1")
-    for mark, wanted in ((best, 1.0), (worst, 0.0 if question.kind == "blank" else 0.1)):
-        score = exam.score(question, gold, said(f"Reason.\nVERDICT: {mark}"))
-        if score.value != wanted:
-            yield f"the verdict {mark} scores {score.value}, not {wanted}"
-    if exam.score(question, gold).outcome != "ungraded":
-        yield "without a verdict it is graded all the same"
-
-
 def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
     grouped: dict[tuple[str, str], list[Defect]] = {}
     for defect in defects:
@@ -186,3 +106,33 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
             yield f"    {visible(defect.question)}: {one_line(defect.detail, 150)}"
         if len(shown) < len(group):
             yield f"    ... and {len(group) - len(shown)} more (--all lists them)"
+
+
+SHOWN = 50
+"""Problems that are listed; the rest is counted."""
+
+
+def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = False) -> int:
+    """Print what is wrong with a question file and with its examples. Returns the exit code.
+
+    `exam` is the file opened, None where its errors forbid that: then the examples are not graded.
+    """
+    read = read_questions(path)
+    problems = list(read.problems)
+    notes: list[str] = []
+    if exam is not None:
+        problems += example_problems(read.questions, exam, notes, unsafe=unsafe)
+    problems.sort(key=lambda problem: (problem.line, problem.column))
+    for problem in problems[:SHOWN]:
+        click.echo(visible(f"{path}:{problem}"))
+    if len(problems) > SHOWN:
+        click.echo(f"... and {len(problems) - SHOWN} more")
+    for note in notes:
+        click.echo(visible(note))
+    errors = sum(problem.severity == "error" for problem in problems)
+    examples = sum(len(question.examples) for question in read.questions)
+    click.echo(
+        f"{path}: {len(read.questions):,} questions, {examples:,} example answers, {errors} errors, "
+        f"{len(problems) - errors} warnings" + ("" if exam else "; the examples were not graded, because of the errors")
+    )
+    return EXIT_INCOMPLETE if errors else 0

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from viva.analysis.multiplicity import Correction
 from viva.cli.analysisoptions import chart_option, correct_option
 from viva.cli.options import tables_options
-from viva.cli.reporting import check_writable, emit, screen
-from viva.cli.scored import EXAM, PLAIN, existing
+from viva.cli.output import check_writable, emit, screen
 from viva.errors import DataError, VivaError
 from viva.runs.config import pick
+from viva.runs.item_scores import EXAM, PLAIN, existing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -144,7 +144,7 @@ def compared_sources(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
     """Comparisons of what the sources hold. Raises VivaError where nothing there can be compared."""
     from viva.analysis.multiplicity import adjusted
     from viva.cli.contestants import chosen_pairs, contestants, grouped
-    from viva.cli.scored import scored
+    from viva.runs.item_scores import scored
 
     tags = [wanted.cluster] if wanted.cluster else []
     everybody = contestants(scored(paths, wanted.by or EXAM, wanted.over, tags), wanted.model, _ways(wanted))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from viva.cli.reporting import emit, screen
+from viva.cli.output import emit, screen
 from viva.errors import VivaError
 from viva.published import Entry, Table, table
 from viva.published.model import plain

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from viva.analysis.breakdown import Breakdown
 from viva.benchmarks.csbench.languages import IN_ORDER, english_number
-from viva.cli.scored import Scored
 from viva.errors import DataError, VivaError
 from viva.reports.result import settings
+from viva.runs.item_scores import Scored
 from viva.types import Language
 from viva.visible import one_line
 

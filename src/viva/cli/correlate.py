@@ -12,11 +12,11 @@ from msgspec import Struct
 from viva.cli.analysisoptions import chart_option
 from viva.cli.correlatetables import PUBLISHED, Correlated, matched, published_tables
 from viva.cli.options import tables_options
-from viva.cli.reporting import check_writable, emit, screen
-from viva.cli.scored import EXAM, existing, scored
+from viva.cli.output import check_writable, emit, screen
 from viva.cli.widetable import WideTable, read_wide, the_wide_one
 from viva.errors import DataError, VivaError
 from viva.runs.config import pick
+from viva.runs.item_scores import EXAM, existing, scored
 from viva.visible import one_line
 
 if TYPE_CHECKING:

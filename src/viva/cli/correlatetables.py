@@ -8,10 +8,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.cli.scalingpoints import SCORES
-from viva.cli.scored import EXAM, existing, scored
 from viva.cli.widetable import WideTable
 from viva.errors import VivaError
 from viva.published import Entry, plain, table
+from viva.runs.item_scores import EXAM, existing, scored
 from viva.visible import one_line
 
 _FORMATS = ("multiple_choice_average", "assertion_average", "fill_in_the_blank_average", "open_ended_average")

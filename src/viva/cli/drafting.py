@@ -8,9 +8,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from viva.cli.examination import price_of
-from viva.cli.progress import Mode
-from viva.cli.watching import watched
 from viva.contracts import Model
 from viva.engine.adaptive import Adaptive
 from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
@@ -20,6 +17,9 @@ from viva.engine.keys import Keys
 from viva.engine.limits import Fixed, Policy
 from viva.engine.pacing import Pace
 from viva.errors import VivaError
+from viva.runs.open import price_of
+from viva.runs.progress import Mode
+from viva.runs.stage import watched
 from viva.types import Generate
 
 

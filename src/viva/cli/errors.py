@@ -16,14 +16,10 @@ from msgspec import Struct
 from viva.benchmarks.csbench.errors import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.benchmarks.csbench.loading import KINDS
 from viva.cli.analysisoptions import chart_option
-from viva.cli.batches import Post, Queue, open_post, refuse_unbatched
-from viva.cli.examination import Examination, gather, open_bench, prepare
-from viva.cli.examine import Stage, ask_all, ending_of, work_through
+from viva.cli.consent import confirm_endpoints
 from viva.cli.options import consent_options, engine_options, tables_options
-from viva.cli.rejudging import Anew
-from viva.cli.reporting import check_writable, emit, screen
+from viva.cli.output import check_writable, emit, screen
 from viva.cli.run import judges_anew
-from viva.cli.trust import confirm_endpoints
 from viva.engine.asking import Tally, Task
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Budget
@@ -34,7 +30,11 @@ from viva.engine.stages import Bench, Judge, Sitting
 from viva.errors import VivaError
 from viva.prompting import read_templates
 from viva.reports.text import json_text
+from viva.runs.batches import Post, Queue, open_post, refuse_unbatched
 from viva.runs.config import Limits, pick
+from viva.runs.execute import Stage, ask_all, ending_of, work_through
+from viva.runs.open import Examination, gather, open_bench, prepare
+from viva.runs.rejudge import Anew
 from viva.types import ExamSpec
 from viva.visible import harmless
 

@@ -2,70 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import click
-import msgspec
-from msgspec import Struct
 
-from viva.errors import VivaError
 from viva.runs.config import Choice, pick
-from viva.visible import one_line
-
-
-class Wanted(Struct, kw_only=True):
-    """What is to be written of what, and where to."""
-
-    sources: tuple[str, ...]
-    """As they were typed: run folders, benchmarks, question files."""
-    out: Path
-    force: bool = False
-    gold: bool = True
-    """Whether the answers of the set may be in it."""
-    choice: Choice = msgspec.field(default_factory=Choice)
-    """--data and --language, for a set."""
-
-    @property
-    def source(self) -> str:
-        """The only source. Raises VivaError where there are several."""
-        if len(self.sources) > 1:
-            raise VivaError(f"this format is written of one SOURCE at a time; here are {len(self.sources)}")
-        return self.sources[0]
-
-
-class Format(NamedTuple):
-    """A format: the function that writes it, `module:function(wanted) -> exit code`, and what it is for."""
-
-    writer: str
-    about: str
-
-
-FORMATS: dict[str, Format] = {
-    "inspect": Format("viva.cli.exportrun:export_inspect", "Inspect logs, for `inspect view` and inspect_ai.log"),
-    "lm-eval": Format(
-        "viva.cli.exportrun:export_lm_eval", "results_*.json and samples_*.jsonl of lm-evaluation-harness"
-    ),
-    "every-eval-ever": Format("viva.cli.exportrun:export_every_eval_ever", "records of the Every Eval Ever schema"),
-    "parquet": Format("viva.cli.exporttables:export_parquet", "scores, answers and questions as Parquet tables"),
-    "lm-eval-tasks": Format(
-        "viva.cli.exporttasks:export_lm_eval_tasks", "a benchmark as a folder of tasks for lm-evaluation-harness"
-    ),
-    "hf": Format("viva.cli.exporttables:export_hf", "a Hugging Face dataset: of a run, or of a question set"),
-}
-"""Written by hand, in the order in which the help lists them; a module is loaded when its format is asked for."""
-
-
-def writer(name: str) -> Callable[[Wanted], int]:
-    """The function that writes a format. Raises VivaError naming the formats there are."""
-    if name not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise VivaError(f"--to {one_line(name, 60)!r}: there is no such format; there are: {known}")
-    module, _, function = FORMATS[name].writer.partition(":")
-    return cast("Callable[[Wanted], int]", getattr(importlib.import_module(module), function))
-
+from viva.runs.export.formats import FORMATS, Wanted, writer
 
 _LISTED = "\b\nFormats:\n" + "\n".join(f"  {name:<16} {form.about}" for name, form in FORMATS.items())
 

@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from viva.cli.reporting import emit
+from viva.cli.output import emit
 from viva.errors import DataError
 from viva.scorers.choice import read_choice
 from viva.scorers.truth import read_truth

@@ -15,15 +15,8 @@ import click
 from viva import __version__
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
-from viva.cli.batches import refuse_unbatched
-from viva.cli.beside import refuse_unknown, settings_of
-from viva.cli.canaries import read_canaries
-from viva.cli.collecting import UNMATCHED, Collected, Foreign, collect
-from viva.cli.examination import Examination, open_encoder_of, prepare
-from viva.cli.examine import examine
-from viva.cli.exams import open_exams, remember
 from viva.cli.options import beside_option, engine_options, exam_options, judge_options, shard_option
-from viva.cli.reporting import check_writable, emit, grade_run, print_report
+from viva.cli.output import check_writable, emit, print_report
 from viva.cli.run import create_folder, judge_records
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord, new_run_path
@@ -31,7 +24,15 @@ from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
 from viva.interop.reading import FORMS
 from viva.models.replay import Replay
+from viva.runs.answer_files import UNMATCHED, Collected, Foreign, collect
+from viva.runs.batches import refuse_unbatched
+from viva.runs.canaries import read_canaries
 from viva.runs.config import Choice, Grading, Limits, Output, pick, refuse_unjudged
+from viva.runs.exams import open_exams, remember
+from viva.runs.execute import examine
+from viva.runs.open import Examination, open_encoder_of, prepare
+from viva.runs.published_rows import refuse_unknown, settings_of
+from viva.runs.score import grade_run
 from viva.types import Sampling, ScoreRow
 from viva.visible import harmless
 

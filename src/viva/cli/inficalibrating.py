@@ -118,10 +118,10 @@ def _gather(
     project: Project, path: Path, label: str, known: set[str], found: dict[str, Answers], keep: int
 ) -> set[str]:
     """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
-    from viva.cli.examination import gather, prepare
     from viva.engine.folder import RunFolder
     from viva.engine.stages import NO_REPLY_YET
     from viva.runs.config import Limits
+    from viva.runs.open import gather, prepare
     from viva.types import UNANSWERED
 
     folder = RunFolder.open(path)

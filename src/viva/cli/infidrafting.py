@@ -18,7 +18,7 @@ from viva.cli.draftingoptions import (
     sampling_given,
     tell_refused,
 )
-from viva.cli.progress import cost_text
+from viva.runs.progress import cost_text
 from viva.visible import one_line, visible
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from viva.benchmarks.questions.benchmark import own_items
 from viva.benchmarks.questions.examples import check_examples
 from viva.benchmarks.questions.model import OwnQuestion, Problem
 from viva.benchmarks.rubric_exam import RubricExam
-from viva.cli.checkfile import run_programs
 from viva.engine.programs import program_key
 from viva.prompting import Templates
+from viva.runs.question_file_check import run_programs
 from viva.scorers.rubric.model import Graded
 from viva.types import Evidence, ExamSpec, Execute, Response
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from viva.analysis.difficulty import levels
 from viva.cli.itemsources import Gathered
-from viva.cli.listed import read_level_file
 from viva.errors import DataError
+from viva.runs.question_lists import read_level_file
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from viva.analysis.difficulty import TRIALS
 from viva.cli.analysisoptions import chart_option
 from viva.cli.options import tables_options
-from viva.cli.reporting import check_writable, emit, screen
+from viva.cli.output import check_writable, emit, screen
 from viva.errors import VivaError
 from viva.runs.config import pick
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 from msgspec import Struct
 
-from viva.cli.scored import EXAM, Scored, scored
 from viva.errors import DataError
+from viva.runs.item_scores import EXAM, Scored, scored
 from viva.types import Line
 from viva.visible import one_line
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from viva.cli.beside import BASELINE
 from viva.errors import DataError, VivaError
+from viva.runs.published_rows import BASELINE
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.breakdown import Cell
     from viva.cli.modelfacts import ModelFacts
-    from viva.cli.scored import Scored
     from viva.contracts import Exam
     from viva.engine.folder import ExamRecord
     from viva.reports.site.assembling import Entry, Heading
     from viva.reports.site.content import Dimension, Row, Site
+    from viva.runs.item_scores import Scored
 
 _PATH = click.Path(path_type=Path)
 OWN_QUESTIONS = "questions/"
@@ -120,8 +120,8 @@ def _heading(name: str) -> Heading:
 def _sound(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> Iterator[Path]:
     """Tables as they are, and runs one by one whose scores are what was made of their files; `left_out` takes in the
     others."""
-    from viva.cli.gradedruns import regraded, runs_in
     from viva.engine.scorefile import fault
+    from viva.runs.graded import regraded, runs_in
 
     for source in sources:
         for one in runs_in(source) if source.is_dir() else [source]:
@@ -141,7 +141,7 @@ def _sound(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> It
 
 def _entries(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
     """What there is to rank; `left_out` takes in which runs have nothing, and why."""
-    from viva.cli.scored import scored
+    from viva.runs.item_scores import scored
 
     exams: dict[bytes, Exam] = {}
     for path in sources:
@@ -169,8 +169,8 @@ def _nothing(one: Scored) -> str:
 
 def _columns_of(source: Path) -> str:
     """What `scored` is to make columns of: of a table that has no column `format` nothing."""
-    from viva.cli.scored import EXAM, FORMAT, WHATEVER
-    from viva.cli.scoretable import rows_of
+    from viva.runs.item_scores import EXAM, FORMAT, WHATEVER
+    from viva.runs.score_table import rows_of
 
     if source.is_dir():
         return WHATEVER
@@ -180,10 +180,10 @@ def _columns_of(source: Path) -> str:
 
 def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam]) -> Entry:
     from viva.analysis.breakdown import Breakdown
-    from viva.cli.exams import data_notes, reopen
     from viva.reports.result import settings, signature
     from viva.reports.site.assembling import Entry, dimensions
     from viva.reports.site.published import beside
+    from viva.runs.exams import data_notes, reopen
 
     assert one.run is not None
     key = msgspec.json.encode(record, order="deterministic")

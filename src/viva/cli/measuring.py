@@ -14,7 +14,6 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.perplexity import Reading, read
-from viva.cli.progress import Mode, Progress
 from viva.cli.textitems import Items, Row, identity_hash, text_hash
 from viva.cli.textsets import TextSet
 from viva.contracts import Model
@@ -22,6 +21,7 @@ from viva.engine.asking import Tally
 from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Policy
 from viva.errors import ModelError, VivaError
+from viva.runs.progress import Mode, Progress
 
 PROBE = "A"
 """One token to every tokenizer; it has a log-probability only where a BOS stands before it."""

@@ -14,11 +14,11 @@ import math
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from viva.cli.scoretable import Row, rows_of
 from viva.errors import DataError
 from viva.published import plain, size
 from viva.reports.site.content import Facts
 from viva.reports.site.published import family, tuned
+from viva.runs.score_table import Row, rows_of
 from viva.visible import one_line
 
 NAMES = ("model", "name")

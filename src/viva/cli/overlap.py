@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from viva import __version__
 from viva.cli.options import tables_options
-from viva.cli.reporting import check_writable, emit, screen
+from viva.cli.output import check_writable, emit, screen
 from viva.cli.screen import Mode, Screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, VivaError
 from viva.runs.config import Choice, pick

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from viva import __version__
 from viva.cli.options import tables_options, weights_options
-from viva.cli.reporting import check_writable, emit, screen
+from viva.cli.output import check_writable, emit, screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.runs.config import Choice, Opening, pick
 from viva.visible import visible
@@ -101,9 +101,9 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
     viva perplexity test=test.jsonl valid=valid.jsonl --field Question --model hf/A --model hf/B --items items.jsonl
     """
     from viva.cli.measuring import StoppedError, Wish, measure, need_measurers
-    from viva.cli.modelnames import told_apart
     from viva.cli.textitems import Items
     from viva.cli.textsets import open_sets
+    from viva.runs.model_names import told_apart
 
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
@@ -146,10 +146,10 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
 
 def _models(typed: Sequence[str], wanted: Wanted, opening: Opening) -> list[Model]:
     """Every model that is named, as `viva run` would reach it."""
-    from viva.cli.examination import reach
-    from viva.cli.modelnames import named_models
-    from viva.cli.rehearsing import refuse_unopened
     from viva.cli.run import model_record
+    from viva.runs.model_names import named_models
+    from viva.runs.open import reach
+    from viva.runs.preflight import refuse_unopened
 
     named = named_models(typed, opening.revision, None)
     if wanted.base_url and not any(one.name.startswith("openai/") for one in named):

@@ -7,11 +7,11 @@ from typing import Any
 import click
 import msgspec
 
-from viva.cli.exams import open_exams
 from viva.cli.options import exam_options
 from viva.errors import VivaError
 from viva.prompting import estimate_tokens, prompt_text
 from viva.runs.config import Choice, pick
+from viva.runs.exams import open_exams
 from viva.types import Choose, Sampling
 from viva.visible import escaped, visible
 

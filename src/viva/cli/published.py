@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.cli.options import tables_options
-from viva.cli.reporting import check_writable, emit, screen
+from viva.cli.output import check_writable, emit, screen
 from viva.errors import DataError, VivaError
 from viva.published import Table, bibtex, catalogue, plain, similar, table, tables
 from viva.runs.config import pick

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from viva.cli.examination import REVIEWS, Examination, gather
 from viva.engine.reviews import ReviewLog, item_key
 from viva.errors import DataError
 from viva.review.filters import Filter
 from viva.review.items import OUTCOME, Item, spread
+from viva.runs.open import REVIEWS, Examination, gather
 from viva.types import Draft, Evidence, Question, Score
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.analysis.ratings import Ratings
-from viva.cli.scoretable import rows_of
 from viva.errors import DataError
+from viva.runs.score_table import rows_of
 
 ITEM = ("item", "question")
 RATER = ("rater", "reviewer", "judge")

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from viva.analysis.comparing import Flip
 from viva.benchmarks.csbench.languages import english_number
-from viva.cli.scored import Scored
-from viva.cli.scoretable import QUESTION, rows_of
 from viva.engine.scorefile import SCORES
 from viva.files import lines, reading
 from viva.reports.comparing import Row
+from viva.runs.item_scores import Scored
+from viva.runs.score_table import QUESTION, rows_of
 
 Answerer = tuple[str, str]
 """(exam, model) in a run; ("", model) in a table."""

@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from viva.analysis.difficulty import TRIALS
 from viva.benchmarks import BENCHMARKS
-from viva.cli.listed import read_level_file
 from viva.cli.options import tables_options
-from viva.cli.reporting import check_writable, emit, screen
-from viva.cli.scoretable import ModelScores, read_scores_table
+from viva.cli.output import check_writable, emit, screen
 from viva.errors import DataError, VivaError
 from viva.published import Entry, called, catalogue, find, similar, table
 from viva.runs.config import pick
+from viva.runs.question_lists import read_level_file
+from viva.runs.score_table import ModelScores, read_scores_table
 from viva.visible import one_line
 
 if TYPE_CHECKING:

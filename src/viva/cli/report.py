@@ -13,19 +13,19 @@ import click
 import msgspec
 from msgspec import Struct
 
-from viva.cli.gradedruns import runs_in
 from viva.cli.options import beside_option
-from viva.cli.reporting import check_writable, emit, print_report
+from viva.cli.output import check_writable, emit, print_report
 from viva.engine.folder import RunFolder
 from viva.errors import VivaError
 from viva.runs.config import pick
+from viva.runs.graded import runs_in
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.cli.reportrun import Reported
     from viva.reports.answered import Answered
     from viva.reports.page.writing import Spooled
     from viva.reports.result import Report
+    from viva.runs.results import Reported
 
 FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
 DEFAULT_ITEMS = 100_000
@@ -95,7 +95,7 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     if wanted.out is None and wanted.format == "html":
         wanted.out = (folders[0] if len(folders) == 1 else Path()) / "report.html"
     check_writable(wanted.out)
-    from viva.cli.reportrun import read_run
+    from viva.runs.results import read_run
 
     read = [read_run(folder, wanted.beside) for folder in folders]
     names = _names(read)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from msgspec import Struct
 
-from viva.cli.examination import REVIEWS, prepare
 from viva.cli.serving import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.runs.config import Limits, pick
+from viva.runs.open import REVIEWS, prepare
 from viva.visible import visible
 
 if TYPE_CHECKING:

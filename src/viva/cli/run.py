@@ -14,14 +14,7 @@ import msgspec
 from viva import __version__
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
-from viva.cli.batches import refuse_unbatched
-from viva.cli.beside import refuse_unknown, settings_of
-from viva.cli.canaries import read_canaries
-from viva.cli.checkpoints import read_checkpoints
-from viva.cli.examination import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
-from viva.cli.examine import examine
-from viva.cli.exams import open_exams, remember
-from viva.cli.modelnames import Named, named_models, told_apart
+from viva.cli.consent import confirm_endpoints
 from viva.cli.options import (
     consent_options,
     engine_options,
@@ -32,16 +25,26 @@ from viva.cli.options import (
     shard_option,
     weights_options,
 )
-from viva.cli.places import HF, existing, parted, placed, whole
-from viva.cli.rehearsing import refuse_unopened, rehearse
-from viva.cli.rejudging import Anew, anew_options, judged_anew
-from viva.cli.reporting import check_output, grade_run, print_report
-from viva.cli.settings import sampling
-from viva.cli.trust import confirm_endpoints, keep_approval
+from viva.cli.output import check_output, print_report
+from viva.cli.rejudge_options import anew_options
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import EXIT_INTERRUPTED, VivaError
+from viva.runs.batches import refuse_unbatched
+from viva.runs.canaries import read_canaries
+from viva.runs.checkpoints import read_checkpoints
 from viva.runs.config import Choice, Draw, Grading, Limits, Opening, Output, pick, refuse_unjudged
+from viva.runs.exams import open_exams, remember
+from viva.runs.execute import examine
+from viva.runs.model_names import Named, named_models, told_apart
+from viva.runs.model_paths import HF, existing, parted, placed, whole
+from viva.runs.open import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
+from viva.runs.preflight import refuse_unopened, rehearse
+from viva.runs.published_rows import refuse_unknown, settings_of
+from viva.runs.rejudge import Anew, judged_anew
+from viva.runs.score import grade_run
+from viva.runs.settings import sampling
+from viva.runs.trust import keep_approval
 from viva.weights import DTYPES
 
 
@@ -98,7 +101,7 @@ def run_command(**given: Any) -> int:
     """
     examination, earlier = plan_run(given)
     if given["estimate"]:
-        from viva.cli.estimate import estimate
+        from viva.cli.output import print_estimate as estimate
 
         estimate(examination)
         return 0
@@ -378,7 +381,7 @@ def remember_judges(record: RunRecord, examination: Examination) -> None:
 
 def self_test(exams: list[Exam]) -> None:
     """Before money is spent: do gold answers score 1 and wrong ones 0, on a sample of the questions?"""
-    from viva.cli.check import failures
+    from viva.runs.self_test import failures
 
     for exam in exams:
         found = failures(unsharded(exam), at_most=100)

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from viva.cli.beside import refuse_unknown, settings_of
-from viva.cli.examination import prepare
 from viva.cli.options import report_options
-from viva.cli.reporting import check_output, grade_run, print_report
+from viva.cli.output import check_output, print_report
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.runs.config import Limits, Output, pick
+from viva.runs.open import prepare
+from viva.runs.published_rows import refuse_unknown, settings_of
+from viva.runs.score import grade_run
 
 
 @click.command(name="score", short_help="Grade a run again from its files.")

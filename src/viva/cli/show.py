@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from viva.cli.examination import Examination, gather, prepare
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import NO_REPLY_YET
 from viva.engine.testimony import testimony
 from viva.errors import VivaError
 from viva.prompting import prompt_text
 from viva.runs.config import Limits
+from viva.runs.open import Examination, gather, prepare
 from viva.types import OUTCOMES, Choose, Generate, Question, Request, Response, Score
 from viva.visible import visible
 

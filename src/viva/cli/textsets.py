@@ -26,10 +26,10 @@ from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, OWN, find_benchmark, question_file
 from viva.benchmarks.sets import read_bytes, spread
-from viva.cli.exams import data_notes, label, open_exams
 from viva.errors import DataError, VivaError
 from viva.prompting import whole
 from viva.runs.config import Choice
+from viva.runs.exams import data_notes, label, open_exams
 from viva.types import Question
 from viva.visible import one_line
 

@@ -9,13 +9,13 @@ import click
 from msgspec import Struct
 
 from viva.cli.analysisoptions import chart_option
-from viva.cli.checkpoints import AXES, Checkpoint, Checkpoints, read_checkpoints
-from viva.cli.places import HF
-from viva.cli.reporting import check_writable, emit, screen
-from viva.cli.scored import PLAIN, WHATEVER, Scored, scored
+from viva.cli.output import check_writable, emit, screen
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError, VivaError
+from viva.runs.checkpoints import AXES, Checkpoint, Checkpoints, read_checkpoints
 from viva.runs.config import pick
+from viva.runs.item_scores import PLAIN, WHATEVER, Scored, scored
+from viva.runs.model_paths import HF
 from viva.visible import one_line
 
 if TYPE_CHECKING:

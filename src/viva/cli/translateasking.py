@@ -9,7 +9,6 @@ import msgspec
 
 from viva.benchmarks.csbench.build.translating import requests
 from viva.cli.drafting import Asking, ask_and_keep
-from viva.cli.examination import price_of
 from viva.cli.translateproject import DRAFTS, SCOPE, Project
 from viva.contracts import Model
 from viva.engine.asking import Run
@@ -17,6 +16,7 @@ from viva.engine.budget import worst_case
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
 from viva.prompting import estimate_tokens
+from viva.runs.open import price_of
 from viva.types import Generate, Sampling, Usage
 
 WORDIER = 1.3

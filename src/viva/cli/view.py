@@ -13,9 +13,9 @@ from viva.cli.serving import token_options
 from viva.errors import VivaError
 
 if TYPE_CHECKING:
-    from viva.cli.examination import Examination
     from viva.engine.stages import Gathered, Sitting
     from viva.reports.result import Result
+    from viva.runs.open import Examination
     from viva.types import ScoreRow
     from viva.viewing.opened import Opened, Tables
 
@@ -55,10 +55,10 @@ def view_command(path: Path, host: str, port: int, token: str) -> int:
 
 def open_run(path: Path) -> Opened:
     """A run as the pages look at it. Raises VivaError where its questions or models cannot be opened."""
-    from viva.cli.examination import gather, prepare
     from viva.engine.folder import RunFolder
     from viva.reports.result import signature
     from viva.runs.config import Limits
+    from viva.runs.open import gather, prepare
     from viva.viewing.opened import Opened
 
     folder = RunFolder.open(path)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from viva.cli.scoretable import QUESTION, SAMPLE, SCORE, refuse_other_separators
 from viva.errors import DataError, VivaError
+from viva.runs.score_table import QUESTION, SAMPLE, SCORE, refuse_other_separators
 
 
 class WideTable(Struct, frozen=True, kw_only=True):
