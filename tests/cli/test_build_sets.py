@@ -30,12 +30,12 @@ from viva.benchmarks.csbench.build.files import Raw, read_raw
 from viva.benchmarks.csbench.build.translating import has_words, read_fields, read_templates, read_text, to_translate
 from viva.benchmarks.questions.loading import sound_questions
 from viva.cli.build import build_command
-from viva.cli.buildstats import _opened as opened_for_statistics
 from viva.cli.translateproject import Project, items_for_approval, refused
 from viva.errors import DataError, VivaError
 from viva.review.room import Settings
 from viva.review.server import application
 from viva.runs.config import Choice
+from viva.studies.set_statistics.study import open_sets as opened_for_statistics
 from viva.web.guard import Access
 
 __all__ = ["figures"]

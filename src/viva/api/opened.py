@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viva.cli.compare import Wanted, compared_sources
 from viva.engine.folder import RunFolder, RunRecord, find_run
 from viva.engine.scorefile import score_rows
 from viva.errors import VivaError
@@ -19,6 +18,7 @@ from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.results import read_run
 from viva.runs.score import grade_run
+from viva.studies.compare.study import Wanted, compared_sources
 from viva.visible import one_line
 
 if TYPE_CHECKING:

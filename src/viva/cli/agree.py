@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import Struct
 
 from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
@@ -21,27 +19,9 @@ if TYPE_CHECKING:
     from viva.analysis.agreement import Agreement
     from viva.analysis.ratings import Ratings
     from viva.reports.agreement import ScoreFromLabels
+from viva.studies.agreement.study import Wanted, compared
 
 MOST_CHARTS = 20
-MOST_MARKS = 1000
-"""Marks that a scale may have."""
-
-
-class Wanted(Struct, kw_only=True):
-    """What is to be told, and how."""
-
-    judge: str | None = None
-    without: tuple[str, ...] = ()
-    scale: str | None = None
-    level: Literal["nominal", "ordinal", "interval"] = "interval"
-    by: str | None = None
-    ppi: bool = False
-    strata: str | None = None
-    seed: int = 0
-    word: str = "people"
-    format: str = "terminal"
-    out: Path | None = None
-    chart: Path | None = None
 
 
 @click.command(name="agree", short_help="How far experts agree, and a judge with them.")
@@ -82,7 +62,7 @@ def agree_command(source: Path, **given: Any) -> int:
     viva agree ratings.csv --judge gpt-4o --scale 0,0.5,1 --chart agreement.svg
     viva agree ratings.csv --judge gpt-4o --by type --ppi
     """
-    from viva.cli.ratingtable import read_ratings
+    from viva.studies.agreement.rating_table import read_ratings
 
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
@@ -90,7 +70,7 @@ def agree_command(source: Path, **given: Any) -> int:
     if wanted.strata is not None and not wanted.ppi:
         raise VivaError(f"--strata {wanted.strata!r} says how a sample was drawn: it goes with --ppi")
     if source.is_dir():
-        from viva.cli.agreerun import ratings_of_run
+        from viva.studies.agreement.labels import ratings_of_run
 
         if wanted.ppi:
             raise VivaError(
@@ -126,57 +106,6 @@ def present(
             if len(found) > 1:
                 click.echo(f"{name}: {one_line(one.title, 100)}", err=True)
     emit(_printed(found, wanted, scores, notes), wanted.out)
-
-
-def compared(ratings: Ratings, title: str, wanted: Wanted) -> list[Agreement]:
-    """One report, or one for each value of `by`. Aspects are never mixed: what is one mark of two things?"""
-    from viva.analysis.agreement import agree
-    from viva.cli.ratingtable import ASPECT
-
-    scale = scale_of(wanted.scale) if wanted.scale is not None else ()
-    if wanted.without:
-        ratings = ratings.without(wanted.without)
-    if wanted.judge is not None:
-        ratings.column(wanted.judge)
-    parts = {title: ratings}
-    for tag in dict.fromkeys(tag for tag in (wanted.by, ASPECT) if tag is not None):
-        if tag == ASPECT != wanted.by and len(set(ratings.tags.get(ASPECT, ()))) < 2:
-            continue
-        parts = {
-            f"{name} · {value or '(none)'}": part
-            for name, whole in parts.items()
-            for value, part in whole.parts(tag).items()
-        }  # fmt: skip
-    return [
-        agree(
-            part,
-            judge=wanted.judge,
-            scale=scale,
-            level=wanted.level,
-            ppi=wanted.ppi,
-            strata=wanted.strata,
-            seed=wanted.seed,
-            title=name,
-            word=wanted.word,
-        )
-        for name, part in parts.items()
-    ]
-
-
-def scale_of(text: str) -> tuple[float, ...]:
-    """`0,0.5,1` or `1..10` → the marks, ascending. Raises VivaError for anything else."""
-    first, dots, last = text.partition("..")
-    try:
-        if dots:
-            low, high = int(first), int(last)
-            marks = tuple(float(mark) for mark in range(low, min(high, low + MOST_MARKS) + 1))
-        else:
-            marks = tuple(sorted({float(part) for part in text.split(",")}))
-    except ValueError:
-        marks = ()
-    if not 1 < len(marks) <= MOST_MARKS or not all(math.isfinite(mark) for mark in marks):
-        raise VivaError(f"--scale {one_line(text, 60)!r}: write two marks or more, as 0,0.5,1 or as 1..10")
-    return marks
 
 
 def _check_chart(chart: Path | None) -> None:

@@ -13,8 +13,8 @@ from viva.cli.buildinfibench import infibench_command
 from viva.cli.buildsplit import split_command
 from viva.cli.buildstats import stats_command
 from viva.cli.buildtranslate import translate_command
-from viva.cli.screen import Screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.runs.live_line import Screen
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from viva.cli.inficommands import COMMANDS
-from viva.cli.screen import Screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
+from viva.runs.live_line import Screen
 from viva.runs.progress import clock
 from viva.visible import one_line
 

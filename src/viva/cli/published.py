@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
-from msgspec import Struct
 
 from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
-from viva.errors import DataError, VivaError
-from viva.published import Table, bibtex, catalogue, plain, similar, table, tables
+from viva.errors import VivaError
+from viva.published import Table, bibtex, catalogue
 from viva.runs.config import pick
-
-
-class Wanted(Struct, kw_only=True):
-    """What is to be shown, and how."""
-
-    model: tuple[str, ...] = ()
-    all: bool = False
-    bibtex: bool = False
-    format: str = "terminal"
-    out: Path | None = None
+from viva.studies.published.study import Wanted, narrowed, tables_of
 
 
 @click.command(name="published", short_help="The papers' own tables, with sources and contradictions.")
@@ -56,44 +45,12 @@ def published_command(benchmark: str | None, name: str | None, **given: Any) -> 
             raise VivaError("--bibtex prints a paper's entry: it goes with a benchmark, or none for all, and alone")
         emit("\n".join(map(bibtex, [benchmark] if benchmark else catalogue())), wanted.out)
         return 0
-    found = _tables(benchmark, name)
+    found = tables_of(benchmark, name)
     if name or wanted.all or wanted.model:
-        emit(_printed(_narrowed(found, wanted.model), wanted), wanted.out)
+        emit(_printed(narrowed(found, wanted.model), wanted), wanted.out)
     else:
         emit(_listed(found, wanted, notes=benchmark is not None), wanted.out)
     return 0
-
-
-def _tables(benchmark: str | None, name: str | None) -> tuple[Table, ...]:
-    if benchmark is None:
-        return tuple(found for one in catalogue() for found in tables(one))
-    if name is not None:
-        return (table(benchmark, name),)
-    if benchmark not in catalogue():
-        raise VivaError(f"no published tables of {benchmark!r}; there are those of {', '.join(catalogue())}")
-    return tables(benchmark)
-
-
-def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
-    """The tables with only the rows of these names, and of them those that have such a row."""
-    if not names:
-        return list(found)
-    entries = [entry for one in found for entry in one.entries if entry.kind != "count"]
-    for name in names:
-        if not plain(name) or not any(plain(name) in plain(entry.name) for entry in entries):
-            near = dict.fromkeys(entry.name for entry in similar(entries, name[:3], limit=200))
-            hint = f"; near: {', '.join(list(near)[:8])}" if near else ""
-            raise DataError(f"--model {name[:60]!r}: no row is called so{hint}")
-    kept: list[Table] = []
-    for one in found:
-        rows = tuple(
-            entry
-            for entry in one.entries
-            if entry.kind != "count" and any(plain(name) in plain(entry.name) for name in names)
-        )
-        if rows:
-            kept.append(msgspec.structs.replace(one, entries=rows))
-    return kept
 
 
 def _listed(found: Sequence[Table], wanted: Wanted, *, notes: bool) -> str:

@@ -8,38 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
-from msgspec import Struct
 
 from viva.analysis.difficulty import TRIALS
 from viva.benchmarks import BENCHMARKS
 from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.errors import DataError, VivaError
-from viva.published import Entry, called, catalogue, find, similar, table
 from viva.runs.config import pick
 from viva.runs.question_lists import read_level_file
 from viva.runs.score_table import ModelScores, read_scores_table
-from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.reports.result import Grid
-
-
-class Reduction(Struct, kw_only=True):
-    """What is to be told, and how."""
-
-    k: tuple[int, ...] = ()
-    group: int = 10
-    by: tuple[str, ...] = ()
-    published: tuple[str, ...] = ()
-    levels: Path | None = None
-    difficulty: bool = False
-    gpt35: str | None = None
-    gpt4: str | None = None
-    gpt4_warm: str | None = None
-    trials: int = TRIALS
-    format: str = "terminal"
-    out: Path | None = None
+from viva.studies.score_table.study import (
+    Reduction,
+    listed_models,
+    notes_on_published,
+    notes_on_strangers,
+    published_rows,
+    refuse_contradictions,
+    values_of,
+)
 
 
 @click.command(name="reduce", short_help="Leaderboard rows from a table of item scores.")
@@ -100,7 +89,7 @@ def reduce_command(benchmark: str, table: Path, **given: Any) -> int:
         raise VivaError(f"there is no benchmark {benchmark!r}; there are: {', '.join(BENCHMARKS)}")
     wanted = pick(Reduction, given)
     check_writable(wanted.out)
-    _refuse_contradictions(wanted)
+    refuse_contradictions(wanted)
     levels = read_level_file(wanted.levels) if wanted.levels else {}
     columns = tuple(tag for tag in dict.fromkeys(wanted.by) if not (tag == "level" and levels))
     models = read_scores_table(table, columns)
@@ -111,21 +100,6 @@ def reduce_command(benchmark: str, table: Path, **given: Any) -> int:
     return 0
 
 
-def _refuse_contradictions(wanted: Reduction) -> None:
-    roles = {"--gpt35": wanted.gpt35, "--gpt4": wanted.gpt4, "--gpt4-warm": wanted.gpt4_warm}
-    if not wanted.difficulty:
-        for option, model in roles.items():
-            if model is not None:
-                raise VivaError(f"{option} {model} says who examines for --difficulty; add --difficulty")
-        return
-    for option in ("--gpt35", "--gpt4"):
-        if roles[option] is None:
-            raise VivaError(f"--difficulty needs {option} MODEL: which model of the table takes that part in the rule")
-    for name, given in (("--by", wanted.by), ("--k", wanted.k), ("--published", wanted.published)):
-        if given:
-            raise VivaError(f"{name} {given[0]} belongs to the leaderboard; leave it out with --difficulty")
-
-
 def _leaderboard(
     benchmark: str, table: Path, models: Mapping[str, ModelScores], wanted: Reduction, levels: Mapping[str, int]
 ) -> str:
@@ -134,7 +108,7 @@ def _leaderboard(
     most = max((len(answers) for model in models.values() for answers in model.scores.values()), default=1)
     group = min(wanted.group, max(1, most))  # of three answers there is no best of ten
     ks = tuple(dict.fromkeys(wanted.k)) or (group,)
-    rows = _published_rows(benchmark, models, wanted.published)
+    rows = published_rows(benchmark, models, wanted.published)
     board = report.Leaderboard(
         benchmark=benchmark,
         table=table.name,
@@ -147,14 +121,14 @@ def _leaderboard(
             part
             for tag in dict.fromkeys(wanted.by)
             for name, model in models.items()
-            for part in report.parts(name, model.scores, tag, _values(model, tag, levels), group, ks, rows.get(name))
+            for part in report.parts(name, model.scores, tag, values_of(model, tag, levels), group, ks, rows.get(name))
         ),
     )
     questions = len({question for model in models.values() for question in model.scores})
     notes = (
         *report.notes_on(board),
-        *_strangers(models),
-        *_about_published(benchmark, questions, models, rows),
+        *notes_on_strangers(models),
+        *notes_on_published(benchmark, questions, models, rows),
     )
     board = msgspec.structs.replace(board, notes=notes)
     if wanted.format == "json":
@@ -162,65 +136,6 @@ def _leaderboard(
     if wanted.format == "csv":
         return report.leaderboard_csv(board)
     return _rendered(report.leaderboard_grids(board), [*board.notes, report.legend(group)], wanted)
-
-
-def _values(model: ModelScores, tag: str, levels: Mapping[str, int]) -> dict[str, str]:
-    """Question → value of a tag."""
-    if tag == "level" and levels:
-        return {question: str(levels.get(question, "")) for question in model.scores}
-    return {question: tags[tag] for question, tags in model.tags.items()}
-
-
-def _leaderboard_of(benchmark: str) -> tuple[Entry, ...]:
-    """The published rows of best@10: InfiBench alone has them."""
-    return table(benchmark, "leaderboard").entries if benchmark == "infibench" else ()
-
-
-def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Sequence[str]) -> dict[str, Entry]:
-    """Model → the published row beside it: the one the user says, else the one of the same name, else none."""
-    rows = _leaderboard_of(benchmark)
-    found = {name: row for name in models if (row := find(rows, name)) is not None}
-    for given in said:
-        name, _, row_name = given.rpartition("=")
-        if name not in models:
-            raise VivaError(f"--published {given!r}: write MODEL=ROW, with a model of the table: {_listed(models)}")
-        found[name] = called(rows, row_name)
-    return found
-
-
-def _about_published(
-    benchmark: str, questions: int, models: Mapping[str, ModelScores], rows: Mapping[str, Entry]
-) -> list[str]:
-    from viva.reports.leaderboard import same_questions
-
-    notes: list[str] = []
-    size = catalogue()[benchmark].settings[0].questions if rows else questions
-    if questions != size:
-        notes.append(f"The published rows are about {size:,} questions, this table about {questions:,}: not the same.")
-    for name in rows:
-        if not same_questions(list(models[name].scores.values())):
-            notes.append(f"{name}: too many questions have no score for a published figure beside it.")
-    for name in models:
-        near = [] if name in rows else similar(_leaderboard_of(benchmark), name)
-        if near:
-            choices = " or ".join(f"--published '{one_line(name, 60)}={row.name}'" for row in near)
-            notes.append(f"{name}: no published row has this name; if it is one of these, say so: {choices}.")
-    return notes
-
-
-def _strangers(models: Mapping[str, ModelScores]) -> list[str]:
-    """Models that did not take the same questions: their means do not compare."""
-    everything = dict.fromkeys(question for model in models.values() for question in model.scores)
-    notes: list[str] = []
-    for name, model in models.items():
-        missing = [question for question in everything if question not in model.scores]
-        if missing:
-            first = one_line(missing[0], 60) + (", ..." if missing[1:] else "")
-            notes.append(
-                f"{name} lacks {len(missing):,} of the {len(everything):,} questions of this table ({first}): its "
-                "means are not over the same questions as the others'."
-            )
-    return notes
 
 
 def _difficulty(table: Path, models: Mapping[str, ModelScores], wanted: Reduction, given: Mapping[str, int]) -> str:
@@ -231,7 +146,7 @@ def _difficulty(table: Path, models: Mapping[str, ModelScores], wanted: Reductio
         if name is None:
             return None
         if name not in models:
-            raise DataError(f"{table} has no model {name!r}; it has: {_listed(models)}")
+            raise DataError(f"{table} has no model {name!r}; it has: {listed_models(models)}")
         return models[name].scores
 
     weaker, stronger, warm = scores(wanted.gpt35), scores(wanted.gpt4), scores(wanted.gpt4_warm)
@@ -258,8 +173,3 @@ def _rendered(grids: Sequence[Grid], closing: Sequence[str], wanted: Reduction) 
         return GRID_FORMATS[wanted.format](grids, closing)
     width, colour = screen(wanted.out)
     return grids_terminal(grids, closing, width=width, colour=colour)
-
-
-def _listed(models: Mapping[str, ModelScores]) -> str:
-    names = [repr(one_line(name, 60)) for name in models]
-    return ", ".join(names[:20]) + (" ..." if len(names) > 20 else "")

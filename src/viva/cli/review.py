@@ -90,14 +90,14 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     viva review runs/NAME --host 0.0.0.0 --invite Ada --invite Grace
     viva review runs/NAME --plan 0.05
     """
-    from viva.cli.agreerun import agreement_page
-    from viva.cli.agreerun import plan as print_plan
-    from viva.cli.ratings import rated
     from viva.engine.reviews import ReviewLog
     from viva.reports.agreementchart import STYLE
     from viva.review.room import Settings
     from viva.review.server import serve
     from viva.review.text import name_problem
+    from viva.studies.agreement.labels import agreement_page
+    from viva.studies.agreement.labels import plan as print_plan
+    from viva.studies.agreement.ratings import rated
 
     opening = pick(Opening, given)
     if opening.reviewer and (problem := name_problem(opening.reviewer)):

@@ -18,7 +18,7 @@ from viva.reports import comparedmeans as report
 from viva.reports.comparedmeans import Published
 
 if TYPE_CHECKING:
-    from viva.cli.compare import Wanted
+    from viva.studies.compare.study import Wanted
 
 _SETTING = "generation_parameters"
 _STANDARD = "(0.2,0.9)"

@@ -14,14 +14,14 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.perplexity import Reading, read
-from viva.cli.textitems import Items, Row, identity_hash, text_hash
-from viva.cli.textsets import TextSet
 from viva.contracts import Model
 from viva.engine.asking import Tally
 from viva.engine.firstreply import FirstReply
 from viva.engine.limits import Policy
 from viva.errors import ModelError, VivaError
 from viva.runs.progress import Mode, Progress
+from viva.studies.perplexity.item_file import Items, Row, identity_hash, text_hash
+from viva.studies.text_sets import TextSet
 
 PROBE = "A"
 """One token to every tokenizer; it has a log-probability only where a BOS stands before it."""

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from viva.analysis.difficulty import levels
-from viva.cli.itemsources import Gathered
 from viva.errors import DataError
 from viva.runs.question_lists import read_level_file
+from viva.studies.items.sources import Gathered
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ STRONGER, WARM = 0.2, 1.0
 
 
 class Parts(Protocol):
-    """Who takes which part in the rule, and how it is told: `viva.cli.items.Wanted`."""
+    """Who takes which part in the rule, and how it is told: `viva.studies.items.study.Wanted`."""
 
     weaker: str | None
     stronger: str | None

@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.sets import spread
-from viva.cli.corpora import corpus_files, pieces_of, text_of
-from viva.cli.textsets import FIELDS, field_of
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
 from viva.prompting import whole
 from viva.runs.config import Choice
 from viva.runs.exams import data_notes, label, open_exams, reopen
+from viva.studies.overlap.corpora import corpus_files, pieces_of, text_of
+from viva.studies.text_sets import FIELDS, field_of
 from viva.types import Question
 from viva.visible import one_line
 

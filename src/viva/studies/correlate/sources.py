@@ -7,11 +7,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from viva.cli.scalingpoints import SCORES
-from viva.cli.widetable import WideTable
 from viva.errors import VivaError
 from viva.published import Entry, plain, table
 from viva.runs.item_scores import EXAM, existing, scored
+from viva.studies.model_table import WideTable
+from viva.studies.scaling.sources import SCORES
 from viva.visible import one_line
 
 _FORMATS = ("multiple_choice_average", "assertion_average", "fill_in_the_blank_average", "open_ended_average")

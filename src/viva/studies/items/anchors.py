@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viva.cli.anchorsfile import read_anchors
-from viva.cli.itemsources import Gathered, gathered
 from viva.errors import DataError
+from viva.studies.items.anchors_file import read_anchors
+from viva.studies.items.sources import Gathered, gathered
 from viva.visible import one_line
 
 if TYPE_CHECKING:

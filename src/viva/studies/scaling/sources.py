@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from viva.cli.widetable import WideTable, read_wide, the_wide_one
 from viva.errors import DataError, VivaError
 from viva.published import Entry, Size, Table, catalogue, tables
 from viva.published import size as published_size
 from viva.runs.item_scores import EXAM, existing, scored
+from viva.studies.model_table import WideTable, read_wide, the_wide_one
 from viva.visible import one_line
 
 if TYPE_CHECKING:

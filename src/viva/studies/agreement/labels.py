@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from viva.cli.ratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import parts_shown
 from viva.errors import VivaError
 from viva.runs.config import Limits
 from viva.runs.open import prepare
+from viva.studies.agreement.ratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
-    from viva.cli.agree import Wanted
     from viva.reports.agreement import ScoreFromLabels
+    from viva.studies.agreement.study import Wanted
 
 
 def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[ScoreFromLabels], list[str]]:
@@ -46,9 +46,9 @@ def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[Sc
 
 def agreement_page(path: Path) -> str:
     """The agreement page of a run, as HTML."""
-    from viva.cli.agree import Wanted, compared
     from viva.reports.agreement import notes_on
     from viva.reports.agreementpage import html_agreement
+    from viva.studies.agreement.study import Wanted, compared
 
     try:
         read, wanted, scores, notes = ratings_of_run(path, Wanted())
