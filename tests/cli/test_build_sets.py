@@ -24,13 +24,13 @@ from cli.collected import dangerous
 from review.conftest import Visitor
 from rows import table
 from servers.fixtures import LocalServer, wait_until
-from viva.benchmarks.approving import Event
-from viva.benchmarks.csbench.build.approving import fold, headed, item_key, unheaded
-from viva.benchmarks.csbench.build.files import Raw, read_raw
-from viva.benchmarks.csbench.build.translating import has_words, read_fields, read_templates, read_text, to_translate
+from viva.authoring.approval import Event
+from viva.authoring.translation.approval import fold, headed, item_key, unheaded
+from viva.authoring.translation.project import Project, items_for_approval, refused
+from viva.authoring.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
+from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.questions.loading import sound_questions
 from viva.cli.build import build_command
-from viva.cli.translateproject import Project, items_for_approval, refused
 from viva.errors import DataError, VivaError
 from viva.review.room import Settings
 from viva.review.server import application
@@ -252,7 +252,7 @@ def test_golds_and_what_has_no_words_are_never_sent() -> None:
     assert to_translate(RECORDS[0]).keys() == {"Question", "A", "D"}
     assert to_translate(RECORDS[1]).keys() == {"Question"}
     make()
-    from viva.cli.translateasking import wanted
+    from viva.authoring.translation.requests import wanted
     from viva.types import Sampling
 
     for request in wanted(Project(Path("p")), Sampling(), None, rejected=False):

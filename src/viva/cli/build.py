@@ -18,10 +18,10 @@ from viva.runs.live_line import Screen
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.benchmarks.syneval.build.driver import Tally
-    from viva.benchmarks.syneval.build.manifest import Manifest
-    from viva.benchmarks.syneval.build.sampling import SamplingSettings
-    from viva.benchmarks.syneval.build.treebank import Plan, Problem
+    from viva.authoring.treebank.driver import Tally
+    from viva.authoring.treebank.manifest import Manifest
+    from viva.authoring.treebank.sampling import SamplingSettings
+    from viva.authoring.treebank.treebank import Plan, Problem
     from viva.reports.result import Grid
 
 SHOWN = 20
@@ -115,8 +115,8 @@ def syneval_command(treebanks: tuple[Path, ...], out: Path, **given: Any) -> int
     Exit codes: 0 all was read; 2 nothing usable, or --malformed refuse; 3 something was skipped, or nothing was drawn;
     5 --out cannot be written; 130 interrupted. With 2, 5 and 130, --out is as it was.
     """
-    from viva.benchmarks.syneval.build.driver import BuildSettings, build
-    from viva.benchmarks.syneval.build.generate import generate
+    from viva.authoring.treebank.driver import BuildSettings, build
+    from viva.authoring.treebank.generate import generate
 
     watch = _Screen(given["progress"])
     settings = BuildSettings(
@@ -139,7 +139,7 @@ def syneval_command(treebanks: tuple[Path, ...], out: Path, **given: Any) -> int
 
 
 def _sampling(given: dict[str, Any]) -> SamplingSettings:
-    from viva.benchmarks.syneval.build.sampling import DEFAULTS, SamplingSettings
+    from viva.authoring.treebank.sampling import DEFAULTS, SamplingSettings
 
     scheme: Literal["clean", "published"] = given["sampling"] or ("published" if given["as_published"] else "clean")
     per_stratum, min_stratum = DEFAULTS[scheme]

@@ -16,10 +16,10 @@ from viva.runs.progress import clock
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.benchmarks.infibench.build.building import BrokenRow
-    from viva.benchmarks.infibench.build.dump import Dump
-    from viva.benchmarks.infibench.build.line import Line
-    from viva.benchmarks.infibench.build.pool import Build
+    from viva.authoring.stackexchange.dump import Dump
+    from viva.authoring.stackexchange.pool import Build
+    from viva.authoring.stackexchange.selection import BrokenRow
+    from viva.authoring.stackexchange.view_line import Line
     from viva.reports.result import Grid
 
 SHOWN = 10
@@ -146,7 +146,7 @@ def pool_command(dump: Path, out: Path, **given: Any) -> int:
     Exit codes: 0 all was read; 2 nothing usable; 3 rows were broken, and the pool is of the others; 5 --out cannot
     be written; 130 interrupted. With 2, 5 and 130, --out is as it was.
     """
-    from viva.benchmarks.infibench.build.building import PoolSettings, build_pool
+    from viva.authoring.stackexchange.selection import PoolSettings, build_pool
     from viva.distributed import cores, open_crew
 
     if given["after"] and given["before"] and given["after"] >= given["before"]:
@@ -170,7 +170,7 @@ def pool_command(dump: Path, out: Path, **given: Any) -> int:
 
 
 def _line(points: tuple[float, float, float, float], base: Literal["e", "2", "10"]) -> Line:
-    from viva.benchmarks.infibench.build.line import Line
+    from viva.authoring.stackexchange.view_line import Line
 
     if not all(map(math.isfinite, points)) or points[0] >= points[2] or points[1] > points[3]:
         shown = " ".join(f"{one:g}" for one in points)

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from viva.cli.clrtelling import SHOWN, all_option, content_of, counted, project_argument, tell_more
+from viva.authoring.files import content_of, counted
+from viva.cli.clrtelling import SHOWN, all_option, project_argument, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from viva.benchmarks.infibench.build.places import Places
-    from viva.benchmarks.infibench.build.pool import PoolQuestion
+    from viva.authoring.stackexchange.pool import PoolQuestion
+    from viva.authoring.stackexchange.project import Project, State
+    from viva.authoring.stackexchange.set_places import Places
     from viva.benchmarks.questions.model import Problem
-    from viva.cli.infiproject import Project, State
     from viva.reports.result import Grid
 
 _PATH = click.Path(path_type=Path)
@@ -41,14 +42,14 @@ def cutoffs_option(function: click.decorators.FC) -> click.decorators.FC:
 
 def day_of(after: str | None) -> date | None:
     """The day of --after."""
-    from viva.benchmarks.infibench.build.cutoffs import read_day
+    from viva.authoring.stackexchange.cutoffs import read_day
 
     return None if after is None else read_day(after, "--after")
 
 
 def cutoffs_of(path: Path | None) -> dict[str, date]:
     """The table of --cutoffs."""
-    from viva.benchmarks.infibench.build.cutoffs import read_cutoffs
+    from viva.authoring.stackexchange.cutoffs import read_cutoffs
 
     return {} if path is None else read_cutoffs(content_of(path), str(path))
 
@@ -68,10 +69,10 @@ def kit_command(project: Path, *, pool: Path | None, everything: bool, after: st
     viva build infibench kit so2024 --pool pool
     viva build infibench kit so2024 --after 2024-04-30
     """
-    from viva.benchmarks.infibench.build.drafting import bundled_instructions
-    from viva.benchmarks.infibench.build.kit import original, template
-    from viva.cli.clrproject import replace_file
-    from viva.cli.infiproject import INSTRUCTIONS, MANY, Project
+    from viva.authoring.reasoning.project import replace_file
+    from viva.authoring.stackexchange.kit import original, template
+    from viva.authoring.stackexchange.project import INSTRUCTIONS, MANY, Project
+    from viva.authoring.stackexchange.prompt import bundled_instructions
 
     day = day_of(after)
     if pool is not None:
@@ -114,8 +115,8 @@ def _made(folder: Path) -> None:
 
 def _take_pool(pool: Path, project: Path) -> None:
     """The pool's two files into the project, build.json last: then it is whole."""
-    from viva.benchmarks.infibench.build.pool import BUILD, POOL, read_build, read_pool
-    from viva.cli.clrproject import replace_file
+    from viva.authoring.reasoning.project import replace_file
+    from viva.authoring.stackexchange.pool import BUILD, POOL, read_build, read_pool
 
     read_build(pool)
     read_pool(pool)
@@ -146,8 +147,8 @@ def check_command(
     viva build infibench check so2024
     viva build infibench check so2024 so-11227809 --all
     """
-    from viva.cli.infigrading import grading_problems
-    from viva.cli.infiproject import Project
+    from viva.authoring.stackexchange.grading import grading_problems
+    from viva.authoring.stackexchange.project import Project
 
     opened = Project(project)
     named = {opened.find(one).id for one in questions}
@@ -206,7 +207,7 @@ def coverage_command(project: Path, *, after: str | None, cutoffs: Path | None, 
     viva build infibench coverage so2024 --cutoffs cutoffs.toml     who may have read what
     viva build infibench coverage so2024 --after 2024-04-30         only what is newer
     """
-    from viva.cli.infiproject import Project
+    from viva.authoring.stackexchange.project import Project
     from viva.reports.grids import grids_terminal
 
     day, table = day_of(after), cutoffs_of(cutoffs)
@@ -243,7 +244,7 @@ def _coverage_grid(dealt: Places) -> Grid:
 
 def _exposure_grid(states: Sequence[State], dealt: Places, table: Mapping[str, date]) -> Grid:
     """Of the questions that hold a place: how many each model may have read in training."""
-    from viva.benchmarks.infibench.build.cutoffs import created, exposed
+    from viva.authoring.stackexchange.cutoffs import created, exposed
     from viva.reports.result import Grid
 
     days = {state.about.id: created(state.about.created) for state in states if state.about.id in set(dealt.holders)}
@@ -258,7 +259,7 @@ def _metrics(states: Sequence[State], dealt: Places) -> Iterable[str]:
     """What grades the approved questions, and of which type they are."""
     from collections import Counter
 
-    from viva.benchmarks.infibench.build.kitchecks import metrics_of
+    from viva.authoring.stackexchange.kitchecks import metrics_of
 
     holders = set(dealt.holders)
     owns = [

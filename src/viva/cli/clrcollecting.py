@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.cli.clrtelling import SHOWN, all_option, content_of, counted, project_argument, tell_more
+from viva.authoring.files import content_of, counted
+from viva.cli.clrtelling import SHOWN, all_option, project_argument, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from viva.benchmarks.clrbench.build.checks import Problem
-    from viva.benchmarks.clrbench.build.coverage import Concept
-    from viva.benchmarks.clrbench.build.topics import Finding, Graph
+    from viva.authoring.reasoning.checks import Problem
+    from viva.authoring.reasoning.coverage import Concept
+    from viva.authoring.reasoning.topics import Finding, Graph
     from viva.reports.result import Grid
 
 _PATH = click.Path(path_type=Path)
@@ -43,8 +44,8 @@ def graph_command(
 
     Three levels: discipline, topic, subtopic. What a table of contents has below the third is left out.
     """
-    from viva.benchmarks.clrbench.build.topics import check, merged, read_triples, written_triples
-    from viva.cli.clrproject import TOPICS, replace_file
+    from viva.authoring.reasoning.project import TOPICS, replace_file
+    from viva.authoring.reasoning.topics import check, merged, read_triples, written_triples
 
     path = project / TOPICS
     given = [_outlined(table) for table in tables] + [read_triples(content_of(file), str(file)) for file in triples]
@@ -70,8 +71,8 @@ def graph_command(
 
 def _outlined(table: str) -> Graph:
     """The graph of `FILE` or `NAME=FILE`."""
-    from viva.benchmarks.clrbench.build.cells import tidy
-    from viva.benchmarks.clrbench.build.toc import outline, read_contents
+    from viva.authoring.reasoning.cells import tidy
+    from viva.authoring.reasoning.toc import outline, read_contents
 
     name, _, rest = table.rpartition("=") if not Path(table).exists() else ("", "", table)
     found = outline(read_contents(content_of(Path(rest)), rest), tidy(name))
@@ -119,14 +120,14 @@ def sheet_command(project: Path | None, *, least: int, level: Any, example: bool
     if example:
         from importlib.resources import files
 
-        click.echo((files("viva.benchmarks.clrbench.build") / "example.csv").read_text(encoding="utf-8"), nl=False)
+        click.echo((files("viva.authoring.reasoning") / "example.csv").read_text(encoding="utf-8"), nl=False)
         return EXIT_OK
     if project is None:
         raise VivaError("which PROJECT? (or --example)")
-    from viva.benchmarks.clrbench.build.coverage import coverage
-    from viva.benchmarks.clrbench.build.drafting import bundled_instructions
-    from viva.benchmarks.clrbench.build.sheet import new_sheet, refreshed, stub_places
-    from viva.cli.clrproject import INSTRUCTIONS, Project, replace_file
+    from viva.authoring.reasoning.coverage import coverage
+    from viva.authoring.reasoning.project import INSTRUCTIONS, Project, replace_file
+    from viva.authoring.reasoning.prompt import bundled_instructions
+    from viva.authoring.reasoning.sheet import new_sheet, refreshed, stub_places
 
     opened = Project(project)
     concepts = coverage(opened.needed_graph(), opened.checked.questions if opened.sheet else [], level, least)
@@ -155,7 +156,7 @@ def sheet_command(project: Path | None, *, least: int, level: Any, example: bool
 @all_option
 def check_command(project: Path, *, everything: bool) -> int:
     """Check every row of the sheet: each problem with its cell and what to do. Exit code 3 where there are errors."""
-    from viva.cli.clrproject import Project
+    from viva.authoring.reasoning.project import Project
 
     opened = Project(project)
     checked = opened.checked
@@ -191,9 +192,9 @@ def coverage_command(
     project: Path, *, least: int, level: Any, approved: bool, picture: Path | None, everything: bool
 ) -> int:
     """Say which concepts lack questions of which type, and draw the graph. Exit code 3 where something is missing."""
-    from viva.benchmarks.clrbench.build.coverage import coverage
-    from viva.benchmarks.clrbench.build.picture import picture as draw
-    from viva.cli.clrproject import Project, replace_file
+    from viva.authoring.reasoning.coverage import coverage
+    from viva.authoring.reasoning.picture import picture as draw
+    from viva.authoring.reasoning.project import Project, replace_file
 
     if picture and picture.suffix.lower() != ".svg":
         raise VivaError(f"--picture {picture}: the picture is an SVG; name a file that ends in .svg")
@@ -218,7 +219,7 @@ def coverage_command(
 
 
 def _missing_grid(missing: list[Concept]) -> Grid:
-    from viva.benchmarks.clrbench.build.questions import TYPES
+    from viva.authoring.reasoning.questions import TYPES
     from viva.reports.result import Grid
 
     rows = tuple(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.cli.clrtelling import SHOWN, all_option, content_of, counted, project_argument, tell_more
+from viva.authoring.files import counted
+from viva.cli.clrtelling import SHOWN, all_option, project_argument, tell_more
 from viva.cli.decidingoptions import decided_by, deciding_options
 from viva.cli.draftingoptions import (
     asking_given,
@@ -21,24 +20,17 @@ from viva.cli.draftingoptions import (
     sampling_given,
     tell_refused,
 )
-from viva.errors import EXIT_OK, DataError, VivaError
+from viva.errors import EXIT_OK, VivaError
 from viva.runs.progress import cost_text
 from viva.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from viva.benchmarks.clrbench.build.approval import Proposal
-    from viva.benchmarks.clrbench.build.cells import Table
-    from viva.cli.clrproject import Project
+    from viva.authoring.reasoning.project import Project
     from viva.engine.asking import Run
-    from viva.engine.reviews import Review
+from viva.authoring.reasoning.decision_file import TITLES, decision_row, read_decisions
+from viva.authoring.reasoning.project import opened_project
 
 _PATH = click.Path(path_type=Path)
-_TITLES = (
-    *("question", "item", "type", "discipline", "asked", "right answer", "state"),
-    *("decision", "rationale", "comment", "remarks"),
-)
-"""The columns of a file of decisions; `question` (an id) and `decision` must be there."""
-_DECISIONS = ("approve", "reject", "edit")
 
 
 @click.command(name="draft", short_help="Let a model draft the rationales that are missing.")
@@ -52,9 +44,9 @@ def draft_command(project: Path, **given: Any) -> int:
     Replies are kept in drafts.jsonl as they come: interrupted or killed, the same command goes on, and asks nothing
     twice. A draft is a proposal: it enters no set before an expert approves it.
     """
-    from viva.benchmarks.clrbench.build.drafting import bundled_instructions, read_instructions
-    from viva.cli.clrdrafting import draft, wanted
-    from viva.cli.clrproject import INSTRUCTIONS, locked, replace_file
+    from viva.authoring.reasoning.project import INSTRUCTIONS, locked, replace_file
+    from viva.authoring.reasoning.prompt import bundled_instructions, read_instructions
+    from viva.authoring.reasoning.requests import draft, wanted
 
     opened = opened_project(project)
     content = opened.read(INSTRUCTIONS)
@@ -98,7 +90,7 @@ def review_command(
 
     A text that somebody edited comes up anew for the others when the page is started again.
     """
-    from viva.cli.clrproject import items_for_approval
+    from viva.authoring.reasoning.project import items_for_approval
     from viva.review.room import Settings
     from viva.review.server import serve
 
@@ -137,7 +129,7 @@ def approve_command(
         return _write_decisions(opened, target, everything=everything)
     assert decided is not None
     name = decided_by(reviewer)
-    reviews = _read_decisions(opened, decided, name)
+    reviews = read_decisions(opened, decided, name)
     written = opened.log.append(reviews)
     states = Counter(proposal.state.status for proposal in opened.folded().proposals)
     now = ", ".join(f"{count:,} {state}" for state, count in states.items())
@@ -146,96 +138,16 @@ def approve_command(
 
 
 def _write_decisions(project: Project, target: Path, *, everything: bool) -> int:
-    from viva.benchmarks.clrbench.build.cells import written_table
-    from viva.cli.clrproject import replace_file
+    from viva.authoring.reasoning.cells import written_table
+    from viva.authoring.reasoning.project import replace_file
 
     if target.exists():
         raise VivaError(f"{target} is there already; name another file")
     shown = [one for one in project.folded().proposals if everything or one.state.status != "approved"]
-    content = written_table(_TITLES, (_decision_row(proposal) for proposal in shown), encoding="utf-8-sig")
+    content = written_table(TITLES, (decision_row(proposal) for proposal in shown), encoding="utf-8-sig")
     replace_file(target, content)
     click.echo(f"{target}: {counted(len(shown), 'question')}; write approve, reject or edit into the column decision")
     return EXIT_OK
-
-
-def _decision_row(proposal: Proposal) -> tuple[str, ...]:
-    question, state = proposal.question, proposal.state
-    options = [
-        f"{letter}. {text}" for letter, text in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", question.options, strict=False)
-    ]
-    asked = "\n".join((question.question, *options))
-    return (
-        *(question.id, proposal.key, question.type, question.path[0], asked, question.gold_text, state.status),
-        *("", state.text, "", "; ".join(state.remarks)),
-    )
-
-
-def _read_decisions(project: Project, path: Path, reviewer: str) -> list[Review]:
-    """The decisions of a file as lines of the audit trail; those that change nothing are left out. Raises DataError."""
-    from viva.benchmarks.clrbench.build.cells import read_table
-
-    table = read_table(content_of(path), str(path), ("question", "decision", "rationale", "item", "comment"))
-    for column in ("question", "decision"):
-        if column not in table.columns:
-            raise DataError(f"{path} has no column {column!r}; `approve --write` writes such a file")
-    proposals = {proposal.question.id: proposal for proposal in project.folded().proposals}
-    at = time.time()
-    found: dict[str, Review] = {}
-    for number, row in _rows(table):
-        if not row["decision"]:
-            continue
-        where = f"{path}, row {number}"
-        proposal = proposals.get(row["question"])
-        if proposal is None:
-            raise DataError(f"{where}: no question {row['question'][:80]!r} that can be used is in the sheet")
-        if row["question"] in found:
-            raise DataError(f"{where}: a second decision about {row['question']!r}")
-        review = _decision(proposal, row, where, reviewer, at)
-        if review:
-            found[row["question"]] = review
-    return list(found.values())
-
-
-def _rows(table: Table) -> list[tuple[int, dict[str, str]]]:
-    empty = dict.fromkeys(("question", "decision", "rationale", "item", "comment"), "")
-    return [(number, empty | dict(zip(table.columns, cells, strict=False))) for number, cells in table.rows]
-
-
-def _decision(proposal: Proposal, row: dict[str, str], where: str, reviewer: str, at: float) -> Review | None:
-    """One row; None where it says what this reviewer said already."""
-    from viva.cli.clrproject import about
-    from viva.engine.reviews import Review
-    from viva.types import RATIONALE
-
-    decision, state = row["decision"].casefold(), proposal.state
-    if decision not in _DECISIONS:
-        raise DataError(f"{where}: decision {row['decision'][:40]!r}; write {', '.join(_DECISIONS)}, or nothing")
-    if row["item"] and row["item"] != proposal.key:
-        raise DataError(
-            f"{where}: {row['question']!r} or its rationale has changed since this file was written; write a new one "
-            "with --write, and decide about that"
-        )
-    text = row["rationale"] or state.text
-    if decision == "edit" and text == state.text:
-        raise DataError(f"{where}: `edit`, but the rationale is as it was; write `approve` if that is what you mean")
-    if decision == "approve" and not text.strip():
-        raise DataError(f"{where}: there is no rationale to approve; write one")
-    edited = text != state.text and decision != "reject"
-    said = {"approve": reviewer in state.approved_by, "reject": reviewer in state.rejected_by, "edit": False}
-    if said[decision] and not edited:
-        return None
-    return Review(
-        id=secrets.token_hex(16),
-        at=round(at, 3),
-        reviewer=reviewer,
-        item=proposal.key,
-        about=about(proposal),
-        aspect=RATIONALE,
-        after={"approve": 1.0, "reject": 0.0, "edit": None}[decision],
-        comment=row["comment"],
-        text_before=state.text,
-        text_after=text if edited else None,
-    )
 
 
 @click.command(name="export", short_help="Write the set of all that is approved.")
@@ -254,8 +166,8 @@ def export_command(project: Path, *, out: Path, force: bool, seed: int, name: st
     import msgspec
 
     from viva import __version__
-    from viva.benchmarks.clrbench.build.export import AUDIT, EXEMPLARS, MANIFEST, TEST, export
-    from viva.benchmarks.clrbench.build.staging import write_set
+    from viva.authoring.reasoning.export import AUDIT, EXEMPLARS, MANIFEST, TEST, export
+    from viva.authoring.reasoning.staging import write_set
 
     opened = opened_project(project)
     opened.needed_graph()
@@ -288,12 +200,3 @@ def export_command(project: Path, *, out: Path, force: bool, seed: int, name: st
         f"examine with: viva run clrbench --data {out}{shots} --model ..."
     )
     return EXIT_OK
-
-
-def opened_project(path: Path) -> Project:
-    """The project, its sheet read. Raises DataError where there is none."""
-    from viva.cli.clrproject import Project
-
-    project = Project(path)
-    _ = project.checked
-    return project

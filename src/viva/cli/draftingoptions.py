@@ -11,7 +11,7 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
 from viva.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from viva.cli.drafting import Asking
+    from viva.authoring.drafting import Asking
     from viva.contracts import Model
     from viva.engine.asking import Run
     from viva.engine.budget import Price
@@ -94,7 +94,7 @@ def sampling_given(given: dict[str, Any]) -> Sampling:
 
 def asking_given(given: dict[str, Any]) -> Asking:
     """The other options. Raises VivaError."""
-    from viva.cli.drafting import Asking
+    from viva.authoring.drafting import Asking
 
     return Asking(price=price_given(given["price"]), **{name: given[name] for name in _LIMITS})
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from viva.cli.clrtelling import counted, project_argument
+from viva.authoring.files import counted
+from viva.cli.clrtelling import project_argument
 from viva.cli.decidingoptions import deciding_options
 from viva.errors import EXIT_OK, VivaError
 from viva.visible import visible
 
 if TYPE_CHECKING:
-    from viva.cli.infiproject import Project
     from viva.engine.reviews import Review
+from viva.authoring.stackexchange.crosscheck import refusal, take_over
 
 
 @click.command(name="review", short_help="Cross-check questions in the browser.")
@@ -36,7 +36,7 @@ def review_command(
     \b
     viva build infibench review so2024 --reviewer "G. Hopper"
     """
-    from viva.cli.infiproject import Project, items_for_review
+    from viva.authoring.stackexchange.project import Project, items_for_review
     from viva.review.room import Settings
     from viva.review.server import serve
     from viva.review.text import name_problem
@@ -60,46 +60,6 @@ def review_command(
     return EXIT_OK
 
 
-def refusal(project: Project, lines: Sequence[Review]) -> str:
-    """What is wrong with decisions that somebody is about to make, as a sentence for them; "" if nothing."""
-    from viva.benchmarks.infibench.build.kit import names, same_lines
-
-    for line in lines:
-        about = project.find(line.about.get("question", ""))
-        now = project.text(about)
-        seen, made = line.text_before or "", line.text_after if line.text_after is not None else line.text_before or ""
-        if now is not None and same_lines(now) != same_lines(seen):
-            return f"so-{about.id} was changed since this page was opened: go to the list, and decide about it anew."
-        edited = same_lines(made) != same_lines(seen)
-        approving = line.after is not None and line.after >= 1
-        if not edited and not approving:
-            continue
-        checked = project.checked(about, made if edited or now is None else now)
-        if checked.errors:
-            first = checked.errors[0]
-            what = "Your edit cannot be used" if edited else "It cannot be approved"
-            where = f"{first.where}: " if first.where else ""
-            return f"{what}: line {first.line}, {where}{first.text}."
-        state = project.state(about, project.events().get(f"so-{about.id}", ()))
-        if approving and not edited and names([line.reviewer]) & names(state.authors):
-            return "You wrote this, or edited it: somebody else has to approve it."
-    return ""
-
-
-def take_over(project: Project, lines: Sequence[Review]) -> None:
-    """Write edits of the page into the question files, where these are as the expert saw them. Raises StorageError."""
-    from viva.benchmarks.infibench.build.kit import same_lines
-    from viva.cli.clrproject import replace_file
-
-    for line in lines:
-        about = project.find(line.about.get("question", ""))
-        now = project.text(about)
-        if line.text_after is None or line.text_before is None or now is None:
-            continue
-        if same_lines(line.text_after) != same_lines(now) and same_lines(line.text_before) == same_lines(now):
-            replace_file(project.file(about), same_lines(line.text_after).encode("utf-8", "replace"))
-
-
 @click.command(name="approve", short_help="Approve or reject questions without a browser.")
 @project_argument
 @click.argument("questions", nargs=-1, required=True, metavar="QUESTION...")
@@ -114,8 +74,8 @@ def approve_command(project: Path, questions: tuple[str, ...], *, reviewer: str,
     viva build infibench approve so2024 so-11227809 so-231767 --reviewer "G. Hopper"
     viva build infibench approve so2024 so-4 --reviewer "G. Hopper" --reject --comment "no answer is right for good"
     """
-    from viva.benchmarks.infibench.build.kit import template, written
-    from viva.cli.infiproject import ASPECT, Project, key_of
+    from viva.authoring.stackexchange.kit import template, written
+    from viva.authoring.stackexchange.project import ASPECT, Project, key_of
     from viva.engine.reviews import Review
     from viva.review.forms import COMMENT_LIMIT
     from viva.review.text import name_problem

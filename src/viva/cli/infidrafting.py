@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from viva.authoring.files import counted
 from viva.cli.buildinfikit import after_option, day_of
-from viva.cli.clrtelling import SHOWN, counted, project_argument
+from viva.cli.clrtelling import SHOWN, project_argument
 from viva.cli.draftingoptions import (
     asking_given,
     asking_options,
@@ -19,11 +20,12 @@ from viva.cli.draftingoptions import (
     tell_refused,
 )
 from viva.runs.progress import cost_text
-from viva.visible import one_line, visible
+from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.cli.infiproject import Project, State
+    from viva.authoring.stackexchange.project import Project
     from viva.engine.asking import Run
+from viva.authoring.stackexchange.drafts import is_drafted, put_drafts
 
 
 @click.command(name="draft", short_help="Let a model draft the prompts that are not written yet.")
@@ -40,10 +42,10 @@ def draft_command(project: Path, *, after: str | None, **given: Any) -> int:
     \b
     viva build infibench draft so2024 --model openai/NAME --max-cost 5
     """
-    from viva.benchmarks.infibench.build.drafting import asked, bundled_instructions, read_instructions, request
-    from viva.cli.clrproject import locked, replace_file
-    from viva.cli.drafting import ask_and_keep
-    from viva.cli.infiproject import DRAFTS, INSTRUCTIONS, SCOPE, Project
+    from viva.authoring.drafting import ask_and_keep
+    from viva.authoring.reasoning.project import locked, replace_file
+    from viva.authoring.stackexchange.project import DRAFTS, INSTRUCTIONS, SCOPE, Project
+    from viva.authoring.stackexchange.prompt import asked, bundled_instructions, read_instructions, request
 
     day = day_of(after)
     opened = Project(project)
@@ -60,43 +62,17 @@ def draft_command(project: Path, *, after: str | None, **given: Any) -> int:
         requests = [
             (asked(state.about), request(state.about, instructions, sampling))
             for state in todo
-            if not _drafted(opened, state)
+            if not is_drafted(opened, state)
         ]
         run, wanted = ask_and_keep(project / DRAFTS, SCOPE, model, requests, asking)
         again = Project(project)
-        _put(again, [state.about.id for state in todo])
+        put_drafts(again, [state.about.id for state in todo])
     return _ending(again, run, wanted)
-
-
-def _drafted(project: Project, state: State) -> bool:
-    from viva.benchmarks.infibench.build.drafting import asked
-
-    known = project.drafts.get(asked(state.about))
-    return known is not None and bool(known.text)
-
-
-def _put(project: Project, todo: list[int]) -> None:
-    """Drafts into the files that nobody wrote into, and beside them."""
-    from viva.benchmarks.infibench.build.drafting import asked
-    from viva.benchmarks.infibench.build.kit import DRAFT, template
-    from viva.cli.clrproject import replace_file
-
-    wanted = set(todo)
-    for state in project.states():
-        drafted = project.drafts.get(asked(state.about))
-        if drafted is None or not drafted.text or state.about.id not in wanted:
-            continue
-        beside = f"{visible(drafted.text)}\n".encode("utf-8", "replace")
-        if project.read(project.folder(state.about) / DRAFT) != beside:
-            replace_file(project.folder(state.about) / DRAFT, beside)
-        content = template(state.about, drafted.text).encode("utf-8", "replace")
-        if state.status == "unwritten" and project.read(project.file(state.about)) != content:
-            replace_file(project.file(state.about), content)
 
 
 def _ending(project: Project, run: Run, wanted: int) -> int:
     """What to tell after drafting, and the exit code."""
-    from viva.benchmarks.infibench.build.drafting import asked
+    from viva.authoring.stackexchange.prompt import asked
 
     tell_refused(run)
     tally = run.tally

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import os
-import secrets
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from viva.cli.clrtelling import SHOWN, all_option, content_of, counted, project_argument, tell_more
+from viva.authoring.files import counted
+from viva.cli.clrtelling import SHOWN, all_option, project_argument, tell_more
 from viva.cli.decidingoptions import decided_by, deciding_options
 from viva.errors import EXIT_OK, DataError, VivaError
 from viva.visible import visible
 
 if TYPE_CHECKING:
-    from viva.benchmarks.csbench.build.files import Raw
-    from viva.cli.translateproject import Project, Question
-    from viva.engine.reviews import Review
+    from viva.authoring.translation.project import Project
+    from viva.benchmarks.csbench.files import Raw
+from viva.authoring.translation.decision_file import read_decisions, record_of
 
 _PATH = click.Path(path_type=Path)
 _TITLES = (
     *("question", "item", "format", "checks", "findings", "state", "source"),
     *("decision", "translation", "comment", "remarks"),
 )
-_DECISIONS = ("approve", "reject", "edit")
-_COLUMNS = ("question", "decision", "translation", "item", "comment")
 
 
 @click.command(name="review", short_help="Decide about translations in the browser.")
@@ -43,7 +40,7 @@ def review_command(
     """
     from functools import partial
 
-    from viva.cli.translateproject import Project, items_for_approval, refused
+    from viva.authoring.translation.project import Project, items_for_approval, refused
     from viva.review.room import Settings
     from viva.review.server import serve
 
@@ -79,14 +76,14 @@ def approve_command(
     """
     if (decided is None) == (target is None):
         raise VivaError("--write FILE.csv to get a sheet to fill in, then --reviewer NAME --file FILE.csv")
-    from viva.cli.translateproject import Project
+    from viva.authoring.translation.project import Project
 
     opened = Project(project)
     if target is not None:
         return _write_sheet(opened, target, everything=everything)
     assert decided is not None
     name = decided_by(reviewer)
-    written = opened.log.append(_read_decisions(opened, decided, name))
+    written = opened.log.append(read_decisions(opened, decided, name))
     states = Counter(question.state.status for question in opened.questions())
     now = ", ".join(f"{count:,} {state}" for state, count in states.items())
     click.echo(f"{counted(len(written), 'decision')} taken over; now {now}")
@@ -94,10 +91,10 @@ def approve_command(
 
 
 def _write_sheet(project: Project, target: Path, *, everything: bool) -> int:
-    from viva.benchmarks.clrbench.build.cells import written_table
-    from viva.benchmarks.csbench.build.files import text
-    from viva.cli.clrproject import replace_file
-    from viva.cli.translateproject import told, verdict
+    from viva.authoring.reasoning.cells import written_table
+    from viva.authoring.reasoning.project import replace_file
+    from viva.authoring.translation.project import told, verdict
+    from viva.benchmarks.csbench.files import text
 
     if target.exists():
         raise VivaError(f"{target} is there already; name another file")
@@ -119,74 +116,6 @@ def _write_sheet(project: Project, target: Path, *, everything: bool) -> int:
     return EXIT_OK
 
 
-def _read_decisions(project: Project, path: Path, reviewer: str) -> list[Review]:
-    from viva.benchmarks.clrbench.build.cells import read_table
-
-    table = read_table(content_of(path), str(path), _COLUMNS)
-    for column in ("question", "decision", "translation"):
-        if column not in table.columns:
-            raise DataError(f"{path} has no column {column!r}; `approve --write` writes such a sheet")
-    questions = {question.name: question for question in project.questions()}
-    at = time.time()
-    found: dict[str, Review] = {}
-    empty = dict.fromkeys(_COLUMNS, "")
-    for number, cells in table.rows:
-        row = empty | dict(zip(table.columns, cells, strict=False))
-        if not row["decision"]:
-            continue
-        where = f"{path}, row {number}"
-        question = questions.get(row["question"])
-        if question is None or not question.start:
-            raise DataError(f"{where}: no question {row['question'][:80]!r} with a translation is in the project")
-        if row["question"] in found:
-            raise DataError(f"{where}: a second decision about {row['question']!r}")
-        review = _decision(project, question, row, where, reviewer, at)
-        if review:
-            found[row["question"]] = review
-    return list(found.values())
-
-
-def _decision(
-    project: Project, question: Question, row: dict[str, str], where: str, reviewer: str, at: float
-) -> Review | None:
-    """One row; None where it says what this reviewer said already."""
-    from viva.benchmarks.clrbench.build.cells import clean
-    from viva.benchmarks.csbench.build.approving import unheaded
-    from viva.cli.translateproject import ASPECT, about
-    from viva.engine.reviews import Review as Line
-
-    decision, state = row["decision"].casefold(), question.state
-    if decision not in _DECISIONS:
-        raise DataError(f"{where}: decision {row['decision'][:40]!r}; write {', '.join(_DECISIONS)}, or nothing")
-    if row["item"] and row["item"] != question.key:
-        raise DataError(
-            f"{where}: {row['question']!r} or its translation has changed since this sheet was written; write a new "
-            "one with --write, and decide about that"
-        )
-    text = clean(row["translation"]) or state.text
-    if decision != "reject" and unheaded(text, question.wanted) is None:
-        headings = ", ".join(f"[{field}]" for field in question.wanted)
-        raise DataError(f"{where}: the translation must keep its headings, each on a line of its own: {headings}")
-    if decision == "edit" and text == state.text:
-        raise DataError(f"{where}: `edit`, but the translation is as it was; write `approve` if that is what you mean")
-    edited = text != state.text and decision != "reject"
-    said = {"approve": reviewer in state.approved_by, "reject": reviewer in state.rejected_by, "edit": False}
-    if said[decision] and not edited:
-        return None
-    return Line(
-        id=secrets.token_hex(16),
-        at=round(at, 3),
-        reviewer=reviewer,
-        item=question.key,
-        about=about(question, project.findings(question)),
-        aspect=ASPECT,
-        after={"approve": 1.0, "reject": 0.0, "edit": None}[decision],
-        comment=row["comment"],
-        text_before=state.text,
-        text_after=text if edited else None,
-    )
-
-
 @click.command(name="export", short_help="Write the set of all that is approved.")
 @project_argument
 @click.option("--out", required=True, type=_PATH, help="Folder for the set.")
@@ -205,11 +134,11 @@ def export_command(project: Path, *, out: Path, force: bool, unreviewed: bool, e
     import msgspec
 
     from viva import __version__
-    from viva.benchmarks.csbench.build.files import TEST, VALID, written
+    from viva.authoring.staging import staged
+    from viva.authoring.translation.project import Project, digest
+    from viva.benchmarks.csbench.files import TEST, VALID, written
     from viva.benchmarks.csbench.loading import FOLDERS
     from viva.benchmarks.sets import fingerprint
-    from viva.benchmarks.staging import staged
-    from viva.cli.translateproject import Project, digest
 
     opened = Project(project)
     settings = opened.settings
@@ -217,7 +146,7 @@ def export_command(project: Path, *, out: Path, force: bool, unreviewed: bool, e
     held: list[tuple[str, str]] = []
     unseen = 0
     for question in opened.questions():
-        record, why = _wanted(opened, question, unreviewed=unreviewed)
+        record, why = record_of(opened, question, unreviewed=unreviewed)
         if record is None:
             held.append((question.name, why))
             continue
@@ -260,19 +189,3 @@ def export_command(project: Path, *, out: Path, force: bool, unreviewed: bool, e
         f"csbench --data {out} --language {settings.target_language} --model ..."
     )
     return EXIT_OK
-
-
-def _wanted(project: Project, question: Question, *, unreviewed: bool) -> tuple[Raw | None, str]:
-    """The record that enters the set, or why none does."""
-    status = question.state.status
-    record = question.result(project.settings.target_language)
-    if not question.wanted:  # nothing in it is in any language
-        return record, ""
-    if record is None:
-        return None, "no translation" if not question.state.text else "headings damaged"
-    if status == "approved":
-        return record, ""
-    if unreviewed and status in ("waiting", "edited"):
-        errors = any(finding.severity == "error" for finding in project.findings(question))
-        return (None, "errors found") if errors else (record, "")
-    return None, "not decided yet" if status == "waiting" else status

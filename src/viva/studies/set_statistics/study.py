@@ -14,7 +14,7 @@ from viva.runs.config import Choice
 
 if TYPE_CHECKING:
     from viva.analysis.textlengths import Entry
-    from viva.benchmarks.csbench.build.files import Raw
+    from viva.benchmarks.csbench.files import Raw
     from viva.reports.setstatistics import SetStatistics
 
 _MOST = 80
@@ -43,7 +43,7 @@ def pair_of(text: str) -> tuple[str, str]:
 def open_sets(given: str, choice: Choice) -> list[Opened]:
     """The sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are none."""
     from viva.benchmarks import BENCHMARKS, question_file
-    from viva.benchmarks.csbench.build.files import is_csbench
+    from viva.benchmarks.csbench.files import is_csbench
     from viva.runs.settings import data_folder
 
     folder = Path(given)
@@ -68,7 +68,7 @@ def open_sets(given: str, choice: Choice) -> list[Opened]:
 def _csbench(folder: Path, choice: Choice) -> list[Opened]:
     """Both halves of one or several languages."""
     from viva.benchmarks.csbench.benchmark import BENCHMARK
-    from viva.benchmarks.csbench.build.files import TEST, read_set
+    from viva.benchmarks.csbench.files import TEST, read_set
     from viva.benchmarks.csbench.loading import FOLDERS
     from viva.runs.settings import languages
 
@@ -94,7 +94,7 @@ def _csbench(folder: Path, choice: Choice) -> list[Opened]:
 
 def _entry(half: str, record: Raw) -> Entry:
     from viva.analysis.textlengths import Entry
-    from viva.benchmarks.csbench.build.files import LETTERS, asked, text
+    from viva.benchmarks.csbench.files import LETTERS, asked, text
     from viva.benchmarks.csbench.loading import DOMAINS
 
     domain = text(record["Domain"])
