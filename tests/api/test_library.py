@@ -23,8 +23,8 @@ from rows import table
 from servers.fixtures import LocalServer
 from viva.api.examinees import examinees
 from viva.api.options import NOT_HERE, GradeOptions, ResumeOptions, RunOptions, name_of, parsed
-from viva.cli.grade import grade_command
-from viva.cli.run import resume_command, run_command
+from viva.cli.ask.run import resume_command, run_command
+from viva.cli.grade.grade import grade_command
 from viva.models.called import Prompt
 from web.hostile import TEXTS, assert_only_text
 

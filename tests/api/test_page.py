@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from viva.api.options import name_of
-from viva.cli.run import run_command
+from viva.cli.ask.run import run_command
 
 PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 

@@ -18,7 +18,7 @@ import pytest
 
 READY = [
     "viva.cli.main",
-    "viva.cli.run",
+    "viva.cli.ask.run",
     "viva.runs.execute",
     "torch",
     "transformers.models.auto.modeling_auto",

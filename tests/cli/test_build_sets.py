@@ -30,7 +30,7 @@ from viva.authoring.translation.project import Project, items_for_approval, refu
 from viva.authoring.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.questions.loading import sound_questions
-from viva.cli.build import build_command
+from viva.cli.build.build import build_command
 from viva.errors import DataError, VivaError
 from viva.review.room import Settings
 from viva.review.server import application
@@ -240,7 +240,7 @@ def test_a_set_is_translated_decided_about_and_examined() -> None:
     manifest = json.loads(Path("de/CSBench-DE/build.json").read_text())
     assert manifest["held_back"] == {"not decided yet": 1}
     assert manifest["reviewers"] == ["Ada"]
-    from viva.cli.run import run_command
+    from viva.cli.ask.run import run_command
 
     arguments = ["csbench", "--data", "de", "--language", "de", "--model", "baseline/random", "--only", "comprehension",
                  "--run", "run", "--progress", "quiet"]  # fmt: skip
@@ -367,7 +367,9 @@ def test_a_killed_translation_goes_on(serve: Callable[..., LocalServer]) -> None
     server = serve(latency=0.05)
     records = [record(ID=number, Question=f"Which is the number {number} of them?") for number in range(20)]
     Path("set.json").write_text(json.dumps(records), encoding="utf-8")
-    code = "import sys; from viva.cli.build import build_command as c; c.main(sys.argv[1:], standalone_mode=False)"
+    code = (
+        "import sys; from viva.cli.build.build import build_command as c; c.main(sys.argv[1:], standalone_mode=False)"
+    )
     command = [sys.executable, "-c", code, "translate", "set.json", "--to", "fr", "--project", "p", "--model",
                "openai/m", "--base-url", server.url, "--concurrency", "2", "--progress", "quiet"]  # fmt: skip
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from cli.told import told as told_command
 from rows import table
-from viva.cli.listing import list_command
-from viva.cli.run import model_record
+from viva.cli.ask.list import list_command
+from viva.cli.ask.run import model_record
 from viva.errors import DataError, VivaError
 from viva.models.templates import families
 from viva.runs.checkpoints import Checkpoints, models_of, read_checkpoints

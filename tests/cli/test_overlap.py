@@ -19,7 +19,7 @@ import pytest
 
 from cli.collected import dangerous
 from rows import table
-from viva.cli.overlap import overlap_command
+from viva.cli.build.overlap import overlap_command
 from viva.errors import DataError, VivaError
 from viva.studies.overlap.corpora import CUT, cuts, pieces_of
 

@@ -21,7 +21,7 @@ from models.local.tiny import make_model
 from rows import table
 from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
-from viva.cli.perplexity import perplexity_command
+from viva.cli.ask.perplexity import perplexity_command
 from viva.errors import ModelError, StorageError, VivaError
 from viva.runs.config import Choice
 from viva.studies.perplexity.item_file import Items

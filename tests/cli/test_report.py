@@ -12,9 +12,9 @@ import pytest
 from cli.collected import answers, write_jsonl
 from cli.told import told
 from servers.fixtures import QUIET
-from viva.cli.report import report_command
-from viva.cli.run import run_command
-from viva.cli.score import score_command
+from viva.cli.ask.run import run_command
+from viva.cli.grade.score import score_command
+from viva.cli.look.report import report_command
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.published import neighbours

@@ -13,7 +13,7 @@ import pytest
 from cli.told import told
 from rows import table
 from servers.fixtures import QUIET, Viva
-from viva.cli.scaling import scaling_command
+from viva.cli.compare.scaling import scaling_command
 from viva.errors import VivaError
 from viva.studies.scaling.sources import family_of
 

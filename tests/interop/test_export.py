@@ -20,8 +20,8 @@ from cli.told import told
 from interop.exported import exported, hostile_run, plain_run, results, scores
 from rows import table
 from viva.benchmarks import BENCHMARKS, OWN, find_benchmark
-from viva.cli.export import export_command
-from viva.cli.run import run_command
+from viva.cli.ask.run import run_command
+from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
 from viva.interop.writing import tables
 from viva.interop.writing.card import licence_of

@@ -18,8 +18,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from rows import table
+from viva.cli.look.view import open_run
 from viva.cli.main import main
-from viva.cli.view import open_run
 from viva.files import write_whole
 from viva.viewing.server import application
 from viva.web.guard import Access

@@ -17,8 +17,8 @@ from viva.api.apart import apart
 from viva.api.examinees import Answers, Examinees, Whom, answer_rows, examinees
 from viva.api.opened import ALL_TABLES, Run
 from viva.api.options import GradeOptions, ResumeOptions, RunOptions, parsed
-from viva.cli.grade import grade_command, plan_grading
-from viva.cli.run import begin, create_folder, plan_run, resume_command, run_command
+from viva.cli.ask.run import begin, create_folder, plan_run, resume_command, run_command
+from viva.cli.grade.grade import grade_command, plan_grading
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
