@@ -83,9 +83,7 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
     wanted = pick(Wanted, given)
     check_writable(wanted.out)
     if len(sources) == 1 and sources[0] in PUBLISHED and not Path(sources[0]).exists():
-        from viva.studies.compare.published import compare_published
-
-        return compare_published(sources[0], wanted)
+        return _published(sources[0], wanted)
     found = compared_sources(existing(sources, PUBLISHED), wanted)
     if wanted.chart is not None:
         from viva.reports import charts
@@ -93,6 +91,24 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
 
         charts.save(comparing_chart(found), wanted.chart)
     emit(_printed(found, wanted), wanted.out)
+    return 0
+
+
+def _published(benchmark: str, wanted: Wanted) -> int:
+    from viva.reports import comparedmeans as report
+    from viva.studies.compare.published import compare_published
+
+    found, one, notes = compare_published(benchmark, wanted)
+    if wanted.chart is not None:
+        from viva.reports import charts
+        from viva.reports.charts.comparing import means_chart
+
+        charts.save(means_chart(found, one), wanted.chart)
+    if wanted.format != "terminal":
+        emit(report.FORMATS[wanted.format](found, one, notes), wanted.out)
+        return 0
+    width, colour = screen(wanted.out)
+    emit(report.as_terminal(found, one, notes, width=width, colour=colour), wanted.out)
     return 0
 
 

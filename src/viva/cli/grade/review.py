@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from msgspec import Struct
 
+from viva.cli.output import emit, screen
 from viva.cli.serving_options import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
@@ -96,7 +97,6 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     from viva.review.server import serve
     from viva.review.text import name_problem
     from viva.studies.agreement.labels import agreement_page
-    from viva.studies.agreement.labels import plan as print_plan
     from viva.studies.agreement.ratings import rated
 
     opening = pick(Opening, given)
@@ -105,8 +105,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     people = _invited(opening, find_run(run))
     folder = RunFolder.open(find_run(run))
     if plan is not None:
-        print_plan(folder.path, plan)
-        return 0
+        return _print_plan(folder.path, plan)
     items = [one.item for one in rated(prepare(folder, Limits(progress="quiet")))]
     if not items:
         raise VivaError(f"{folder.path} has nothing to review: no answer that a judge or an expert has to mark")
@@ -138,6 +137,16 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     )  # fmt: skip
     log.refresh()
     click.echo(f"{len(log.reviews) - before:,} new lines in {log.path}; `viva score {folder.path}` counts them")
+    return 0
+
+
+def _print_plan(path: Path, half_width: float) -> int:
+    from viva.reports.grids import grids_terminal
+    from viva.studies.agreement.labels import plan
+
+    grids, notes = plan(path, half_width)
+    width, colour = screen(None)
+    emit(grids_terminal(grids, notes, width=width, colour=colour), None)
     return 0
 
 

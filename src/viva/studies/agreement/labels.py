@@ -18,6 +18,7 @@ from viva.studies.agreement.ratings import DRAFT, SCORE, Rated, rated, ratings, 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
     from viva.reports.agreement import ScoreFromLabels
+    from viva.reports.result import Grid
     from viva.studies.agreement.study import Wanted
 
 
@@ -58,10 +59,8 @@ def agreement_page(path: Path) -> str:
     return html_agreement(found, scores, [*notes_on(found), *notes])
 
 
-def plan(path: Path, half_width: float) -> None:
-    """How many answers experts must mark for an interval of ± `half_width`, drawn at random; printed as a table."""
-    from viva.cli.output import emit, screen
-    from viva.reports.grids import grids_terminal
+def plan(path: Path, half_width: float) -> tuple[list[Grid], list[str]]:
+    """How many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and notes."""
     from viva.reports.result import Grid
 
     examination = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
@@ -77,8 +76,7 @@ def plan(path: Path, half_width: float) -> None:
         header = ("judge and experts correlate", "for this run", "for such questions", "what that is")
         grids.append(Grid(title, header, rows))
         notes.append(note)
-    width, colour = screen(None)
-    emit(grids_terminal(grids, list(dict.fromkeys(notes)), width=width, colour=colour), None)
+    return grids, list(dict.fromkeys(notes))
 
 
 def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[tuple[tuple[str, ...], ...], str]:

@@ -10,11 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from viva.cli.output import emit, screen
 from viva.errors import VivaError
 from viva.published import Entry, Table, table
 from viva.published.model import plain
-from viva.reports import comparedmeans as report
 from viva.reports.comparedmeans import Published
 
 if TYPE_CHECKING:
@@ -26,8 +24,10 @@ _STANDARD = "(0.2,0.9)"
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
 
 
-def compare_published(benchmark: str, wanted: Wanted) -> int:
-    """Print a published table's differences. Raises VivaError for what takes item scores, and unknown rows."""
+def compare_published(benchmark: str, wanted: Wanted) -> tuple[list[Published], Table, list[str]]:
+    """A published table's differences, the table, and notes. Raises VivaError for what takes item scores, and unknown
+    rows.
+    """
     for option, given in (
         ("--by", wanted.by), ("--over", wanted.over), ("--cluster", wanted.cluster), ("--between", wanted.between),
         ("--attempts", wanted.attempts), ("--flips", wanted.flips), ("--detect", wanted.detect),
@@ -40,13 +40,7 @@ def compare_published(benchmark: str, wanted: Wanted) -> int:
     found, one = _sweep(wanted) if benchmark == "infibench" else _experts(wanted)
     about = [note for note in one.notes if benchmark == "csbench" or re.search("ablation|groups of ten", note)]
     notes = [_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about]
-    if wanted.chart is not None:
-        from viva.reports import charts
-        from viva.reports.charts.comparing import means_chart
-
-        charts.save(means_chart(found, one), wanted.chart)
-    emit(_printed(found, one, notes, wanted), wanted.out)
-    return 0
+    return found, one, notes
 
 
 def _sweep(wanted: Wanted) -> tuple[list[Published], Table]:
@@ -121,10 +115,3 @@ def _pair(first: Entry, second: Entry, columns: Sequence[str], one: str, other: 
             if name in first.figures and name in second.figures
         },
     )
-
-
-def _printed(found: Sequence[Published], one: Table, notes: Sequence[str], wanted: Wanted) -> str:
-    if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](found, one, notes)
-    width, colour = screen(wanted.out)
-    return report.as_terminal(found, one, notes, width=width, colour=colour)
