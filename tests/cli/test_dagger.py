@@ -17,10 +17,10 @@ from starlette.testclient import TestClient
 from cli.collected import answers, gold, write_jsonl, wrong
 from rows import table
 from servers.fixtures import wait_until
-from viva.cli.look.view import open_run
 from viva.cli.main import COMMANDS, cli, main
 from viva.reports.charts.saving import SUFFIXES
 from viva.reports.charts.theme import LEAVES_OUT
+from viva.runs.live_tables import open_run
 from viva.types import UNANSWERED, Question
 from viva.viewing.server import application
 from viva.web.guard import Access

@@ -18,9 +18,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from rows import table
-from viva.cli.look.view import open_run
 from viva.cli.main import main
 from viva.files import write_whole
+from viva.runs.live_tables import open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 from web.hostile import make_run

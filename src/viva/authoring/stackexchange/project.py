@@ -45,6 +45,17 @@ from viva.runs.messages import tell
 if TYPE_CHECKING:
     from viva.review.items import Item
 
+
+from typing import TYPE_CHECKING
+
+from viva.authoring.files import content_of
+from viva.errors import VivaError
+
+if TYPE_CHECKING:
+    from viva.authoring.stackexchange.pool import PoolQuestion
+    from viva.authoring.stackexchange.project import Project, State
+    from viva.authoring.stackexchange.set_places import Places
+
 INSTRUCTIONS, DRAFTS, REVIEWS, EXPORTS = "instructions.toml", "drafts.jsonl", "reviews.jsonl", "exports.jsonl"
 SCOPE = "infibench-draft/"
 """What a draft's entry calls its benchmark, before the digits of what is asked (`drafting.asked`)."""
@@ -304,3 +315,30 @@ def items_for_review(project: Project, *, everything: bool = False, kits: bool =
     hidden |= {"unwritten"} if not kits else set()
     states = project.states(quiet=True)
     return [item(state) for state in states if state.status not in hidden and state.text is not None]
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder. Raises StorageError."""
+    from viva.errors import StorageError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise StorageError(f"cannot write {folder}: {problem.strerror or problem}") from None
+
+
+def take_pool(pool: Path, project: Path) -> None:
+    """The pool's two files into the project, build.json last: then it is whole."""
+    from viva.authoring.reasoning.project import replace_file
+    from viva.authoring.stackexchange.pool import BUILD, POOL, read_build, read_pool
+
+    read_build(pool)
+    read_pool(pool)
+    make_folder(project)
+    for name in (POOL, BUILD):
+        content = content_of(pool / name)
+        if (project / name).exists():
+            if content_of(project / name) != content:
+                raise VivaError(f"{project} has another {name} than {pool}; begin a new project, or leave out --pool")
+            continue
+        replace_file(project / name, content)

@@ -9,12 +9,13 @@ each language are drawn, and their texts are looked up in a second reading.
 from __future__ import annotations
 
 import heapq
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -41,7 +42,13 @@ from viva.authoring.stackexchange.view_line import Line
 from viva.authoring.staging import staged
 from viva.benchmarks.sets import fingerprint
 from viva.contracts import Crew
-from viva.errors import DataError
+from viva.errors import DataError, VivaError
+
+if TYPE_CHECKING:
+    from viva.authoring.stackexchange.dump import Dump
+    from viva.authoring.stackexchange.pool import Build
+    from viva.authoring.stackexchange.selection import BrokenRow
+    from viva.authoring.stackexchange.view_line import Line
 
 MAX_ANSWERS = 100
 """Answers of a question that are handed on, the best ones; the accepted one comes on top."""
@@ -308,3 +315,13 @@ def _day(text: str) -> int:
 
 def _iso(day: int) -> str:
     return date.fromordinal(day + EPOCH).isoformat()
+
+
+def read_line(points: tuple[float, float, float, float], base: Literal["e", "2", "10"]) -> Line:
+    """The line through two points. Raises VivaError where it does not rise."""
+    from viva.authoring.stackexchange.view_line import Line
+
+    if not all(map(math.isfinite, points)) or points[0] >= points[2] or points[1] > points[3]:
+        shown = " ".join(f"{one:g}" for one in points)
+        raise VivaError(f"--line {shown} does not rise from left to right; the paper's is 0 5 3000 15.5")
+    return Line(from_days=points[0], from_log=points[1], to_days=points[2], to_log=points[3], logarithm=base)

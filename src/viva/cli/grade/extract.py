@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Literal
 
 import click
 import msgspec
-from msgspec import Struct
 
 from viva.cli.output import emit
 from viva.errors import DataError
-from viva.scorers.choice import read_choice
-from viva.scorers.truth import read_truth
+from viva.runs.extraction import read_row
 from viva.visible import escaped
-
-
-class Row(Struct):
-    """What a row must hold; anything else is passed through."""
-
-    kind: Literal["choice", "truth"]
-    reply: str
-    language: Literal["en", "zh", "de", "fr"] = "en"
-    options: list[str] | None = None
-    letters: str | None = None
 
 
 @click.command(name="extract", short_help="Read letters and truth values out of anybody's replies.")
@@ -41,7 +28,7 @@ def extract_command(file: Path, out: Path | None) -> int:
     rows: list[str] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
-            rows.append(escaped(msgspec.json.encode(_read(line, f"{file}, line {number}")).decode("utf-8")))
+            rows.append(escaped(msgspec.json.encode(read_row(line, f"{file}, line {number}")).decode("utf-8")))
     if not rows:
         raise DataError(f"{file} holds no rows")
     emit("\n".join(rows) + "\n", out)
@@ -55,20 +42,3 @@ def _lines(file: Path) -> list[bytes]:
         raise DataError(f"there is no file {file}") from None
     except OSError as problem:
         raise DataError(f"cannot read {file}: {problem.strerror}") from None
-
-
-def _read(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        raw = msgspec.json.decode(line, type=dict[str, Any])
-        row = msgspec.convert(raw, Row)
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise DataError(f"{where}: {problem}") from None
-    if row.kind == "choice":
-        options = row.options or ()
-        letters = row.letters or ("ABCDEFGHIJ"[: len(options)] if options else "ABCD")
-        reading = read_choice(row.reply, letters=letters, language=row.language, options=options)
-    else:
-        reading = read_truth(row.reply, language=row.language)
-    span = list(reading.span) if reading.span else None
-    evidence = row.reply[span[0] : span[1]] if span else ""
-    return {**raw, "read": reading.read, "span": span, "evidence": evidence, "rule": reading.rule}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from viva.authoring.stackexchange.dump import Dump
     from viva.authoring.stackexchange.pool import Build
     from viva.authoring.stackexchange.selection import BrokenRow
-    from viva.authoring.stackexchange.view_line import Line
     from viva.reports.result import Grid
+from viva.authoring.stackexchange.selection import read_line
 
 SHOWN = 10
 """Broken rows that are told on the terminal; broken.jsonl has more of them."""
@@ -152,7 +152,7 @@ def pool_command(dump: Path, out: Path, **given: Any) -> int:
     if given["after"] and given["before"] and given["after"] >= given["before"]:
         raise VivaError(f"--after {given['after']} leaves no day before --before {given['before']}")
     settings = PoolSettings(
-        line=_line(given["line"], given["log"]),
+        line=read_line(given["line"], given["log"]),
         **{
             name: given[name]
             for name in ("min_answers", "date", "after", "before", "several", "size", "floor", "times")
@@ -167,15 +167,6 @@ def pool_command(dump: Path, out: Path, **given: Any) -> int:
     finally:
         watch.close()
     return _report(build, out)
-
-
-def _line(points: tuple[float, float, float, float], base: Literal["e", "2", "10"]) -> Line:
-    from viva.authoring.stackexchange.view_line import Line
-
-    if not all(map(math.isfinite, points)) or points[0] >= points[2] or points[1] > points[3]:
-        shown = " ".join(f"{one:g}" for one in points)
-        raise VivaError(f"--line {shown} does not rise from left to right; the paper's is 0 5 3000 15.5")
-    return Line(from_days=points[0], from_log=points[1], to_days=points[2], to_log=points[3], logarithm=base)
 
 
 class _Screen(Screen):

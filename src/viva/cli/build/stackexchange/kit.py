@@ -11,15 +11,16 @@ import click
 
 from viva.authoring.files import content_of, counted
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
-from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.visible import one_line, visible
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK
+from viva.visible import visible
 
 if TYPE_CHECKING:
     from viva.authoring.stackexchange.pool import PoolQuestion
     from viva.authoring.stackexchange.project import Project, State
     from viva.authoring.stackexchange.set_places import Places
     from viva.benchmarks.questions.model import Problem
-    from viva.reports.result import Grid
+from viva.authoring.stackexchange.coverage import coverage_grid, exposure_grid, metric_lines
+from viva.authoring.stackexchange.project import make_folder, take_pool
 
 _PATH = click.Path(path_type=Path)
 NEAREST = 5
@@ -76,7 +77,7 @@ def kit_command(project: Path, *, pool: Path | None, everything: bool, after: st
 
     day = day_of(after)
     if pool is not None:
-        _take_pool(pool, project)
+        take_pool(pool, project)
     opened = Project(project)
     states = opened.states()
     holders = set(opened.places(states, day).holders)
@@ -88,7 +89,7 @@ def kit_command(project: Path, *, pool: Path | None, everything: bool, after: st
         if not (everything or about.id in holders or state.text is not None):
             continue
         folder = opened.folder(about)
-        _made(folder)
+        make_folder(folder)
         content = original(about).encode("utf-8", "replace")
         if opened.read(folder / "original.md") != content:
             replace_file(folder / "original.md", content)
@@ -102,32 +103,6 @@ def kit_command(project: Path, *, pool: Path | None, everything: bool, after: st
         f"all; write each question.yaml, then: viva build infibench check {project}"
     )
     return EXIT_OK
-
-
-def _made(folder: Path) -> None:
-    from viva.errors import StorageError
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise StorageError(f"cannot write {folder}: {problem.strerror or problem}") from None
-
-
-def _take_pool(pool: Path, project: Path) -> None:
-    """The pool's two files into the project, build.json last: then it is whole."""
-    from viva.authoring.reasoning.project import replace_file
-    from viva.authoring.stackexchange.pool import BUILD, POOL, read_build, read_pool
-
-    read_build(pool)
-    read_pool(pool)
-    _made(project)
-    for name in (POOL, BUILD):
-        content = content_of(pool / name)
-        if (project / name).exists():
-            if content_of(project / name) != content:
-                raise VivaError(f"{project} has another {name} than {pool}; begin a new project, or leave out --pool")
-            continue
-        replace_file(project / name, content)
 
 
 @click.command(name="check", short_help="What is wrong in the kits, with file and line.")
@@ -214,65 +189,18 @@ def coverage_command(project: Path, *, after: str | None, cutoffs: Path | None, 
     opened = Project(project)
     states = opened.states()
     dealt = opened.places(states, day)
-    grids = [_coverage_grid(dealt)]
+    grids = [coverage_grid(dealt)]
     if table:
-        grids.append(_exposure_grid(states, dealt, table))
+        grids.append(exposure_grid(states, dealt, table))
     approved = sum(cell.counts["approved"] for cell in dealt.cells)
     missing = sum(cell.missing for cell in dealt.cells)
     closing = [
-        *_metrics(states, dealt),
+        *metric_lines(states, dealt),
         *_moved(opened, states, dealt, everything=everything),
         f"{approved:,} of {sum(cell.quota for cell in dealt.cells):,} questions approved, {missing:,} missing",
     ]
     click.echo(grids_terminal(grids, [visible(line) for line in closing]), nl=False)
     return EXIT_INCOMPLETE if missing else EXIT_OK
-
-
-def _coverage_grid(dealt: Places) -> Grid:
-    from viva.reports.result import Grid
-
-    columns = ("approved", "waiting", "disputed", "faulty", "unwritten")
-    header = ("language", "area", "quota", *columns, "missing", "rejected", "moved up", "reserve left")
-    rows = []
-    for cell in dealt.cells:
-        counts = [cell.counts[status] for status in columns]  # type: ignore[index]
-        rest = (cell.missing, cell.rejected, len(cell.moved_up), cell.left)
-        figures = (f"{one:,}" if one else "" for one in (cell.quota, *counts, *rest))
-        rows.append((one_line(cell.language, 30), one_line(cell.area, 30), *figures))
-    return Grid("Questions by language", header, tuple(rows))
-
-
-def _exposure_grid(states: Sequence[State], dealt: Places, table: Mapping[str, date]) -> Grid:
-    """Of the questions that hold a place: how many each model may have read in training."""
-    from viva.authoring.stackexchange.cutoffs import created, exposed
-    from viva.reports.result import Grid
-
-    days = {state.about.id: created(state.about.created) for state in states if state.about.id in set(dealt.holders)}
-    rows = tuple(
-        (one_line(model, 60), table[model].isoformat(), f"{len(old):,}", f"{len(days) - len(old):,}")
-        for model, old in exposed(days, table).items()
-    )
-    return Grid("Asked before the models' training ended", ("model", "cut-off", "up to it", "after it"), rows)
-
-
-def _metrics(states: Sequence[State], dealt: Places) -> Iterable[str]:
-    """What grades the approved questions, and of which type they are."""
-    from collections import Counter
-
-    from viva.authoring.stackexchange.kitchecks import metrics_of
-
-    holders = set(dealt.holders)
-    owns = [
-        state.checked.question
-        for state in states
-        if state.status == "approved" and state.about.id in holders and state.checked.question
-    ]
-    for what, counts in (
-        ("metrics", Counter(name for own in owns for name in metrics_of(own.rubric))),
-        ("types", Counter(own.tags.get("type", "") for own in owns)),
-    ):
-        if counts:
-            yield f"{what} of the approved: " + ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
 
 
 def _moved(opened: Project, states: Sequence[State], dealt: Places, *, everything: bool) -> Iterable[str]:
