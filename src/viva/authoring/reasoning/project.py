@@ -36,11 +36,6 @@ if TYPE_CHECKING:
     from viva.review.items import Item
 
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from viva.authoring.reasoning.project import Project
-
 TOPICS, SHEET, SHEET_JSONL, INSTRUCTIONS = "topics.csv", "collection.csv", "collection.jsonl", "instructions.toml"
 DRAFTS, REVIEWS = "drafts.jsonl", "reviews.jsonl"
 SCOPE = "clrbench-draft/"
@@ -258,8 +253,6 @@ def locked(project: Path) -> Iterator[None]:
 
 def opened_project(path: Path) -> Project:
     """The project, its sheet read. Raises DataError where there is none."""
-    from viva.authoring.reasoning.project import Project
-
     project = Project(path)
     _ = project.checked
     return project

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from viva.authoring.files import content_of
 from viva.authoring.stackexchange.cutoffs import created
 from viva.authoring.stackexchange.decisions import Decision, Event, Standing, Status, standing
 from viva.authoring.stackexchange.kit import (
@@ -38,23 +39,13 @@ from viva.authoring.stackexchange.set_places import Candidate, Places, places
 from viva.benchmarks.questions.positions import Scalar, Unreadable, read_yaml
 from viva.engine.journal import Journal
 from viva.engine.reviews import Review, ReviewLog
-from viva.errors import DataError, StorageError
+from viva.errors import DataError, StorageError, VivaError
 from viva.files import reading
 from viva.runs.messages import tell
 
 if TYPE_CHECKING:
     from viva.review.items import Item
 
-
-from typing import TYPE_CHECKING
-
-from viva.authoring.files import content_of
-from viva.errors import VivaError
-
-if TYPE_CHECKING:
-    from viva.authoring.stackexchange.pool import PoolQuestion
-    from viva.authoring.stackexchange.project import Project, State
-    from viva.authoring.stackexchange.set_places import Places
 
 INSTRUCTIONS, DRAFTS, REVIEWS, EXPORTS = "instructions.toml", "drafts.jsonl", "reviews.jsonl", "exports.jsonl"
 SCOPE = "infibench-draft/"
@@ -319,8 +310,6 @@ def items_for_review(project: Project, *, everything: bool = False, kits: bool =
 
 def make_folder(folder: Path) -> None:
     """Make a folder. Raises StorageError."""
-    from viva.errors import StorageError
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -330,7 +319,6 @@ def make_folder(folder: Path) -> None:
 def take_pool(pool: Path, project: Path) -> None:
     """The pool's two files into the project, build.json last: then it is whole."""
     from viva.authoring.reasoning.project import replace_file
-    from viva.authoring.stackexchange.pool import BUILD, POOL, read_build, read_pool
 
     read_build(pool)
     read_pool(pool)

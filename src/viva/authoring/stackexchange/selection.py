@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -43,12 +43,6 @@ from viva.authoring.staging import staged
 from viva.benchmarks.sets import fingerprint
 from viva.contracts import Crew
 from viva.errors import DataError, VivaError
-
-if TYPE_CHECKING:
-    from viva.authoring.stackexchange.dump import Dump
-    from viva.authoring.stackexchange.pool import Build
-    from viva.authoring.stackexchange.selection import BrokenRow
-    from viva.authoring.stackexchange.view_line import Line
 
 MAX_ANSWERS = 100
 """Answers of a question that are handed on, the best ones; the accepted one comes on top."""
@@ -319,8 +313,6 @@ def _iso(day: int) -> str:
 
 def read_line(points: tuple[float, float, float, float], base: Literal["e", "2", "10"]) -> Line:
     """The line through two points. Raises VivaError where it does not rise."""
-    from viva.authoring.stackexchange.view_line import Line
-
     if not all(map(math.isfinite, points)) or points[0] >= points[2] or points[1] > points[3]:
         shown = " ".join(f"{one:g}" for one in points)
         raise VivaError(f"--line {shown} does not rise from left to right; the paper's is 0 5 3000 15.5")

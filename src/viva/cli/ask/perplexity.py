@@ -15,13 +15,13 @@ from viva.cli.options import tables_options, weights_options
 from viva.cli.output import check_writable, emit, screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.runs.config import Choice, Opening, pick
+from viva.studies.perplexity.study import Wanted, study
 from viva.visible import visible
 
 if TYPE_CHECKING:
     from viva.contracts import Model
     from viva.reports.perplexity import Perplexities
     from viva.studies.perplexity.text_logprobs import Measured
-from viva.studies.perplexity.study import Wanted, study
 
 
 @click.command(name="perplexity", short_help="Perplexity of sets of texts under models.")

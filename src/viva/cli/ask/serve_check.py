@@ -10,11 +10,11 @@ import click
 
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED
 from viva.reports.text import json_text
+from viva.runs.server_support import commands
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.models.serverprobes import Finding, Report
-from viva.runs.server_support import commands
 
 WIDTH = 24
 UNNAMED = "default"

@@ -64,8 +64,6 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
 
 
 def _check_file(file: Path, choice: Choice, *, unsafe: bool) -> int:
-    from viva.benchmarks.rubric_exam import RubricExam
-
     exam: Exam | None = None
     try:
         exam = open_exams((str(file),), choice)[0][0]

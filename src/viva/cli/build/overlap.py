@@ -12,10 +12,10 @@ from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.runs.config import Choice, pick
+from viva.studies.overlap.study import Wanted, compare_sets, manner_of, overlaps_of
 
 if TYPE_CHECKING:
     from viva.reports.overlap import Overlaps
-from viva.studies.overlap.study import Wanted, compare_sets, manner_of, overlaps_of
 
 
 @click.command(name="overlap", short_help="Near-duplicates and leakage between a set and others.")

@@ -11,12 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from viva.errors import VivaError
-from viva.visible import one_line, visible
-
-if TYPE_CHECKING:
-    from viva.analysis.stratify import Drawn
-    from viva.reports.result import Grid
 from viva.authoring.split import (
     MANIFEST,
     Manifest,
@@ -28,6 +22,12 @@ from viva.authoring.split import (
     of_question_file,
     share_of,
 )
+from viva.errors import VivaError
+from viva.visible import one_line, visible
+
+if TYPE_CHECKING:
+    from viva.analysis.stratify import Drawn
+    from viva.reports.result import Grid
 
 
 @click.command(name="split", short_help="Validation and test, by strata.")

@@ -13,10 +13,10 @@ from viva.cli.options import tables_options, weights_options
 from viva.cli.output import check_writable, emit, screen
 from viva.errors import VivaError
 from viva.runs.config import Choice, pick
+from viva.studies.set_statistics.study import Opened, open_sets, pair_of, study
 
 if TYPE_CHECKING:
     from viva.reports.setstatistics import SetStatistics
-from viva.studies.set_statistics.study import Opened, open_sets, pair_of, study
 
 FIELDS = ("question", "asked", "options", "answer", "explanation")
 

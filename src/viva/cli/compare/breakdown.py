@@ -13,11 +13,11 @@ from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.errors import VivaError
 from viva.runs.config import pick
+from viva.studies.breakdown.study import SMALLEST, Wanted, study
 
 if TYPE_CHECKING:
     from viva.analysis.slices import Slices
     from viva.reports.slices import Shown
-from viva.studies.breakdown.study import SMALLEST, Wanted, study
 
 PICKED = 5
 """Slices of either end that are shown where no tag is named."""

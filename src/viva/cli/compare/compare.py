@@ -13,10 +13,10 @@ from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.runs.config import pick
 from viva.runs.item_scores import PLAIN, existing
+from viva.studies.compare.study import FACTORS, FLIPS, POINTS, PUBLISHED, Wanted, compared_sources
 
 if TYPE_CHECKING:
     from viva.reports.comparing import Comparison
-from viva.studies.compare.study import FACTORS, FLIPS, POINTS, PUBLISHED, Wanted, compared_sources
 
 
 @click.command(name="compare", short_help="Who is better, question by question, and is it chance?")

@@ -12,10 +12,10 @@ from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.runs.config import pick
 from viva.runs.item_scores import EXAM
+from viva.studies.correlate.study import Wanted, read_tables, study
 
 if TYPE_CHECKING:
     from viva.reports.correlation import Correlations
-from viva.studies.correlate.study import Wanted, read_tables, study
 
 
 @click.command(name="correlate", short_help="How scores in formats or exams go together over models.")

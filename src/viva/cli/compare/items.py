@@ -13,11 +13,11 @@ from viva.cli.chart_options import chart_option
 from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.runs.config import pick
+from viva.studies.items.study import Wanted, only_exam, refuse_contradictions, study
 
 if TYPE_CHECKING:
     from viva.reports.result import Grid
     from viva.studies.items.sources import Gathered
-from viva.studies.items.study import Wanted, only_exam, refuse_contradictions, study
 
 _PATH = click.Path(path_type=Path)
 

@@ -14,10 +14,10 @@ from viva.cli.output import check_writable, emit, screen
 from viva.errors import VivaError
 from viva.runs.config import pick
 from viva.studies.scaling.sources import Parameters, Source, found_in, read_sizes
+from viva.studies.scaling.study import Wanted, curve_kinds, study
 
 if TYPE_CHECKING:
     from viva.reports.scaling import Scaling
-from viva.studies.scaling.study import Wanted, curve_kinds, study
 
 _PATH = click.Path(path_type=Path)
 

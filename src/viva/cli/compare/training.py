@@ -13,10 +13,10 @@ from viva.errors import VivaError
 from viva.runs.checkpoints import read_checkpoints
 from viva.runs.config import pick
 from viva.runs.item_scores import PLAIN
+from viva.studies.training.study import Progress, Wanted, study
 
 if TYPE_CHECKING:
     from viva.analysis.training import Training
-from viva.studies.training.study import Progress, Wanted, study
 
 SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 """What an --out of that name holds, where --format does not say."""

@@ -13,13 +13,13 @@ from viva.cli.output import check_writable, emit, screen
 from viva.engine.folder import find_run
 from viva.errors import DataError, VivaError
 from viva.runs.config import pick
+from viva.studies.agreement.study import Wanted, compared
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.agreement import Agreement
     from viva.analysis.ratings import Ratings
     from viva.reports.agreement import ScoreFromLabels
-from viva.studies.agreement.study import Wanted, compared
 
 MOST_CHARTS = 20
 

@@ -24,10 +24,10 @@ from viva.runs.batches import open_post, refuse_unbatched
 from viva.runs.config import Limits, pick
 from viva.runs.open import gather, open_bench, prepare
 from viva.runs.rejudge import Anew
+from viva.studies.errors.study import NO_TAG, Wanted, ask_judges, check_by, fits, labels_text, study
 
 if TYPE_CHECKING:
     from viva.reports.errors import Told
-from viva.studies.errors.study import NO_TAG, Wanted, ask_judges, check_by, fits, labels_text, study
 
 BATCHES = f"{STAGE}.batches.jsonl"
 """The batches in which judges are asked for labels; those of the run itself are in a file of their own."""

@@ -17,9 +17,6 @@ from viva.errors import DataError, VivaError
 from viva.runs.config import pick
 from viva.runs.question_lists import read_level_file
 from viva.runs.score_table import ModelScores, read_scores_table
-
-if TYPE_CHECKING:
-    from viva.reports.result import Grid
 from viva.studies.score_table.study import (
     Reduction,
     listed_models,
@@ -29,6 +26,9 @@ from viva.studies.score_table.study import (
     refuse_contradictions,
     values_of,
 )
+
+if TYPE_CHECKING:
+    from viva.reports.result import Grid
 
 
 @click.command(name="reduce", short_help="Leaderboard rows from a table of item scores.")

@@ -13,11 +13,6 @@ from viva.cli.options import beside_option
 from viva.cli.output import check_writable, emit, print_report
 from viva.errors import VivaError
 from viva.runs.config import pick
-from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.reports.result import Report
-    from viva.runs.results import Reported
 from viva.runs.report_page import (
     DEFAULT_ITEMS,
     DEFAULT_SIZE,
@@ -29,6 +24,11 @@ from viva.runs.report_page import (
     together,
     uneven,
 )
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.reports.result import Report
+    from viva.runs.results import Reported
 
 FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from viva.authoring.files import counted
+from viva.authoring.reasoning.decision_file import TITLES, decision_row, read_decisions
+from viva.authoring.reasoning.project import opened_project
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.cli.build.draft_options import (
     asking_given,
@@ -27,8 +29,6 @@ from viva.visible import one_line, visible
 if TYPE_CHECKING:
     from viva.authoring.reasoning.project import Project
     from viva.engine.asking import Run
-from viva.authoring.reasoning.decision_file import TITLES, decision_row, read_decisions
-from viva.authoring.reasoning.project import opened_project
 
 _PATH = click.Path(path_type=Path)
 

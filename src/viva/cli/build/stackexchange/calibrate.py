@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.authoring.files import counted
+from viva.authoring.stackexchange.pilot_answers import Answers, gather_answers, named_runs, tried_scores
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
 from viva.visible import one_line, visible
 
 if TYPE_CHECKING:
     from viva.authoring.stackexchange.pilot_rules import Finding
-from viva.authoring.stackexchange.pilot_answers import Answers, gather_answers, named_runs, tried_scores
 
 _PATH = click.Path(path_type=Path)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from viva.authoring.files import counted
+from viva.authoring.stackexchange.drafts import is_drafted, put_drafts
 from viva.cli.build.arguments import SHOWN, project_argument
 from viva.cli.build.draft_options import (
     asking_given,
@@ -25,7 +26,6 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.authoring.stackexchange.project import Project
     from viva.engine.asking import Run
-from viva.authoring.stackexchange.drafts import is_drafted, put_drafts
 
 
 @click.command(name="draft", short_help="Let a model draft the prompts that are not written yet.")

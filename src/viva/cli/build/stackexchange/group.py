@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from viva.authoring.stackexchange.selection import read_line
 from viva.cli.build.stackexchange.commands import COMMANDS
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.runs.live_line import Screen
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from viva.authoring.stackexchange.pool import Build
     from viva.authoring.stackexchange.selection import BrokenRow
     from viva.reports.result import Grid
-from viva.authoring.stackexchange.selection import read_line
 
 SHOWN = 10
 """Broken rows that are told on the terminal; broken.jsonl has more of them."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.authoring.files import content_of, counted
+from viva.authoring.stackexchange.coverage import coverage_grid, exposure_grid, metric_lines
+from viva.authoring.stackexchange.project import make_folder, take_pool
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.visible import visible
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from viva.authoring.stackexchange.project import Project, State
     from viva.authoring.stackexchange.set_places import Places
     from viva.benchmarks.questions.model import Problem
-from viva.authoring.stackexchange.coverage import coverage_grid, exposure_grid, metric_lines
-from viva.authoring.stackexchange.project import make_folder, take_pool
 
 _PATH = click.Path(path_type=Path)
 NEAREST = 5

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.authoring.files import counted
+from viva.authoring.stackexchange.crosscheck import refusal, take_over
 from viva.cli.build.arguments import project_argument
 from viva.cli.build.review_options import deciding_options
 from viva.errors import EXIT_OK, VivaError
@@ -18,7 +19,6 @@ from viva.visible import visible
 
 if TYPE_CHECKING:
     from viva.engine.reviews import Review
-from viva.authoring.stackexchange.crosscheck import refusal, take_over
 
 
 @click.command(name="review", short_help="Cross-check questions in the browser.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from viva.authoring.files import counted
+from viva.authoring.translation.decision_file import read_decisions, record_of
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.cli.build.review_options import decided_by, deciding_options
 from viva.errors import EXIT_OK, DataError, VivaError
@@ -18,7 +19,6 @@ from viva.visible import visible
 if TYPE_CHECKING:
     from viva.authoring.translation.project import Project
     from viva.benchmarks.csbench.files import Raw
-from viva.authoring.translation.decision_file import read_decisions, record_of
 
 _PATH = click.Path(path_type=Path)
 _TITLES = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from viva.authoring.translation.check_sheet import compared, write_sheet
 from viva.cli.build.arguments import SHOWN, all_option, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.visible import one_line, visible
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from viva.authoring.translation.checks import Finding
     from viva.reports.result import Grid
     from viva.types import Language
-from viva.authoring.translation.check_sheet import compared, write_sheet
 
 _PATH = click.Path(path_type=Path)
 _LANGUAGES = click.Choice(["en", "zh", "de", "fr"])

@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     from viva.engine.asking import Run
 
 
-from collections.abc import Sequence
-
-from viva.authoring.drafting import Asking
-from viva.authoring.translation.project import DRAFTS, SCOPE, Project
-from viva.contracts import Model
-from viva.engine.asking import Run
-from viva.engine.budget import worst_case
-from viva.engine.journal import Journal
-from viva.engine.keys import Keys
-from viva.prompting import estimate_tokens
-from viva.runs.open import price_of
-from viva.types import Generate, Usage
-
 _PATH = click.Path(path_type=Path)
 _LANGUAGES = click.Choice(["en", "zh", "de", "fr"])
 
@@ -107,13 +94,13 @@ def ask_command(source: Path, project: Path, *, everything: bool, **given: Any) 
     """
     from viva.authoring.reasoning.project import locked
     from viva.authoring.translation.project import Project
-    from viva.authoring.translation.requests import ask, wanted
+    from viva.authoring.translation.requests import ask, estimate, wanted
 
     model, sampling, asking = model_given(given), sampling_given(given), asking_given(given)
     opened = Project.begin(project, source, (given["language"], given["target"]), given["each"])
     asked = wanted(opened, sampling, given["limit"], rejected=given["rejected"])
     if given["estimating"]:
-        estimate(opened, model, asked, asking)
+        click.echo(estimate(opened, model, asked, asking))
         return EXIT_OK
     with locked(project):
         run, count = ask(opened, model, asked, asking)
@@ -145,29 +132,3 @@ def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
 
 for _command in (ask_command, check_command, review_command, approve_command, export_command):
     translate_command.add_command(_command)
-
-WORDIER = 1.3
-"""Tokens of a translation for one of the original: an assumption, said as such."""
-
-
-def estimate(project: Project, model: Model, asked: Sequence[Generate], asking: Asking) -> None:
-    """Say what it would be, without asking anybody."""
-    journal = Journal(project.path / DRAFTS, write=False)
-    try:
-        keys = Keys(model.identity, SCOPE)
-        left = [request for request in asked if keys.of(request) not in journal.answered]
-    finally:
-        journal.close()
-    prompts = sum(worst_case(request).input for request in left)
-    most = sum(worst_case(request).output for request in left)
-    head = estimate_tokens(project.templates.translate["system"] + project.templates.translate["whole"])
-    replies = round(WORDIER * sum(max(1, worst_case(request).input - head) for request in left))
-    price = price_of(model, asking.price)
-    money = ", price unknown (--price IN/OUT)"
-    if price:
-        costs = price.cost(Usage(prompts, replies)), price.cost(Usage(prompts, most))
-        money = f": about ${costs[0]:.2f}, at most ${costs[1]:.2f}"
-    click.echo(
-        f"{model.name}: {len(left):,} requests left of {len(asked):,}, about {prompts:,} + {replies:,} tokens{money}. "
-        f"An estimate from the prompts' lengths (no tokenizer); a translation is assumed {WORDIER:g} times as long."
-    )
