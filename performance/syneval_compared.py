@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from viva.benchmarks.syneval.build import generate as generation
-from viva.benchmarks.syneval.build.arguments import OMITTED, has_conjunction
-from viva.benchmarks.syneval.build.asking import Asker
-from viva.benchmarks.syneval.build.finding import Existence, Finding, Unpaired
-from viva.benchmarks.syneval.build.points import POINTS
-from viva.benchmarks.syneval.build.reading import Reading
-from viva.benchmarks.syneval.build.tree import Node, TreeError
-from viva.benchmarks.syneval.build.treebank import RawTree, Reader, survey
-from viva.benchmarks.syneval.build.verbs import VerbSequence
-from viva.benchmarks.syneval.build.wordings import wordings
+from viva.authoring.treebank import generate as generation
+from viva.authoring.treebank.arguments import OMITTED, has_conjunction
+from viva.authoring.treebank.constituents import Reading
+from viva.authoring.treebank.findings import Existence, Finding, Unpaired
+from viva.authoring.treebank.points import POINTS
+from viva.authoring.treebank.question_wording import Asker
+from viva.authoring.treebank.tree import Node, TreeError
+from viva.authoring.treebank.treebank import RawTree, Reader, survey
+from viva.authoring.treebank.verbs import VerbSequence
+from viva.authoring.treebank.wordings import wordings
 from viva.benchmarks.syneval.items import Item
 
 ARGUMENTS = frozenset(("GS", "SC", "DO", "IO", "MVP"))

@@ -37,8 +37,8 @@ from syneval_compared import (
 )
 from syneval_rows import deviations_table
 
-from viva.benchmarks.syneval.build.arguments import OMITTED, has_conjunction, is_coordinated
-from viva.benchmarks.syneval.build.finding import Existence, Unpaired
+from viva.authoring.treebank.arguments import OMITTED, has_conjunction, is_coordinated
+from viva.authoring.treebank.findings import Existence, Unpaired
 from viva.benchmarks.syneval.items import FORMATS, Item
 from viva.errors import VivaError
 

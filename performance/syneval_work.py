@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from viva.benchmarks.syneval.build.driver import BuildSettings, build
-from viva.benchmarks.syneval.build.generate import generate
-from viva.benchmarks.syneval.build.sampling import DEFAULTS, SamplingSettings, Scheme
-from viva.benchmarks.syneval.build.treebank import RawTree, Reader, survey
+from viva.authoring.treebank.driver import BuildSettings, build
+from viva.authoring.treebank.generate import generate
+from viva.authoring.treebank.sampling import DEFAULTS, SamplingSettings, Scheme
+from viva.authoring.treebank.treebank import RawTree, Reader, survey
 from viva.benchmarks.syneval.grading import as_published, grade
 from viva.benchmarks.syneval.items import Fact, Item
 from viva.scorers.spans import score_span

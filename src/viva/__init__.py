@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from viva.api.asking import UnansweredWarning, grade, resume, run
+    from viva.api.opened import Comparisons, Run, Tables, open_run
     from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
-    from viva.library.asking import UnansweredWarning, grade, resume, run
-    from viva.library.opened import Comparisons, Run, Tables, open_run
     from viva.models.called import Prompt
 
 __version__ = "0.1.0"
@@ -24,8 +24,8 @@ __all__ = [
 
 _PLACES = {
     "viva.errors": ("DataError", "MissingDataError", "RefusedError", "StorageError", "VivaError"),
-    "viva.library.asking": ("UnansweredWarning", "grade", "resume", "run"),
-    "viva.library.opened": ("Comparisons", "Run", "Tables", "open_run"),
+    "viva.api.asking": ("UnansweredWarning", "grade", "resume", "run"),
+    "viva.api.opened": ("Comparisons", "Run", "Tables", "open_run"),
     "viva.models.called": ("Prompt",),
 }
 """Where the names are: loaded when they are used, so that `import viva` is quick."""

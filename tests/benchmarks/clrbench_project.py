@@ -8,9 +8,9 @@ import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from viva.benchmarks.clrbench.build.questions import Collected
-from viva.benchmarks.clrbench.build.sheet import COLUMNS
-from viva.cli.buildclr import clrbench_command
+from viva.authoring.reasoning.questions import Collected
+from viva.authoring.reasoning.sheet import COLUMNS
+from viva.cli.build.reasoning.group import clrbench_command
 
 TRIPLES = """head,relation,tail
 Operating Systems,has_subtopic,Processes

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import viva.benchmarks.syneval.build as build
-from viva.benchmarks.syneval.build.generate import generate
-from viva.benchmarks.syneval.build.treebank import RawTree, Reader, survey
+import viva.authoring.treebank as build
+from viva.authoring.treebank.generate import generate
+from viva.authoring.treebank.treebank import RawTree, Reader, survey
 from viva.benchmarks.syneval.items import Fact, Item
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.infibench.build.pool import BUILD, POOL, Build, LanguageCount, PoolAnswer, PoolQuestion
-from viva.cli.buildinfibench import infibench_command
+from viva.authoring.stackexchange.pool import BUILD, POOL, Build, LanguageCount, PoolAnswer, PoolQuestion
+from viva.cli.build.stackexchange.group import infibench_command
 
 AREAS = {"python": "DS & ML", "bash": "IT operations", "go": "back-end"}
 

@@ -19,9 +19,9 @@ from benchmarks.handmade import fresh
 from rows import table
 from viva.benchmarks.clrbench.loading import TITLES, Record, read_records, to_questions
 from viva.benchmarks.explained.combining import Q_A
-from viva.cli.check import failures
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
+from viva.runs.self_test import failures
 from viva.scorers.rationale import take_apart
 from viva.types import Kind, Message, Question, Response, Sampling
 

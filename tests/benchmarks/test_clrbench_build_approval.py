@@ -21,14 +21,14 @@ from benchmarks.clrbench_project import DEADLOCK, GOOD, build, collected, make_p
 from benchmarks.handmade import fresh
 from rows import table
 from servers.fixtures import LocalServer, idle_servers, serve, wait_until
-from viva.benchmarks.approving import Event, State
-from viva.benchmarks.clrbench.build.approval import fold
-from viva.benchmarks.clrbench.build.checks import Checked
-from viva.benchmarks.clrbench.build.drafting import Rejected, bundled_instructions, draft_of, read_instructions, request
-from viva.benchmarks.clrbench.build.export import export
-from viva.benchmarks.clrbench.build.questions import Collected, approval_key, as_item
+from viva.authoring.approval import Event, State
+from viva.authoring.reasoning.approval import fold
+from viva.authoring.reasoning.checks import Checked
+from viva.authoring.reasoning.export import export
+from viva.authoring.reasoning.project import Project, items_for_approval
+from viva.authoring.reasoning.prompt import Rejected, bundled_instructions, draft_of, read_instructions, request
+from viva.authoring.reasoning.questions import Collected, approval_key, as_item
 from viva.benchmarks.clrbench.loading import read_records, to_questions
-from viva.cli.clrproject import Project, items_for_approval
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
 from viva.prompting import fence, prompt_text
@@ -468,7 +468,8 @@ def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer
     rows = [{**GOOD["OE"], "question": f"Why does number {n} wait?"} for n in range(24)]
     project, server = make_project(tmp_path / "p", rows), serve(latency=0.05)
     code = (
-        "import sys; from viva.cli.buildclr import clrbench_command as c; c.main(sys.argv[1:], standalone_mode=False)"
+        "import sys; from viva.cli.build.reasoning.group import clrbench_command as c; "
+        "c.main(sys.argv[1:], standalone_mode=False)"
     )
     command = [sys.executable, "-c", code, "draft", str(project), "--model", "openai/m", "--base-url", server.url,
                "--concurrency", "2", "--progress", "quiet"]  # fmt: skip
@@ -489,7 +490,7 @@ def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer
 
 
 def test_two_do_not_draft_at_once(tmp_path: Path) -> None:
-    from viva.cli.clrproject import locked
+    from viva.authoring.reasoning.project import locked
 
     project = make_project(tmp_path / "p")
     file = replies(tmp_path / "r.jsonl", TF="tf")

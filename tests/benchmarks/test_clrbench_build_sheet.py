@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from benchmarks.clrbench_project import DEADLOCK, GOOD, build, make_project, write_sheet
 from rows import table
-from viva.benchmarks.clrbench.build.checks import check_sheet
-from viva.benchmarks.clrbench.build.coverage import coverage
-from viva.benchmarks.clrbench.build.questions import TYPES, slug
-from viva.benchmarks.clrbench.build.sheet import COLUMNS, new_sheet, read_sheet, refreshed
-from viva.benchmarks.clrbench.build.similar import near_duplicates
-from viva.benchmarks.clrbench.build.topics import Graph
+from viva.authoring.reasoning.checks import check_sheet
+from viva.authoring.reasoning.coverage import coverage
+from viva.authoring.reasoning.questions import TYPES, slug
+from viva.authoring.reasoning.sheet import COLUMNS, new_sheet, read_sheet, refreshed
+from viva.authoring.reasoning.similar import near_duplicates
+from viva.authoring.reasoning.topics import Graph
 from viva.errors import DataError, VivaError
 
 GRAPH = Graph([("Operating Systems", "Processes"), ("Processes", "Deadlock"), ("Operating Systems", "Memory")])

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from benchmarks.clrbench_project import build, collected
 from rows import table
-from viva.benchmarks.clrbench.build.cells import guarded, read_table, unguarded, written_table
-from viva.benchmarks.clrbench.build.coverage import coverage, paths
-from viva.benchmarks.clrbench.build.picture import picture, wrapped
-from viva.benchmarks.clrbench.build.toc import outline, parse
-from viva.benchmarks.clrbench.build.topics import (
+from viva.authoring.reasoning.cells import guarded, read_table, unguarded, written_table
+from viva.authoring.reasoning.coverage import coverage, paths
+from viva.authoring.reasoning.picture import picture, wrapped
+from viva.authoring.reasoning.toc import outline, parse
+from viva.authoring.reasoning.topics import (
     Graph,
     check,
     find_cycle,
@@ -227,7 +227,7 @@ def test_a_cell_comes_back_and_never_begins_like_a_formula(text: str) -> None:
 
 @given(st.lists(st.lists(texts, min_size=3, max_size=3), max_size=5), st.sampled_from([",", ";", "\t"]))
 def test_tables_come_back_whatever_is_in_them(rows: list[list[str]], delimiter: str) -> None:
-    from viva.benchmarks.clrbench.build.cells import clean
+    from viva.authoring.reasoning.cells import clean
 
     titles = ("head", "relation", "tail")
     cleaned = [[clean(cell) for cell in row] for row in rows]

@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 
 from rows import table
-from viva.benchmarks.csbench.build.checking import (
+from viva.authoring.translation.alignment import Pair, agreement, pair_up
+from viva.authoring.translation.checks import (
     Finding,
     affected,
     blanks,
@@ -20,9 +21,8 @@ from viva.benchmarks.csbench.build.checking import (
     counted,
     other_language,
 )
-from viva.benchmarks.csbench.build.comparing import Beside, check_pair
-from viva.benchmarks.csbench.build.files import Raw, RawSet, is_csbench, read_raw, read_set, written
-from viva.benchmarks.csbench.build.pairing import Pair, agreement, pair_up
+from viva.authoring.translation.comparison import Beside, check_pair
+from viva.benchmarks.csbench.files import Raw, RawSet, is_csbench, read_raw, read_set, written
 from viva.errors import DataError
 from viva.types import Language
 

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from benchmarks.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
 from rows import table
+from viva.authoring.stackexchange.cutoffs import exposed, read_cutoffs, read_day
+from viva.authoring.stackexchange.decisions import Event, standing
+from viva.authoring.stackexchange.export import licence_of
+from viva.authoring.stackexchange.kit import accepted_text, block, digest, names, original, template
+from viva.authoring.stackexchange.kitchecks import check_kit
+from viva.authoring.stackexchange.paraphrase import likeness
+from viva.authoring.stackexchange.pilot_rules import Tried, findings
+from viva.authoring.stackexchange.plaintext import one_title, plain
+from viva.authoring.stackexchange.question_files import emit, question_node, reads_as, verify
+from viva.authoring.stackexchange.set_places import Candidate, places
 from viva.benchmarks.infibench.benchmark import SAMPLE
-from viva.benchmarks.infibench.build.calibrating import Tried, findings
-from viva.benchmarks.infibench.build.cutoffs import exposed, read_cutoffs, read_day
-from viva.benchmarks.infibench.build.decisions import Event, standing
-from viva.benchmarks.infibench.build.emitting import emit, question_node, reads_as, verify
-from viva.benchmarks.infibench.build.export import licence_of
-from viva.benchmarks.infibench.build.kit import accepted_text, block, digest, names, original, template
-from viva.benchmarks.infibench.build.kitchecks import check_kit
-from viva.benchmarks.infibench.build.paraphrase import likeness
-from viva.benchmarks.infibench.build.places import Candidate, places
-from viva.benchmarks.infibench.build.plaintext import one_title, plain
 from viva.benchmarks.questions.loading import read_content, read_questions
 from viva.errors import DataError
 from within import within
@@ -75,7 +75,7 @@ def test_any_post_becomes_a_kit_that_can_be_read(body: str) -> None:
 
 @given(st.text(max_size=200))
 def test_a_block_reads_as_its_text(text: str) -> None:
-    from viva.benchmarks.infibench.build.kitchecks import at
+    from viva.authoring.stackexchange.kitchecks import at
     from viva.benchmarks.questions.positions import Scalar, read_yaml
 
     node = at(read_yaml(f"questions:\n  - answer: {block(text, 6)}\n"), "questions", 0, "answer")
@@ -304,7 +304,7 @@ def test_every_question_of_the_sample_is_written_as_it_is_read() -> None:
     with table() as row:
         for path in sorted(SAMPLE.glob("*.yaml")):
             with row(path.stem):
-                from viva.benchmarks.infibench.build.kitchecks import at
+                from viva.authoring.stackexchange.kitchecks import at
                 from viva.benchmarks.questions.positions import Listing, read_yaml
 
                 entries = at(read_yaml(path.read_text(encoding="utf-8")), "questions")

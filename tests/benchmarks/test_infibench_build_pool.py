@@ -22,11 +22,11 @@ import pytest
 from benchmarks.dumps import answer, asked, made_up, posts, question, row, write_dump
 from benchmarks.handmade import fresh
 from rows import table
-from viva.benchmarks.infibench.build import dump as dumps
-from viva.benchmarks.infibench.build.building import BrokenRow, PoolSettings, build_pool
-from viva.benchmarks.infibench.build.line import Line
-from viva.benchmarks.infibench.build.pool import POOL, Build, PoolQuestion, read_build, read_pool
-from viva.crew import open_crew
+from viva.authoring.stackexchange import dump as dumps
+from viva.authoring.stackexchange.pool import POOL, Build, PoolQuestion, read_build, read_pool
+from viva.authoring.stackexchange.selection import BrokenRow, PoolSettings, build_pool
+from viva.authoring.stackexchange.view_line import Line
+from viva.distributed import open_crew
 from viva.errors import DataError, MissingDataError, VivaError
 
 DATE = "2023-06-14"

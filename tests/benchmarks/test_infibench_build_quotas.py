@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
-from viva.benchmarks.infibench.build.line import Line
-from viva.benchmarks.infibench.build.quotas import largest_remainders, quotas
-from viva.benchmarks.infibench.build.sampling import draw
-from viva.benchmarks.infibench.build.tagtree import NONE, SEVERAL, TagTree, read_tree
+from viva.authoring.stackexchange.quotas import largest_remainders, quotas
+from viva.authoring.stackexchange.sampling import draw
+from viva.authoring.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
+from viva.authoring.stackexchange.view_line import Line
 from viva.errors import DataError
 
 TABLE_2 = {

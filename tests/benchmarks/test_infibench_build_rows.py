@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from benchmarks.dumps import answer, posts, question, row
 from rows import table
-from viva.benchmarks.infibench.build.dump import CHUNK, batches
-from viva.benchmarks.infibench.build.rows import (
+from viva.authoring.stackexchange.dump import CHUNK, batches
+from viva.authoring.stackexchange.rows import (
     FIELDS,
     MAX_ROW,
     BrokenRowError,
@@ -22,8 +22,8 @@ from viva.benchmarks.infibench.build.rows import (
     plain,
     sound,
 )
-from viva.benchmarks.infibench.build.scan import Block, Scanner, split_tags
-from viva.benchmarks.infibench.build.tagtree import TagTree, read_tree
+from viva.authoring.stackexchange.scan import Block, Scanner, split_tags
+from viva.authoring.stackexchange.tagtree import TagTree, read_tree
 from viva.errors import DataError
 
 GOOD = question(4, tags=("c#", ".net"), accepted=7)

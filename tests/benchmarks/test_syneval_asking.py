@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.generated import asked, facts_and_items, gold, wrong
 from rows import table
-from viva.benchmarks.syneval.build.generate import generate
+from viva.authoring.treebank.generate import generate
 from viva.benchmarks.syneval.items import Item
 
 NURSE = "(NP{} (NP (NNP Ann)) (, ,) (NP (DT a) (NN nurse)) (, ,))"

@@ -19,7 +19,7 @@ import pytest
 
 from benchmarks.generated import GOLDEN, Asked, Place, asked, covered, facts_and_items, sample, words, wrong
 from rows import table
-from viva.benchmarks.syneval.build.generate import generate
+from viva.authoring.treebank.generate import generate
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
 
 SHORT = {

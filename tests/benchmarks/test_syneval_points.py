@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.generated import GOLDEN, asked
 from rows import table
-from viva.benchmarks.syneval.build.generate import generate
+from viva.authoring.treebank.generate import generate
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Item
 
 Case = dict[str, Any]

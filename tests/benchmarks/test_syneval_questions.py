@@ -24,9 +24,9 @@ from benchmarks.generated import (
     wrong,
 )
 from benchmarks.published import beside_the_repository
-from viva.benchmarks.syneval.build.generate import generate
-from viva.benchmarks.syneval.build.sentence import Sentence
-from viva.benchmarks.syneval.build.tree import Tree, parse
+from viva.authoring.treebank.generate import generate
+from viva.authoring.treebank.sentence import Sentence
+from viva.authoring.treebank.tree import Tree, parse
 from viva.benchmarks.syneval.items import Fact, Item
 
 FILES = 40

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from benchmarks.toy_generator import bracketed
 from rows import table
-from viva.benchmarks.syneval.build import archives
-from viva.benchmarks.syneval.build.splitting import Flaw, Span, Splitter
-from viva.benchmarks.syneval.build.treebank import Problem, RawTree, Reader, survey
+from viva.authoring.treebank import archives
+from viva.authoring.treebank.tree_stream import Flaw, Span, Splitter
+from viva.authoring.treebank.treebank import Problem, RawTree, Reader, survey
 from viva.errors import DataError
 from within import within
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from viva.authoring.treebank.driver import BuildSettings, Tally, build
+from viva.authoring.treebank.generate import generate
+from viva.authoring.treebank.treebank import Plan, Problem
 from viva.benchmarks.syneval import benchmark
-from viva.benchmarks.syneval.build.driver import BuildSettings, Tally, build
-from viva.benchmarks.syneval.build.generate import generate
-from viva.benchmarks.syneval.build.treebank import Plan, Problem
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
 from viva.benchmarks.syneval.loading import read_items
 

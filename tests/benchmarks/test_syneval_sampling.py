@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.toy_generator import bracketed, generate
 from rows import table
 from thorough import THOROUGH
-from viva.benchmarks.syneval.build.sampling import (
+from viva.authoring.treebank.sampling import (
     OTHER,
     Drawn,
     Place,

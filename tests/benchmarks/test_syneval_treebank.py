@@ -7,8 +7,8 @@ from collections import Counter
 
 from benchmarks.generated import BUNDLED, bundled, covered
 from rows import table
-from viva.benchmarks.syneval.build.detokenise import EMPTY
-from viva.benchmarks.syneval.build.tree import Node, Tree, parse
+from viva.authoring.treebank.detokenise import EMPTY
+from viva.authoring.treebank.tree import Node, Tree, parse
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS
 
 _WORDS = """CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH

@@ -58,7 +58,7 @@ def chance(sat: Exam) -> dict[str, dict[str, float]]:
 
 @pytest.mark.parametrize("form", ["chat", "base"])
 def test_gold_answers_score_1_whatever_they_look_like(blanks: Path, form: str) -> None:
-    from viva.cli.check import failures
+    from viva.runs.self_test import failures
 
     assert failures(exam(blanks, form=form), at_most=1200) == []
 

@@ -10,7 +10,7 @@ import re
 import signal
 import time
 
-from viva.benchmarks.syneval.build.tree import TreeError
+from viva.authoring.treebank.tree import TreeError
 from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
 
 LEAF = re.compile(r"\(([^\s()]+) ([^\s()]+)\)")

@@ -18,8 +18,8 @@ import pytest
 
 READY = [
     "viva.cli.main",
-    "viva.cli.run",
-    "viva.cli.examine",
+    "viva.cli.ask.run",
+    "viva.runs.execute",
     "torch",
     "transformers.models.auto.modeling_auto",
     "transformers.models.auto.tokenization_auto",

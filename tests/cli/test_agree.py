@@ -15,9 +15,10 @@ from analysis.rated import consistency_design
 from cli.told import told
 from rows import table
 from viva.analysis.agreement import agree
-from viva.cli.agree import agree_command, scale_of
-from viva.cli.ratingtable import read_ratings
+from viva.cli.grade.agree import agree_command
 from viva.errors import VivaError
+from viva.studies.agreement.rating_table import read_ratings
+from viva.studies.agreement.study import scale_of
 
 
 @pytest.fixture(autouse=True)

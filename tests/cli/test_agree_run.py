@@ -14,12 +14,12 @@ import pytest
 from judging.serving import JudgeServer
 from review import story
 from servers.fixtures import QUIET, Viva, Warm
-from viva.cli.examination import prepare
-from viva.cli.ratings import Rated, filter_of, rated
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import Review, ReviewLog, line_id
 from viva.review.filters import Filter
 from viva.runs.config import Limits
+from viva.runs.open import prepare
+from viva.studies.agreement.ratings import Rated, filter_of, rated
 
 Marks = Callable[[Rated, str], float]
 

@@ -13,7 +13,7 @@ import pytest
 from cli.told import told
 from rows import table
 from servers.fixtures import QUIET, Viva
-from viva.cli.breakdown import breakdown_command
+from viva.cli.compare.breakdown import breakdown_command
 from viva.errors import VivaError
 
 HEADER = "model,case,sample,score,domain,kind\n"

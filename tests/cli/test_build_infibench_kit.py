@@ -27,9 +27,9 @@ from benchmarks.infibench_pool import (
     write_pool,
 )
 from cli.collected import dangerous
+from viva.authoring.stackexchange.crosscheck import refusal, take_over
+from viva.authoring.stackexchange.project import Project, items_for_review
 from viva.benchmarks import find_benchmark
-from viva.cli.infideciding import refusal, take_over
-from viva.cli.infiproject import Project, items_for_review
 from viva.cli.main import main
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError

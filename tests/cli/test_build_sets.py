@@ -24,18 +24,18 @@ from cli.collected import dangerous
 from review.conftest import Visitor
 from rows import table
 from servers.fixtures import LocalServer, wait_until
-from viva.benchmarks.approving import Event
-from viva.benchmarks.csbench.build.approving import fold, headed, item_key, unheaded
-from viva.benchmarks.csbench.build.files import Raw, read_raw
-from viva.benchmarks.csbench.build.translating import has_words, read_fields, read_templates, read_text, to_translate
+from viva.authoring.approval import Event
+from viva.authoring.translation.approval import fold, headed, item_key, unheaded
+from viva.authoring.translation.project import Project, items_for_approval, refused
+from viva.authoring.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
+from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.questions.loading import sound_questions
-from viva.cli.build import build_command
-from viva.cli.buildstats import _opened as opened_for_statistics
-from viva.cli.translateproject import Project, items_for_approval, refused
+from viva.cli.build.build import build_command
 from viva.errors import DataError, VivaError
 from viva.review.room import Settings
 from viva.review.server import application
 from viva.runs.config import Choice
+from viva.studies.set_statistics.study import open_sets as opened_for_statistics
 from viva.web.guard import Access
 
 __all__ = ["figures"]
@@ -240,7 +240,7 @@ def test_a_set_is_translated_decided_about_and_examined() -> None:
     manifest = json.loads(Path("de/CSBench-DE/build.json").read_text())
     assert manifest["held_back"] == {"not decided yet": 1}
     assert manifest["reviewers"] == ["Ada"]
-    from viva.cli.run import run_command
+    from viva.cli.ask.run import run_command
 
     arguments = ["csbench", "--data", "de", "--language", "de", "--model", "baseline/random", "--only", "comprehension",
                  "--run", "run", "--progress", "quiet"]  # fmt: skip
@@ -252,7 +252,7 @@ def test_golds_and_what_has_no_words_are_never_sent() -> None:
     assert to_translate(RECORDS[0]).keys() == {"Question", "A", "D"}
     assert to_translate(RECORDS[1]).keys() == {"Question"}
     make()
-    from viva.cli.translateasking import wanted
+    from viva.authoring.translation.requests import wanted
     from viva.types import Sampling
 
     for request in wanted(Project(Path("p")), Sampling(), None, rejected=False):
@@ -367,7 +367,9 @@ def test_a_killed_translation_goes_on(serve: Callable[..., LocalServer]) -> None
     server = serve(latency=0.05)
     records = [record(ID=number, Question=f"Which is the number {number} of them?") for number in range(20)]
     Path("set.json").write_text(json.dumps(records), encoding="utf-8")
-    code = "import sys; from viva.cli.build import build_command as c; c.main(sys.argv[1:], standalone_mode=False)"
+    code = (
+        "import sys; from viva.cli.build.build import build_command as c; c.main(sys.argv[1:], standalone_mode=False)"
+    )
     command = [sys.executable, "-c", code, "translate", "set.json", "--to", "fr", "--project", "p", "--model",
                "openai/m", "--base-url", server.url, "--concurrency", "2", "--progress", "quiet"]  # fmt: skip
 

@@ -13,7 +13,7 @@ import pytest
 from cli.told import told
 from rows import table
 from servers.fixtures import QUIET, Viva
-from viva.cli.compare import compare_command
+from viva.cli.compare.compare import compare_command
 from viva.errors import VivaError
 
 RANDOM, FIRST = "baseline/random", "baseline/first"

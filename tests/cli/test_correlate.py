@@ -16,7 +16,7 @@ from cli.collected import answers, write_jsonl, wrong
 from cli.told import told
 from rows import table
 from servers.fixtures import QUIET, Viva
-from viva.cli.correlate import correlate_command
+from viva.cli.compare.correlate import correlate_command
 from viva.errors import VivaError
 
 __all__ = ["figures"]

@@ -18,9 +18,9 @@ from cli.collected import answers, gold, write_jsonl, wrong
 from rows import table
 from servers.fixtures import wait_until
 from viva.cli.main import COMMANDS, cli, main
-from viva.cli.view import open_run
 from viva.reports.charts.saving import SUFFIXES
 from viva.reports.charts.theme import LEAVES_OUT
+from viva.runs.live_tables import open_run
 from viva.types import UNANSWERED, Question
 from viva.viewing.server import application
 from viva.web.guard import Access
@@ -193,7 +193,7 @@ def test_every_chart_has_it_and_says_what_it_means(folder: Path, capsys: pytest.
 
 
 def test_a_report_s_page_has_it_in_tables_and_charts(folder: Path) -> None:
-    from viva.cli.report import report_command
+    from viva.cli.look.report import report_command
 
     assert report_command.main([*RUNS[:2], "--out", "page.html"], standalone_mode=False) == 0
     page = Path("page.html").read_text(encoding="utf-8")

@@ -17,10 +17,10 @@ from benchmarks.published import published
 from cli.collected import dangerous
 from cli.told import told
 from rows import table
-from viva.cli.items import items_command
-from viva.cli.prompt import prompt_command
-from viva.cli.run import run_command
-from viva.cli.show import show_command
+from viva.cli.ask.prompt import prompt_command
+from viva.cli.ask.run import run_command
+from viva.cli.compare.items import items_command
+from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
 from viva.reports.result import signature

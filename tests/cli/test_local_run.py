@@ -23,8 +23,8 @@ from models.local.conftest import made
 from rows import table
 from servers.fixtures import QUIET, SAMPLE, wait_until
 from viva.benchmarks import open_exam
+from viva.cli.ask.run import resume_command, run_command
 from viva.cli.main import main
-from viva.cli.run import resume_command, run_command
 from viva.models import Endpoint, connect
 from viva.types import Choose, ExamSpec, Sampling
 

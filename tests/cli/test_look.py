@@ -14,8 +14,8 @@ from cli.batch import batch
 from cli.collected import dangerous, questions, refused
 from rows import table
 from servers.fixtures import Viva
-from viva.cli.check import failures
 from viva.contracts import Exam
+from viva.runs.self_test import failures
 from viva.types import NOTHING, Evidence, Question, Response, Score
 
 # list

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from rows import table
 from servers.fixtures import SAMPLE, LocalServer, Viva
-from viva.cli.progress import describe
 from viva.engine.asking import Tally
+from viva.runs.progress import describe
 
 Serve = Callable[..., LocalServer]
 PRICE = ("--price", "10/30")

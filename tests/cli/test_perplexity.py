@@ -21,12 +21,13 @@ from models.local.tiny import make_model
 from rows import table
 from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
-from viva.cli.measuring import Measured, StoppedError, Wish, measure
-from viva.cli.perplexity import Wanted, _signature, perplexity_command
-from viva.cli.textitems import Items
-from viva.cli.textsets import FIELDS, TextSet, field_of, open_sets
+from viva.cli.ask.perplexity import perplexity_command
 from viva.errors import ModelError, StorageError, VivaError
 from viva.runs.config import Choice
+from viva.studies.perplexity.item_file import Items
+from viva.studies.perplexity.study import Wanted, _signature
+from viva.studies.perplexity.text_logprobs import Measured, StoppedError, Wish, measure
+from viva.studies.text_sets import FIELDS, TextSet, field_of, open_sets
 from viva.types import Choose, Generate, Question, Request, Response
 
 Fake = Callable[[str], list[float]]

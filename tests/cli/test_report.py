@@ -12,16 +12,16 @@ import pytest
 from cli.collected import answers, write_jsonl
 from cli.told import told
 from servers.fixtures import QUIET
-from viva.cli.answered import answered, is_fresh
-from viva.cli.examination import prepare
-from viva.cli.report import report_command
-from viva.cli.run import run_command
-from viva.cli.score import score_command
+from viva.cli.ask.run import run_command
+from viva.cli.grade.score import score_command
+from viva.cli.look.report import report_command
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.published import neighbours
 from viva.reports.result import percent
+from viva.runs.answers import answered, is_fresh
 from viva.runs.config import Limits
+from viva.runs.open import prepare
 from viva.types import ExamSpec
 
 

@@ -12,7 +12,7 @@ import pytest
 from cli.collected import dangerous
 from rows import table
 from servers.fixtures import LocalServer, Viva
-from viva.cli.servecheck import serve_check_command
+from viva.cli.ask.serve_check import serve_check_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED, VivaError
 
 Serve = Callable[..., LocalServer]

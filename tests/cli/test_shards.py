@@ -15,10 +15,10 @@ import viva as library
 from cli.collected import answers, gold, write_jsonl
 from rows import table
 from servers.fixtures import QUIET, Ended, LocalServer, Viva, wait_until
-from viva.cli.merge import merge_command
-from viva.cli.sharding import find_parts, spans
+from viva.cli.ask.merge import merge_command
 from viva.engine.folder import RunFolder, RunRecord
 from viva.errors import StorageError, VivaError
+from viva.runs.shards import find_parts, spans
 
 
 @pytest.fixture(autouse=True)

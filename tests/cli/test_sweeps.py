@@ -16,10 +16,10 @@ from cli.collected import read_csv, refused
 from cli.told import told
 from models.local.tiny import make_model
 from servers.fixtures import QUIET, SAMPLE, Viva, wait_until
-from viva.cli.run import resume_command, run_command
-from viva.cli.score import score_command
-from viva.cli.show import show_command
-from viva.cli.training import training_command
+from viva.cli.ask.run import resume_command, run_command
+from viva.cli.compare.training import training_command
+from viva.cli.grade.score import score_command
+from viva.cli.look.show import show_command
 
 pytestmark = pytest.mark.torch("transformers")
 

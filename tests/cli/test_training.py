@@ -18,10 +18,10 @@ from cli.collected import answers, gold, write_jsonl, wrong
 from cli.told import told
 from rows import table
 from servers.fixtures import QUIET, LocalServer, Viva
-from viva.cli.checkpoints import amount, models_of, read_checkpoints
-from viva.cli.correlate import correlate_command
-from viva.cli.training import training_command
+from viva.cli.compare.correlate import correlate_command
+from viva.cli.compare.training import training_command
 from viva.errors import DataError, VivaError
+from viva.runs.checkpoints import amount, models_of, read_checkpoints
 from viva.types import Question
 
 

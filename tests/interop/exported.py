@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 from cli.told import told
-from viva.cli.export import export_command
-from viva.cli.reportrun import read_run
-from viva.cli.run import run_command
-from viva.cli.score import score_command
+from viva.cli.ask.run import run_command
+from viva.cli.grade.score import score_command
+from viva.cli.look.export import export_command
 from viva.errors import EXIT_INCOMPLETE
 from viva.reports.result import Result
+from viva.runs.results import read_run
 from web.hostile import make_run
 
 QUESTIONS = {

@@ -20,14 +20,15 @@ from cli.told import told
 from interop.exported import exported, hostile_run, plain_run, results, scores
 from rows import table
 from viva.benchmarks import BENCHMARKS, OWN, find_benchmark
-from viva.cli.export import FORMATS, export_command
-from viva.cli.exportplace import MARKER
-from viva.cli.run import run_command
+from viva.cli.ask.run import run_command
+from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
 from viva.interop.writing import tables
 from viva.interop.writing.card import licence_of
 from viva.interop.writing.inspectlog import sample_id
 from viva.interop.writing.text import clean, encoded, file_part
+from viva.runs.export.destination import MARKER
+from viva.runs.export.formats import FORMATS
 
 ALL = ("inspect", "lm-eval", "every-eval-ever", "parquet", "hf")
 

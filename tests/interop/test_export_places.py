@@ -9,8 +9,8 @@ import pytest
 
 from cli.told import told
 from interop.exported import exported
-from viva.cli.export import export_command
-from viva.cli.run import run_command
+from viva.cli.ask.run import run_command
+from viva.cli.look.export import export_command
 from viva.errors import VivaError
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from cli.told import told
 from interop.exported import exported, hostile_run, plain_run, results, scores
-from viva.cli.export import export_command
+from viva.cli.look.export import export_command
 from viva.errors import VivaError
 
 
@@ -121,7 +121,7 @@ def test_summaries_headers_and_single_samples_can_be_read_alone(logs: Any, out: 
 def test_a_json_log_says_the_same(logs: Any, run: Path, out: Path, tmp_path: Path) -> None:
     with pytest.raises(VivaError, match=r"one log.*here are 2: name a folder"):
         told(export_command, run, "--to", "inspect", "--out", tmp_path / "one.json")
-    from viva.cli.run import run_command
+    from viva.cli.ask.run import run_command
 
     arguments = ["cmmlu", "--limit", "4", "--model", "baseline/first", "--run", str(tmp_path / "run")]
     run_command.main([*arguments, "--progress", "quiet"], standalone_mode=False)
@@ -143,8 +143,8 @@ def test_a_json_log_says_the_same(logs: Any, run: Path, out: Path, tmp_path: Pat
 
 
 def opened_exams(name: str) -> list[Any]:
-    from viva.cli.exams import open_exams
     from viva.runs.config import Choice
+    from viva.runs.exams import open_exams
 
     return [exam for exam, _ in open_exams((name,), Choice())]
 
@@ -198,7 +198,7 @@ def test_the_view_server_shows_them(logs: Any, out: Path) -> None:
 
 @pytest.mark.peers("inspect_ai")
 def test_what_we_wrote_we_grade_to_the_same_scores(logs: Any, tmp_path: Path) -> None:
-    from viva.cli.grade import grade_command
+    from viva.cli.grade.grade import grade_command
 
     fates: list[dict[str, Any]] = [
         {"text": "A"},

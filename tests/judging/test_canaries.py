@@ -17,11 +17,11 @@ from rows import table
 from servers.fixtures import QUIET, Ended, Viva
 from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import open_exam
-from viva.cli.canaries import read_canaries
 from viva.errors import VivaError
 from viva.reports.canaries import canaries_grid, canary_notes
 from viva.reports.formats import as_csv, as_terminal
 from viva.reports.result import Report
+from viva.runs.canaries import read_canaries
 from viva.types import ExamSpec
 
 

@@ -16,8 +16,8 @@ import pytest
 from cli.collected import answers, gold, write_jsonl
 from rows import table
 from viva.cli.main import main
-from viva.cli.modelfacts import ModelFacts
 from viva.errors import DataError
+from viva.studies.leaderboard.model_facts import ModelFacts
 from web.hostile import make_run
 
 SCORES = "model,case,sample,score,format\n" + "".join(

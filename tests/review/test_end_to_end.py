@@ -19,11 +19,11 @@ from judging.serving import JudgeServer
 from models.encoders import PACKAGE, real_encoder
 from review import story
 from servers.fixtures import idle_servers, serve, viva, warm
-from viva.cli.examination import prepare
-from viva.cli.ratings import rated
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import ReviewLog
 from viva.runs.config import Limits
+from viva.runs.open import prepare
+from viva.studies.agreement.ratings import rated
 
 __all__ = ["idle_servers", "serve", "viva", "warm"]
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from viva.cli.toolchains import toolchains_command
+from viva.cli.ask.toolchains import toolchains_command
 from viva.sandbox.languages import languages
 from viva.sandbox.toolchains import toolchains
 

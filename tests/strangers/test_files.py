@@ -12,8 +12,8 @@ import pytest
 
 from cli.told import told
 from rows import table
-from viva.cli import fetch
-from viva.cli.fetch import fetch_command
+from viva.cli.ask import fetch
+from viva.cli.ask.fetch import fetch_command
 from viva.errors import DataError
 from viva.files import parse_toml
 from viva.interop.reading import dataset

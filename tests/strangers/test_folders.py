@@ -19,8 +19,8 @@ from starlette.testclient import TestClient
 
 from rows import table
 from viva.cli.main import main
-from viva.cli.view import open_run
 from viva.files import write_whole
+from viva.runs.live_tables import open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 from web.hostile import make_run

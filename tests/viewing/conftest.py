@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from review.conftest import chromium
 from viewing.runs import Growing
-from viva.cli.view import open_run
+from viva.runs.live_tables import open_run
 from viva.viewing.server import application
 from viva.web.guard import Access
 from web.hostile import make_run

@@ -6,11 +6,11 @@ import json
 import time
 from pathlib import Path
 
-from viva.cli.examination import prepare
-from viva.cli.exams import open_exams, remember
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry
 from viva.runs.config import Choice, Limits
+from viva.runs.exams import open_exams, remember
+from viva.runs.open import prepare
 from viva.types import Failure, Usage
 
 MODELS = ("openai/alpha", "openai/beta")

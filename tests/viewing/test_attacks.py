@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from rows import table
 from viewing.conftest import Visitor
 from viewing.runs import Growing
-from viva.cli.view import open_run
+from viva.runs.live_tables import open_run
 from viva.viewing.pages import value_of
 from viva.viewing.server import application
 from viva.visible import visible

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rows import table
 from viewing.conftest import Serving
 from viewing.runs import Growing
-from viva.cli.view import view_command
+from viva.cli.look.view import view_command
 from viva.errors import VivaError
 
 

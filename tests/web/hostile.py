@@ -19,14 +19,14 @@ from pathlib import Path
 
 import msgspec
 
-from viva.cli.examination import Examination, prepare
-from viva.cli.exams import label, open_exams, remember
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
 from viva.engine.programs import program_key
 from viva.engine.reviews import Review, ReviewLog, item_key, line_id
 from viva.engine.stages import Sitting
 from viva.runs.config import Choice, Limits
+from viva.runs.exams import label, open_exams, remember
+from viva.runs.open import Examination, prepare
 from viva.types import Execution, Failure, Question, Usage
 
 MARK = "vivaattack"

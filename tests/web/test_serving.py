@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from review.conftest import fields
 from review.material import ITEMS
 from rows import table
-from viva.cli.serving import token_options
+from viva.cli.serving_options import token_options
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
 from viva.review.room import Settings

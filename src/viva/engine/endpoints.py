@@ -2,7 +2,7 @@
 
 A run folder says where its models are and which environment variable holds the key, and may come from anybody: gone on
 with, it would send any variable to any address. So a run that was begun here carries endpoints.json, made with a secret
-that lies in the user's configuration and never in a folder; without it, somebody has to agree first (`cli/trust.py`).
+that lies in the user's configuration and never in a folder; without it, somebody has to agree first (`runs/trust.py`).
 """
 
 from __future__ import annotations

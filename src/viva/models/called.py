@@ -56,7 +56,7 @@ class Called(TextOnly):
     def __init__(self, name: str, function: Function | None = None) -> None:
         self.name = f"{PROVIDER}{name}"
         self.awaits = _awaits(function)
-        # Functions that wait by themselves may be asked many at a time; others, one after the other (cli/examine.py).
+        # Functions that wait by themselves may be asked many at a time; others, one after the other (runs/execute.py).
         self.lane = f"python {'many' if self.awaits else 'one'} {name}"
         self.identity: Mapping[str, str] = {"provider": "python", "model": name}
         self.function = function

@@ -1,4 +1,4 @@
-"""An encoder or a model of a worker somewhere else: what `viva.crew` calls recipes."""
+"""An encoder or a model of a worker somewhere else: what `viva.distributed` calls recipes."""
 
 from __future__ import annotations
 

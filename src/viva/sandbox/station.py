@@ -1,4 +1,4 @@
-"""The sandbox of a worker somewhere else: what `viva.crew` calls a recipe."""
+"""The sandbox of a worker somewhere else: what `viva.distributed` calls a recipe."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from cli.told import told
 from models.local import lmeval
 from rows import table
 from viva.benchmarks import open_exam
-from viva.cli.run import run_command
+from viva.cli.ask.run import run_command
 from viva.models import Endpoint, connect
 from viva.types import Choose, Choosing, ExamSpec, Sampling
 

@@ -1,0 +1,192 @@
+"""Examine, go on, grade: what `viva run`, `viva resume` and `viva grade` do, for a program that wants the numbers.
+
+Nothing is printed unless `progress` says so; what commands say on stderr is in `Run.said`, and there is a warning where
+something is unanswered. Errors are exceptions (`VivaError` and its kinds), Ctrl-C is KeyboardInterrupt, and whatever
+happens the run folder holds every answer that came.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from viva.api.apart import apart
+from viva.api.examinees import Answers, Examinees, Whom, answer_rows, examinees
+from viva.api.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, parameter_names, with_signature
+from viva.api.opened import ALL_TABLES, Run
+from viva.cli.ask.run import begin, create_folder, plan_run
+from viva.cli.grade.grade import plan_grading
+from viva.contracts import Model
+from viva.engine.folder import ModelRecord, RunFolder, find_run
+from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
+from viva.models.called import PROVIDER, Called
+from viva.models.replay import KEPT, Replay
+from viva.runs.answer_files import Collected
+from viva.runs.config import Limits, Output, pick
+from viva.runs.configfile import Configuration, read_config
+from viva.runs.execute import examine
+from viva.runs.messages import Host
+from viva.runs.open import Examination, earlier_runs, open_encoder_of, prepare
+from viva.runs.score import grade_run
+from viva.runs.trust import confirm_endpoints
+
+
+class UnansweredWarning(UserWarning):
+    """Something is unanswered: the numbers leave it out, and say so. `viva.resume` asks for it again."""
+
+
+@with_signature(RUN_OPTIONS)
+@parameter_names()
+def run(
+    benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    *,
+    model: Whom | None = None,
+    config: str | PathLike[str] | None = None,
+    **options: Any,
+) -> Run:
+    """Ask models the questions of a benchmark (or of several, or of a question file), and grade the answers.
+
+    `model`: PROVIDER/NAME as on the command line; a function (prompt in, text out; it may be `async`), which is given a
+    `viva.Prompt`; a dict of replies by question id; a dict that names such functions and dicts; or a list of these. All
+    other options are those of `viva run`, by their names: `base_url`, `shots`, `judge`, `max_cost`, `shard`, `run` for
+    the folder, and so on; where there may be several, a list. `config` is a run configuration file, whose benchmarks,
+    models and options hold where none are given here.
+
+    Waits until all is done, whether an event loop is running or not. Raises VivaError for what cannot be asked (nothing
+    is asked then), RefusedError where an endpoint refuses key or model, StorageError, and KeyboardInterrupt after what
+    was in flight has ended; `viva.resume` goes on after any of these.
+    """
+    read = read_config(Path(config)) if config is not None else Configuration()
+    names = [str(benchmark)] if isinstance(benchmark, str | PathLike) else list(map(str, benchmark))
+    names = names or list(read.benchmarks)
+    if not names:
+        raise VivaError("benchmark: name one, or several, or a configuration that does (config=)")
+    whom = examinees(list(read.models) if model is None else model)
+    given = keywords(RUN_OPTIONS, options, "viva.run")
+    given |= {name: value for name, value in read.values.items() if name not in options}
+    given |= {
+        "benchmarks": names,
+        "models": tuple(whom.named),
+        "settings": read.settings if model is None else {},
+        "run_path": given["run"],
+    }
+
+    def work(host: Host) -> Run:
+        examination, earlier = plan_run(given, whom.own)
+        examination.kept = whom.kept
+        _sign(examination, "viva.run", names)
+        begin(examination)
+        return _through(examination, earlier, given, host)
+
+    return _warned(apart(work))
+
+
+@with_signature(RESUME_OPTIONS)
+@parameter_names()
+def resume(
+    run: str | PathLike[str],
+    *,
+    model: Whom | None = None,
+    **options: Any,
+) -> Run:
+    """Ask only what is missing or failed in a run (a run folder, or a folder of runs: the newest in it).
+
+    `model`: the functions that the run asked, where it asked any; all else is as the run began. The options are limits
+    and prices, as for `viva resume`. Waits and raises as `viva.run` does.
+    """
+    given = keywords(RESUME_OPTIONS, options, "viva.resume")
+    whom = examinees(model) if model is not None else Examinees()
+
+    def work(host: Host) -> Run:
+        folder = RunFolder.open(find_run(Path(run)))
+        limits = pick(Limits, given)
+        confirm_endpoints(folder, limits)
+        examination = prepare(folder, limits, own=_given_again(whom, folder), asking=True)
+        earlier = earlier_runs(given["reuse"])
+        open_encoder_of(examination, new=False)
+        folder.lock()
+        return _through(examination, earlier, given, host)
+
+    return _warned(apart(work))
+
+
+@with_signature(GRADE_OPTIONS)
+@parameter_names()
+def grade(
+    benchmark: str | PathLike[str],
+    answers: str | PathLike[str] | Sequence[str | PathLike[str]] | Answers,
+    **options: Any,
+) -> Run:
+    """Grade answers collected elsewhere: files as `viva grade` reads them, or a dict of replies by question id.
+
+    A reply is a text, or a list of texts, one a sample. The options are those of `viva grade`, by their names. Waits
+    and raises as `viva.run` does.
+    """
+    name, collected = str(benchmark), None
+    if isinstance(answers, Mapping):
+        collected = _collected(answers)
+        paths = [Path("answers.jsonl")]
+    else:
+        paths = [Path(answers)] if isinstance(answers, str | PathLike) else list(map(Path, answers))
+    given = keywords(GRADE_OPTIONS, options, "viva.grade")
+
+    def work(host: Host) -> Run:
+        examination, _ = plan_grading(name, paths, given["run"], given, collected)
+        _sign(examination, "viva.grade", [name, *map(str, paths)])
+        open_encoder_of(examination, new=True)
+        create_folder(examination)
+        return _through(examination, [], given, host)
+
+    return _warned(apart(work))
+
+
+def _collected(answers: Answers) -> Collected:
+    """Answers in memory as those of a file that the run keeps."""
+    content = answer_rows(answers)
+    replay = Replay(Path("answers.jsonl"), content=content)
+    record = ModelRecord(name=f"replay/{KEPT}answers.jsonl", shown=replay.name)
+    return Collected(replays=[replay], models=[record], kept={"answers.jsonl": content})
+
+
+def _sign(examination: Examination, command: str, arguments: Sequence[str]) -> None:
+    """run.json says which function was called: the program's own command line says nothing of it."""
+    examination.folder.record.command = [command, *arguments]
+
+
+def _given_again(whom: Examinees, folder: RunFolder) -> dict[str, Model]:
+    """The functions by the names that the run knows them by. Raises VivaError for what it did not ask."""
+    known = [model.name for model in folder.record.models if model.name.startswith(PROVIDER)]
+    own = dict(whom.own)
+    if len(own) == len(known) == 1:  # the one is the other, whatever it is called
+        only = next(iter(own.values()))
+        own = {known[0]: Called(known[0].removeprefix(PROVIDER), only.function)} if isinstance(only, Called) else own
+    for name in (*whom.named, *own):
+        if name not in known:
+            asked = ", ".join(known) or "none"
+            raise VivaError(f"model: this run did not ask {name}; the functions that it asked: {asked}")
+    return own
+
+
+def _through(examination: Examination, earlier: list[RunFolder], given: Mapping[str, Any], host: Host) -> Run:
+    """Ask and grade. The folder is locked, and free again at the end."""
+    folder = examination.folder
+    output = Output(format=ALL_TABLES, beside=given["beside"])
+    try:
+        code = examine(examination, earlier)
+        if code == EXIT_INTERRUPTED or host.interrupted:
+            raise KeyboardInterrupt
+        report = grade_run(examination, output)
+    finally:
+        folder.unlock()
+    if code == EXIT_REFUSED:
+        raise RefusedError("; ".join(host.said))
+    return Run(folder.path, report, host.said)
+
+
+def _warned(run: Run) -> Run:
+    if run.said:
+        warnings.warn("; ".join(run.said), UnansweredWarning, stacklevel=4)
+    return run

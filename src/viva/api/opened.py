@@ -1,0 +1,227 @@
+"""A run in the hand: its numbers, tables, scores and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from viva.engine.folder import RunFolder, RunRecord, find_run
+from viva.engine.scorefile import score_rows
+from viva.errors import VivaError
+from viva.reports.result import Report, Result, cell_text
+from viva.runs.answers import answered
+from viva.runs.config import Limits, Output
+from viva.runs.graded import is_fresh
+from viva.runs.open import prepare
+from viva.runs.published_rows import refuse_unknown, settings_of
+from viva.runs.results import read_run
+from viva.runs.score import grade_run
+from viva.studies.compare.study import Wanted, compared_sources
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from viva.analysis.breakdown import Cell, Table
+    from viva.reports.comparing import Comparison
+
+ALL_TABLES: Literal["json"] = "json"
+"""The format for which a run is summed up with its long tables, too."""
+_SHOWN = 6
+"""Results that a run names of itself."""
+
+
+class Run:
+    """A run folder, graded. What it says is of the moment when it was opened; the folder stays where it is."""
+
+    def __init__(self, path: Path, report: Report, said: Sequence[str] = ()) -> None:
+        self.path = path
+        """The run folder: what `viva show`, `viva report`, `viva resume` and all other commands take."""
+        self.report = report
+        """All results, and the notes beside them, as plain data."""
+        self.said = tuple(said)
+        """What was said on the way, such as why something is unanswered: what commands say on stderr."""
+
+    @property
+    def record(self) -> RunRecord:
+        """run.json: what was asked of whom, and how."""
+        return RunFolder.open(self.path).record
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """One for every model and exam."""
+        return self.report.results
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What belongs beside the numbers."""
+        return self.report.notes
+
+    def result(self, *, model: str = "", exam: str = "") -> Result:
+        """The only result, or the only one of this model and exam (a whole name, or one without its provider).
+
+        Raises VivaError where there are several or none.
+        """
+        found = [
+            one
+            for one in self.results
+            if model in ("", one.model, one.model.partition("/")[2]) and exam in ("", one.exam, one.benchmark)
+        ]
+        if len(found) != 1:
+            there = "; ".join(f"{one.exam} · {one_line(one.model, 60)}" for one in self.results[:_SHOWN])
+            raise VivaError(f"{len(found)} of this run's results are meant: say model= or exam=; there are: {there}")
+        return found[0]
+
+    @property
+    def overall(self) -> Cell:
+        """The only result's overall cell: mean, interval, bounds, outcomes."""
+        return self.result().overall
+
+    @property
+    def mean(self) -> float | None:
+        """The only result's mean, a share of 1; None where nothing is scored."""
+        return self.overall.mean
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its 95 % interval; None where nothing is scored."""
+        cell = self.overall
+        return None if cell.low is None or cell.high is None else (cell.low, cell.high)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every question has an answer; `viva.resume` asks for what is missing."""
+        return not any(result.missing for result in self.results)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Every table of every result, as plain data."""
+        return tuple(table for result in self.results for table in result.tables)
+
+    def table(self, *, details: bool = False) -> Tables:
+        """The run's tables, to be shown; `details` are the long ones (every subject)."""
+        return Tables(self.report, details=details)
+
+    def scores(self) -> pl.DataFrame:
+        """A row an answer, with columns for tags (tag:NAME) and parts (part:NAME).
+
+        Exam, model, question, sample, repeat, score, points, outcome, read, explanation, weight. The score is null
+        where an answer is unscored. `points` is what it counts for: 0 for a reply that cannot be read, null for what
+        the tables leave out; the mean of `points` (weighted by `weight`) is the tables' mean over answers.
+        """
+        import polars as pl
+
+        from viva.api.frames import SCORES, scores_frame
+
+        return scores_frame(score_rows(self.path)) if self.results else pl.DataFrame(schema=SCORES)
+
+    def answers(self) -> pl.DataFrame:
+        """A row an answer, with all that belongs to it: question, prompt, reply, gold, what was read, score, why.
+
+        Every text of it is as the model, the set or a judge wrote it.
+        """
+        from viva.api.frames import answers_frame
+
+        return answers_frame(answered(prepare(RunFolder.open(self.path), Limits(progress="quiet"))))
+
+    def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> Comparisons:
+        """Is `other` better than this run, question by question, and is it chance? As `viva compare`.
+
+        `by`: a row for each column of this table of models, or value of this tag.
+        """
+        second = other.path if isinstance(other, Run) else find_run(Path(other))
+        return Comparisons(compared_sources([self.path, second], Wanted(by=by)))
+
+    def __repr__(self) -> str:
+        said = [
+            f"  {one.exam} · {one_line(one.model, 80)}: {cell_text(one.overall)} % of {one.overall.n:,}"
+            for one in self.results[:_SHOWN]
+        ]
+        more = [f"  … and {len(self.results) - _SHOWN} more"] if len(self.results) > _SHOWN else []
+        return "\n".join([f"viva run {one_line(str(self.path), 200)}", *said, *more])
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+class Tables:
+    """A run's tables: as text where there is text, as HTML in a notebook."""
+
+    def __init__(self, report: Report, *, details: bool = False) -> None:
+        self._report = report
+        self._details = details
+
+    def __repr__(self) -> str:
+        from viva.reports.formats import as_terminal
+
+        return as_terminal(self._report, details=self._details).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from viva.reports.formats import as_html
+
+        return as_html(self._report, details=self._details)
+
+    def markdown(self) -> str:
+        """As Markdown, the long tables among them."""
+        return self._text("markdown")
+
+    def latex(self) -> str:
+        """As LaTeX (booktabs), the long tables among them."""
+        return self._text("latex")
+
+    def csv(self) -> str:
+        """A row a cell, with every count."""
+        return self._text("csv")
+
+    def json(self) -> str:
+        """Everything."""
+        return self._text("json")
+
+    def _text(self, form: str) -> str:
+        from viva.reports.formats import FORMATS
+
+        return FORMATS[form](self._report)
+
+
+class Comparisons:
+    """Contestants compared: as text, as HTML in a notebook, and as plain data in `found`."""
+
+    def __init__(self, found: Sequence[Comparison]) -> None:
+        self.found = tuple(found)
+
+    def __repr__(self) -> str:
+        from viva.reports.comparing import as_terminal
+
+        return as_terminal(self.found).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from viva.reports.comparing import as_html
+
+        return as_html(self.found)
+
+
+def open_run(path: str | PathLike[str], *, beside: str = "nearest") -> Run:
+    """A run folder, or the newest in a folder of runs. Where its scores are missing or out of date, it is graded anew.
+
+    `beside`: published rows in its tables: names, nearest or none. Asks nobody. Raises StorageError for what is no run
+    or is damaged, VivaError where its data is not what it was.
+    """
+    folder = RunFolder.open(find_run(Path(path)))
+    refuse_unknown(beside, settings_of(folder.record.exams))
+    if is_fresh(folder):
+        found = read_run(folder.path, beside)
+        report = Report(
+            run=str(folder.path),
+            results=tuple(found.results),
+            notes=tuple(found.notes),
+            canaries=found.canaries,
+        )
+        return Run(folder.path, report)
+    folder.lock()
+    try:
+        output = Output(format=ALL_TABLES, beside=beside)
+        return Run(folder.path, grade_run(prepare(folder, Limits(progress="quiet")), output))
+    finally:
+        folder.unlock()

@@ -1,0 +1,1 @@
+"""Building data sets: drafted by models, checked by rule, approved by people."""

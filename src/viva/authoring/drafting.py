@@ -1,0 +1,83 @@
+"""A model drafts texts: requests through the engine, every reply journaled as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from viva.contracts import Model
+from viva.engine.adaptive import Adaptive
+from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
+from viva.engine.budget import Budget, Price
+from viva.engine.journal import Journal
+from viva.engine.keys import Keys
+from viva.engine.limits import Fixed, Policy
+from viva.engine.pacing import Pace
+from viva.errors import VivaError
+from viva.runs.open import price_of
+from viva.runs.progress import Mode
+from viva.runs.stage import watched
+from viva.types import Generate
+
+
+class Asking(Struct, frozen=True, kw_only=True):
+    """How hard and how long to ask."""
+
+    concurrency: int | None = None
+    timeout: float = 300.0
+    attempts: int = 8
+    max_requests: int | None = None
+    max_cost: float | None = None
+    price: Price | None = None
+    progress: Mode = "auto"
+
+
+def ask_and_keep(
+    path: Path,
+    scope: str,
+    model: Model,
+    requests: Sequence[tuple[str, Generate]],
+    asking: Asking,
+    doing: str = "drafting",
+) -> tuple[Run, int]:
+    """Ask what the journal at `path` does not hold yet; returns how it went, and how many there were to ask.
+
+    `requests`: what each is about, which an entry says after `scope`, and the request. `doing`: for the progress line.
+    Raises VivaError where a limit of costs has no price to go by.
+    """
+    price = price_of(model, asking.price)
+    if asking.max_cost is not None and price is None:
+        raise VivaError(f"--max-cost needs the price of {model.name}: give --price IN/OUT")
+    journal = Journal(path, write=True)
+    try:
+        keys = Keys(model.identity, scope)
+        named = [(keys.of(one), asked, one) for asked, one in requests]
+        tasks = [
+            Task(key, f"{scope}{asked}", one, model, price) for key, asked, one in named if key not in journal.answered
+        ]
+        return _ask(model, tasks, journal, asking, doing), len(tasks)
+    finally:
+        journal.close()
+
+
+def _ask(model: Model, tasks: Sequence[Task], journal: Journal, asking: Asking, doing: str) -> Run:
+    policy = Policy(attempt=asking.timeout, attempts=asking.attempts)
+    budget = Budget(asking.max_requests, asking.max_cost)
+    run = Run(journal, budget, policy, Tally(total=len(tasks)))
+    ceiling = (
+        Fixed(asking.concurrency)
+        if asking.concurrency
+        else Fixed(1)
+        if model.lane == "replay"
+        else Adaptive(patience=asking.timeout)
+    )
+    todo: Iterator[Task] = iter(tasks)
+
+    async def work(run: Run) -> None:
+        await carry_out(run, {model.lane: LanePlan([todo], ceiling, Pace())})
+
+    asyncio.run(watched(run, doing, asking.progress, work, [model]))
+    return run

@@ -1,0 +1,165 @@
+"""Wrong answers that are really wrong: what the default mode offers beside the right one.
+
+A phrase of the sentence is offered if it neither overlaps the right answer nor answers the question as well: no trace's
+antecedent, no other conjunct, no other modifier of the same phrase, no other verb of the same argument. For attachment,
+phrases that the prepositional phrase could attach to come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from viva.authoring.treebank.categories import CONJUNCTIONS, is_possessive
+from viva.authoring.treebank.findings import Finding
+from viva.authoring.treebank.phrases import bare
+from viva.authoring.treebank.tree import Node
+from viva.authoring.treebank.verbs import BE
+from viva.authoring.treebank.wordings import wordings
+
+WANTED = 3
+_ARGUMENTS = frozenset(("GS", "SC", "DO", "IO"))
+_FAR = 1000
+
+
+class Phrase(NamedTuple):
+    """A candidate: its text, where it comes from, and whether it is a verb phrase."""
+
+    text: str
+    node: Node
+    verbal: bool = False
+
+
+def choose(pool: list[Phrase], finding: Finding, others: Iterable[str]) -> list[str]:
+    """Up to three of the candidates, which come in random order; `others` are right answers as well."""
+    taken = _Taken((finding.answer, *finding.accepted, *finding.also, *others, finding.slot))
+    pool = [p for p in pool if p.text and not taken.overlap(p.text) and not _could_be(p, finding)]
+    if finding.knowledge_point == "PPA":
+        pool = _attachable(pool, finding)
+    elif finding.knowledge_point == "SC":
+        pool.sort(key=_is_no_complement)
+    elif finding.knowledge_point in _ARGUMENTS:
+        pool.sort(key=_is_easy)
+    return _apart([phrase.text for phrase in pool], kept=int(finding.knowledge_point == "PPA"))
+
+
+def partners(pool: list[Phrase], taken: list[str], slot: Node, conjuncts: tuple[Node, ...]) -> list[str]:
+    """Up to three phrases that a slot is not coordinated with, not even by way of the clauses around them."""
+    right = _Taken(taken)
+    found: list[str] = []
+    for phrase in pool:
+        text = phrase.text.lower()
+        if not text or (phrase.verbal and text in BE) or right.overlap(text):
+            continue
+        if phrase.verbal and _coordinated(phrase.node, slot):
+            continue
+        if not any(phrase.node.meets(node) for node in conjuncts):
+            found.append(text)
+    return _apart(found)
+
+
+class _Taken:
+    """Phrases that nothing may overlap with, word by word: as `phrases.overlap`, for many at a time."""
+
+    __slots__ = ("_words",)
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._words = [bare(text) for text in texts]
+
+    def overlap(self, text: str) -> bool:
+        words = bare(text)
+        return any(words in other or other in words for other in self._words)
+
+    def add(self, text: str) -> None:
+        self._words.append(bare(text))
+
+
+def _apart(texts: list[str], kept: int = 0) -> list[str]:
+    """The first three that do not lie in each other; where a long one leaves no room for that, the shortest three.
+
+    The first `kept` are taken in any case.
+    """
+    found: list[str] = []
+    for again in (False, True):
+        found, taken = [], _Taken(())
+        for text in [*texts[:kept], *sorted(texts[kept:], key=len)] if again else texts:
+            if not taken.overlap(text):
+                taken.add(text)
+                found.append(text)
+            if len(found) == WANTED:
+                return found
+    return found
+
+
+def _could_be(phrase: Phrase, finding: Finding) -> bool:
+    """Whether a candidate could answer the question as well as the answer."""
+    node, point = phrase.node, finding.knowledge_point
+    if any(node.meets(other) for other in finding.related):
+        return True
+    if point == "PPA":
+        return phrase.verbal and phrase.text.lower() in BE
+    if point == "ADV":
+        verb = finding.slot_verb
+        # A sister of one of its verbs: a particle, a complement, or what the treebank's annotators hung there.
+        return verb is not None and (
+            node.parent in verb.levels or node.parent is verb.top.parent or _trails(node, verb.levels[-1])
+        )
+    if point in _ARGUMENTS:
+        # "she" may be the nurse: no pronoun beside a noun, and beside a pronoun no noun that it may stand for.
+        pronouns = wordings().fillers["pronouns"]
+        if finding.answer in pronouns:
+            return phrase.text not in pronouns and node.end <= finding.answer_node.start
+        return phrase.text in pronouns
+    # What modifies a noun phrase that begins with the slot may be said to modify the slot.
+    return point == "ADJ" and node.parent is not None and node.parent.start == finding.nodes[0].start
+
+
+def _trails(node: Node, vp: Node) -> bool:
+    """A prepositional phrase within an object, but not one with `of`: "sold the house for a song" reads both ways."""
+    if node.tag != "PP" or node.text.lower().startswith("of ") or not vp.holds(node):
+        return False
+    above = node.parent
+    while above is not None and above is not vp and above.tag in ("NP", "ADJP"):
+        above = above.parent
+    return above is vp
+
+
+def _is_easy(phrase: Phrase) -> bool:
+    """An adverb or a possessive is never taken for a subject or an object: offered only where nothing else is left."""
+    return phrase.node.tag != "NP" or is_possessive(phrase.node)
+
+
+def _is_no_complement(phrase: Phrase) -> bool:
+    """Adjectives come first: among nouns, the only one would give itself away."""
+    return phrase.node.tag != "ADJP" and "PRD" not in phrase.node.functions
+
+
+def _coordinated(one: Node, other: Node) -> bool:
+    """Whether the smallest phrase that holds both coordinates something."""
+    node = one.parent
+    while node is not None and not node.holds(other):
+        node = node.parent
+    return node is not None and any(child.tag in CONJUNCTIONS or child.tag == ":" for child in node.children)
+
+
+def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
+    """Candidates in the order of how well the prepositional phrase could attach to them.
+
+    First what stands before it and is nearest: a noun phrase that ends where it begins, the verb before that; last what
+    follows it. Nothing inside it, and nothing that holds it.
+    """
+    asked = finding.nodes[-1]
+    ranked: list[tuple[int, int, Phrase]] = []
+    for number, candidate in enumerate(pool):
+        node = candidate.node
+        if node.start < asked.end and node.end > asked.start:
+            continue
+        before = node.end <= asked.start
+        distance = asked.start - node.end if before else node.start - asked.end + _FAR
+        ranked.append((distance, number, candidate))
+    ranked.sort(key=lambda entry: entry[:2])
+    first = [entry[2] for entry in ranked]
+    # The nearest of the other kind leads: that is the reading which a careless reader falls for.
+    verbal = finding.answer_verb is not None
+    rival = next((candidate for candidate in first if candidate.verbal != verbal), None)
+    return first if rival is None else [rival, *(candidate for candidate in first if candidate is not rival)]

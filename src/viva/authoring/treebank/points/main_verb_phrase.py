@@ -1,0 +1,91 @@
+"""MVP, the main verb phrase: the inverse of GS, SC, DO and IO. An argument is shown, its verb phrase asked for.
+
+    Factory payrolls → fell
+    censorship       → was
+    Mitsui           → gave
+
+The argument must say clearly which verb phrase is meant: it does not occur twice, its clause has one verb phrase
+(subjects), and it is neither a trace nor cut at a comma. arXiv 2311.08287, section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from viva.authoring.treebank.arguments import Argument, Role, has_noun_complement, roles
+from viva.authoring.treebank.constituents import Reading
+from viva.authoring.treebank.findings import Finding
+from viva.authoring.treebank.reference import resolved
+from viva.authoring.treebank.sentence import Sentence
+from viva.authoring.treebank.tree import Node
+from viva.authoring.treebank.verbs import VerbSequence, verb_paths
+from viva.benchmarks.syneval.items import SlotKind
+
+_NAMES: dict[Role, str] = {"subject": "surface_subject"}
+_SLOTS: dict[Role, SlotKind] = {
+    "subject": "grammatical_subject",
+    "subject_complement": "subject_complement",
+    "direct_object": "direct_object",
+    "indirect_object": "indirect_object",
+}
+_UNCLEAR = frozenset(("empty", "coordinated_subordinate_clause"))
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """One finding an argument that points at one verb phrase."""
+    sentence = reading.sentence
+    whole = sentence.tree.sentence.lower()
+    owners = {} if sentence.published else _owners(sentence)
+    for argument in reading.arguments:
+        if not _is_clear(sentence, argument, whole):
+            continue
+        verb = argument.verb
+        others = [other for other in owners.get((argument.role, argument.node), ()) if other is not verb]
+        name = _NAMES.get(argument.role, argument.role)
+        yield Finding(
+            knowledge_point="MVP",
+            slot_kind=_SLOTS[argument.role],
+            slot=argument.answer.text,
+            answer=verb.lower,
+            category=verb.form,
+            tags=(
+                f"main_verb_phrase:{name}",
+                f"subtype:{sentence.category(argument.clause)}",
+                f"main_verb_phrase:voice:{verb.voice}",
+                f"main_verb_phrase:tense:{verb.tense}",
+                f"main_verb_phrase:subtype:{verb.form}",
+            ),
+            nodes=(argument.clause, argument.node),
+            rule=argument.role,
+            answer_node=verb.last,
+            answer_verb=verb,
+            also=tuple(other.plain for other in others),
+            accepted=(
+                *((verb.with_adverbs.lower(),) if verb.with_adverbs not in ("", verb.plain) else ()),
+                *(other.lower for other in others),
+            ),
+        )
+
+
+def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
+    """All verb phrases that a phrase belongs to in a role, through traces as well: he "sought" and "wanted to buy"."""
+    owners: dict[tuple[Role, Node], list[VerbSequence]] = {}
+    for clause, verbs in sentence.clauses.items():
+        for verb in verbs:
+            for role, node in roles(sentence, clause, verb):
+                for stands_for in resolved(sentence, node):
+                    owners.setdefault((role, stands_for), []).append(verb)
+    return owners
+
+
+def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
+    node = argument.node
+    if argument.category in _UNCLEAR or argument.cut or not node.text or has_noun_complement(sentence, node):
+        return False
+    if argument.role == "subject":
+        if not argument.verb.voice or len(verb_paths(argument.verb.top, sentence.published)) != 1:
+            return False
+    elif argument.verb.voice == "passive":
+        return False
+    text = argument.answer.text.lower()
+    return text not in whole.replace(text, "", 1)

@@ -1,0 +1,59 @@
+"""`viva limits`: how hard a running run asks, shown and changed from another terminal."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import click
+
+from viva.cli.options import pace_options
+from viva.engine.folder import RunFolder, find_run
+from viva.engine.limitchanges import ASKED, LimitRequest, write_file
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
+from viva.runs.config import Limits, pick
+from viva.runs.limits import answer_to, asking_process, describe
+from viva.visible import visible
+
+
+@click.command(name="limits", short_help="Show and change the limits of a running run.")
+@click.argument("run", type=click.Path(path_type=Path))
+@pace_options
+def limits_command(run: Path, **given: tuple[str, ...]) -> int:
+    """Change how hard RUN asks while it runs (a run folder, or a folder of runs: the newest in it), and show
+    its limits.
+
+    Without options nothing changes. What is changed holds until the run ends; `viva resume` has its own options.
+
+    \b
+    viva limits runs/NAME                                  the limits now, and what they are doing
+    viva limits runs/NAME --concurrency 64                 or `auto`, or openai=64
+    viva limits runs/NAME --requests-per-minute none       or a number, or anthropic=50
+    """
+    from viva.runs.open import ceilings, paces
+
+    folder = RunFolder.open(find_run(run)).path
+    limits = pick(Limits, given)
+    request = LimitRequest(
+        pid=asking_process(folder),
+        number=secrets.token_hex(8),
+        concurrency=ceilings(limits),
+        requests_per_minute=paces(limits.requests_per_minute, "--requests-per-minute"),
+        tokens_per_minute=paces(limits.tokens_per_minute, "--tokens-per-minute"),
+    )
+    try:
+        write_file(folder / ASKED, request)
+        answer = answer_to(folder, request.number)
+    except OSError as problem:
+        raise StorageError(f"cannot write in {folder}: {problem.strerror}") from None
+    if answer is None:
+        asking_process(folder)  # it may have ended meanwhile
+        click.echo(
+            f"viva: {folder} does not ask anybody now; it does what it was asked to when it asks again", err=True
+        )
+        return EXIT_INCOMPLETE
+    if answer.problem:
+        raise VivaError(f"nothing was changed: {answer.problem}")
+    for lane in answer.lanes:
+        click.echo(visible(describe(lane)))
+    return EXIT_OK

@@ -1,0 +1,94 @@
+"""`viva merge`: the shards of a run as the run that they are parts of."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from viva.cli.options import beside_option
+from viva.cli.output import print_report
+from viva.engine.folder import RunFolder
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK
+from viva.runs.config import Limits, Output, pick
+from viva.runs.merge import merge, merged_record
+from viva.runs.open import prepare
+from viva.runs.published_rows import refuse_unknown, settings_of
+from viva.runs.score import grade_run
+from viva.runs.shards import Parts, find_parts, spans
+
+
+@click.command(name="merge", short_help="Make one run of the shards of a run.")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    "into",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Folder of the whole run: a new one.",
+)
+@click.option(
+    "--any-address",
+    is_flag=True,
+    help="The shards' servers (--base-url) had an address each: you vouch that they served the same models.",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["terminal", "json", "csv", "markdown", "latex"]),
+    default="terminal",
+    show_default=True,
+    help="How the tables are printed.",
+)
+@click.option("--all", is_flag=True, help="Also the long tables (every subject).")
+@beside_option
+def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given: Any) -> int:
+    """Make one run of the shards RUNS (`viva run --shard I/N`; run folders, or a folder of them), and print its tables:
+    to the last digit what one run of all questions would have given. The shards are left as they are.
+
+    Shards of different runs are refused, with what differs. Where a shard is missing or was not finished the exit code
+    is 3, and `viva resume` asks for what is not there; of a shard that was made twice the earlier answers count.
+
+    \b
+    viva merge runs/cmmlu/ --out runs/cmmlu-whole
+    viva merge runs/s1 runs/s2 runs/s3 --out runs/whole
+    """
+    output = pick(Output, given)
+    parts = find_parts(runs, any_address=any_address)
+    refuse_unknown(output.beside, settings_of(parts.record.exams))
+    for path in parts.left_out:
+        print(f"viva: {path} is a whole run, and left out", file=sys.stderr)
+    record = merged_record(parts)
+    found = merge(parts, record, into)
+    print(f"run folder: {into}", file=sys.stderr)
+    folder = RunFolder.open(into)
+    folder.lock()
+    try:
+        examination = prepare(folder, Limits(progress="quiet"))
+        report = grade_run(examination, output)
+    except KeyboardInterrupt:
+        print(f"viva: {into} is merged, and not graded: viva score {into}", file=sys.stderr)
+        raise
+    finally:
+        folder.unlock()
+    print_report(report, output)
+    missing = sum(result.missing for result in report.results)
+    counted = examination.answers_wanted - missing
+    return _ending(parts, into, missing=missing, strange=found - counted)
+
+
+def _ending(parts: Parts, into: Path, *, missing: int, strange: int) -> int:
+    """What is to be said of what is not there, and the exit code."""
+    if parts.missing:
+        print(f"viva: of {parts.of:,} shards these are missing: {spans(parts.missing)}", file=sys.stderr)
+    if strange > 0 and missing:
+        print(
+            f"viva: {strange:,} answers of the shards fit no request of the merged run: was another server asked "
+            "(OPENAI_BASE_URL), or do the weights lie elsewhere?",
+            file=sys.stderr,
+        )
+    if missing:
+        print(f"viva: {missing:,} answers are not there; ask for them with: viva resume {into}", file=sys.stderr)
+    return EXIT_INCOMPLETE if missing or parts.missing else EXIT_OK

@@ -1,0 +1,48 @@
+"""`viva prompt`: the exact text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from viva.cli.options import exam_options
+from viva.errors import VivaError
+from viva.prompting import estimate_tokens, prompt_text
+from viva.runs.config import Choice, pick
+from viva.runs.exams import open_exams
+from viva.types import Choose, Sampling
+from viva.visible import escaped, visible
+
+
+@click.command(name="prompt", short_help="Show the exact text that a model would be sent.")
+@click.argument("benchmark")
+@click.option("--question", "identity", metavar="ID", help="Which question.  [default: the first]")
+@click.option("--raw", is_flag=True, help="As JSON, exactly as it goes over the wire.")
+@exam_options
+def prompt_command(benchmark: str, identity: str | None, raw: bool, **given: Any) -> int:
+    """Show the prompt of one question of BENCHMARK, exemplars included."""
+    for exam, _ in open_exams((benchmark,), pick(Choice, given)):
+        question = next((q for q in exam.questions() if identity in (None, q.id)), None)
+        if question is None:
+            continue
+        request = exam.request(question, 0, Sampling())
+        prompt = request.prompt
+        if raw:
+            click.echo(escaped(msgspec.json.encode(prompt).decode()))
+            return 0
+        text = prompt_text(prompt)
+        if not isinstance(prompt, str):
+            click.echo(f"--- {len(prompt)} message(s), role {prompt[0].role} ---", err=True)
+        # Rendered text must be exact, but never able to drive the terminal.
+        click.echo(visible(text))
+        click.echo(f"--- {len(text):,} characters, roughly {estimate_tokens(text):,} tokens ---", err=True)
+        if request.dropped:
+            click.echo(f"--- {request.dropped} exemplars did not fit and were left out ---", err=True)
+        if isinstance(request, Choose):
+            shown = " ".join(repr(text) for text in request.continuations)
+            click.echo(f"--- one of these follows, by {request.by}: {visible(shown)} ---", err=True)
+        return 0
+    first = next(iter(open_exams((benchmark,), pick(Choice, given))[0][0].questions())).id
+    raise VivaError(f"{benchmark} has no question {identity!r} with these options; ids look like {first!r}")

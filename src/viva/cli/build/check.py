@@ -1,0 +1,136 @@
+"""`viva check`: a data set and its grading, tested with the set's own gold answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from viva.benchmarks import find_benchmark, question_file
+from viva.benchmarks.questions.loading import read_questions
+from viva.benchmarks.rubric_exam import RubricExam
+from viva.cli.options import exam_options
+from viva.contracts import Exam
+from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
+from viva.runs.config import Choice, pick
+from viva.runs.exams import label, open_exams
+from viva.runs.question_file_check import example_problems
+from viva.runs.self_test import failures
+from viva.runs.settings import data_folder
+from viva.types import Defect
+from viva.visible import one_line, visible
+
+
+@click.command(name="check", short_help="Test a data set and its grading with its own gold answers.")
+@click.argument("benchmark")
+@click.option("--all", "show_all", is_flag=True, help="List every defect, also the many of a kind that were repaired.")
+@exam_options
+@click.option(
+    "--unsafe-host-execution", is_flag=True, help="Run the examples' programs WITHOUT a sandbox, with all your rights."
+)
+def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, **given: Any) -> int:
+    """For every question of BENCHMARK: its gold answer, in several phrasings, must score 1, a wrong one 0, and an empty
+    reply must be unscored as empty. Lists the data set's defects. Exit code 3 when a sound question fails.
+
+    All languages are checked unless --language says otherwise. In place of a benchmark, a question file of your own
+    (NAME.yaml): it is validated, and its example answers must score as it says.
+    """
+    choice = pick(Choice, given)
+    if file := question_file(benchmark):
+        return _check_file(file, choice, unsafe=unsafe_host_execution)
+    failed = 0
+    for exam in _exams(benchmark, choice):
+        found = failures(exam)
+        failed += len(found)
+        unsound = sum(1 for question in exam.questions() if question.answer is None)
+        kinds = Counter(question.kind for question in exam.questions())
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        click.echo(
+            f"{label(exam)}: {len(exam):,} questions ({counts}), {len(exam) - unsound:,} sound, {unsound} unsound"
+        )
+        for line in _defect_lines(list(exam.defects), show_all=show_all):
+            click.echo(f"  {line}")
+        for failure in found[:20]:
+            click.echo(f"  FAILED {failure}")
+        verdict = "gold scores 1, wrong scores 0, empty is empty: all as it should be"
+        if set(kinds) == {"free"}:
+            verdict = "every prompt is there, empty is empty (the set holds no gold answers that could be graded)"
+        click.echo(f"  self-test: {f'{len(found)} failures' if found else verdict}")
+    return EXIT_INCOMPLETE if failed else 0
+
+
+def _check_file(file: Path, choice: Choice, *, unsafe: bool) -> int:
+    exam: Exam | None = None
+    try:
+        exam = open_exams((str(file),), choice)[0][0]
+    except DataError:
+        if not file.is_file():
+            raise
+    return check_question_file(file, exam if isinstance(exam, RubricExam) else None, unsafe=unsafe)
+
+
+def _exams(benchmark: str, choice: Choice) -> Iterator[Exam]:
+    """The exams asked for; without a choice of languages, those whose files are there."""
+    languages = choice.language or find_benchmark(benchmark).about.languages
+    if not choice.language and data_folder(choice, benchmark) is None:
+        languages = tuple(language for language in languages if language in ("en", "zh"))  # what the sample has
+    missing: MissingDataError | None = None
+    found = 0
+    for language in languages:
+        choice = msgspec.structs.replace(choice, language=(language,))
+        try:
+            opened = open_exams((benchmark,), choice)
+        except MissingDataError as problem:
+            missing = problem
+            continue
+        found += len(opened)
+        yield from (exam for exam, _ in opened)
+    if missing and not found:
+        raise missing
+
+
+def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
+    grouped: dict[tuple[str, str], list[Defect]] = {}
+    for defect in defects:
+        grouped.setdefault((defect.kind, defect.action), []).append(defect)
+    for (kind, action), group in grouped.items():
+        yield f"{kind}: {len(group)} ({action})"
+        shown = group if show_all or len(group) <= 20 else group[:3]
+        for defect in shown:
+            yield f"    {visible(defect.question)}: {one_line(defect.detail, 150)}"
+        if len(shown) < len(group):
+            yield f"    ... and {len(group) - len(shown)} more (--all lists them)"
+
+
+SHOWN = 50
+"""Problems that are listed; the rest is counted."""
+
+
+def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = False) -> int:
+    """Print what is wrong with a question file and with its examples. Returns the exit code.
+
+    `exam` is the file opened, None where its errors forbid that: then the examples are not graded.
+    """
+    read = read_questions(path)
+    problems = list(read.problems)
+    notes: list[str] = []
+    if exam is not None:
+        problems += example_problems(read.questions, exam, notes, unsafe=unsafe)
+    problems.sort(key=lambda problem: (problem.line, problem.column))
+    for problem in problems[:SHOWN]:
+        click.echo(visible(f"{path}:{problem}"))
+    if len(problems) > SHOWN:
+        click.echo(f"... and {len(problems) - SHOWN} more")
+    for note in notes:
+        click.echo(visible(note))
+    errors = sum(problem.severity == "error" for problem in problems)
+    examples = sum(len(question.examples) for question in read.questions)
+    click.echo(
+        f"{path}: {len(read.questions):,} questions, {examples:,} example answers, {errors} errors, "
+        f"{len(problems) - errors} warnings" + ("" if exam else "; the examples were not graded, because of the errors")
+    )
+    return EXIT_INCOMPLETE if errors else 0

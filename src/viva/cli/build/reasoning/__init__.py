@@ -1,0 +1,1 @@
+"""`viva build clrbench`."""

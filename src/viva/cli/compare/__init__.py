@@ -1,0 +1,1 @@
+"""Commands that compare models, sets and published tables."""

@@ -1,0 +1,71 @@
+"""`viva correlate`: do models that are good at one thing have a good score in another?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from viva.cli.chart_options import chart_option
+from viva.cli.options import tables_options
+from viva.cli.output import check_writable, emit, screen
+from viva.runs.config import pick
+from viva.runs.item_scores import EXAM
+from viva.studies.correlate.study import Wanted, read_tables, study
+
+if TYPE_CHECKING:
+    from viva.reports.correlation import Correlations
+
+
+@click.command(name="correlate", short_help="How scores in formats or exams go together over models.")
+@click.argument("sources", nargs=-1, required=True, metavar="BENCHMARK|TABLE.csv|RUN...")
+@click.option(
+    "--columns", multiple=True, metavar="A,B,...", help="Which columns: the first against each of the others."
+)
+@click.option("--every", is_flag=True, help="Every column against every other.")
+@click.option("--without", multiple=True, metavar="ROW", help="Leave this row out; repeatable.")
+@click.option(
+    "--by",
+    metavar="TABLE|TAG",
+    help="Of runs and item scores: a column for each column of this table of models, or value of this tag; "
+    f"`{EXAM}`: the headline of each exam.  [default: the exam's first such table; format]",
+)
+@chart_option("Draw each pair, outliers named")
+@tables_options
+def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
+    """Kendall's, Pearson's and Spearman's coefficients between columns of figures, with intervals, p-values, how far
+    they lean on single rows, and the rows that lie far from the line.
+
+    A source is a benchmark's published table (csbench, cmmlu, infibench, syneval), a CSV table (a row a model, a column
+    a measure), run folders or tables of item scores (a row a model, a column a format, or whatever --by says). Several
+    sources with a benchmark among them: their headlines beside each other, models matched by name.
+
+    \b
+    viva correlate infibench --chart humaneval.svg         HumanEval against InfiBench: r = 0.806 over 66 models
+    viva correlate syneval                                 the paper's Table 7
+    viva correlate csbench cmmlu                           between benchmarks
+    viva correlate runs/a runs/b --columns TF,MC,FITB      between formats
+    """
+    from viva.reports.charts import save
+
+    wanted = pick(Wanted, given)
+    check_writable(wanted.out)
+    tables = read_tables(sources, wanted)
+    found = [study(one, wanted) for one in tables]
+    if wanted.chart is not None:
+        from viva.reports.charts.correlation import chart
+
+        save(chart(found), wanted.chart)
+    emit(_printed(found, [note for one in tables for note in one.notes], wanted), wanted.out)
+    return 0
+
+
+def _printed(found: Sequence[Correlations], said: Sequence[str], wanted: Wanted) -> str:
+    from viva.reports import correlation as report
+
+    notes = [*report.notes_on(found), *said]
+    if wanted.format != "terminal":
+        return report.FORMATS[wanted.format](found, notes)
+    width, colour = screen(wanted.out)
+    return report.as_terminal(found, notes, width=width, colour=colour)

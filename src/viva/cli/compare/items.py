@@ -1,0 +1,154 @@
+"""`viva items`: which questions are worth asking, how able models are, and few questions that predict all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from viva.analysis.difficulty import TRIALS
+from viva.cli.chart_options import chart_option
+from viva.cli.options import tables_options
+from viva.cli.output import check_writable, emit, screen
+from viva.runs.config import pick
+from viva.studies.items.study import Wanted, only_exam, refuse_contradictions, study
+
+if TYPE_CHECKING:
+    from viva.reports.result import Grid
+    from viva.studies.items.sources import Gathered
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(name="items", short_help="Questions: facility, discrimination, item response, anchors, levels.")
+@click.argument("sources", nargs=-1, type=_PATH, metavar="RUN|TABLE...")
+@click.option("--exam", metavar="NAME", help="Only this exam, where the sources have several.")
+@click.option(
+    "--irt",
+    type=click.Choice(["1pl", "2pl"]),
+    help="Also fit this item-response model: difficulties and abilities on one scale, with errors and fit.",
+)
+@click.option(
+    "--items", type=click.IntRange(0), default=20, show_default=True, help="List at most so many questions a table."
+)
+@chart_option()
+@click.option(
+    "--anchors",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Choose N questions that predict the full score; their error beside random questions. --out FILE.csv keeps "
+    "them, for `viva run --questions` and --predict.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Draws the anchors.")
+@click.option(
+    "--predict",
+    multiple=True,
+    type=_PATH,
+    metavar="RUN",
+    help="Predict the full scores of this run's models from their answers to the anchors; repeatable.",
+)
+@click.option("--anchors-file", type=_PATH, metavar="FILE", help="The anchors for --predict.")
+@click.option("--levels", is_flag=True, help="Every question's level of difficulty, by InfiBench's rule.")
+@click.option("--weaker", metavar="MODEL", help="--levels: the weaker examiner (the paper's is GPT-3.5).")
+@click.option("--stronger", metavar="MODEL", help="--levels: the stronger one (GPT-4 at temperature 0.2).")
+@click.option("--warm", metavar="MODEL", help="--levels: the stronger one at temperature 1.0; tells level 3.")
+@click.option(
+    "--trials",
+    type=click.IntRange(1),
+    default=TRIALS,
+    show_default=True,
+    help="--levels: answers without a point that make a question level 5.",
+)
+@click.option("--given", type=_PATH, metavar="FILE", help="--levels: published levels to compare with.")
+@tables_options
+def items_command(sources: tuple[Path, ...], **given: Any) -> int:
+    """Look at an exam's questions by the scores of several models: run folders (or a folder of runs) and tables of item
+    scores. The more models, the more can be told.
+
+    \b
+    viva items runs/ --irt 2pl --chart map.svg                      good and bad questions, abilities
+    viva items runs/ --anchors 50 --out anchors.csv                 few questions that predict the score on all
+    viva run cmmlu --questions anchors.csv --model openai/NEW       ask a new model only these
+    viva items --predict runs/NEW --anchors-file anchors.csv        its full score, with an interval
+    viva items item_scores.csv.gz --levels --weaker gpt-3.5-turbo --stronger gpt-4-0613
+    """
+    wanted = pick(Wanted, given)
+    refuse_contradictions(sources, wanted)
+    check_writable(wanted.out)
+    if wanted.predict:
+        from viva.studies.items.anchors import predicted
+
+        emit(_told(predicted(wanted.predict, wanted.anchors_file, wanted.exam, wanted.format), wanted), wanted.out)
+        return 0
+    from viva.studies.items.sources import gathered
+
+    found = gathered(sources, wanted.exam)
+    if wanted.levels:
+        from viva.studies.items.levels import levelled
+
+        emit(_told(levelled(only_exam(found, "--levels"), wanted), wanted), wanted.out)
+    elif wanted.anchors is not None:
+        _choose_anchors(only_exam(found, "--anchors"), wanted)
+    else:
+        _look(found, wanted)
+    return 0
+
+
+def _told(content: str | tuple[list[Grid], list[str]], wanted: Wanted) -> str:
+    """Text as it is, tables in the form asked for."""
+    if isinstance(content, str):
+        return content
+    from viva.reports.items import GRID_FORMATS, as_terminal
+
+    grids, closing = content
+    if wanted.format != "terminal":
+        return GRID_FORMATS[wanted.format](grids, closing)
+    width, colour = screen(wanted.out)
+    return as_terminal(grids, closing, width=width, colour=colour)
+
+
+def _look(found: Sequence[Gathered], wanted: Wanted) -> None:
+    from viva.reports import items as report
+
+    if wanted.chart is not None:
+        only_exam(found, "--chart")
+    examined = [study(one, wanted) for one in found]
+    notes = [note for one in examined for note in report.notes_on(one)]
+    if wanted.chart is not None:
+        from viva.reports.charts import save
+        from viva.reports.charts.items import chart
+
+        save(chart(examined[0]), wanted.chart)
+    if wanted.format == "json":
+        emit(report.items_json(examined, notes), wanted.out)
+    elif wanted.format == "csv":
+        emit(report.items_csv(examined), wanted.out)
+    else:
+        grids = [grid for one in examined for grid in report.item_grids(one, wanted.items)]
+        legend = [report.LEGEND, *([report.RESPONSE] if wanted.irt else [])]
+        emit(_told((grids, [*legend, *dict.fromkeys(notes)]), wanted), wanted.out)
+
+
+def _choose_anchors(one: Gathered, wanted: Wanted) -> None:
+    from viva.reports import anchors as report
+    from viva.studies.items.anchors import chosen
+
+    assert wanted.anchors is not None
+    found, validation, notes = chosen(one, wanted.anchors, wanted.seed)
+    notes += report.anchor_notes(found, validation)
+    if wanted.format == "json":
+        emit(report.anchors_json(found, validation, notes), wanted.out)
+        return
+    if wanted.format == "csv":
+        emit(report.anchors_csv(found), wanted.out)
+        return
+    grids = report.anchor_grids(found, validation, wanted.items)
+    closing = [report.LEGEND, *notes]
+    if wanted.out is None or wanted.out.suffix.lower() != ".csv":
+        emit(_told((grids, closing), wanted), wanted.out)
+        return
+    emit(report.anchors_csv(found), wanted.out)  # FILE.csv keeps the anchors; how good they are is still to be read
+    wanted.out = None
+    emit(_told((grids, closing), wanted), None)

@@ -1,0 +1,1 @@
+"""Commands that grade answers, and judge the grading."""

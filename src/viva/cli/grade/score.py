@@ -1,0 +1,36 @@
+"""`viva score`: grade again from the journal, asking nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from viva.cli.options import report_options
+from viva.cli.output import check_output, print_report
+from viva.engine.folder import RunFolder, find_run
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK
+from viva.runs.config import Limits, Output, pick
+from viva.runs.open import prepare
+from viva.runs.published_rows import refuse_unknown, settings_of
+from viva.runs.score import grade_run
+
+
+@click.command(name="score", short_help="Grade a run again from its files.")
+@click.argument("run", type=click.Path(path_type=Path))
+@report_options
+def score_command(run: Path, **given: Any) -> int:
+    """Grade RUN again from its journals and print its tables; scores.jsonl is made anew. Costs nothing."""
+    output = pick(Output, given)
+    check_output(output)
+    folder = RunFolder.open(find_run(run))
+    refuse_unknown(output.beside, settings_of(folder.record.exams))
+    examination = prepare(folder, Limits(progress="quiet"))
+    folder.lock()
+    try:
+        report = grade_run(examination, output)
+    finally:
+        folder.unlock()
+    print_report(report, output)
+    return EXIT_INCOMPLETE if any(result.missing for result in report.results) else EXIT_OK

@@ -1,0 +1,44 @@
+"""`viva view`: runs in the browser, also while they are running."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from viva.cli.serving_options import token_options
+from viva.errors import VivaError
+from viva.runs.live_tables import open_run
+
+RUNS = Path("runs")
+
+
+@click.command(name="view", short_help="Browse runs in the browser, also while they are running.")
+@click.argument("path", metavar="[RUN|FOLDER]", type=click.Path(path_type=Path), default=RUNS)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to serve; any other host needs a token.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8471, show_default=True, help="0 takes a port that is free."
+)
+@token_options
+def view_command(path: Path, host: str, port: int, token: str) -> int:
+    """Serve the runs of FOLDER (runs/ if left out), or one RUN, to look at: a page on this machine.
+
+    Progress, tables as far as answers are in, and every answer with its prompt and verdict. Nothing is written, no lock
+    is taken: what is running goes on, and can be looked at.
+
+    \b
+    viva view                                  all runs in runs/
+    viva view runs/NAME                        one of them
+    viva view /data/runs --host 0.0.0.0        for others, with the token that is printed
+    """
+    from viva.viewing.server import serve
+
+    if not path.is_dir():
+        missing = "there is no such folder" if not path.exists() else "it is a file"
+        raise VivaError(f"{path}: {missing}; name a run folder or a folder of runs (`viva run` makes them in runs/)")
+
+    def announce(address: str) -> None:
+        click.echo(f"{path} at {address}  (Ctrl-C ends it)")
+
+    serve(path, open_run, host=host, port=port, token=token, announce=announce)
+    return 0

@@ -1,0 +1,72 @@
+"""Tables and texts on their way out: to the terminal or to a file."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from viva.errors import StorageError, VivaError
+from viva.reports.result import Report
+from viva.runs.config import Output
+
+if TYPE_CHECKING:
+    from viva.runs.open import Examination
+
+
+def print_report(report: Report, output: Output) -> None:
+    """Print or write the tables in the form asked for."""
+    from viva.reports.formats import FORMATS, as_terminal
+    from viva.reports.summary import summary_terminal
+
+    if output.summary:
+        width, colour = screen(output.out)
+        text = summary_terminal(report, width=width, colour=colour)
+    elif output.format == "terminal":
+        width, colour = screen(output.out)
+        text = as_terminal(report, details=output.all, width=width, colour=colour)
+    else:
+        text = FORMATS[output.format](report)
+    emit(text, output.out)
+
+
+def screen(out: Path | None) -> tuple[int | None, bool]:
+    """How tables are set: the terminal's width and True for colours, or (None, False) for a file or a pipe."""
+    if out is not None or not sys.stdout.isatty():
+        return None, False
+    return shutil.get_terminal_size().columns, True
+
+
+def check_writable(out: Path | None) -> None:
+    """Refuse an --out that cannot be written before hours are spent on what it should hold."""
+    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise VivaError(f"--out {out}: write the name of a file, in a folder that exists")
+
+
+def check_output(output: Output) -> None:
+    """The same of everything that says how a run's results are shown."""
+    check_writable(output.out)
+    if output.summary and (output.format != "terminal" or output.all):
+        raise VivaError("--summary is one table for people: leave out --format and --all, or --summary")
+
+
+def emit(text: str, out: Path | None) -> None:
+    """To a file, or to standard output."""
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise StorageError(f"cannot write {out}: {problem.strerror}") from None
+
+
+def print_estimate(examination: Examination) -> None:
+    """Print what a run would be asked, and what that would cost."""
+    from viva.runs.estimate import estimate
+
+    for line in estimate(examination):
+        click.echo(line)

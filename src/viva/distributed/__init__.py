@@ -1,0 +1,47 @@
+"""Who does pieces of work: processes of this machine, or a Ray cluster. One seam, the same results.
+
+    with open_crew(on="local", jobs=0) as crew:
+        for result in crew.map(recipe, pieces):  # in the order of the pieces
+            ...
+
+`recipe` is called once in every worker and returns the function that works on a piece there, so what is dear (weights,
+a tokenizer, a table) is opened once a worker. Recipes, pieces and results can be pickled (a recipe is a function of a
+module, or a partial of one), and results depend on their piece alone. So whoever works, and however often a worker is
+lost, the same comes out.
+"""
+
+from viva.contracts import Crew
+from viva.distributed.local import cores
+from viva.distributed.lost import LostWorkerError
+from viva.errors import VivaError
+
+__all__ = ["Crew", "LostWorkerError", "cores", "open_crew", "refuse_no_place"]
+
+
+def open_crew(on: str = "local", jobs: int = 0) -> Crew:
+    """Workers where `on` says: "local"; "ray" or an address of a cluster. `jobs` 0 is one a core.
+
+    Raises VivaError for a place that is none.
+    """
+    if on == "local":
+        from viva.distributed.local import LocalCrew
+
+        return LocalCrew(jobs)
+    refuse_no_place(on)
+    from viva.distributed.rayed import RayCrew
+
+    return RayCrew(on, jobs)
+
+
+def refuse_no_place(on: str) -> None:
+    """Raises VivaError for what names neither this machine nor a cluster, and for a cluster without Ray.
+
+    Imports nothing heavy, asks nobody.
+    """
+    from viva.distributed.cluster import is_place, need_ray
+
+    if on == "local":
+        return
+    if not is_place(on):
+        raise VivaError(f"--on {on[:200]!r} is no place to work: it is local, ray, ray://HOST:PORT or HOST:PORT")
+    need_ray(on)

@@ -1,0 +1,159 @@
+"""A Ray cluster: where it is, how to reach it, what it is made of. Ray is imported here, when it is asked for.
+
+ray                the cluster of RAY_ADDRESS, or the one that runs on this machine, or one made here for this process
+ray://HOST:PORT    Ray Client: a cluster that this machine is no part of (usual port 10001)
+HOST:PORT          a cluster that this machine is a part of, by the address of its head (usual port 6379)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import re
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+import viva
+from viva.errors import EXIT_INCOMPLETE, VivaError
+from viva.visible import one_line
+
+NEEDS = "--on {} needs {}: pip install 'viva[ray]'"
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0", "DO_NOT_TRACK": "1"}
+"""No telemetry of a cluster that is made here; of another one, whoever started it decided."""
+KNOCK = 10.0
+"""Seconds in which a cluster's machine has to take a connection."""
+_PLACE = re.compile(r"(?:ray://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<port>\d{1,5})", re.ASCII)
+
+
+class ClusterError(VivaError):
+    """A cluster that cannot be reached, or has nobody who could work."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+class Node(Struct, frozen=True):
+    """A machine of the cluster: its id, its address, what it has (not what of that is free)."""
+
+    id: str
+    host: str
+    cpus: float
+    gpus: float
+
+
+def is_place(on: str) -> bool:
+    """Whether `on` names a cluster, rather than this machine or nothing."""
+    if on == "ray":
+        return True
+    match = _PLACE.fullmatch(on)
+    return match is not None and 0 < int(match["port"]) < 1 << 16
+
+
+def need_ray(on: str) -> None:
+    """Raises VivaError where Ray is not installed, or not the part of it that a cluster elsewhere is reached with."""
+    elsewhere = (os.environ.get("RAY_ADDRESS", "") if on == "ray" else on).startswith("ray://")
+    for module, what in (("ray", "Ray"), *([("grpc", "Ray Client (ray[client])")] if elsewhere else [])):
+        if importlib.util.find_spec(module) is None:
+            raise VivaError(NEEDS.format(one_line(on, 80), what))
+
+
+class Cluster:
+    """A connection to a cluster, one for the process.
+
+    Raises VivaError without Ray, ClusterError where nobody answers.
+    """
+
+    def __init__(self, on: str) -> None:
+        need_ray(on)
+        os.environ.update(QUIET)
+        self.introduced = introduce()
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        self.ray: Any = importlib.import_module("ray")
+        if not self.ray.is_initialized():  # whoever uses Viva as a library may have connected already
+            self._connect(on)
+
+    def _connect(self, on: str) -> None:
+        said: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
+        address = os.environ.get("RAY_ADDRESS") or "auto" if on == "ray" else on
+        try:
+            knock(address)
+            self.ray.init(address=address, **({"logging_level": "ERROR"} if address.startswith("ray://") else said))
+        except Exception as problem:  # Ray raises many kinds
+            if address != "auto":
+                asked = "" if self.introduced else "; where it wants a token, that belongs into RAY_AUTH_TOKEN"
+                raise ClusterError(
+                    f"no Ray cluster answers at {one_line(address, 100)} ({_reason(problem)}); "
+                    f"`ray status` on its head says whether it runs{asked}"
+                ) from problem
+            from viva.distributed.local import cores
+
+            print("viva: no Ray cluster runs here, so one is made of this machine", file=sys.stderr)
+            try:
+                self.ray.init(address="local", num_cpus=cores(), include_dashboard=False, **said)
+            except Exception as second:
+                raise ClusterError(f"Ray could not be started here ({_reason(second)})") from second
+
+    def nodes(self) -> list[Node]:
+        """The machines that are there now, in a fixed order."""
+        found = []
+        for one in self.ray.nodes():
+            has: Mapping[str, float] = one.get("Resources") or {}
+            if one["Alive"]:
+                found.append(Node(one["NodeID"], one["NodeManagerAddress"], has.get("CPU", 0), has.get("GPU", 0)))
+        return sorted(found, key=lambda node: node.id)
+
+
+@cache
+def connect(on: str) -> Cluster:
+    """The cluster `on`; connected once."""
+    return Cluster(on)
+
+
+@cache
+def edition() -> str:
+    """Which Viva this is: its version and a hash of its sources. Results are the same where this is the same."""
+    root = Path(viva.__file__).parent
+    digest = hashlib.blake2b(digest_size=6)
+    for path in sorted(root.rglob("*")):
+        if path.suffix in (".py", ".toml") and path.is_file():
+            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"{viva.__version__} ({digest.hexdigest()})"
+
+
+def introduce() -> bool:
+    """Show the token that is here, if any, to whatever cluster there is.
+
+    Ray itself does so only where a cluster is started. One that wants a token answers nobody who does not show it, and
+    says no more than that; one that wants none does not look. Whoever has imported Ray already has decided that.
+    """
+    kept = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
+    has = bool(os.environ.get("RAY_AUTH_TOKEN")) or kept.is_file()
+    if has and "ray" not in sys.modules:
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+    return has
+
+
+def knock(address: str) -> None:
+    """Raises OSError where nobody listens at an address: Ray would try for minutes, and then end the whole process.
+
+    "auto" is the last cluster that `ray start` began here, by the file that a killed head leaves behind.
+    """
+    if address == "auto":
+        with suppress(FileNotFoundError):
+            address = Path(os.environ.get("RAY_TMPDIR") or "/tmp", "ray/ray_current_cluster").read_text().strip()  # noqa: S108 - Ray's own place
+    place = _PLACE.fullmatch(address)
+    if place is not None:
+        socket.create_connection((place["host"].strip("[]"), int(place["port"])), timeout=KNOCK).close()
+
+
+def _reason(problem: BaseException) -> str:
+    words = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
+    return one_line(words, 300)

@@ -1,0 +1,241 @@
+"""A model whose weights are opened on a cluster: one replica a GPU, or one a node where there is none.
+
+Requests are gathered for a moment and sent by the handful, twice as many to each replica as it takes up at once, so
+that its batches are as full as those of a model on this machine. One model is open at a time: two would not fit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
+
+from viva.contracts import Room
+from viva.distributed.cluster import connect
+from viva.distributed.encoders import Same, replicas
+from viva.distributed.pool import Pool
+from viva.distributed.worker import outcome
+from viva.errors import ModelError, VivaError
+from viva.types import Choose, Generate, Request, Response
+
+HANDFUL = 256
+"""Requests that a replica gets at once, at most."""
+WINDOW = 2 * HANDFUL
+"""Requests in flight for each replica: one handful at work, one that waits."""
+LEAST = 16
+"""Requests below which sharing them out among replicas gains nothing."""
+SETTLE = 0.01
+"""Seconds that the first request of a handful waits for others."""
+LANE = "hf ray"
+
+Asked: TypeAlias = Generate | Choose
+Recipe = Callable[[int], Callable[[Sequence[Asked]], list[Any]]]
+
+
+class Face(Protocol):
+    """What is known of a model where it is named, without its weights being opened."""
+
+    name: str
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """What else a reply depends on."""
+        ...
+
+    @property
+    def room(self) -> Room | None:
+        """Its context."""
+        ...
+
+    def rehearse(self, request: Request) -> None:
+        """Raises VivaError where requests of this kind can never be answered."""
+        ...
+
+
+class RemoteModel:
+    """A model on a cluster. What names it stays here, what answers is there."""
+
+    lane = LANE
+
+    def __init__(self, on: str, face: Face, recipe: Recipe) -> None:
+        self.name = face.name
+        self._on = on
+        self._face = face
+        self._recipe = recipe
+        self._pool: Pool | None = None
+        self._waiting: deque[tuple[Asked, asyncio.Future[Response]]] = deque()
+        self._sending: set[asyncio.Task[None]] = set()
+        self._soon: asyncio.TimerHandle | None = None
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """What else a reply depends on: see LocalModel."""
+        return self._face.identity
+
+    @property
+    def room(self) -> Room | None:
+        """Its context, measured with its own tokenizer."""
+        return self._face.room
+
+    @property
+    def capacity(self) -> int:
+        """Replicas that there is room for."""
+        return self._pool.capacity if self._pool else 1
+
+    async def idle(self) -> None:
+        """Wait until nobody waits for a reply."""
+        while self._waiting or self._sending:
+            if self._sending:
+                await asyncio.wait(self._sending)
+            else:
+                await asyncio.sleep(SETTLE)  # what waits is about to be sent
+
+    def rehearse(self, request: Request) -> None:
+        """Raises VivaError where requests of this kind can never be answered."""
+        self._face.rehearse(request)
+
+    async def answer(self, request: Generate) -> Response:
+        """The model's own words."""
+        return await self._asked(request)
+
+    async def choose(self, request: Choose) -> Response:
+        """How probable each continuation is."""
+        return await self._asked(request)
+
+    async def close(self) -> None:
+        """Release the weights everywhere; what still waits is dropped."""
+        for _, future in self._waiting:
+            future.cancel()
+        self._waiting.clear()
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await asyncio.to_thread(pool.close)
+        turn = _turn()
+        if turn.model is self:
+            turn.model = None
+
+    def give_back(self) -> None:
+        """Fail what nobody works on yet: the run is to end."""
+        for _, future in self._waiting:
+            if not future.done():
+                future.set_exception(ModelError("interrupted", "the run ended before its turn came"))
+        self._waiting.clear()
+        if self._pool is not None:
+            self._pool.hurry()
+
+    async def _asked(self, request: Asked) -> Response:
+        await _turn().take(self)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Response] = loop.create_future()
+        self._waiting.append((request, future))
+        if self._soon is None:
+            self._soon = loop.call_later(SETTLE, self._send)
+        return await future
+
+    def open(self) -> None:
+        """Have replicas hired."""
+        if self._pool is None:
+            self._pool = Pool(
+                connect(self._on),
+                lambda place: pickle.dumps(partial(self._recipe, place)),
+                replicas(self._on),
+                Same(f"model {self.name}", lambda report: report, self._face.identity),
+            )
+
+    def _send(self) -> None:
+        """What waits, by the handful; fewer each where there is not enough for all replicas."""
+        self._soon = None
+        size = min(HANDFUL, max(LEAST, -(-len(self._waiting) // self.capacity)))
+        while self._waiting:
+            handful = [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
+            task = asyncio.get_running_loop().create_task(self._deliver(handful))
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+
+    async def _deliver(self, handful: list[tuple[Asked, asyncio.Future[Response]]]) -> None:
+        handful = [entry for entry in handful if not entry[1].done()]  # for some nobody waits any more
+        replies: list[Any]
+        try:
+            if self._pool is None:
+                raise ModelError("interrupted", "the run ended before its turn came")
+            content = await asyncio.wrap_future(self._pool.submit([request for request, _ in handful]))
+            replies = outcome(content)
+        except VivaError as problem:
+            replies = [ModelError("weights", str(problem), fatal=True)] * len(handful)
+        except ModelError as problem:
+            replies = [problem] * len(handful)
+        except Exception as problem:  # a defect: told to those that it concerns
+            replies = [ModelError("defect", f"{type(problem).__name__}: {problem}"[:300])] * len(handful)
+        for (_, future), reply in zip(handful, replies, strict=True):
+            if future.done():
+                continue
+            if isinstance(reply, Response):
+                future.set_result(reply)
+            else:
+                future.set_exception(reply if isinstance(reply, ModelError) else ModelError(**reply))
+
+
+class _Turn:
+    """Whose replicas are open."""
+
+    def __init__(self) -> None:
+        self.model: RemoteModel | None = None
+        self._changing = asyncio.Lock()
+
+    async def take(self, model: RemoteModel) -> None:
+        """Wait until nobody waits for a reply of the model before, release it, and open this one."""
+        if self.model is model:
+            return
+        async with self._changing:
+            before = self.model
+            if before is model:
+                return
+            if before is not None:
+                await before.idle()
+                await before.close()
+            model.open()
+            self.model = model
+
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turn] = WeakKeyDictionary()
+
+
+def _turn() -> _Turn:
+    """That of this event loop: each stage of a run has its own."""
+    return _turns.setdefault(asyncio.get_running_loop(), _Turn())
+
+
+class Window:
+    """Requests in flight: WINDOW for each replica of the model that is open. A Ceiling, as the engine knows it."""
+
+    @property
+    def limit(self) -> int:
+        """How many now."""
+        model = _turn().model
+        return WINDOW * (model.capacity if model else 1)
+
+    rate = None
+
+    def answered(self, now: float, seconds: float, busy: int) -> None:
+        """A reply came; nothing changes."""
+
+    def refused(self, now: float, busy: int) -> None:
+        """Replicas are never overloaded: they have what they have."""
+
+    def interrupted(self, now: float) -> None:
+        """Nothing is measured."""
+
+    def doing(self) -> str:
+        """Whence the bound."""
+        return "as many as the replicas work on"
+
+
+def give_back_what_waits() -> None:
+    """Fail what nobody works on yet."""
+    model = _turn().model
+    if model is not None:
+        model.give_back()

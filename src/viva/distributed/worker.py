@@ -1,0 +1,115 @@
+"""A worker process: pieces in, outcomes out; it ends with its parent, and leaves Ctrl-C to it.
+
+    python -P -c "import sys; sys.path[:] = …; from viva.distributed.worker import serve; serve(FD, PARENT)"
+
+It is started bare, not by multiprocessing, which would run the caller's script again in every worker: a script or a
+notebook that calls Viva needs no `if __name__ == "__main__"`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from viva.errors import VivaError
+
+LOOK = 2000
+"""Milliseconds between two looks whether the parent is still the same."""
+
+
+def attempt(work: Callable[[Any], object], piece: object) -> bytes:
+    """What became of a piece, pickled: (True, result) or (False, what was raised)."""
+    try:
+        return pickle.dumps((True, work(piece)), pickle.HIGHEST_PROTOCOL)
+    except Exception as problem:
+        return failed(problem)
+
+
+def failed(problem: Exception) -> bytes:
+    """A problem on its way to another process; as words where it cannot go there itself."""
+    if not isinstance(problem, VivaError):
+        problem.add_note("In a worker:\n" + "".join(traceback.format_exception(problem)))
+    try:
+        content = pickle.dumps((False, problem), pickle.HIGHEST_PROTOCOL)
+        pickle.loads(content)  # noqa: S301 - ours; some exceptions can be pickled and not read again
+    except Exception:
+        words = RuntimeError(f"{type(problem).__name__}: {problem}")
+        for note in getattr(problem, "__notes__", ()):
+            words.add_note(note)
+        content = pickle.dumps((False, words), pickle.HIGHEST_PROTOCOL)
+    return content
+
+
+def outcome(content: bytes) -> Any:
+    """The result that `attempt` packed; raises what was raised."""
+    good, value = pickle.loads(content)  # noqa: S301 - our own
+    if good:
+        return value
+    raise value
+
+
+class Bench:
+    """What a worker works with: what the recipe made, once; a recipe that fails fails each piece."""
+
+    def __init__(self, recipe: bytes) -> None:
+        self._work: Callable[[Any], object] | None = None
+        self.failure = b""
+        try:
+            self._work = pickle.loads(recipe)()  # noqa: S301 - our own
+        except Exception as problem:
+            self.failure = failed(problem)
+
+    def report(self) -> object:
+        """What it says of itself, where it has anything to say."""
+        told: Callable[[], object] | None = getattr(self._work, "report", None)
+        return told() if told else None
+
+    def hurry(self) -> None:
+        """Tell it that the run is to end, where it can do anything about that."""
+        told: Callable[[], object] | None = getattr(self._work, "hurry", None)
+        if told:
+            told()
+
+    def do(self, piece: bytes) -> bytes:
+        """One piece."""
+        if self._work is None:
+            return self.failure
+        try:
+            content = pickle.loads(piece)  # noqa: S301 - our own
+        except Exception as problem:
+            return failed(problem)
+        return attempt(self._work, content)
+
+
+def _end_with(parent: int, descriptor: int) -> None:
+    """A killed parent says nothing, and a long piece would go on for nobody."""
+    line = select.poll()
+    line.register(descriptor, 0)  # nothing but its end
+    while not line.poll(LOOK) and os.getppid() == parent:
+        pass
+    os._exit(1)
+
+
+def serve(descriptor: int, parent: int) -> None:
+    """Work until nothing more comes. A message is a recipe (b"r"…) or a piece (b"p"…)."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_end_with, args=(parent, descriptor), daemon=True).start()
+    bench: Bench | None = None
+    with Connection(descriptor) as connection:
+        try:
+            while True:
+                message = connection.recv_bytes()
+                if message[:1] == b"r":
+                    bench = Bench(message[1:])
+                elif bench is not None:
+                    connection.send_bytes(bench.do(message[1:]))
+        except (EOFError, ConnectionError):
+            os._exit(0)  # what the recipe opened may have threads that wait for something

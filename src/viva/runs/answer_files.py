@@ -1,0 +1,174 @@
+"""Answers as other people's tools wrote them, as files of answers that a run keeps: what `viva grade` is given.
+
+A file of our own form is played back from where it lies; any other is read once, its items are matched with the
+benchmark's questions, and what was matched goes into the run folder, so that the run needs the original no more.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.engine.folder import ModelRecord
+from viva.errors import DataError, StorageError
+from viva.files import write_whole
+from viva.interop.reading import FORMS, PLAIN, read_logs
+from viva.interop.reading.detecting import form_of
+from viva.interop.reading.matching import ID, ORDER, TEXT, Known, Matching, Missed, told
+from viva.interop.reading.replies import rows_of
+from viva.interop.reading.rows import Columns, Log
+from viva.models import Endpoint
+from viva.models.replay import KEPT, Replay
+from viva.models.replay import connect as open_replay
+from viva.runs.config import Choice, Foreign
+from viva.runs.exams import open_exams
+from viva.types import Question
+from viva.visible import one_line
+
+UNMATCHED = "unmatched.jsonl"
+"""What was in the files and is none of the questions, in a run folder."""
+_PATIENCE = 2.0
+"""Seconds until the first line of progress, and between two."""
+_SHOWN = 20
+"""Unmatched items that are listed on the terminal; the file has all."""
+
+
+class Collected(Struct, kw_only=True):
+    """Answers, a replay a model, and how run.json names them."""
+
+    replays: list[Replay]
+    models: list[ModelRecord]
+    kept: dict[str, bytes] = {}
+    """Files that the run folder keeps."""
+
+    @property
+    def samples(self) -> int:
+        """How many answers a question has at most."""
+        return max(replay.samples for replay in self.replays)
+
+    @property
+    def answered(self) -> set[str]:
+        """The ids of the questions that have answers."""
+        return {question for replay in self.replays for question, _ in (*replay.answers, *replay.errors)}
+
+
+def collect(
+    benchmark: str, paths: Sequence[Path], choice: Choice, foreign: Foreign, *, quiet: bool = False
+) -> Collected:
+    """The answers in the files. Raises DataError for files that cannot be read, or hold nothing of this benchmark's."""
+    if foreign.wrote is not None and foreign.wrote not in FORMS:
+        raise DataError(f"--from {foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}")
+    form = foreign.wrote or form_of(paths)
+    columns = Columns(question=foreign.question_column, text=foreign.text_column)
+    if form == PLAIN and not (columns.question or columns.text or foreign.by_order):
+        return _as_they_are(paths)
+    if (columns.question or columns.text) and form not in (PLAIN, "dataset"):
+        raise DataError(f"--question-column and --text-column are for tables, and {paths[0]} was written by {form}")
+    logs = read_logs(form, paths, columns)
+    known = Known(_questions(benchmark, choice))
+    told = _progress(sum(len(log.items) for log in logs), quiet=quiet)
+    matchings = [known.match(log.items, by_order=foreign.by_order, told=told) for log in logs]
+    _refuse_strange(logs, matchings, paths)
+    for log, matching in zip(logs, matchings, strict=True):
+        _tell(log, matching)
+    return _kept(logs, matchings)
+
+
+def _as_they_are(paths: Sequence[Path]) -> Collected:
+    if len(paths) > 1:
+        raise DataError(f"{paths[0]} and {paths[1]} are plain files of answers: grade one at a time, or join them")
+    where = paths[0].resolve()
+    return Collected(replays=[open_replay(str(where), Endpoint())], models=[ModelRecord(name=f"replay/{where}")])
+
+
+def _questions(benchmark: str, choice: Choice) -> list[Question]:
+    """All questions of the benchmark, whatever part of them is to be graded; CS-Bench's in all its languages."""
+    everything = msgspec.structs.replace(choice, limit=None, questions=None, shard=None, only="")
+    if benchmark != "csbench" or choice.language:
+        return [question for exam, _ in open_exams((benchmark,), everything) for question in exam.questions()]
+    found: list[Question] = []
+    for language in ("en", "zh", "de", "fr"):
+        with suppress(DataError):  # a language whose files are not there
+            one = msgspec.structs.replace(everything, language=(language,))
+            found += [question for exam, _ in open_exams((benchmark,), one) for question in exam.questions()]
+    if not found:
+        open_exams((benchmark,), everything)  # says what is wrong
+    return found
+
+
+def _progress(total: int, *, quiet: bool) -> Callable[[int], None]:
+    """A line every few seconds, where matching takes longer."""
+    last = time.monotonic()
+
+    def told(done: int) -> None:
+        nonlocal last
+        if not quiet and time.monotonic() - last > _PATIENCE:
+            last = time.monotonic()
+            print(f"viva: matching: {done:,} of {total:,} items", file=sys.stderr)
+
+    return told
+
+
+def _refuse_strange(logs: Sequence[Log], matchings: Sequence[Matching], paths: Sequence[Path]) -> None:
+    """Files of which nothing is this benchmark's: another benchmark's, most likely."""
+    for log, matching in zip(logs, matchings, strict=True):
+        if not matching.found:
+            first = matching.missed[0]
+            raise DataError(
+                f"none of the {len(log.items):,} items of {log.form} in {', '.join(map(str, paths[:3]))} is a question "
+                f"of this set. The first: {told(first)}"
+            )
+
+
+def _tell(log: Log, matching: Matching) -> None:
+    counted = matching.counted()
+    how = ", ".join(f"{counted.get(way, 0):,} {way}" for way in (ID, TEXT, ORDER))
+    name = f" ({one_line(log.model, 80)})" if log.model else ""
+    print(
+        f"viva: {len(log.items):,} items of {log.form}{name}: {how}; {len(matching.missed):,} not matched",
+        file=sys.stderr,
+    )
+    for note in log.notes:
+        print(f"viva: {one_line(note, 200)}", file=sys.stderr)
+    for missed in matching.missed[:_SHOWN]:
+        print(f"viva: not matched: {told(missed)}", file=sys.stderr)
+    if len(matching.missed) > _SHOWN:
+        print(f"viva: and {len(matching.missed) - _SHOWN:,} more: {UNMATCHED} in the run folder", file=sys.stderr)
+
+
+def _kept(logs: Sequence[Log], matchings: Sequence[Matching]) -> Collected:
+    found = Collected(replays=[], models=[], kept={})
+    missed: list[Missed] = []
+    encode = msgspec.json.Encoder().encode
+    for number, (log, matching) in enumerate(zip(logs, matchings, strict=True), 1):
+        name = "answers.jsonl" if len(logs) == 1 else f"answers-{number}.jsonl"
+        content = b"".join(encode(row) + b"\n" for row in rows_of(matching.found))
+        shown = _shown(log.model, number, [other.model for other in logs])
+        found.models.append(ModelRecord(name=f"replay/{KEPT}{name}", shown=shown))
+        found.replays.append(Replay(Path(name), shown=shown, content=content))
+        found.kept[name] = content
+        missed += matching.missed
+    if missed:
+        found.kept[UNMATCHED] = b"".join(encode({"where": one.item.where, "why": one.why}) + b"\n" for one in missed)
+    return found
+
+
+def _shown(model: str, number: int, models: Sequence[str]) -> str:
+    """What tables call a model: as its log does."""
+    name = one_line(model, 120) or "replay/answers"
+    return name if models.count(model) == 1 else f"{name}#{number}"
+
+
+def keep(folder: Path, kept: dict[str, bytes]) -> None:
+    """Write what a run keeps into its folder. Raises StorageError."""
+    for name, content in kept.items():
+        try:
+            write_whole(folder / name, content)
+        except OSError as problem:
+            raise StorageError(f"cannot write {folder / name}: {problem.strerror}") from None

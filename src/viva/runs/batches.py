@@ -1,0 +1,134 @@
+"""--batch: which models are asked through their provider's batch API, how long that is waited for, what is said."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from msgspec import Struct
+
+from viva.contracts import BatchModel, Model
+from viva.engine.asking import Run, Tally, Task
+from viva.engine.batching import Errand, Patience, carry_out_batches
+from viva.engine.batchlog import FILE, Batch, BatchLog, Left
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError
+from viva.runs.endings import ending_of_asking
+from viva.runs.messages import tell
+from viva.runs.open import UNPAID, Examination
+
+NAMED = 3
+"""So many batches are named where it is said that they stay; batches.jsonl has all."""
+
+
+class Queue(Struct, frozen=True):
+    """What one model is still to be asked: `wanted` renders it, and counts in the tally what is there already."""
+
+    model: Model
+    wanted: Callable[[Tally], Iterator[Task]]
+
+
+class Post(Struct, frozen=True):
+    """The way to the batch APIs: the log of the run's batches, and how long to wait."""
+
+    log: BatchLog
+    patience: Patience
+
+    def takes(self, model: Model) -> bool:
+        """Whether a model is asked through batches."""
+        return isinstance(model, BatchModel)
+
+    async def leave(self, run: Run, stage: str, queues: Sequence[Queue]) -> None:
+        """Cancel the batches of these queues, and read what was done of them; the rest is asked the normal way."""
+        await self.carry_out(run, stage, queues)
+        run.tally.answered = run.tally.failed = 0  # the normal way counts what is there already
+
+    def carry_out(self, run: Run, stage: str, queues: Sequence[Queue]) -> Coroutine[None, None, None]:
+        """Ask what is in these queues, of models that are taken."""
+        errands = [
+            Errand(queue.model, queue.model.batches(), queue.wanted)
+            for queue in queues
+            if isinstance(queue.model, BatchModel)
+        ]
+        return carry_out_batches(run, self.log, stage, errands, self.patience)
+
+    def ending(self, stage: str, resume: str = "") -> Callable[[Run, Path, int], int]:
+        """What is said at the end of a stage that was asked through batches."""
+        return functools.partial(_ending, self, stage, resume)
+
+
+def open_post(examination: Examination, stack: ExitStack, file: str = FILE) -> Post | None:
+    """The way to the batch APIs, if this run takes it. From now on it does: batches.jsonl (or `file`) is there.
+
+    With --no-batch it is the way out of them, where there is still something to come.
+    """
+    limits, path = examination.limits, examination.folder.path
+    leave = limits.batch is False and BatchLog.begun(path, examination.folder.record.command, file)
+    if not limits.batch and not leave:
+        return None
+    log = BatchLog(path, file)
+    stack.callback(log.close)
+    if leave:
+        stack.callback(_left, log)
+    return Post(log, Patience(poll=limits.poll, wait=leave or not limits.no_wait, leave=leave))
+
+
+def _left(log: BatchLog) -> None:
+    """From now on the run asks the normal way, if there is nothing to come."""
+    if not any(log.waiting()):
+        log.note(Left(at=time.time()))
+
+
+def refuse_unbatched(examination: Examination, asked: Sequence[Model] = ()) -> None:
+    """Refuse --batch where nobody could be asked so, or only at a price that was not meant; say who is asked otherwise.
+
+    `asked` are those who will be, if not all models and judges. Asks nobody.
+    """
+    limits = examination.limits
+    if not limits.batch:
+        if limits.no_wait:
+            raise VivaError("--no-wait hands batches in and does not wait for them: it goes with --batch")
+        return
+    judges = [judge.model for judge in examination.bench.judges] if examination.bench else []
+    models = asked or [*examination.examinees, *judges]
+    others = [model for model in models if not isinstance(model, BatchModel)]
+    for model in others:
+        provider = model.identity.get("provider", "")
+        if provider not in UNPAID:
+            raise VivaError(
+                f"{model.name}: Viva knows no batch API of {provider or 'this provider'} (it knows OpenAI's and "
+                "Anthropic's); ask it in a run of its own, without --batch"
+            )
+    if len(others) == len(models):
+        raise VivaError(f"--batch is for openai/ and anthropic/ models; {others[0].name} has no batch API")
+    for sitting in examination.sittings:
+        if sitting.exam.spec.choose and isinstance(sitting.model, BatchModel) and not asked:
+            raise VivaError(
+                f"--choose {sitting.exam.spec.choose} asks {sitting.model.name} how probable options are, and batches "
+                "carry texts only: leave --batch or --choose out"
+            )
+    if others and limits.progress != "quiet":
+        names = ", ".join(dict.fromkeys(model.name for model in others))
+        tell(f"--batch: {names} {'are' if others[1:] else 'is'} asked the normal way, having no batch API")
+
+
+def _ending(post: Post, stage: str, resume: str, run: Run, path: Path, total: int) -> int:
+    resume = resume or f"viva resume {path}{' --no-batch' if post.patience.leave else ''}"
+    mine = [batch for batch in post.log.waiting() if batch.intent.stage == stage]
+    handed_in = bool(mine) and not run.stop and not run.refused
+    code = EXIT_INCOMPLETE if handed_in else ending_of_asking(run, path, total, resume)
+    if mine and code in (EXIT_INCOMPLETE, EXIT_INTERRUPTED):
+        asked = sum(len(batch.intent.keys) for batch in mine)
+        tell(
+            f"{len(mine)} batch{'es' if mine[1:] else ''} of {asked:,} requests "
+            f"{'stay' if mine[1:] else 'stays'} with the provider ({_names(mine)}), today or for weeks; read with: "
+            f"{resume}"
+        )
+    return code
+
+
+def _names(batches: Sequence[Batch]) -> str:
+    names = [batch.name or "one that is not found yet" for batch in batches[:NAMED]]
+    return ", ".join(names) + (f" and {len(batches) - NAMED} more" if batches[NAMED:] else "")

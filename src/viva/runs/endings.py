@@ -1,0 +1,104 @@
+"""How a stage ended: what to tell the user, how to go on, and the exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from viva.engine.asking import Run, Tally, disk_full
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
+from viva.runs.messages import tell
+
+FOR_GOOD = {"context", "tokens"}
+"""Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
+LASTING = FOR_GOOD | {"missing"}
+
+
+def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
+    """After asking examinees or the judge. `resume` is how to go on, if not by `viva resume`."""
+    tally = run.tally
+    resume = resume or f"viva resume {path}"
+    for model, why in run.refused.items():
+        tell(given_up(run, model, why))
+    if run.stop == "disk":
+        raise disk_full(run)
+    missing = total - tally.answered - tally.kept
+    code = EXIT_INCOMPLETE
+    if run.stop == "interrupted":
+        said, code = f"interrupted, {missing:,} not answered yet; go on with: {resume}", EXIT_INTERRUPTED
+    elif run.stop == "budget":
+        said = f"the limit of this run is reached{_held(tally)}, {missing:,} not answered yet; go on with: {resume}"
+    elif run.refused:
+        said = f"{missing:,} not answered; once that is right, go on with: {resume}"
+        if run.absent:
+            said += " (--wait-for-server 600 waits for a server that still loads); another address is another viva run"
+        code = EXIT_INCOMPLETE if run.unreached == run.refused.keys() else EXIT_REFUSED
+    elif missing <= 0:
+        return EXIT_OK
+    else:
+        said = _missing(run, missing, resume)
+    tell(said)
+    return code
+
+
+def resumable(run: Run) -> bool:
+    """Return whether asking again may bring what a stage left unanswered."""
+    return bool(run.stop or run.refused or not run.tally.failures or run.tally.failures - LASTING)
+
+
+def _held(tally: Tally) -> str:
+    """What a budget takes for replies without a count of tokens; nothing where all have one."""
+    if not tally.at_most:
+        return ""
+    return (
+        f" ({tally.uncounted:,} replies came without a count of tokens, and the budget takes the most that each may "
+        f"have cost, ${tally.at_most:.2f} in all)"
+    )
+
+
+def given_up(run: Run, model: str, why: str) -> str:
+    """The sentence for a model that got no more questions."""
+    return f"{model}: {why}" if model in run.absent else f"{model} was given up: {why}"
+
+
+def _missing(run: Run, missing: int, resume: str) -> str:
+    """What to say of questions that were asked and not answered."""
+    tally = run.tally
+    if all(name == "missing" for name in tally.failures):
+        return f"{missing:,} questions have no answer in the file ({tally.last_error})"
+    if tally.failures <= FOR_GOOD:
+        return f"{missing:,} not answered, and not to be answered by this model ({tally.last_failure})"
+    why = tally.last_failure or tally.last_error
+    return f"{missing:,} not answered{f' (last error: {why})' if why else ''}; try those again with: {resume}"
+
+
+def ending_of_running(run: Run, path: Path, total: int) -> int:
+    """After running the examinees' programs."""
+    tally = run.tally
+    if run.stop == "disk":
+        raise disk_full(run)
+    missing = total - tally.answered - tally.kept
+    if run.stop == "interrupted":
+        tell(f"interrupted, {missing:,} programs not run yet; go on with: viva resume {path}")
+        return EXIT_INTERRUPTED
+    if missing > 0:
+        tell(
+            f"{missing:,} programs could not be run, their answers are not graded ({tally.last_error}); "
+            f"`viva toolchains` says what is missing; then: viva resume {path}"
+        )
+        return EXIT_INCOMPLETE
+    return EXIT_OK
+
+
+def ending_of_comparing(run: Run, path: Path, total: int) -> int:
+    """After comparing texts with the gold."""
+    tally = run.tally
+    if run.stop == "disk":
+        raise disk_full(run)
+    missing = total - tally.answered - tally.kept
+    if run.stop == "interrupted":
+        tell(f"interrupted, {missing:,} texts not compared yet; go on with: viva resume {path}")
+        return EXIT_INTERRUPTED
+    if missing > 0:
+        tell(f"{missing:,} texts could not be compared ({tally.last_error}); try those again with: viva resume {path}")
+        return EXIT_INCOMPLETE
+    return EXIT_OK

@@ -1,0 +1,174 @@
+"""Opening exams: from options for a new run, from run.json for an old one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from viva.benchmarks import BENCHMARKS, EXPLAINED, OWN, find_benchmark, open_exam, question_file
+from viva.benchmarks.sharding import read_shard, unsharded
+from viva.contracts import Exam
+from viva.engine.folder import ExamRecord
+from viva.errors import DataError, VivaError
+from viva.prompting import read_templates
+from viva.runs.config import Choice
+from viva.runs.settings import data_folder, specs
+from viva.types import ExamSpec
+
+
+def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, Path | None]]:
+    """Every exam that the options ask for, with its data folder (None for the bundled sample)."""
+    names = list(dict.fromkeys(benchmarks))
+    if choice.shard is not None:
+        read_shard(choice.shard)  # before any file is read
+    templates = _templates(choice.prompts, names)
+    rubric = read_rubric(choice.rubric) if choice.rubric else {}
+    opened: list[tuple[Exam, Path | None]] = []
+    for name in names:
+        own = question_file(name)
+        benchmark = find_benchmark(OWN if own else name)
+        data = own or data_folder(choice, name)
+        supported = benchmark.about.languages
+        named = {part.strip() for given in choice.language for part in given.split(",") if part.strip()}
+        if len(names) == 1 and named - set(supported) - {"all"}:
+            wrong = sorted(named - set(supported))[0]
+            raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
+        for spec in specs(choice, benchmark.about):
+            own_spec = msgspec.structs.replace(spec, name=own.stem if own else "")
+            exam = open_exam(own_spec, data, merged(templates.get(name), rubric))
+            if len(exam) == 0:
+                raise DataError(f"{name} ({spec.language}) has no question left to ask with these options")
+            opened.append((exam, data.resolve() if data else None))
+    refuse_unused(rubric, [exam.spec for exam, _ in opened])
+    if choice.encoder not in (None, "none") and not any(exam.spec.encoder for exam, _ in opened):
+        raise VivaError(f"--encoder {choice.encoder!r} compares rationales: it goes with clrbench, or with --rationale")
+    return opened
+
+
+def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> None:
+    """Refuse a rubric for rationales where nobody is asked for one: it would be as if it had counted."""
+    if EXPLAINED in rubric and not any(spec.rationale for spec in asked):
+        raise DataError("the rubric file has a table [rationale], and no rationale is asked for: give --rationale too")
+
+
+def read_rubric(path: Path) -> dict[str, object]:
+    """A rubric file as templates of an exam: `[answer]` for the answer's judge, `[rationale]` for the rationale's.
+
+    Raises DataError for a file that does not say what it is.
+    """
+    content = read_templates(path)
+    for name, table in content.items():
+        if name not in ("answer", "rationale") or not isinstance(table, dict):
+            raise DataError(f"{path}: {name!r} belongs into a table [answer] or [rationale]: which judge is it for?")
+        said = cast("dict[str, object]", table).get("rubric")
+        if not isinstance(said, dict) or not {"name", "version"} <= said.keys():
+            raise DataError(
+                f"{path}: [{name}.rubric] must give a name and a version: they tell your numbers from those of others"
+            )
+    if not content:
+        raise DataError(f"{path} holds no rubric: it needs a table [answer] or [rationale]")
+    found: dict[str, object] = {}
+    if "answer" in content:
+        found["judge"] = content["answer"]
+    if "rationale" in content:
+        found[EXPLAINED] = {"rubric": content["rationale"]}
+    return found
+
+
+def merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict[str, object] | None:
+    """Two files of templates as one; what is in both, counts as in `over`."""
+    if not over:
+        return templates
+    found = dict(templates or {})
+    for key, value in over.items():
+        below = found.get(key)
+        both = isinstance(below, dict) and isinstance(value, dict)
+        found[key] = merged(cast("dict[str, object]", below), cast("dict[str, object]", value)) if both else value
+    return found
+
+
+def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, object]]:
+    """A prompt file's templates for each benchmark: a table of its name, or the whole file when there is only one."""
+    if path is None:
+        return {}
+    content = read_templates(path)
+    named = {key: value for key, value in content.items() if key in BENCHMARKS}
+    if named:
+        if len(named) < len(content) or not all(isinstance(value, dict) for value in named.values()):
+            raise DataError(f"{path}: with a table [{next(iter(named))}], everything must stand in such tables")
+        return {name: cast("dict[str, object]", value) for name, value in named.items()}
+    if len(names) > 1:
+        raise DataError(f"{path} must say which templates are whose: put them in tables [{names[0]}], [{names[1]}]")
+    return {names[0]: content}
+
+
+def reopen(record: ExamRecord) -> Exam:
+    """An exam as run.json describes it. Raises DataError when its data is not what it was."""
+    data = Path(record.data) if record.data else None
+    templates: dict[str, Any] = record.templates
+    exam = open_exam(record.spec, data, templates)
+    if exam.fingerprint != record.fingerprint:
+        where = record.data or "the bundled sample"
+        raise DataError(
+            f"the data of this run has changed: {where} now has the fingerprint {exam.fingerprint}, the run "
+            f"was made with {record.fingerprint}; put the old files back, or start a new run "
+            "(--reuse takes over what still fits)"
+        )
+    return exam
+
+
+def label(exam: Exam) -> str:
+    """How a run calls an exam: benchmark and language, or the question file."""
+    return exam.spec.label
+
+
+def remember(exam: Exam, data: Path | None) -> ExamRecord:
+    """An exam for run.json."""
+    return ExamRecord(
+        spec=exam.spec,
+        data=str(data) if data else None,
+        fingerprint=exam.fingerprint,
+        questions=len(exam),
+        version=find_benchmark(exam.spec.benchmark).about.version,
+        templates=dict(exam.templates),
+    )
+
+
+def sample_note(exams: Sequence[tuple[str, int]]) -> str:
+    """That these exams (label, number of questions) ask the bundled samples; one sentence for them all."""
+    if len(exams) == 1:
+        ((name, count),) = exams
+        return f"{name}: Viva's own bundled sample of {count} questions, not the published set (--data DIR)."
+    named = ", ".join(f"{name} ({count:,})" for name, count in exams)
+    return f"{named}: Viva's own bundled samples, not the published sets (--data DIR)."
+
+
+def data_notes(exam: Exam, data: Path | None) -> list[str]:
+    """What a user should know about an exam's data before trusting a number."""
+    return [*([sample_note([(label(exam), len(exam))])] if data is None else []), *set_notes(exam)]
+
+
+def set_notes(exam: Exam) -> list[str]:
+    """The same, whatever set is asked: which part of it, and what is wrong with it."""
+    notes: list[str] = []
+    name = label(exam)
+    if exam.spec.shard:
+        notes.append(
+            f"{name}: shard {exam.spec.shard} alone, {len(exam):,} of {len(unsharded(exam)):,} questions: these tables "
+            "are of that part; `viva merge` makes the whole run of all its shards."
+        )
+    if exam.spec.questions:
+        notes.append(
+            f"{name}: only the {len(exam)} questions listed with --questions; their mean is no estimate of the whole "
+            "exam's score (of anchors, `viva items --predict` makes one)."
+        )
+    counted: dict[tuple[str, str], int] = {}
+    for defect in exam.defects:
+        counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
+    if counted:
+        found = ", ".join(f"{kind} {count} ({action})" for (kind, action), count in counted.items())
+        notes.append(f"{name}: defects in the data: {found}; `viva check {exam.spec.benchmark}` lists them.")
+    return notes

@@ -1,0 +1,70 @@
+"""The formats of `viva export`, and what an export is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import VivaError
+from viva.runs.config import Choice
+from viva.visible import one_line
+
+
+class Wanted(Struct, kw_only=True):
+    """What is to be written of what, and where to."""
+
+    sources: tuple[str, ...]
+    """As they were typed: run folders, benchmarks, question files."""
+    out: Path
+    force: bool = False
+    gold: bool = True
+    """Whether the answers of the set may be in it."""
+    choice: Choice = msgspec.field(default_factory=Choice)
+    """--data and --language, for a set."""
+
+    @property
+    def source(self) -> str:
+        """The only source. Raises VivaError where there are several."""
+        if len(self.sources) > 1:
+            raise VivaError(f"this format is written of one SOURCE at a time; here are {len(self.sources)}")
+        return self.sources[0]
+
+
+class Format(NamedTuple):
+    """A format: the function that writes it, `module:function(wanted) -> exit code`, and what it is for."""
+
+    writer: str
+    about: str
+
+
+FORMATS: dict[str, Format] = {
+    "inspect": Format(
+        "viva.runs.export.evaluations:export_inspect", "Inspect logs, for `inspect view` and inspect_ai.log"
+    ),
+    "lm-eval": Format(
+        "viva.runs.export.evaluations:export_lm_eval", "results_*.json and samples_*.jsonl of lm-evaluation-harness"
+    ),
+    "every-eval-ever": Format(
+        "viva.runs.export.evaluations:export_every_eval_ever", "records of the Every Eval Ever schema"
+    ),
+    "parquet": Format("viva.runs.export.tables:export_parquet", "scores, answers and questions as Parquet tables"),
+    "lm-eval-tasks": Format(
+        "viva.runs.export.tasks:export_lm_eval_tasks", "a benchmark as a folder of tasks for lm-evaluation-harness"
+    ),
+    "hf": Format("viva.runs.export.tables:export_hf", "a Hugging Face dataset: of a run, or of a question set"),
+}
+"""Written by hand, in the order in which the help lists them; a module is loaded when its format is asked for."""
+
+
+def writer(name: str) -> Callable[[Wanted], int]:
+    """The function that writes a format. Raises VivaError naming the formats there are."""
+    if name not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise VivaError(f"--to {one_line(name, 60)!r}: there is no such format; there are: {known}")
+    module, _, function = FORMATS[name].writer.partition(":")
+    return cast("Callable[[Wanted], int]", getattr(importlib.import_module(module), function))

@@ -1,0 +1,204 @@
+"""A graded run as an export takes it: who sat which exam with what result, and the answers as a stream."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import accumulate, islice
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks import find_benchmark
+from viva.engine.folder import ModelRecord, RunFolder
+from viva.engine.journal import Entry, Journal
+from viva.engine.scorefile import SCORES
+from viva.engine.stages import NO_REPLY_YET, Gathered
+from viva.engine.testimony import testimony
+from viva.errors import StorageError, VivaError
+from viva.files import UNREADABLE, lines, reading
+from viva.interop.writing.answers import Answer, Sat
+from viva.reports.result import Result, settings
+from viva.runs.open import gather
+from viva.runs.results import Reported, read_run
+from viva.types import OUTCOMES, Line, Question, Request, ScoreRow
+from viva.visible import one_line
+
+_PATIENCE = 2.0
+"""Seconds until the first line of progress, and between two."""
+
+
+class OpenRun(Struct, kw_only=True):
+    """A run opened to be written elsewhere."""
+
+    path: Path
+    sat: list[Sat]
+    read: Reported
+
+
+@contextmanager
+def opened_run(path: Path, *, gold: bool = True) -> Iterator[OpenRun]:
+    """A graded run with its answers, one model on one exam after the other in the order of scores.jsonl.
+
+    Without `gold`, answers come without gold answers and rationales, and without what would tell them: explanations,
+    and what judges, experts and programs said. Raises VivaError for what is no run, StorageError where it is not graded
+    (or was before its last answer came) or damaged.
+    """
+    if path.is_dir() and not (path / "run.json").exists():
+        found = sorted(one.parent.name for one in path.glob("*/run.json"))
+        if found:
+            shown = ", ".join(one_line(name, 60) for name in found[:3])
+            raise VivaError(
+                f"{path} is no run, but holds {len(found)} ({shown}{', …' if found[3:] else ''}): name those"
+            )
+    RunFolder.open(path)
+    run = read_run(path, "none")
+    with ExitStack() as stack:
+        journal = run.folder.journal("responses", write=False)
+        stack.callback(journal.close)
+        reader = _Reader(run, journal, gather(run.examination, stack) if run.examination else None, gold)
+        yield OpenRun(path=path, sat=[_sat(run, reader, number) for number in range(len(run.results))], read=run)
+
+
+def _sat(run: Reported, reader: _Reader, number: int) -> Sat:
+    record, result = run.folder.record, run.results[number]
+    exam = next(one for one in record.exams if one.spec.label == result.exam)
+    place = record.exams.index(exam)
+    return Sat(
+        run=one_line(run.folder.path.resolve().name, 200),
+        record=record,
+        exam=exam,
+        about=find_benchmark(exam.spec.benchmark).about,
+        model=result.model,
+        overall=result.overall,
+        headline=run.examination.exams[place].headline() if run.examination else Line("mean"),
+        signature=result.signature,
+        settings=settings(record, exam, result.model, _model(run, result)),
+        answers=lambda: counted(reader.of(number), f"{result.exam}, {result.model}"),
+        warnings=tuple(run.warnings),
+    )
+
+
+def _model(run: Reported, result: Result) -> ModelRecord | None:
+    names = [model.name for model in run.examination.examinees] if run.examination else []
+    if result.model in names:
+        return run.folder.record.models[names.index(result.model)]
+    return run.folder.record.model(result.model)
+
+
+class _Reader:
+    """The answers of a run, sitting by sitting, from scores.jsonl and the journals."""
+
+    def __init__(self, run: Reported, journal: Journal, gathered: Gathered | None, gold: bool) -> None:
+        self._run, self._journal, self._gathered, self._gold = run, journal, gathered, gold
+        counts = Counter(number // len(OUTCOMES) for number in run.strata)
+        self._counts = [counts[number] for number in range(len(run.results))]
+        self._file = run.folder.path / SCORES
+        self._offsets = _offsets(self._file, list(accumulate([0, *self._counts])))
+        self._places: dict[tuple[str, str, str, int], bytes] | None = None
+
+    def of(self, number: int) -> Iterator[Answer]:
+        """The answers of one model on one exam."""
+        rows = self._rows(number)
+        if self._run.examination and self._gathered:
+            return self._whole(number, rows)
+        return self._without_questions(rows)
+
+    def _rows(self, number: int) -> Iterator[ScoreRow]:
+        decode = msgspec.json.Decoder(ScoreRow).decode
+        with reading(self._file) as content:
+            content.seek(self._offsets[number])
+            for line in islice(lines(content, self._file), self._counts[number]):
+                try:
+                    yield decode(line)
+                except UNREADABLE as problem:
+                    raise StorageError(f"{self._file} was changed meanwhile ({problem}): once more, please") from None
+
+    def _whole(self, number: int, rows: Iterator[ScoreRow]) -> Iterator[Answer]:
+        examination, gathered = self._run.examination, self._gathered
+        assert examination is not None
+        assert gathered is not None
+        result = self._run.results[number]
+        sitting = next(
+            one for one in examination.sittings if (one.label, one.model.name) == (result.exam, result.model)
+        )
+        for row, (question, key, request) in zip(rows, sitting.requests(), strict=False):
+            if (row.question, row.sample) != (question.id, request.sample):
+                raise StorageError(
+                    f"{self._file} is not of this run's questions; `viva score {self._run.folder.path}` makes it anew"
+                )
+            entry = self._journal.read(key)
+            response = entry.response() if entry else NO_REPLY_YET
+            said = gathered.about(sitting, question, request.sample, response) if self._gold else None
+            suspicion = gathered.suspicion(sitting.exam, question, response)
+            yield self._answer(row, entry, question, request, tuple(testimony(said, suspicion)) if said else ())
+
+    def _without_questions(self, rows: Iterator[ScoreRow]) -> Iterator[Answer]:
+        """A reply is found by model, question and sample; where the run has several exams of that benchmark, in which
+        questions share their ids, it is left out rather than guessed."""
+        if self._places is None:
+            benchmarks = [exam.spec.benchmark for exam in self._run.folder.record.exams]
+            single = {name for name in benchmarks if benchmarks.count(name) == 1}
+            self._places = {
+                (entry.benchmark, entry.model, entry.question, entry.sample): bytes.fromhex(entry.key)
+                for entry in self._journal.entries()
+                if entry.benchmark in single
+            }
+        for row in rows:
+            key = self._places.get((row.benchmark, row.model, row.question, row.sample))
+            yield self._answer(row, self._journal.read(key) if key else None, None, None, ())
+
+    def _answer(
+        self,
+        row: ScoreRow,
+        entry: Entry | None,
+        question: Question | None,
+        request: Request | None,
+        said: tuple[tuple[str, str], ...],
+    ) -> Answer:
+        if not self._gold:
+            row = msgspec.structs.replace(row, explanation="")
+            question = question and without_gold(question)
+        return Answer(
+            row=row,
+            response=entry.response() if entry else NO_REPLY_YET,
+            question=question,
+            request=request,
+            said=said,
+            seconds=entry.seconds if entry else 0.0,
+            at=entry.at if entry else 0.0,
+        )
+
+
+def _offsets(file: Path, places: Sequence[int]) -> list[int]:
+    """Where in a file these lines begin (from 0, ascending)."""
+    found: list[int] = []
+    position = line = 0
+    with reading(file) as content:
+        every = lines(content, file)
+        for place in places:
+            for text in islice(every, place - line):
+                position += len(text)
+            line = place
+            found.append(position)
+    return found
+
+
+def without_gold(question: Question) -> Question:
+    """A question without what would answer it."""
+    return msgspec.structs.replace(question, answer=None, accepted=(), explanation="")
+
+
+def counted(answers: Iterator[Answer], what: str) -> Iterator[Answer]:
+    """The same, saying on stderr how far it is where that takes longer."""
+    said = time.monotonic()
+    number = 0
+    for number, answer in enumerate(answers, 1):
+        yield answer
+        if number % 1024 == 0 and time.monotonic() - said > _PATIENCE:
+            said = time.monotonic()
+            print(f"viva: {one_line(what, 120)}: {number:,} answers written", file=sys.stderr)

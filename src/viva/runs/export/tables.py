@@ -1,0 +1,229 @@
+"""`viva export SOURCE --to parquet|hf`: tables of a run, or of question sets."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
+from viva.contracts import Exam
+from viva.engine.scorefile import score_rows
+from viva.errors import VivaError
+from viva.interop.writing import tables
+from viva.interop.writing.card import Card, Set, Subset, licence_of
+from viva.interop.writing.tables import Names
+from viva.runs.export.destination import check_place, placed_folder
+from viva.runs.export.evaluations import opened_runs
+from viva.runs.export.formats import Wanted
+from viva.runs.export.graded_run import OpenRun, without_gold
+from viva.visible import one_line
+
+
+class Questions(Struct, kw_only=True):
+    """An exam's questions, to be written."""
+
+    label: str
+    exam: Exam
+    bundled: bool
+    """Whether they are Viva's own sample."""
+
+
+class Source(Struct, kw_only=True):
+    """What is to be written: runs, and the questions of their exams; or sets alone."""
+
+    runs: list[OpenRun]
+    sets: list[Questions]
+
+    def question_names(self) -> Names:
+        """The tags of the questions."""
+        return Names.of(question for one in self.sets for question in one.exam.questions())
+
+    def question_rows(self, names: Names, *, gold: bool) -> Iterator[dict[str, Any]]:
+        """The questions of every exam, each once, though several runs asked it."""
+        several = len({one.label for one in self.sets}) < len(self.sets)
+        seen: set[tuple[str, str]] = set()
+        for one in self.sets:
+            for question in one.exam.questions():
+                if several and (one.label, question.id) in seen:
+                    continue
+                if several:
+                    seen.add((one.label, question.id))
+                yield tables.question_row(one.label, question if gold else without_gold(question), names)
+
+    def answer_names(self) -> Names:
+        """The tags, parts and aspects of the scores."""
+        return Names.of(itertools.chain.from_iterable(score_rows(run.path) for run in self.runs))
+
+    def answer_rows(self, names: Names) -> Iterator[dict[str, Any]]:
+        """The answers of every run."""
+        for run in self.runs:
+            for sat in run.sat:
+                for answer in sat.answers():
+                    yield tables.answer_row(sat.run, answer, names)
+
+
+def opened_source(wanted: Wanted, stack: ExitStack) -> Source:
+    """Runs with their questions, or sets. Raises VivaError for a mixture, and for what is neither."""
+    sets = [source for source in wanted.sources if source in BENCHMARKS or question_file(source)]
+    if not sets:
+        _refuse_folders(wanted)
+        runs = opened_runs(wanted, stack)
+        return Source(runs=runs, sets=list(_asked(runs)))
+    if len(sets) < len(wanted.sources):
+        raise VivaError("runs and question sets make two exports: name either the one or the other")
+    from viva.runs.exams import open_exams
+
+    return Source(
+        runs=[],
+        sets=[
+            Questions(label=exam.spec.label, exam=exam, bundled=data is None)
+            for exam, data in open_exams(tuple(sets), wanted.choice)
+        ],
+    )
+
+
+def _refuse_folders(wanted: Wanted) -> None:
+    for source in wanted.sources:
+        path = Path(source)
+        if not path.exists():
+            raise VivaError(
+                f"{source!r} is no run folder, no question file (NAME.yaml) and no benchmark ({', '.join(BENCHMARKS)})"
+            )
+        if path.is_dir() and not (path / "run.json").exists() and (path / "build.json").exists():
+            raise VivaError(
+                f"{source} is no run, but a set that was built: name its benchmark, as in "
+                f"`viva export syneval --data {source} --to hf --out DIR`"
+            )
+
+
+def _asked(runs: list[OpenRun]) -> Iterator[Questions]:
+    """The exams of the runs, each set of questions once. Raises VivaError for two sets under one name."""
+    seen: set[tuple[str, str, tuple[str, ...], int | None]] = set()
+    data: dict[str, str] = {}
+    for run in runs:
+        if run.read.examination is None:
+            continue
+        for exam, record in zip(run.read.examination.exams, run.read.folder.record.exams, strict=True):
+            if data.setdefault(exam.spec.label, record.fingerprint) != record.fingerprint:
+                raise VivaError(
+                    f"these runs asked different sets as {one_line(exam.spec.label, 60)} (fingerprints "
+                    f"{data[exam.spec.label]} and {record.fingerprint}): an answer would not find its question; export "
+                    "them apart"
+                )
+            key = (exam.spec.label, record.fingerprint, record.spec.questions, record.spec.limit)
+            if key not in seen:
+                seen.add(key)
+                yield Questions(label=exam.spec.label, exam=exam, bundled=record.data is None)
+
+
+def export_parquet(wanted: Wanted) -> int:
+    """A folder with scores.parquet, answers.parquet and questions.parquet; of a set the questions alone."""
+    check_place(wanted.out, "parquet", force=wanted.force)
+    with ExitStack() as stack:
+        source = opened_source(wanted, stack)
+        counts: dict[str, int] = {}
+        with placed_folder(wanted.out, "parquet", force=wanted.force) as folder:
+            if source.runs:
+                names = source.answer_names()
+                wanted_columns = {"scores": tables.score_columns(names), "answers": tables.answer_columns()}
+                count = tables.write_tables(
+                    {
+                        folder / f"{name}.parquet": columns if wanted.gold else tables.without_gold(columns)
+                        for name, columns in wanted_columns.items()
+                    },
+                    source.answer_rows(names),
+                )
+                counts |= dict.fromkeys(wanted_columns, count)
+            if source.sets:
+                names = source.question_names()
+                columns = tables.question_columns(names)
+                kept = columns if wanted.gold else tables.without_gold(columns)
+                rows = source.question_rows(names, gold=wanted.gold)
+                counts["questions"] = tables.write_tables({folder / "questions.parquet": kept}, rows)
+        _told(wanted, source, counts)
+    return 0
+
+
+def export_hf(wanted: Wanted) -> int:
+    """A folder that `datasets.load_dataset` opens: Parquet shards, a card, Croissant metadata."""
+    from viva.interop.writing.card import card_text
+    from viva.interop.writing.croissant import croissant_text
+
+    check_place(wanted.out, "hf", force=wanted.force)
+    with ExitStack() as stack:
+        source = opened_source(wanted, stack)
+        subsets: list[Subset] = []
+        with placed_folder(wanted.out, "hf", force=wanted.force) as folder:
+            for name, columns, rows in _subsets(source, gold=wanted.gold):
+                count, files = tables.write_shards(folder / name, columns, rows)
+                size = sum(file.stat().st_size for file in files)
+                subsets.append(Subset(name=name, columns=columns, rows=count, size=size))
+            card = Card(
+                sat=[sat for run in source.runs for sat in run.sat],
+                sets=_sets(source),
+                subsets=subsets,
+                gold=wanted.gold,
+            )
+            (folder / "README.md").write_bytes(card_text(card).encode())
+            (folder / "croissant.json").write_bytes(croissant_text(card))
+        _told(wanted, source, {subset.name: subset.rows for subset in subsets})
+        for warning in card.warnings():
+            print(f"viva: {warning}", file=sys.stderr)
+    return 0
+
+
+def _subsets(
+    source: Source, *, gold: bool
+) -> Iterator[tuple[str, tuple[tables.Column, ...], Iterator[dict[str, Any]]]]:
+    """Name, columns and rows of what becomes a configuration of its own."""
+    if source.runs:
+        names = source.answer_names()
+        columns = tables.whole_columns(names)
+        yield "answers", columns if gold else tables.without_gold(columns), source.answer_rows(names)
+    if source.sets:
+        names = source.question_names()
+        columns = tables.question_columns(names)
+        yield "questions", columns if gold else tables.without_gold(columns), source.question_rows(names, gold=gold)
+
+
+def _sets(source: Source) -> list[Set]:
+    if source.sets:
+        return [
+            Set(
+                label=one.label,
+                about=find_benchmark(one.exam.spec.benchmark).about,
+                language=one.exam.spec.language,
+                questions=len(one.exam),
+                fingerprint=one.exam.fingerprint,
+                bundled=one.bundled,
+                licence=licence_of(one.exam.spec.benchmark, bundled=one.bundled),
+            )
+            for one in source.sets
+        ]
+    found = {
+        sat.label: Set(
+            label=sat.label,
+            about=sat.about,
+            language=sat.exam.spec.language,
+            questions=sat.exam.questions,
+            fingerprint=sat.exam.fingerprint,
+            bundled=sat.exam.data is None,
+            licence=licence_of(sat.exam.spec.benchmark, bundled=sat.exam.data is None),
+        )
+        for run in source.runs
+        for sat in run.sat
+    }
+    return list(found.values())
+
+
+def _told(wanted: Wanted, source: Source, counts: dict[str, int]) -> None:
+    what = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    print(f"viva: wrote {wanted.out} ({what})", file=sys.stderr)
+    for warning in dict.fromkeys(warning for run in source.runs for warning in run.read.warnings):
+        print(f"viva: {warning}", file=sys.stderr)

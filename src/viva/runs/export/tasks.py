@@ -1,0 +1,143 @@
+"""`viva export BENCHMARK --to lm-eval-tasks`: benchmarks as a folder of tasks for lm-evaluation-harness.
+
+A YAML file a benchmark and one small Python module, which calls the installed Viva for questions, prompts and scores:
+no question is in the folder, and it goes with whatever data the settings name.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import yaml
+
+from viva import __version__
+from viva.benchmarks import BENCHMARKS
+from viva.errors import EXIT_OK, DataError, VivaError
+from viva.interop.asked import Asked, Settings, open_asked
+from viva.runs.export.destination import placed_folder
+from viva.types import Generate, Prompt, Sampling
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.runs.export.formats import Wanted
+
+MODULE = "viva_tasks"
+_MODULE = '''\
+"""What the YAML files beside this one call: Viva, which must be installed where lm-evaluation-harness runs."""
+
+from viva.interop.lmeval_tasks import (  # noqa: F401
+    clrbench,
+    cmmlu,
+    csbench,
+    doc_to_target,
+    doc_to_text,
+    headline,
+    infibench,
+    process_results,
+    syneval,
+    unscored,
+)
+'''
+
+
+class _Function(str):
+    """A function of the module, as lm-eval's YAML names it."""
+
+
+class _Dumper(yaml.SafeDumper):
+    pass
+
+
+_Dumper.add_representer(_Function, lambda dumper, name: dumper.represent_scalar("!function", f"{MODULE}.{name}"))
+
+
+def export_lm_eval_tasks(wanted: Wanted) -> int:
+    """Write the tasks of one or several benchmarks."""
+    for name in wanted.sources:
+        if name not in BENCHMARKS:
+            known = ", ".join(BENCHMARKS)
+            raise VivaError(
+                f"--to lm-eval-tasks writes tasks of benchmarks, and {one_line(name, 80)!r} is none; there are: {known}"
+            )
+    choice = wanted.choice
+    files: dict[str, str] = {f"{MODULE}.py": _MODULE}
+    for name in dict.fromkeys(wanted.sources):
+        languages: list[str | None] = [part for given in choice.language for part in given.split(",") if part]
+        for language in languages or [None]:
+            how = Settings(data=str(choice.data.resolve()) if choice.data else None, language=language)
+            task = f"viva_{name}" + (f"_{language}" if language else "")
+            files[f"{task}.yaml"] = _task(task, name, open_asked(name, how), how)
+            with suppress(DataError):  # what has no form for base models
+                base = msgspec.structs.replace(how, form="base")
+                files[f"{task}_base.yaml"] = _task(f"{task}_base", name, open_asked(name, base), base)
+    with placed_folder(wanted.out, "lm-eval-tasks", force=wanted.force) as folder:
+        for file, content in files.items():
+            (folder / file).write_text(content, encoding="utf-8")
+    tasks = ",".join(file.removesuffix(".yaml") for file in files if file.endswith(".yaml") and "_base" not in file)
+    place = one_line(str(wanted.out), 200)
+    print(
+        f"viva: {place}: lm_eval run --include_path {place} --tasks {tasks} --apply_chat_template --log_samples",
+        file=sys.stderr,
+    )
+    return EXIT_OK
+
+
+def _task(task: str, benchmark: str, opened: Asked, how: Settings) -> str:
+    draws = opened.draws
+    prompt: Prompt = ""
+    longest, stops = 0, set[str]()
+    for question in opened.exam.questions():
+        request = opened.exam.request(question, 0, draws.sampling)
+        prompt = request.prompt
+        if isinstance(request, Generate):
+            longest = max(longest, request.sampling.max_tokens or 0)
+            stops.update(request.sampling.stop)
+    sampling = msgspec.structs.replace(draws.sampling, max_tokens=longest or None, stop=tuple(sorted(stops)))
+    system = not isinstance(prompt, str) and any(turn.role == "system" for turn in prompt)
+    signature = opened.settings()
+    content: dict[str, Any] = {
+        "task": task,
+        "task_alias": f"{opened.about.title} (Viva)",
+        "custom_dataset": _Function(benchmark),
+        "test_split": "test",
+        "output_type": "generate_until",
+        "num_fewshot": 0,  # Viva's prompts hold their exemplars
+        **({"description": "{{system}}"} if system else {}),
+        "doc_to_text": _Function("doc_to_text"),
+        "doc_to_target": _Function("doc_to_target"),
+        "process_results": _Function("process_results"),
+        "generation_kwargs": _generation(sampling),
+        "repeats": draws.samples,
+        **(_all_of(draws.samples) if draws.samples > 1 else {}),
+        "metric_list": [
+            {"metric": "viva", "aggregation": _Function("headline"), "higher_is_better": True},
+            {"metric": "viva_unscored", "aggregation": _Function("unscored"), "higher_is_better": False},
+        ],
+        "metadata": {
+            "version": int(opened.about.version),
+            **msgspec.to_builtins(how),
+            "viva": __version__,
+            "signature": "|".join(f"{name}:{value}" for name, value in signature.items() if name != "model"),
+        },
+    }
+    head = f"# {opened.about.title}, asked and scored by Viva {__version__}; written by `viva export`.\n"
+    return head + yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _generation(sampling: Sampling) -> dict[str, Any]:
+    warm = bool(sampling.temperature)
+    return {
+        "until": list(sampling.stop),
+        "max_gen_toks": sampling.max_tokens or 2048,
+        "do_sample": warm,
+        "temperature": sampling.temperature or 0.0,
+        **({"top_p": sampling.top_p} if warm and sampling.top_p is not None else {}),
+    }
+
+
+def _all_of(samples: int) -> dict[str, Any]:
+    """All replies to a document: without it lm-eval scores the first one alone."""
+    return {"filter_list": [{"name": "all", "filter": [{"function": "take_first_k", "k": samples}]}]}

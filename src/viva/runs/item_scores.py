@@ -1,0 +1,186 @@
+"""Item scores of any origin, a frame a model and exam: run folders (also a folder of runs), and tables of item scores.
+
+What compares models with each other (`viva correlate`) or with their own past (`viva training`) reads these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
+from viva.errors import DataError
+from viva.runs.exams import reopen
+from viva.runs.graded import runs_in, sat
+from viva.runs.score_table import ModelScores, read_scores_table
+from viva.types import Layout, Line, Outcome, ScoreRow
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from viva.analysis.training import Lines
+
+EXAM = "exam"
+"""What --by calls the headline of each exam."""
+FORMAT = "format"
+"""The tag that --by means where an exam has no table of models."""
+WHATEVER = ""
+"""What --by may be called by who can do with one column."""
+PLAIN = "question"
+"""What --over calls the plain mean over questions."""
+
+
+class Scored(Struct, frozen=True, kw_only=True):
+    """One model's scores on one exam."""
+
+    source: Path
+    """The run folder or table."""
+    exam: str
+    model: str
+    lines: Lines
+    """Column or curve → which of its answers, averaged how."""
+    headline: Line
+    scores: pl.DataFrame
+    """As analysis.breakdown.frame makes it."""
+    run: RunRecord | None = None
+    """The run that it is of; None for a table."""
+    record: ExamRecord | None = None
+    """The exam in it."""
+    opened: ModelRecord | None = None
+    """The model in it; None where an earlier Viva did not say what it calls its models."""
+
+    def is_called(self, names: Sequence[str]) -> bool:
+        """Whether --model means it: by its whole name, or without its provider."""
+        return self.model in names or self.model.rpartition("/")[2] in names
+
+
+def scored(
+    sources: Sequence[Path], by: str | None, over: str | None = None, tags: Sequence[str] = ()
+) -> Iterator[Scored]:
+    """Everything that the sources hold, one at a time.
+
+    `by`: a table of the exam that has a row a model, or a tag; `EXAM` for the headline alone; None for the exam's first
+    such table, else the tag `format`; `WHATEVER` for these or, where there is neither, the headline alone. `over`: the
+    tag whose values the headline averages first, `PLAIN` for none; None for the headline of the exam's paper (of a
+    table of item scores, which knows no exam: the plain mean). `tags`: what else the scores of a table are to keep;
+    those of a run keep all. Raises VivaError for what is no source, damaged, not graded, or has no such table or tag.
+    """
+    wanted = None if over is None else Line("mean", over="" if over == PLAIN else over)
+    for source in sources:
+        if source.is_dir():
+            for folder in runs_in(source):
+                yield from _of_run(folder, by, wanted)
+        else:
+            yield from _of_table(source, by, wanted or Line("mean"), tags)
+
+
+def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
+    """The sources as paths. Raises DataError for one that is not there; `published`: names that are no paths."""
+    paths = [Path(source) for source in sources]
+    for path in paths:
+        if not path.exists():
+            known = ", ".join(published)
+            raise DataError(f"there is no table or run {path} (published tables that can be named: {known})")
+    return paths
+
+
+def _lines(scores: pl.DataFrame, by: str | None, headline: Line, tables: Sequence[Layout], where: str) -> Lines:
+    """What `by` names. The exam's own table has the exam's own averages, so --over takes a tag instead."""
+    from viva.analysis.training import by_rows, by_table, by_tag, parts_of
+
+    if by == EXAM:
+        return {headline.label: (headline,)}
+    table = next((one for one in tables if one.across and by in (None, WHATEVER, one.name)), None)
+    if table is not None:
+        return by_table(table)
+    rows = next((one for one in tables if _goes_beyond(one, by)), None)
+    if rows is not None:
+        return by_rows(rows, headline)
+    tags = [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
+    if by == WHATEVER and not parts_of(scores, FORMAT):
+        return {headline.label: (headline,)}
+    for option, tag in (("--by", by or FORMAT), ("--over", headline.over)):
+        if tag and not parts_of(scores, tag):
+            known = ", ".join([*(one.name for one in tables if one.across), *tags]) or "none"
+            raise DataError(f"{option} {tag!r}: {where} has no such tag; it has: {known}")
+    return by_tag(scores, by or FORMAT, headline)
+
+
+def _goes_beyond(table: Layout, tag: str | None) -> bool:
+    """Whether a table's rows are a tag's values and more: CMMLU's categories, and its China-specific subjects."""
+    tags = {name for row in table.rows for name in row.where}
+    return not table.across and len(tags) > 1 and sum(tag in row.where for row in table.rows) > 1
+
+
+def _of_run(path: Path, by: str | None, wanted: Line | None) -> Iterator[Scored]:
+    from viva.analysis.breakdown import frame
+
+    record = RunFolder.open(path).record
+    for exam, model, rows in sat(path, record):
+        own, tables = _published_averages(exam)
+        headline, scores = wanted or own, frame(rows)
+        lines = _lines(scores, by, headline, () if wanted else tables, f"{exam.spec.label} in {path}")
+        yield Scored(
+            source=path,
+            exam=exam.spec.label,
+            model=model,
+            lines=lines,
+            headline=headline,
+            scores=scores,
+            run=record,
+            record=exam,
+            opened=record.model(model),
+        )
+
+
+Averages = tuple[Line, tuple[Layout, ...]]
+_AVERAGES: dict[bytes, Averages] = {}
+
+
+def _published_averages(record: ExamRecord) -> Averages:
+    """The exam's headline and its tables: the exam is opened for them, once for all runs alike."""
+    key = msgspec.json.encode(record, order="deterministic")
+    if key not in _AVERAGES:
+        exam = reopen(record)
+        _AVERAGES[key] = exam.headline(), exam.layouts()
+    return _AVERAGES[key]
+
+
+def _of_table(path: Path, by: str | None, headline: Line, more: Sequence[str]) -> Iterator[Scored]:
+    from viva.analysis.breakdown import frame
+
+    tag = "" if by == EXAM else by or FORMAT
+    tags = tuple(dict.fromkeys(name for name in (tag, headline.over, *more) if name))
+    for model, found in read_scores_table(path, tags).items():
+        scores = frame(_table_rows(path.name, model, found))
+        lines = _lines(scores, by, headline, (), str(path))
+        yield Scored(source=path, exam=path.name, model=model, lines=lines, headline=headline, scores=scores)
+
+
+def _table_rows(exam: str, model: str, found: ModelScores) -> Iterator[ScoreRow]:
+    for question, values in found.scores.items():
+        for sample, value in enumerate(values):
+            yield ScoreRow(
+                benchmark="",
+                exam=exam,
+                model=model,
+                question=question,
+                sample=sample,
+                repeat=0,
+                value=value,
+                outcome=_outcome(value),
+                answer="",
+                explanation="",
+                tags={tag: text for tag, text in found.tags[question].items() if text},
+            )
+
+
+def _outcome(value: float | None) -> Outcome:
+    """A table says no more than the score: one that is missing is not the model's doing."""
+    if value is None:
+        return "ungraded"
+    return "right" if value >= 1.0 else "partly" if value > 0.0 else "wrong"

@@ -1,0 +1,146 @@
+"""The shards of a run made into the run that they are parts of."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from viva.engine.endpoints import is_approved
+from viva.engine.folder import ExamRecord, RunFolder, RunRecord
+from viva.engine.labelling import STAGE as LABELS
+from viva.engine.merging import JournalMerge, merge_reviews
+from viva.errors import StorageError, VivaError
+from viva.files import new_file, open_regular, reading
+from viva.runs.answer_files import UNMATCHED
+from viva.runs.exams import reopen
+from viva.runs.moved_keys import keys_elsewhere, moved
+from viva.runs.open import REVIEWS
+from viva.runs.shards import Parts, kept_file
+from viva.runs.trust import keep_approval
+
+STAGES = ("responses", "executions", "similarities", "annotations", LABELS)
+"""The journals of a run."""
+PAUSE = 2.0
+"""Seconds between two lines of progress."""
+
+
+def merged_record(parts: Parts) -> RunRecord:
+    """run.json of the whole run. Raises DataError where the data of the shards is not here, or not what it was."""
+    records = [part.folder.record for part in parts.parts]
+    record = msgspec.structs.replace(
+        parts.record,
+        created=min(record.created for record in records),
+        command=["viva", *sys.argv[1:]],
+    )
+    record.canaries = list(dict.fromkeys(canary for one in records for canary in one.canaries))
+    record.exams = [_exam([record.exams[index] for record in records]) for index in range(len(record.exams))]
+    return record
+
+
+def _exam(records: list[ExamRecord]) -> ExamRecord:
+    """The whole exam, with its data where one of the shards found it and it still is."""
+    here = next((one for one in records if one.data is None or Path(one.data).exists()), records[0])
+    whole = msgspec.structs.replace(here, spec=msgspec.structs.replace(here.spec, shard=""))
+    return msgspec.structs.replace(whole, questions=len(reopen(whole)))
+
+
+def merge(parts: Parts, record: RunRecord, into: Path) -> int:
+    """Write the whole run, which appears at its place when it is complete. Returns how many answers it holds."""
+    with _staged(into) as stage:
+        journals = {name: JournalMerge(stage / f"{name}.jsonl") for name in STAGES}
+        progress = _Progress(len(parts.parts), journals)
+        with ExitStack() as stack:
+            for journal in journals.values():
+                stack.callback(journal.abandon)
+            for number, part in enumerate(parts.parts):
+                progress.done = number
+                with part.folder.still():
+                    keys = keys_elsewhere(part.folder, record) if moved(part.folder.record, record) else {}
+                    for name, journal in journals.items():
+                        journal.take(part.folder.path / f"{name}.jsonl", keys.get(name), progress.tell)
+            for journal in journals.values():
+                journal.close()
+        damaged = merge_reviews([part.folder.path / REVIEWS for part in parts.parts], stage / REVIEWS)
+        if damaged:
+            print(f"viva: {damaged:,} lines of {REVIEWS} cannot be read, and are left out", file=sys.stderr)
+        _copy_answers(parts, stage)
+        whole = RunFolder(stage, record)
+        whole.remember(record)
+        if any(is_approved(part.folder.path, record) for part in parts.parts):
+            keep_approval(whole)
+        repeated = journals["responses"].repeated
+        if repeated:
+            print(f"viva: {repeated:,} answers were there twice: the earlier ones count", file=sys.stderr)
+        return len(journals["responses"].answered)
+
+
+def _copy_answers(parts: Parts, stage: Path) -> None:
+    """The files in the first shard's folder that its replays play: the others' are the same."""
+    first = parts.parts[0].folder
+    for name in [*(kept_file(model.name) for model in first.record.models), UNMATCHED]:
+        if name and os.path.lexists(first.path / name):
+            try:
+                with reading(first.path / name) as content, new_file(stage / name) as copy:
+                    shutil.copyfileobj(content, copy)
+            except OSError as problem:
+                raise StorageError(f"cannot copy {first.path / name}: {problem.strerror}") from None
+
+
+class _Progress:
+    """A line now and then, for what takes longer than one waits without a word."""
+
+    def __init__(self, shards: int, journals: dict[str, JournalMerge]) -> None:
+        self.done = 0
+        self._shards = shards
+        self._journals = journals
+        self._last = time.monotonic()
+
+    def tell(self) -> None:
+        """Say how far it is, if it is time."""
+        now = time.monotonic()
+        if now - self._last >= PAUSE:
+            self._last = now
+            lines = sum(journal.lines for journal in self._journals.values())
+            print(f"merging: {self.done}/{self._shards} shards, {lines:,} lines", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _staged(into: Path) -> Iterator[Path]:
+    """A folder beside `into` to write into, which takes its place when the block ends well, and goes otherwise.
+
+    Raises VivaError where `into` is there already, StorageError where it cannot be written.
+    """
+    if (into / "run.json").exists():
+        raise StorageError(f"{into} holds a run already: choose another --out")
+    if into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise VivaError(f"--out {into}: name a folder that is not there yet, or is empty")
+    stage = into.absolute().parent / f".{into.absolute().name}.merging"
+    try:
+        stage.mkdir(parents=True, exist_ok=True)
+        lock = open_regular(stage / ".lock", os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise StorageError(
+                f"another process is merging into {into}; wait for it, or choose another --out"
+            ) from None
+        try:
+            for left in stage.iterdir():  # by a merge that was killed
+                if left.name != ".lock":
+                    left.unlink()
+            yield stage
+            stage.rename(into)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+            os.close(lock)
+    except OSError as problem:
+        raise StorageError(f"cannot write {into}: {problem.strerror or problem}") from None

@@ -1,0 +1,225 @@
+"""Which models a command names: folders of a pattern, revisions of one model, the rows of a file of checkpoints.
+
+    --model hf/EleutherAI/pythia-70m --revision step1000=2.1B,step143000=300B    two revisions, and their tokens
+    --model 'hf/checkpoints/step*'                                               folders, step2 before step10
+    --checkpoints steps.csv                                                      models, revisions and tokens
+
+Everything here only looks at names and folders: nothing is loaded, and nobody is asked.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from viva.errors import VivaError
+from viva.models.weightfiles import HUB_NAME, read_json
+from viva.runs.checkpoints import Checkpoints, amount, models_of
+from viva.runs.model_paths import HF, folder_of, is_model, is_revision, parted, placed, typed_folder
+from viva.visible import one_line
+
+_DIGITS = re.compile(r"([0-9]+)")
+_MOST = 1e30
+"""No training is so long: a number above it is none."""
+
+
+class Named(Struct, frozen=True, kw_only=True):
+    """A model to ask."""
+
+    name: str
+    """For run.json: PROVIDER/NAME, hf/NAME@REVISION, or hf/ and a folder's full path."""
+    shown: str = ""
+    """What tables call it; "" where its provider says."""
+    revision: str = ""
+    trained: float | None = None
+    """Tokens."""
+    settings: Mapping[str, Any] = {}
+    """Options of this model alone, by name; others hold for every model."""
+
+
+def named_models(
+    given: Sequence[str],
+    revision: str | None,
+    checkpoints: Checkpoints | None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Named]:
+    """Every model to ask, once: those of --model with their revisions, then those of the file of checkpoints.
+
+    `settings` are options that a model has for itself, by the model's name in `given`.
+
+    Raises VivaError for a pattern that fits nothing, and for revisions of what has none.
+    """
+    settings = settings or {}
+    found = [one for pattern in given if pattern not in settings for one in _named(pattern)]
+    if revision is not None:
+        found = _revised(found, _revisions(revision))
+    for pattern, own in settings.items():
+        named = _named(pattern)
+        if own.get("revision") is not None:
+            named = _revised(named, _revisions(own["revision"]))
+        found += [msgspec.structs.replace(one, settings=own) for one in named]
+    found += [Named(name=name, revision=parted(name)[1], trained=tokens) for name, tokens in _listed(checkpoints)]
+    if not found:
+        raise VivaError("whom to ask? --model PROVIDER/NAME (repeat for several), or --checkpoints FILE")
+    shown = _shown([one.name for one in found])
+    once: dict[str, Named] = {}
+    for one, display in zip(found, shown, strict=True):
+        mine = msgspec.structs.replace(one, name=placed(one.name), shown=display)
+        once[mine.name] = _merged(once[mine.name], mine) if mine.name in once else mine
+    return [_said_by_itself(one) for one in once.values()]
+
+
+def told_apart(arguments: Iterable[str], models: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Benchmarks and models: a shell that finds folders for hf/step* makes arguments of all but the first."""
+    benchmarks: list[str] = []
+    more: list[str] = []
+    for argument in arguments:
+        folder = argument.startswith(HF) and Path(argument).is_dir()
+        (more if folder else benchmarks).append(argument)
+    return benchmarks, [*models, *more]
+
+
+def in_natural_order(paths: Iterable[str]) -> list[str]:
+    """Numbers by their value: step2 before step10."""
+    return sorted(paths, key=_natural)
+
+
+def tails(paths: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Of each path, given as its parts, the shortest end that no other one has. Equal paths stay whole."""
+    return [_tail(path, [other for other in paths if tuple(other) != tuple(path)]) for path in paths]
+
+
+def _tail(path: Sequence[str], others: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    for length in range(1, len(path)):
+        tail = tuple(path[-length:])
+        if all(tuple(other[-length:]) != tail for other in others):
+            return tail
+    return tuple(path)
+
+
+def _named(pattern: str) -> list[Named]:
+    return [Named(name=name, revision=parted(name)[1]) for name in _expanded(pattern)]
+
+
+def _natural(path: str) -> tuple[list[tuple[str, int, str]], str]:
+    parts = _DIGITS.split(path)  # texts and numbers take turns; a number by its length first, however long it is
+    numbers = [number.lstrip("0") for number in parts[1::2]] + [""]
+    return [(text, len(number), number) for text, number in zip(parts[::2], numbers, strict=True)], path
+
+
+def _expanded(name: str) -> list[str]:
+    """The folders of a pattern; any other name as it is."""
+    if not name.startswith(HF) or folder_of(name) or not glob.has_magic(name):
+        return [name]
+    pattern = os.path.expanduser(name.removeprefix(HF))  # noqa: PTH111 - Path raises for an unknown user
+    found = in_natural_order(path for path in glob.glob(pattern, recursive=True) if Path(path).is_dir())  # noqa: PTH207
+    models = [path for path in found if is_model(path)]
+    strange = [one_line(path, 200) for path in found if path not in models]
+    listed = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
+    if not models:
+        why = f"none of these has a config.json: {listed}" if strange else "there is no such folder"
+        raise VivaError(f"--model {one_line(name, 200)} names no folder of a model: {why}")
+    if strange:
+        print(f"viva: left out, without a config.json: {listed}", file=sys.stderr)
+    return [HF + path for path in models]
+
+
+def _revisions(text: str) -> dict[str, float | None]:
+    """`step1=2.1B,main` → {"step1": 2.1e9, "main": None}. Raises VivaError for what names no revision."""
+    found: dict[str, float | None] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, tokens = part.rpartition("=")
+        name = (name if equals else part).strip()
+        trained = amount(tokens) if equals else None
+        if equals and trained is None:
+            raise VivaError(
+                f"--revision {part[:80]!r}: {tokens[:40]!r} is no number of tokens; write {name[:40]}=300000000000, "
+                f"{name[:40]}=3e11 or {name[:40]}=300B"
+            )
+        if not is_revision(name):
+            raise VivaError(f"--revision {part[:80]!r} is no branch, tag or commit; write NAME,NAME or NAME=TOKENS,...")
+        if found.get(name, trained) != trained:
+            raise VivaError(f"--revision names {name[:80]!r} twice, after different numbers of tokens")
+        found[name] = trained
+    if not found:
+        raise VivaError(f"--revision {text[:80]!r} names none; write NAME,NAME or NAME=TOKENS,...")
+    return found
+
+
+def _revised(found: Sequence[Named], revisions: dict[str, float | None]) -> list[Named]:
+    """With the revisions in the place of the only model that has any."""
+    first = next(iter(revisions))
+    weights = [one for one in found if one.name.startswith(HF)]
+    if not weights:
+        raise VivaError(
+            f"--revision {first[:80]} is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME"
+        )
+    # An error about one folder says more than one about many.
+    for one in weights:
+        if folder_of(one.name) or not HUB_NAME.fullmatch(parted(one.name)[0]):
+            raise VivaError(
+                f"--revision {first[:80]}: {one_line(one.name, 200)} names a folder, and a folder has no revisions; "
+                "name the folders of its checkpoints, as in --model 'hf/checkpoints/step*'"
+            )
+    if len(weights) > 1:
+        raise VivaError(
+            f"--revision {first[:80]}: of which model, {one_line(weights[0].name, 80)} or "
+            f"{one_line(weights[1].name, 80)}? Write --model hf/NAME@REVISION for each, or a file (--checkpoints)"
+        )
+    name, revision = parted(weights[0].name)
+    if revision:
+        raise VivaError(
+            f"{one_line(weights[0].name, 200)} names a revision, and so does --revision {first[:80]}: name them in one "
+            "place"
+        )
+    many = [Named(name=f"{HF}{name}@{part}", revision=part, trained=tokens) for part, tokens in revisions.items()]
+    return [new for one in found for new in (many if one is weights[0] else [one])]
+
+
+def _listed(checkpoints: Checkpoints | None) -> list[tuple[str, float | None]]:
+    """Name and training tokens of every row; a file may count steps, which are no tokens."""
+    if checkpoints is None:
+        return []
+    return [(name, row.at if checkpoints.in_tokens else None) for name, row in models_of(checkpoints)]
+
+
+def _shown(names: Sequence[str]) -> list[str]:
+    """What tables call them: a folder by the shortest end of its path that tells it from the others."""
+    parts: list[tuple[str, ...]] = []
+    for name in names:
+        folder = typed_folder(name)
+        parts.append(Path(folder).parts if folder else tuple(name.removeprefix(HF).split("/")))
+    once = dict.fromkeys(path for name, path in zip(names, parts, strict=True) if name.startswith(HF))
+    short = dict(zip(once, tails(list(once)), strict=True))
+    return [
+        "" if not name.startswith(HF) else HF + str(Path(*short[path])) if typed_folder(name) else name
+        for name, path in zip(names, parts, strict=True)
+    ]
+
+
+def _merged(one: Named, same: Named) -> Named:
+    """A model that is named twice."""
+    if None not in (one.trained, same.trained) and one.trained != same.trained:
+        raise VivaError(f"{one_line(one.name, 200)} is there twice, after {one.trained:g} and {same.trained:g} tokens")
+    return msgspec.structs.replace(one, trained=same.trained if one.trained is None else one.trained)
+
+
+def _said_by_itself(one: Named) -> Named:
+    """With the tokens that a folder of transformers' Trainer says it has seen, where nobody said anything else."""
+    folder = folder_of(one.name)
+    if one.trained is not None or not folder:
+        return one
+    try:
+        seen = read_json(Path(folder) / "trainer_state.json").get("num_input_tokens_seen")
+    except ValueError:
+        return one
+    known = isinstance(seen, int | float) and not isinstance(seen, bool) and 0 < seen < _MOST
+    return msgspec.structs.replace(one, trained=float(seen)) if known else one  # type: ignore[arg-type]

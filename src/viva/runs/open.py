@@ -1,0 +1,303 @@
+"""A run opened for work: its exams, models, judges and encoder, and what its folder holds about its answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.contracts import BatchModel, Encoder, Exam, Model
+from viva.distributed import refuse_no_place
+from viva.engine.batchlog import BatchLog
+from viva.engine.budget import Price, list_price
+from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, find_run
+from viva.engine.reviews import ReviewLog
+from viva.engine.stages import RECORDED, Bench, Gathered, Judge, Likenesses, Sitting
+from viva.errors import VivaError
+from viva.models import Endpoint, connect
+from viva.models.replay import Replay, located
+from viva.runs.config import Limits, per_provider
+from viva.runs.exams import label, reopen, sample_note, set_notes
+from viva.runs.messages import tell
+from viva.runs.placement import open_encoder, placed
+from viva.runs.trust import refuse_inherited_code, without_consent
+from viva.sandbox.constructs import Examiner
+from viva.weights import Weights
+
+MOST_A_MINUTE = 1e12
+UNPAID = ("baseline", "replay", "hf", "python")
+"""Providers that send nobody a bill."""
+REVIEWS = "reviews.jsonl"
+"""The experts' marks, in a run folder."""
+
+
+class Examination(Struct, kw_only=True):
+    """A run opened for work: its folder, exams, models and judge."""
+
+    folder: RunFolder
+    exams: list[Exam]
+    sittings: list[Sitting]
+    bench: Bench | None
+    limits: Limits
+    encoder: Encoder | None = None
+    """Open only where something may have to be compared."""
+    kept: dict[str, bytes] = {}
+    """Files that a new run keeps in its folder: answers that another tool wrote."""
+    resumable: bool = False
+    """Whether a stage left something undone that `viva resume` may do."""
+
+    @property
+    def examinees(self) -> list[Model]:
+        """Every examined model once."""
+        return list({id(sitting.model): sitting.model for sitting in self.sittings}.values())
+
+    @property
+    def answers_wanted(self) -> int:
+        """How many answers there are to get in all."""
+        return sum(len(sitting.exam) * sitting.samples for sitting in self.sittings)
+
+    def notes(self) -> list[str]:
+        """What belongs beside the numbers."""
+        records = self.folder.record.exams
+        samples = [
+            (label(exam), len(exam)) for exam, record in zip(self.exams, records, strict=True) if record.data is None
+        ]
+        about_data = [note for exam in self.exams for note in set_notes(exam)]
+        return [*([sample_note(samples)] if samples else []), *about_data, *self._left_out(), *self.conflicts()]
+
+    def _left_out(self) -> Iterator[str]:
+        """Exemplars that did not fit, an exam; and a model, where one fits more than another."""
+        for name in dict.fromkeys(sitting.label for sitting in self.sittings):
+            sat = [sitting for sitting in self.sittings if sitting.label == name]
+            same = len({sitting.dropped for sitting in sat}) == 1
+            for sitting in sat[:1] if same else sat:
+                if sitting.dropped:
+                    whose = "the context" if same else f"the context of {sitting.model.name}"
+                    yield f"{name}: {sitting.dropped} exemplars did not fit {whose} and were left out."
+
+    def conflicts(self) -> list[str]:
+        """Who judges themselves: models tend to like their own answers."""
+        judges = {tuple(sorted(judge.model.identity.items())) for judge in (self.bench.judges if self.bench else ())}
+        return [
+            f"{model.name} is examinee and judge: models favour their own answers; take another judge, or a panel."
+            for model in self.examinees
+            if tuple(sorted(model.identity.items())) in judges
+        ]
+
+
+def prepare(
+    folder: RunFolder,
+    limits: Limits,
+    exams: list[Exam] | None = None,
+    own: Mapping[str, Model] | None = None,
+    *,
+    asking: bool = False,
+) -> Examination:
+    """Open what run.json describes: exams (unless given), models (unless `own` has one so named), judge, prices.
+
+    Only where it is `asking` do models get their keys and weights their code, and not by the folder's word alone:
+    addresses of a run that is gone on with are confirmed before (`trust.confirm_endpoints`).
+    """
+    record = folder.record if asking else without_consent(folder.record)
+    if asking:
+        refuse_inherited_code((*record.models, *record.judges), limits)
+    if limits.batch is None and BatchLog.begun(folder.path, record.command):  # it goes on as it was begun
+        limits = msgspec.structs.replace(limits, batch=True)
+    opened = exams or [reopen(exam) for exam in record.exams]
+    prices = _prices(limits.price)
+    there = own or {}
+    models = [
+        there.get(model.name) or placed(reach(_located(model, folder), record.seed), limits) for model in record.models
+    ]
+    for model in models if asking else ():
+        if isinstance(model, Replay) and model.mended:
+            tell(_mended(model))
+    twice = [name for name, times in Counter(model.name for model in models).items() if times > 1]
+    if twice:
+        raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
+    sittings = [
+        Sitting.of(
+            exam,
+            label(exam),
+            model,
+            remembered.sampling or record.sampling,
+            remembered.samples or record.samples,
+            record.repeats,
+            _price(model, prices, limits),
+        )
+        for model in models
+        for exam, remembered in zip(opened, record.exams, strict=True)
+    ]
+    judges = [placed(reach(judge, record.seed), limits) for judge in record.judges]
+    bench = Bench(
+        tuple(Judge(model, _price(model, prices, limits)) for model in judges), record.judge_samples, record.verdicts
+    )
+    _check_limits(limits, (*models, *judges), prices)
+    for judge in judges if record.verdicts == "json" else ():
+        if judge.identity.get("provider") not in ("openai", *RECORDED):
+            raise VivaError(f"--verdicts json needs a server that holds replies to a schema, and {judge.name} is none")
+    return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
+
+
+def _mended(replay: Replay) -> str:
+    """Which answers are not as they stand in the file."""
+    numbers = ", ".join(map(str, replay.mended[:5])) + (" ..." if replay.mended[5:] else "")
+    return (
+        f"{replay.name}: half of a surrogate pair in line {numbers}, which nobody can write down: a question mark "
+        "stands in its place"
+    )
+
+
+def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
+    return msgspec.structs.replace(model, name=located(model.name, folder.path))
+
+
+def open_bench(records: Sequence[ModelRecord], samples: int, seed: int, limits: Limits) -> Bench:
+    """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
+    refuse_inherited_code(records, limits)
+    prices = _prices(limits.price)
+    models = [placed(reach(record, seed), limits) for record in records]
+    _check_limits(limits, models, prices)
+    return Bench(tuple(Judge(model, _price(model, prices, limits)) for model in models), samples)
+
+
+def _check_limits(limits: Limits, asked: Sequence[Model], prices: Mapping[str, Price]) -> None:
+    ceilings(limits)
+    paces(limits.requests_per_minute, "--requests-per-minute")
+    paces(limits.tokens_per_minute, "--tokens-per-minute")
+    refuse_no_place(limits.on)
+    if limits.max_cost is not None:
+        for model in asked:
+            if _price(model, prices, limits) is None:
+                raise VivaError(f"--max-cost needs the price of {model.name}: give --price {model.name}=IN/OUT")
+
+
+def open_encoder_of(examination: Examination, *, new: bool) -> None:
+    """Load the encoder that the exams compare with, and write into run.json what its numbers depend on.
+
+    Raises VivaError where it cannot be loaded, or is not the one that this run began with.
+    """
+    wanted = {exam.spec.encoder for exam in examination.exams if exam.spec.encoder}
+    if not wanted:
+        return
+    if len(wanted) > 1:
+        raise VivaError(f"one run compares with one encoder; here are {' and '.join(sorted(wanted))}")
+    encoder = open_encoder(wanted.pop(), examination.limits)
+    folder = examination.folder
+    found = EncoderRecord(name=encoder.name, identity=dict(encoder.identity))
+    known = folder.record.encoder
+    if known is None or new:
+        folder.record.encoder = found
+    elif known.identity != found.identity:
+        both = {**known.identity, **found.identity}
+        differing = next((key for key in both if known.identity.get(key) != found.identity.get(key)), "name")
+        raise VivaError(
+            f"another {known.name} compared this run: its {differing} was "
+            f"{known.identity.get(differing)!r}, and is {found.identity.get(differing)!r} now; put the old one back, "
+            "or start a new run (--reuse takes the answers over)"
+        )
+    examination.encoder = encoder
+
+
+def reach(record: ModelRecord, seed: int) -> Model:
+    """Connect to a model that run.json names."""
+    return connect(
+        record.name,
+        Endpoint(
+            base_url=record.base_url,
+            key_variable=record.key_variable,
+            seed=seed,
+            weights=record.weights or Weights(),
+            template=record.template,
+            shown=record.shown,
+        ),
+    )
+
+
+def _prices(values: tuple[str, ...]) -> dict[str, Price]:
+    prices: dict[str, Price] = {}
+    for value in values:
+        name, _, amounts = value.rpartition("=")
+        try:
+            paid, earned = (float(part) for part in amounts.split("/"))
+        except ValueError:
+            raise VivaError(
+                f"--price {value!r}: write IN/OUT or MODEL=IN/OUT, in US dollars per million tokens"
+            ) from None
+        prices[name] = Price(paid, earned)
+    return prices
+
+
+def price_of(model: Model, given: Price | None) -> Price | None:
+    """What a model costs: as the user says, nothing for a replay, else the vendor's list price where it is known."""
+    provider = model.identity.get("provider", "")
+    if given or provider in UNPAID:
+        return given or Price(0.0, 0.0)
+    if provider == "openai" and "api.openai.com" not in model.identity.get("endpoint", ""):
+        return None  # a server of one's own: its list price would be somebody else's
+    return list_price(provider, model.identity.get("model", ""))
+
+
+def _price(model: Model, given: Mapping[str, Price], limits: Limits) -> Price | None:
+    """What the user says as it is; a list price with what the vendor takes off it in batches."""
+    said = given.get(model.name) or given.get("")
+    found = price_of(model, said)
+    if limits.batch and found and not said and isinstance(model, BatchModel):
+        return found.times(model.batches().share)
+    return found
+
+
+def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
+    """The runs whose answers may be taken over. Raises VivaError for one that is none."""
+    return [RunFolder.open(find_run(path)) for path in reuse]
+
+
+def ceilings(limits: Limits) -> dict[str, int]:
+    """Requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
+    found: dict[str, int] = {}
+    for provider, amount in per_provider(limits.concurrency, "--concurrency").items():
+        if provider == "hf":
+            raise VivaError(f"--concurrency hf={amount}: weights on a disk are asked in batches; say --batch-size N")
+        if amount != "auto" and not (amount.isdecimal() and int(amount) > 0):
+            raise VivaError(f"--concurrency {amount!r} is neither a number from 1 on nor `auto`")
+        found[provider] = 0 if amount == "auto" else int(amount)
+    return found
+
+
+def paces(values: tuple[str, ...], option: str) -> dict[str, float]:
+    """So many a minute by provider; 0.0 for `none`. Raises VivaError for what is no positive number."""
+    found: dict[str, float] = {}
+    for provider, amount in per_provider(values, option).items():
+        try:
+            pace = 0.0 if amount == "none" else float(amount)
+        except ValueError:
+            pace = -1.0
+        if not 0 <= pace <= MOST_A_MINUTE or (not pace and amount != "none"):
+            raise VivaError(f"{option} {amount!r} is neither a number above 0 nor `none`")
+        found[provider] = pace
+    return found
+
+
+def gather(examination: Examination, stack: ExitStack) -> Gathered:
+    """All that the run folder holds about its answers, to read."""
+    folder = examination.folder
+    verdicts, executions, similarities = (
+        folder.journal(stage, write=False) for stage in ("annotations", "executions", "similarities")
+    )
+    for journal in (verdicts, executions, similarities):
+        stack.callback(journal.close)
+    encoder = folder.record.encoder
+    examiner = Examiner()
+    stack.callback(examiner.close)
+    return Gathered(
+        bench=examination.bench,
+        verdicts=verdicts,
+        executions=executions,
+        likenesses=Likenesses(encoder.identity, similarities) if encoder else None,
+        marks=ReviewLog(folder.path / REVIEWS).marks,
+        examine=examiner.examine,
+    )

@@ -1,0 +1,67 @@
+"""Where work is done that needs processors or cards: on this machine, or on the cluster of --on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+
+from viva.contracts import Encoder, Model, Sandbox
+from viva.errors import VivaError
+from viva.runs.config import Limits
+
+
+def open_sandbox(limits: Limits) -> tuple[Sandbox, int]:
+    """A sandbox, and how many programs to give it at once. Raises VivaError where no program can be run."""
+    unsafe = limits.unsafe_host_execution
+    if limits.on == "local":
+        from viva.sandbox import Sandbox as Bubble
+
+        return Bubble(unsafe_host_execution=unsafe), os.cpu_count() or 1
+    from viva.distributed.sandboxes import RemoteSandbox
+    from viva.sandbox.languages import canonical, not_there
+    from viva.sandbox.station import station
+
+    sandbox = RemoteSandbox(limits.on, partial(station, unsafe_host_execution=unsafe), canonical, not_there)
+    try:
+        sandbox.begin()
+    except BaseException:
+        sandbox.end()
+        raise
+    print(f"viva: programs run on {limits.on}", file=sys.stderr)
+    return sandbox, sandbox.jobs
+
+
+def open_encoder(name: str, limits: Limits) -> Encoder:
+    """An encoder, here or there. Raises VivaError where it cannot be used."""
+    if limits.on == "local":
+        from viva.models.encoder import open_encoder as open_here
+
+        return open_here(name)
+    from viva.distributed.encoders import RemoteEncoder
+    from viva.models.stations import encoder_station
+
+    return RemoteEncoder(limits.on, partial(encoder_station, name))
+
+
+def batches_at_once(encoder: Encoder) -> int:
+    """How many batches of pairs an encoder works on side by side."""
+    return int(getattr(encoder, "jobs", 1))
+
+
+def placed(model: Model, limits: Limits) -> Model:
+    """Weights on a disk are opened where --on says; models of other providers are asked from here."""
+    if limits.on == "local" or model.lane != "hf":
+        return model
+    from viva.distributed.replicas import RemoteModel
+    from viva.models.local.model import LocalModel
+    from viva.models.stations import model_station
+
+    if not isinstance(model, LocalModel):
+        return model
+    if model.weights.device not in ("auto", "cpu", "cuda"):
+        raise VivaError(
+            f"--device {model.weights.device} and --on {limits.on}: every replica has one card that Ray gives it; "
+            "leave --device out"
+        )
+    return RemoteModel(limits.on, model, partial(model_station, model.place, model.weights, model.name))

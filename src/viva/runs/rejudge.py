@@ -1,0 +1,100 @@
+"""A run judged anew: by another panel, another rubric, another encoder, without asking an examinee again.
+
+What changes is run.json; the journals keep every verdict, and those of a judge that comes back are used again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, cast
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks import EXPLAINED, open_exam
+from viva.contracts import Exam
+from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
+from viva.errors import VivaError
+from viva.runs.canaries import read_canaries
+from viva.runs.exams import merged, read_rubric, refuse_unused, reopen
+from viva.types import VerdictFormat
+
+BUNDLED = "bundled"
+"""In place of a rubric file: the benchmark's own rubric."""
+
+
+class Anew(Struct, kw_only=True):
+    """What of a run's judging changes: the options of `anew_options`. None and () leave it as it is."""
+
+    judge: tuple[str, ...] = ()
+    judge_samples: int | None = None
+    judge_base_url: str | None = None
+    judge_key_env: str | None = None
+    panel: Literal["mean", "median", "majority"] | None = None
+    rubric: Path | None = None
+    encoder: str | None = None
+    verdicts: VerdictFormat | None = None
+    canaries: str | None = None
+
+    def __bool__(self) -> bool:
+        return any(value not in (None, ()) for value in msgspec.structs.astuple(self))
+
+
+def judged_anew(record: RunRecord, anew: Anew, judges: list[ModelRecord]) -> tuple[RunRecord, list[Exam]]:
+    """The run's record with what `anew` says and with these judges, and its exams. Nothing is written.
+
+    Raises VivaError for options that this run has no use for, and for a rubric that does not fit its benchmarks.
+    """
+    if not judges and (anew.panel or anew.judge_samples):
+        raise VivaError("this run has no judge: --panel and --judge-samples need --judge MODEL")
+    if anew.rubric is not None and str(anew.rubric) != BUNDLED:
+        refuse_unused(read_rubric(anew.rubric), [old.spec for old in record.exams])
+    exams: list[Exam] = []
+    records: list[ExamRecord] = []
+    for old in record.exams:
+        exam = reopen(_with(old, anew))
+        exams.append(exam)
+        records.append(msgspec.structs.replace(old, spec=exam.spec, templates=dict(exam.templates)))
+    if anew.encoder not in (None, "none") and not any(exam.spec.encoder for exam in exams):
+        raise VivaError(f"--encoder {anew.encoder!r} compares rationales, and this run asked for none")
+    new = msgspec.structs.replace(
+        record,
+        exams=records,
+        judges=judges,
+        judge_samples=anew.judge_samples or record.judge_samples,
+        verdicts=anew.verdicts or _verdicts(record, anew),
+        canaries=read_canaries(anew.canaries, exams, record.seed, judged=bool(judges)) or record.canaries,
+        encoder=None if anew.encoder is not None else record.encoder,
+    )
+    return new, exams
+
+
+def _verdicts(record: RunRecord, anew: Anew) -> VerdictFormat:
+    """Judges that are asked anew carry a nonce, also where those of a run of an earlier Viva did not."""
+    asked = anew.judge or anew.rubric is not None
+    return "nonce" if asked and record.verdicts == "line" else record.verdicts
+
+
+def _with(old: ExamRecord, anew: Anew) -> ExamRecord:
+    spec, templates = old.spec, old.templates
+    if anew.panel:
+        spec = msgspec.structs.replace(spec, panel=anew.panel)
+    if anew.encoder is not None:
+        spec = msgspec.structs.replace(spec, encoder="" if anew.encoder == "none" else anew.encoder)
+    if anew.rubric is not None:
+        templates = _with_rubric(old, anew.rubric)
+    return msgspec.structs.replace(old, spec=spec, templates=templates)
+
+
+def _with_rubric(old: ExamRecord, file: Path) -> dict[str, object]:
+    """The run's templates with the judge's from `file`. What the file leaves out is bundled, not the last file's."""
+    bundled = dict(open_exam(old.spec, Path(old.data) if old.data else None).templates)
+    templates: dict[str, object] = dict(old.templates)
+    over = {} if str(file) == BUNDLED else read_rubric(file)
+    if "judge" in bundled and ("judge" in over or not over):
+        templates["judge"] = bundled["judge"]
+    if EXPLAINED in bundled and (EXPLAINED in over or not over):
+        protocol = cast("dict[str, object]", bundled[EXPLAINED])
+        said = cast("dict[str, object]", templates[EXPLAINED])
+        templates[EXPLAINED] = {**said, "rubric": protocol["rubric"]}
+    return merged(templates, over) or {}

@@ -1,0 +1,158 @@
+"""The page of one or several runs: their results together, and as many answers as fit."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from viva.engine.folder import RunFolder
+from viva.runs.graded import runs_in
+
+if TYPE_CHECKING:
+    from viva.reports.answered import Answered
+    from viva.reports.page.writing import Spooled
+    from viva.reports.result import Report
+    from viva.runs.results import Reported
+
+DEFAULT_ITEMS = 100_000
+DEFAULT_SIZE = 100.0
+"""Megabytes that a report may have."""
+_FRAME = 3.0
+"""Of these, for all but the items: the drawing library, tables, charts."""
+
+
+class Wanted(Struct, kw_only=True):
+    """What is to be written, and how large it may be."""
+
+    format: str = "html"
+    out: Path | None = None
+    beside: str = "nearest"
+    title: str = ""
+    items: int = DEFAULT_ITEMS
+    max_size: float = DEFAULT_SIZE
+    seed: int = 0
+    all: bool = True
+
+
+def runs_at(path: Path) -> list[Path]:
+    """The folder itself where it is a run, else all runs in it."""
+    if not path.is_dir():
+        RunFolder.open(path)  # says what it is not
+    return runs_in(path)
+
+
+Names = dict[tuple[int, str, str], str]
+"""(number of the run, exam, model) → what the report calls the model."""
+
+
+def names_of(read: Sequence[Reported]) -> Names:
+    """Models by their names; with the run's where one sat an exam in several runs."""
+    times = Counter((result.exam, result.model) for run in read for result in run.results)
+    return {
+        (number, result.exam, result.model): result.model
+        if times[result.exam, result.model] == 1
+        else f"{result.model} ({run.folder.path.name})"
+        for number, run in enumerate(read)
+        for result in run.results
+    }
+
+
+def together(read: Sequence[Reported], names: Names) -> Report:
+    """The results of all runs as one report."""
+    from viva.reports.result import Report
+
+    results = [
+        msgspec.structs.replace(result, model=name, tables=tuple(_named(table, name) for table in result.tables))
+        for number, run in enumerate(read)
+        for result in run.results
+        for name in (names[number, result.exam, result.model],)
+    ]
+    notes = list(dict.fromkeys(note for run in read for note in run.notes))
+    return Report(
+        run=", ".join(str(run.folder.path) for run in read),
+        results=tuple(results),
+        notes=(*uneven(results), *notes),
+        canaries=tuple(one for run in read for one in run.canaries),
+    )
+
+
+def _named(table: Any, name: str) -> Any:
+    return table if table.model == name else msgspec.structs.replace(table, model=name)
+
+
+def uneven(results: Sequence[Any]) -> Iterator[str]:
+    """Exams of one label that were asked in different ways: their rows are no comparison of models."""
+    for exam in dict.fromkeys(result.exam for result in results):
+        settings = {
+            "|".join(part for part in result.signature.split("|") if not part.startswith(_OWN))
+            for result in results
+            if result.exam == exam
+        }
+        if len(settings) > 1:
+            yield (
+                f"{exam} was asked in {len(settings)} different ways in these runs (see the signatures): its rows are "
+                "not all the same measurement."
+            )
+
+
+_OWN = ("model:", "template:", "weights:", "dtype:", "bits:", "adapter:", "seed:", "viva:")
+"""Parts of a signature in which models of one comparison may differ."""
+
+
+def spool_items(
+    read: Sequence[Reported], names: Names, wanted: Wanted, folder: Path
+) -> tuple[Spooled | None, list[str]]:
+    """The items packed, as many as fit, and what the page says of those that it leaves out."""
+    from viva.reports.page.sampling import stratified
+    from viva.reports.page.writing import Spooled
+
+    total, room = sum(len(run.strata) for run in read), int((wanted.max_size - _FRAME) * 1e6)
+    if not wanted.items or not total:
+        return None, []
+    strata = [(number, stratum) for number, run in enumerate(read) for stratum in run.strata]
+    count, because = min(total, wanted.items), f"--items {wanted.items:,}"
+    while True:
+        chosen = stratified(strata, count, wanted.seed)
+        spooled = Spooled(folder, room)
+        if spooled.fill(_items(read, names, chosen)) or count == 1:
+            break
+        # So many characters held so many items; a little less of that, since items differ.
+        held = spooled.written.items * room / max(1, spooled.written.size)
+        spooled.close()
+        count, because = max(1, min(int(count * 0.9), int(held * 0.92))), f"--max-size {wanted.max_size:g}"
+    notes = []
+    if chosen is not None:
+        notes.append(
+            f"{count:,} of {total:,} answers are here ({because}): a sample of every exam, model and outcome in "
+            f"proportion, seed {wanted.seed}. All numbers of this report come from all {total:,} scores."
+        )
+    if spooled.written.cut:
+        from viva.reports.page.items import LONGEST
+
+        notes.append(
+            f"{spooled.written.cut:,} answers have a text of more than {LONGEST:,} characters, which is cut there; the "
+            "run's responses.jsonl has it whole."
+        )
+    return spooled, notes
+
+
+def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> Iterator[Answered]:
+    starts = [0, *itertools.accumulate(len(run.strata) for run in read)]
+    for number, run in enumerate(read):
+        yield from run.items(_wanted(chosen, starts[number]), _called(names, number))
+
+
+def _wanted(chosen: set[int] | None, start: int) -> Callable[[int], bool]:
+    if chosen is None:
+        return lambda place: True
+    return lambda place: start + place in chosen
+
+
+def _called(names: Names, number: int) -> Callable[[str, str], str]:
+    return lambda exam, model: names[number, exam, model]

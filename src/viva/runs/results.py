@@ -1,0 +1,177 @@
+"""A run as a report takes it: results from scores.jsonl, and its answers where the questions are at hand."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.canaries import CanaryMarks
+from viva.benchmarks import open_exam
+from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
+from viva.engine.stages import suspicions
+from viva.errors import VivaError
+from viva.reports.answered import Answered
+from viva.reports.canaries import canary_notes
+from viva.reports.deciding import Deciding
+from viva.reports.result import Result, Suspicious, signature
+from viva.runs.answers import answered, answered_without_questions
+from viva.runs.canaries import canary_marks
+from viva.runs.config import Limits
+from viva.runs.graded import sat
+from viva.runs.open import Examination, gather, prepare
+from viva.runs.published_rows import unknown_notes, with_rows_beside
+from viva.types import OUTCOMES, Layout, Line, ScoreRow
+
+_VALUES = 40
+"""Values of a tag beyond which it makes no table, where the exam's own tables are not known."""
+
+
+class Reported(Struct, kw_only=True):
+    """One run, read once."""
+
+    folder: RunFolder
+    results: list[Result]
+    strata: array[int]
+    """For every row of scores.jsonl, in order: a number for its exam, model and outcome."""
+    examination: Examination | None
+    warnings: list[str]
+    notes: list[str]
+    canaries: tuple[CanaryMarks, ...] = ()
+
+    def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answered]:
+        """The wanted answers (places in scores.jsonl). `name`: what the report calls (exam, model)."""
+        found = (
+            answered(self.examination, wanted) if self.examination else answered_without_questions(self.folder, wanted)
+        )
+        for item in found:
+            shown = name(item.exam, item.model)
+            yield item if shown == item.model else msgspec.structs.replace(item, model=shown)
+
+
+def read_run(path: Path, beside: str) -> Reported:
+    """All results of a graded run. Asks nobody and writes nothing.
+
+    Raises StorageError for one whose scores.jsonl is missing, damaged, or not what was made of the files beside it.
+    """
+    folder = RunFolder.open(path)
+    examination, warnings = _opened(folder)
+    found = Reported(folder=folder, results=[], strata=array("i"), examination=examination, warnings=warnings, notes=[])
+    layouts: dict[str, tuple[Line, tuple[Layout, ...]] | None] = {}
+    suspicious = _suspicious(examination) if examination else {}
+    for exam, model, rows in sat(path, folder.record):
+        label = exam.spec.label
+        if label not in layouts:
+            layouts[label] = _layouts(found, exam, folder.record.exams.index(exam))
+        result = _result(rows, found, exam, model, layouts[label])
+        result = msgspec.structs.replace(result, suspicious=suspicious.get((label, model), Suspicious()))
+        found.results.append(with_rows_beside(result, beside, exam, folder.record))
+    if examination:
+        found.canaries = canary_marks(examination)
+        found.notes += [*examination.notes(), *canary_notes(found.canaries)]
+    asked = [result.model for result in found.results]
+    found.notes = [*unknown_notes(beside, folder.record.exams, asked), *found.notes]
+    return found
+
+
+def _opened(folder: RunFolder) -> tuple[Examination | None, list[str]]:
+    """The run opened for its prompts; where that cannot be (its data moved, say), why not."""
+    try:
+        return prepare(folder, Limits(progress="quiet")), []
+    except VivaError as problem:
+        return None, [
+            f"{folder.path.name}: this report has no prompts, gold answers and evidence, since the run cannot be "
+            f"opened here: {problem}"
+        ]
+
+
+def _suspicious(examination: Examination) -> dict[tuple[str, str], Suspicious]:
+    """What should be looked at in programs that passed, by exam and model."""
+    with ExitStack() as stack:
+        answers = examination.folder.journal("responses", write=False)
+        stack.callback(answers.close)
+        gathered = gather(examination, stack)
+        return {
+            (sitting.label, sitting.model.name): Suspicious.of(suspicions(sitting, answers, gathered))
+            for sitting in examination.sittings
+        }
+
+
+def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Line, tuple[Layout, ...]] | None:
+    """The exam's headline and tables: of the exam itself, else of its bundled sample; None for neither."""
+    if found.examination:
+        exam = found.examination.exams[index]
+        return exam.headline(), exam.layouts()
+    try:
+        sample = open_exam(record.spec, None, record.templates)
+    except VivaError:
+        return None
+    return sample.headline(), sample.layouts()
+
+
+def _result(
+    rows: Iterator[ScoreRow],
+    found: Reported,
+    exam: ExamRecord,
+    model: str,
+    known: tuple[Line, tuple[Layout, ...]] | None,
+) -> Result:
+    from viva.analysis.breakdown import Breakdown, frame
+
+    deciding, first = Deciding(), len(OUTCOMES) * len(found.results)
+    isolations = Counter[str]()
+
+    def marked() -> Iterator[ScoreRow]:
+        for row in rows:
+            found.strata.append(first + OUTCOMES.index(row.outcome))
+            isolations[row.isolation] += 1
+            yield row
+
+    scores = frame(deciding.watched(marked()))
+    label = exam.spec.label
+    if known is None:
+        tags = {
+            name.removeprefix("tag:"): tuple(map(str, scores[name].unique(maintain_order=True).drop_nulls()))
+            for name in scores.columns
+            if name.startswith("tag:")
+        }
+        known = Line("mean"), tuple(_by_tag(tags))
+    headline, layouts = known
+    breakdown = Breakdown(scores, headline.attempts, layouts)
+    record = found.folder.record
+    opened = _opened_model(found, model)
+    return Result(
+        exam=label,
+        benchmark=exam.spec.benchmark,
+        language=exam.spec.language,
+        model=model,
+        overall=breakdown.cell(headline),
+        tables=tuple(breakdown.table(layout, label, model) for layout in layouts),
+        signature=signature(record, exam, model, opened),
+        judged=bool(record.judges),
+        decided=deciding.shares(),
+        reviewed=deciding.reviewed,
+        trained=opened.trained if opened else None,
+        programs=isolations["separate"] + isolations["shared"],
+        shared=isolations["shared"],
+    )
+
+
+def _opened_model(found: Reported, name: str) -> ModelRecord | None:
+    if found.examination:
+        names = [model.name for model in found.examination.examinees]
+        return found.folder.record.models[names.index(name)] if name in names else None
+    return found.folder.record.model(name)
+
+
+def _by_tag(tags: dict[str, tuple[str, ...]]) -> Iterator[Layout]:
+    """Plain tables by tag, where nothing is known of the exam's own."""
+    for tag, values in tags.items():
+        if 1 < len(values) <= _VALUES:
+            rows = tuple(Line(value, where={tag: (value,)}) for value in sorted(values))
+            yield Layout(tag, f"By {tag}", (*rows, Line("all")), (Line("mean"),))

@@ -1,0 +1,95 @@
+"""What experts are shown of a run, who is invited, and what a sample of it holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from viva.errors import VivaError
+from viva.visible import visible
+
+if TYPE_CHECKING:
+    from viva.review.filters import Filter
+    from viva.review.items import Item
+
+
+FEW = 20
+"""Labels, below which the coverage of intervals was not tried (analysis/prediction.py)."""
+
+
+class Opening(Struct, kw_only=True):
+    """How the page is opened: the options of the command."""
+
+    host: str = "127.0.0.1"
+    port: int = 8470
+    token: str = ""
+    reviewer: str = ""
+    invite: tuple[str, ...] = ()
+    blind: bool = False
+    sample: str = ""
+    strata: str = ""
+    seed: int = 0
+    marks_per_item: int = 1
+    only: tuple[str, ...] = ()
+    order: Literal["given", "disagreement"] = "given"
+
+
+def invited(opening: Opening, run: Path) -> dict[str, str]:
+    """A key for everybody who is invited → the name. Raises VivaError for names that are none, or said twice."""
+    from viva.engine.endpoints import personal_key
+    from viva.review.text import name_problem
+
+    if opening.invite and (opening.token or opening.reviewer):
+        raise VivaError("--invite gives everybody a key and a name of their own: leave out --token and --reviewer")
+    found: dict[str, str] = {}
+    for given in opening.invite:
+        name = " ".join(given.split())
+        if problem := name_problem(name):
+            raise VivaError(f"--invite {visible(given, limit=80)!r}: {problem}")
+        if name in found.values():
+            raise VivaError(f"--invite {visible(name, limit=80)!r} is there twice: one person is not two")
+        try:
+            found[personal_key("review", str(run.resolve()), name)] = name
+        except OSError as problem:
+            raise VivaError(f"--invite needs a secret to make keys with, and cannot keep one: {problem}") from None
+    return found
+
+
+def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
+    """What each model's answers get of a random sample, where that is little."""
+    counts = Counter((item.about["exam"], item.about["model"]) for item in drawn)
+    for (exam, model), count in counts.items():
+        if len(counts) > 1 or count < FEW:
+            few = f": fewer than {FEW} give a wide interval" if count < FEW else ""
+            yield visible(f"sample: {count:,} answers of {model} in {exam}{few}")
+
+
+def start_filter(opening: Opening, items: list[Item]) -> Filter:
+    """The filter that reviewers begin with. Raises VivaError for tags and values that no answer has."""
+    from viva.review.filters import Filter
+    from viva.review.items import TELLING
+
+    query = {"sample": opening.sample, "seed": str(opening.seed), "by": opening.strata, "order": opening.order}
+    names = list(dict.fromkeys(name for item in items for name in (*item.about, "decided")))
+    for condition in opening.only:
+        name, equals, value = condition.partition("=")
+        if not equals or name not in names:
+            raise VivaError(
+                f"--only {visible(condition)!r}: write TAG=VALUE; the tags are: {visible(', '.join(names))}"
+            )
+        if opening.blind and name in TELLING:
+            raise VivaError(f"--only {visible(condition)!r} would tell the verdict to who reviews blind; leave one out")
+        values = sorted({value for item in items for value in item.values(name)})
+        if value not in values:
+            shown = visible(", ".join(values), limit=400)
+            raise VivaError(f"--only {visible(condition)!r}: no answer has that; {name} is one of: {shown}")
+        query[f"t.{name}"] = value
+    if opening.strata and (opening.strata not in names or not opening.sample):
+        raise VivaError(
+            f"--strata {visible(opening.strata)!r} goes with --sample, and is one of: {visible(', '.join(names))}"
+        )
+    return Filter.read(query, opening.blind)

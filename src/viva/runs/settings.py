@@ -1,0 +1,91 @@
+"""What options become: the settings of every exam that is asked for, how answers are drawn, where the data is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import cast
+
+from viva.errors import VivaError
+from viva.runs.config import Choice, Draw
+from viva.types import About, ExamSpec, Language, Sampling
+
+
+def languages(choice: Choice, supported: tuple[Language, ...]) -> list[Language]:
+    """The languages asked for, of those a benchmark has; its first by default. Raises VivaError for an unknown one."""
+    named = [part.strip() for given in choice.language for part in given.split(",") if part.strip()]
+    if not named:
+        return [supported[0]]
+    known = ("en", "zh", "de", "fr")
+    for name in named:
+        if name != "all" and name not in known:
+            raise VivaError(f"--language {name!r} is unknown; there are {', '.join(known)}, all (Chinese is zh)")
+    if "all" in named:
+        return list(supported)
+    return [cast("Language", name) for name in dict.fromkeys(named)]
+
+
+def specs(choice: Choice, about: About) -> list[ExamSpec]:
+    """One exam for each language asked for. A benchmark of one language is asked in that one."""
+    supported = about.languages
+    encoder = about.encoder if choice.encoder is None else choice.encoder
+    wanted = languages(choice, supported) if len(supported) > 1 else list(supported)
+    listed: tuple[str, ...] = ()
+    if choice.questions is not None:
+        from viva.runs.question_lists import read_listed
+
+        listed = read_listed(choice.questions)
+    return [
+        ExamSpec(
+            benchmark=about.name,
+            language=language,
+            shots=about.default_shots if choice.shots is None else choice.shots,
+            chain_of_thought=choice.cot,
+            form=choice.form,
+            only=choice.only,
+            limit=choice.limit,
+            seed=choice.seed or 0,
+            as_published=choice.as_published,
+            context=choice.context,
+            rationale=choice.rationale,
+            encoder="" if encoder == "none" else encoder,
+            panel=choice.panel,
+            choose=choice.choose or "",
+            questions=listed,
+            shard=choice.shard or "",
+        )
+        for language in wanted
+    ]
+
+
+def sampling(draw: Draw, seed: int | None, paper: Sampling | None = None) -> Sampling:
+    """The sampling that `draw` describes, and the paper's where it says nothing.
+
+    Raises VivaError for a temperature that is none.
+    """
+    paper = paper or Sampling()
+    temperature = paper.temperature
+    if draw.temperature in ("server", "none"):
+        temperature = None
+    elif draw.temperature is not None:
+        try:
+            temperature = float(draw.temperature)
+        except ValueError:
+            temperature = -1.0
+        if not 0 <= temperature <= 10:
+            raise VivaError(f"--temperature {draw.temperature!r} is neither a number from 0 on nor `server`")
+    # The paper's nucleus belongs to the paper's temperature: with another one it is not sent unless asked for.
+    top_p = draw.top_p if draw.top_p is not None or draw.temperature is not None else paper.top_p
+    return Sampling(temperature=temperature, top_p=top_p, max_tokens=draw.max_tokens or paper.max_tokens, seed=seed)
+
+
+def data_folder(choice: Choice, benchmark: str) -> Path | None:
+    """Where a benchmark's files are: --data, VIVA_DATA, the fetched copy; None for the bundled sample."""
+    from viva.benchmarks.sources import fetched_folder
+
+    if choice.data is not None:
+        return choice.data
+    given = os.environ.get("VIVA_DATA")
+    if given:
+        return Path(given)
+    return fetched_folder(benchmark)

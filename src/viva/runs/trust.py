@@ -1,0 +1,87 @@
+"""What a run folder cannot agree to in its user's place: where keys are sent, and that code of weights is run.
+
+A folder may come from anybody. Options that gave such consent count for the command that they were given to, and
+addresses count where `engine/endpoints.py` knows that this user agreed to them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from viva.engine.endpoints import addressed, approve, is_approved
+from viva.engine.folder import ModelRecord, RunFolder, RunRecord
+from viva.errors import VivaError
+from viva.runs.config import Limits
+from viva.runs.messages import tell
+from viva.visible import one_line
+
+_NO_KEY = "VIVA_SENDS_NOTHING"
+"""Stands for the variable of a key: a model is opened for its name alone, and nothing is sent."""
+_SHOWN = 8
+"""Addresses that an error or a question names."""
+
+
+def confirm_endpoints(folder: RunFolder, limits: Limits, ask: Callable[[str, str], bool] | None = None) -> None:
+    """Before anything is sent for a run that is gone on with: did its user agree to its addresses and key variables?
+
+    `ask` is given what would be sent where and the question, and says whether the user agrees; without it the run is
+    refused, and `--trust-endpoints` agrees. What was agreed to is kept with the run.
+    Raises VivaError where nobody agreed.
+    """
+    if is_approved(folder.path, folder.record):
+        return
+    named = list(dict.fromkeys(_described(one) for one in addressed(folder.record)))
+    shown = [*named[:_SHOWN], *([f"and {len(named) - _SHOWN} more in run.json"] if named[_SHOWN:] else [])]
+    if not limits.trust_endpoints:
+        if ask is None:
+            raise VivaError(
+                f"{folder.path} was not begun by you here, and says where requests and keys go: {'; '.join(shown)}. "
+                "Nothing was sent. If you know these addresses, say --trust-endpoints"
+            )
+        said = f"{folder.path} was not begun by you here. Going on with it sends requests and keys:"
+        if not ask("\n  ".join([said, *shown]), "Do you know these addresses, and may the keys go there?"):
+            raise VivaError("nothing was sent; --trust-endpoints agrees without asking")
+    keep_approval(folder)
+
+
+def keep_approval(folder: RunFolder) -> None:
+    """Write down that the run's addresses are its user's: those of a command line, or confirmed."""
+    if problem := approve(folder.path, folder.record):
+        tell(f"{problem}; going on with {folder.path} will ask whether its addresses are yours (--trust-endpoints)")
+
+
+def _described(one: ModelRecord) -> str:
+    """`openai/NAME at http://… with the key in GITHUB_TOKEN`."""
+    address = f" at {one_line(one.base_url, 200)}" if one.base_url else ""
+    key = f"the key in {one_line(one.key_variable, 80)}" if one.key_variable else "its provider's usual key"
+    return f"{one_line(one.name, 200)}{address} with {key}"
+
+
+def refuse_inherited_code(records: Sequence[ModelRecord], limits: Limits) -> None:
+    """Raise VivaError where run.json alone says that code which comes with weights is to be run."""
+    for one in records:
+        if one.weights and one.weights.trust_remote_code and not limits.trust_remote_code:
+            raise VivaError(
+                f"this run was begun with --trust-remote-code, and code that comes with {one_line(one.name, 200)} "
+                "would run with all your rights: look at it, and then say --trust-remote-code again"
+            )
+
+
+def without_consent(record: RunRecord) -> RunRecord:
+    """The same run with models that are opened for their names: no key is read, no code of theirs is run."""
+    os.environ[_NO_KEY] = "none"
+
+    def named(models: list[ModelRecord]) -> list[ModelRecord]:
+        return [
+            msgspec.structs.replace(
+                model,
+                key_variable=_NO_KEY,
+                weights=model.weights and msgspec.structs.replace(model.weights, trust_remote_code=False),
+            )
+            for model in models
+        ]
+
+    return msgspec.structs.replace(record, models=named(record.models), judges=named(record.judges))

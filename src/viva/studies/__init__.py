@@ -1,0 +1,1 @@
+"""Questions asked of finished runs: a package each, data in, result out."""

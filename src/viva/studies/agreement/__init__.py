@@ -1,0 +1,1 @@
+"""How far experts agree with each other, and a judge with them."""

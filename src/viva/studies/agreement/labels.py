@@ -1,0 +1,140 @@
+"""`viva agree RUN` and `viva review RUN --plan`: what experts' labels on a run say, and how many are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from viva.engine.folder import RunFolder, find_run
+from viva.engine.stages import parts_shown
+from viva.errors import VivaError
+from viva.runs.config import Limits
+from viva.runs.open import prepare
+from viva.studies.agreement.ratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
+
+if TYPE_CHECKING:
+    from viva.analysis.ratings import Ratings
+    from viva.reports.agreement import ScoreFromLabels
+    from viva.reports.result import Grid
+    from viva.studies.agreement.study import Wanted
+
+
+def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[ScoreFromLabels], list[str]]:
+    """The ratings in a run's files, who of the raters is the judge, and the scores from its samples, with notes.
+
+    Raises VivaError for a run that nobody judged and nobody reviewed.
+    """
+    examination = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
+    found = list(rated(examination, everything=True))
+    log = review_log(examination)
+    people = any(one.evidence.marks for one in found)
+    judge = wanted.judge or (DRAFT if people else "")
+    read = ratings(found, judge)
+    if not people and len(read.raters) < 2:
+        raise VivaError(f"no expert has marked anything in {path}: `viva review {path}` takes marks")
+    parts = {part for exam in examination.exams for part in parts_shown(exam) if part.startswith("Q→")}
+    estimates, notes = sampled(found, log, [SCORE, *sorted(parts)])
+    notes += [f"reviews.jsonl, line {damage.line} cannot be read ({damage.reason})" for damage in log.damaged]
+    scale, word = wanted.scale, "people" if people else "judges"
+    marks = sorted({mark for one in found for draft in one.item.drafts for mark in draft.scale})
+    if scale is None and len(marks) > 1:
+        scale = ",".join(f"{mark:g}" for mark in marks)
+    return read, msgspec.structs.replace(wanted, judge=judge or None, scale=scale, word=word), estimates, notes
+
+
+def agreement_page(path: Path) -> str:
+    """The agreement page of a run, as HTML."""
+    from viva.reports.agreement import notes_on
+    from viva.reports.agreementpage import html_agreement
+    from viva.studies.agreement.study import Wanted, compared
+
+    try:
+        read, wanted, scores, notes = ratings_of_run(path, Wanted())
+    except VivaError as problem:
+        return html_agreement((), (), (str(problem),))
+    found = compared(read, path.name, wanted)
+    return html_agreement(found, scores, [*notes_on(found), *notes])
+
+
+def plan(path: Path, half_width: float) -> tuple[list[Grid], list[str]]:
+    """How many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and notes."""
+    from viva.reports.result import Grid
+
+    examination = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
+    found = list(rated(examination))
+    if not found:
+        raise VivaError(f"{path} has no answer that experts could mark")
+    grids: list[Grid] = []
+    notes: list[str] = []
+    for exam, model in dict.fromkeys((one.exam, one.model) for one in found):
+        mine = [one for one in found if (one.exam, one.model) == (exam, model)]
+        rows, note = _plan_rows(mine, half_width)
+        title = f"Labels for ± {half_width:g} · {exam} · {model} · {len(mine):,} answers"
+        header = ("judge and experts correlate", "for this run", "for such questions", "what that is")
+        grids.append(Grid(title, header, rows))
+        notes.append(note)
+    return grids, list(dict.fromkeys(notes))
+
+
+def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[tuple[tuple[str, ...], ...], str]:
+    from viva.analysis.prediction import labels_needed
+
+    pairs = [
+        (one.before.value, one.after.value)
+        for one in mine
+        if one.marked and one.before.value is not None and one.after.value is not None
+    ]
+    correlation, variance = _pilot(pairs)
+    known = variance is not None
+    spread = variance if variance is not None else _variance([one.before.value for one in mine])
+    assumed = [("0.00", 0.0, "labels alone"), *((f"{r:.2f}", r, "assumed") for r in (0.5, 0.7, 0.9))]
+    if correlation is not None:
+        assumed.append((f"{correlation:.2f}", correlation, f"as in the {len(pairs):,} answers marked so far"))
+    rows = tuple(
+        (
+            said,
+            *(
+                "more questions" if needed is None else f"{needed:,}"
+                for needed in (
+                    labels_needed(half_width, len(mine), variance=spread, correlation=r, reading=reading)
+                    for reading in ("run", "questions")
+                )
+            ),
+            why,
+        )
+        for said, r, why in assumed
+    )
+    source = f"the {len(pairs):,} answers marked so far" if known else "the verdicts without experts"
+    note = (
+        f"Scores vary by {spread:.3f} (variance, from {source}). The labels must be a random sample: draw it on the "
+        "review page (`viva review RUN --sample N`), and mark it to its end. `more questions`: even with a label on "
+        "every answer, so few questions leave a wider interval."
+    )
+    return rows, note
+
+
+def _pilot(pairs: Sequence[tuple[float, float]]) -> tuple[float | None, float | None]:
+    """Correlation and variance of the marks, from two labels on that differ."""
+    if len(pairs) < 2:
+        return None, None
+    variance = _variance([after for _, after in pairs])
+    before = _variance([before for before, _ in pairs])
+    if variance <= 0:
+        return None, None
+    if before <= 0:
+        return 0.0, variance
+    middle = [sum(pair[place] for pair in pairs) / len(pairs) for place in (0, 1)]
+    both = sum((pair[0] - middle[0]) * (pair[1] - middle[1]) for pair in pairs) / (len(pairs) - 1)
+    return float(both / (before * variance) ** 0.5), variance
+
+
+def _variance(values: Sequence[float | None]) -> float:
+    """Of the values that are there; the most that shares of 1 can have where there are fewer than two."""
+    given = [value for value in values if value is not None]
+    if len(given) < 2:
+        return 0.25
+    middle = sum(given) / len(given)
+    return sum((value - middle) ** 2 for value in given) / (len(given) - 1)

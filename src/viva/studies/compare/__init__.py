@@ -1,0 +1,1 @@
+"""Whether one contestant is better than another, question by question."""

@@ -1,0 +1,309 @@
+"""Who is compared with whom: contestants, what tells them apart, and what would make a comparison unfair.
+
+A contestant is one model's scores on one exam. What its run remembers (the parts of its signature) says how it was
+asked; contestants are called by what differs among them, and nothing else:
+
+    runs/a runs/b                    two models                       openai/x, openai/y
+    runs/zero runs/five              one model, other shots           0-shot, 5-shot
+    runs/grid                        two models in two languages      openai/x · en, openai/x · zh, openai/y · en, …
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from viva.analysis.breakdown import Breakdown
+from viva.benchmarks.csbench.languages import IN_ORDER, english_number
+from viva.errors import DataError, VivaError
+from viva.reports.result import settings
+from viva.runs.item_scores import Scored
+from viva.types import Language
+from viva.visible import one_line
+
+FACTORS: dict[str, tuple[str, ...]] = {
+    "models": ("model", "template", "weights", "dtype", "bits", "adapter"),
+    "languages": ("lang",),
+    "shots": ("shots",),
+    "cot": ("cot",),
+    "form": ("form", "choose"),
+    "rationale": ("rationale",),
+    "extraction": ("extract",),
+    "sampling": ("temp", "top_p"),
+    "samples": ("samples",),
+    "attempts": ("attempts",),
+    "judges": ("judge", "panel", "rubric", "encoder"),
+    "seeds": ("seed",),
+}
+"""What --between may name, and the parts of a signature that it stands for."""
+_MINOR = ("prompt", "max_tokens", "context", "only", "limit", "questions", "shard", "data", "benchmark")
+"""What contestants are called by only where nothing above tells them apart."""
+_SHAPES_PROMPT = ("lang", "shots", "cot", "form", "choose", "rationale")
+_TEXT: dict[str, Callable[[str], str]] = {
+    "model": lambda value: one_line(value, 60),
+    "lang": str,
+    "shots": lambda value: f"{value}-shot",
+    "cot": lambda value: "chain of thought" if value == "yes" else "answer at once",
+    "form": lambda value: f"{value} form",
+    "choose": lambda value: "reply read" if value == "none" else f"by {value}",
+    "rationale": lambda value: "with rationale" if value == "yes" else "no rationale",
+    "extract": lambda value: "graded as published" if value == "as-published" else "graded by Viva",
+    "temp": lambda value: f"T {value}",
+    "top_p": lambda value: f"top-p {value}",
+    "attempts": str,
+    "samples": lambda value: f"{value} answers",
+}
+_UNFAIR: dict[str, str] = {
+    "benchmark": "another version of the grading",
+    "data": "another data fingerprint",
+    "prompt": "another prompt",
+    "judge": "another judge",
+    "panel": "another way to sum up judges",
+    "rubric": "another rubric",
+    "encoder": "another encoder",
+    "extract": "another extraction",
+    "max_tokens": "another limit of tokens",
+}
+
+
+class Contestant(Struct, kw_only=True, eq=False):
+    """One model's scores on one exam, with how several answers to a question count."""
+
+    scored: Scored
+    settings: dict[str, str]
+    """The parts of its signature; of a table, the model alone."""
+    breakdown: Breakdown
+    attempts: str = ""
+    """As `Line.attempts`, where it is not the headline's own."""
+    name: str = ""
+
+    def differs(self, other: Contestant) -> frozenset[str]:
+        """The factors in which the two differ, as far as both say."""
+        return frozenset(
+            factor
+            for factor, keys in FACTORS.items()
+            if any(key in self.settings and key in other.settings and self.settings[key] != other.settings[key]
+                   for key in keys)
+        )  # fmt: skip
+
+
+def numbering(first: Contestant, second: Contestant) -> Callable[[str, Language], str] | None:
+    """What gives a question its number in both of two languages; None where ids are compared as they are."""
+    specs = [one.scored.record.spec for one in (first, second) if one.scored.record and one.scored.record.data]
+    if len(specs) < 2 or any(spec.benchmark != "csbench" for spec in specs):
+        return None
+    both = {spec.language for spec in specs}
+    return english_number if len(both) > 1 and both <= set(IN_ORDER) else None
+
+
+def contestants(found: Iterable[Scored], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:
+    """Everybody that the sources hold, of these models where any are named, once a way to count attempts.
+
+    Raises DataError for a source that is named twice, VivaError for a model that nobody is.
+    """
+    everybody: list[Contestant] = []
+    seen: set[tuple[str, str, str]] = set()
+    others: dict[str, None] = {}
+    for one in found:
+        place = (str(one.source.resolve()), one.exam, one.model)
+        if place in seen:
+            raise DataError(f"{one_line(one.model, 60)} of {one.source} is named twice: nothing differs from itself")
+        seen.add(place)
+        if models and not one.is_called(models):
+            others[one_line(one.model, 60)] = None
+            continue
+        breakdown = Breakdown(one.scores, one.headline.attempts)
+        known = _settings(one)
+        everybody += [
+            Contestant(
+                scored=one,
+                settings={**known, "attempts": way or one.headline.attempts or "mean"},
+                breakdown=breakdown,
+                attempts=way,
+            )
+            for way in attempts or ("",)
+        ]
+    if not everybody:
+        raise VivaError(f"--model {', '.join(models)}: nobody is called so; there are: {', '.join(list(others)[:20])}")
+    return everybody
+
+
+def _settings(one: Scored) -> dict[str, str]:
+    if one.run is None or one.record is None:
+        return {"model": one.model}
+    known = {name: str(value) for name, value in settings(one.run, one.record, one.model, one.opened).items()}
+    return {"choose": "none", **known}
+
+
+def grouped(everybody: Sequence[Contestant]) -> list[tuple[str, list[Contestant]]]:
+    """Contestants of one benchmark together, with its name; tables of item scores go with the runs of one."""
+    groups: dict[str, list[Contestant]] = {}
+    tables: list[Contestant] = []
+    for one in everybody:
+        if one.scored.record is None:
+            tables.append(one)
+        else:
+            spec = one.scored.record.spec
+            groups.setdefault(spec.name or spec.benchmark, []).append(one)
+    if tables and len(groups) == 1:
+        next(iter(groups.values())).extend(tables)
+    elif tables:
+        groups["item scores"] = tables
+    for group in groups.values():
+        _name(group)
+    return list(groups.items())
+
+
+def _name(group: Sequence[Contestant]) -> None:
+    """Call each by what differs among them; where that is not enough, by lesser things, and at last by its run."""
+    major = [key for keys in FACTORS.values() for key in keys]
+    chosen = [key for key in major if _values(group, key) > 1]
+    for key in _MINOR:
+        if _values(group, key) > 1 and len(_names(group, [*chosen, key])) > len(_names(group, chosen)) < len(group):
+            chosen.append(key)
+    for one in group:
+        one.name = _called(one, chosen)
+    if len({one.name for one in group}) < len(group):
+        sources = {one.scored.source.name for one in group}
+        short = len(sources) == len({one.scored.source for one in group})
+        for one in group:
+            where = one_line(one.scored.source.name if short else str(one.scored.source), 60)
+            one.name = " · ".join(filter(None, (one.name, where)))
+    for one in group:
+        one.name = one.name or one_line(one.scored.model, 60)
+
+
+def _values(group: Sequence[Contestant], key: str) -> int:
+    return len({one.settings[key] for one in group if key in one.settings})
+
+
+def _names(group: Sequence[Contestant], keys: Sequence[str]) -> set[str]:
+    return {_called(one, keys) for one in group}
+
+
+def _called(one: Contestant, keys: Sequence[str]) -> str:
+    said = [
+        _TEXT.get(key, lambda value, key=key: f"{key} {one_line(value, 40)}")(one.settings[key])
+        for key in keys
+        if key in one.settings
+    ]
+    return " · ".join(said)
+
+
+def chosen_pairs(
+    group: Sequence[Contestant], between: str | None, baseline: str | None, pairs: Sequence[str]
+) -> list[tuple[Contestant, Contestant]]:
+    """Who is compared with whom, in the order given.
+
+    `pairs` names them ("base=expert"); `baseline` names one whom all others are compared with; `between` a factor in
+    which they must differ ("all": whatever). By default a pair is left out where a third contestant stands between the
+    two: of two models with 0 and 5 shots each, the first model's 0 shots against the second's 5 say nothing that the
+    other four pairs do not.
+    """
+    if pairs:
+        return [two for said in pairs for two in _said_pairs(group, said)]
+    if baseline is not None:
+        firsts = _meant(group, baseline, "--baseline")
+        found = [(first, one) for first in firsts for one in group if one not in firsts]
+        return _nearest(found) if len(firsts) > 1 else found
+    everything = list(itertools.combinations(group, 2))
+    if between == "all":
+        return everything
+    differing = {(id(one), id(other)): one.differs(other) for one, other in everything}
+    differing |= {(other, one): found for (one, other), found in differing.items()}
+    direct = [
+        (one, other)
+        for one, other in everything
+        if not any(
+            differing[id(one), id(third)] < differing[id(one), id(other)] > differing[id(third), id(other)]
+            for third in group
+            if third is not one and third is not other
+        )
+    ]
+    if between is None:
+        return direct
+    found = [(one, other) for one, other in direct if between in differing[id(one), id(other)]]
+    if not found and not any(between in differences for differences in differing.values()):
+        there = ", ".join(sorted({factor for differences in differing.values() for factor in differences}))
+        raise VivaError(f"--between {between}: the contestants do not differ in that, but in: {there or 'nothing'}")
+    return found
+
+
+def _said_pairs(group: Sequence[Contestant], said: str) -> list[tuple[Contestant, Contestant]]:
+    """The pairs that BASE=EXPERT means. A name may hold a "=", so every one is tried."""
+    cuts = [(said[:place], said[place + 1 :]) for place, sign in enumerate(said) if sign == "="]
+    for first, second in cuts:
+        if _matching(group, first) and _matching(group, second):
+            both = itertools.product(_matching(group, first), _matching(group, second))
+            found = _nearest([(one, other) for one, other in both if one is not other])
+            # Where both names mean the same contestants, each pair would come twice, once the other way round.
+            return [two for place, two in enumerate(found) if two[::-1] not in found[:place]]
+    if not cuts:
+        raise VivaError(f"--pairs {said!r}: write FIRST=SECOND, as in --pairs base=expert")
+    first, second = cuts[0]
+    _meant(group, first, "--pairs")
+    _meant(group, second, "--pairs")
+    return []
+
+
+def _nearest(found: Sequence[tuple[Contestant, Contestant]]) -> list[tuple[Contestant, Contestant]]:
+    """Of several who are meant, those that differ in the least: a base at 5 shots goes with an expert at 5 shots."""
+    if not found:
+        return []
+    least = {
+        id(second): min(len(one.differs(second)) for one, other in found if other is second) for _, second in found
+    }
+    return [(first, second) for first, second in found if len(first.differs(second)) == least[id(second)]]
+
+
+def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
+    """Whole names before models, models before parts of a name."""
+    wanted = name.strip().casefold()
+    for test in (
+        lambda one: one.name.casefold() == wanted,
+        lambda one: wanted in (one.settings["model"].casefold(), one.settings["model"].casefold().rpartition("/")[2]),
+        lambda one: wanted in one.name.casefold() or wanted == one.scored.source.name.casefold(),
+    ):
+        found = [one for one in group if wanted and test(one)]
+        if found:
+            return found
+    return []
+
+
+def _meant(group: Sequence[Contestant], name: str, option: str) -> list[Contestant]:
+    found = _matching(group, name)
+    if not found:
+        there = ", ".join(repr(one.name) for one in group[:20]) + (" …" if len(group) > 20 else "")
+        raise VivaError(f"{option} {name!r}: nobody is called so; there are: {there}")
+    return found
+
+
+def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
+    """What makes a comparison unfair, by name, where it is not the one thing that is compared."""
+    mine, other = first.settings, second.settings
+    if (first.scored.record is None) != (second.scored.record is None):
+        table = first if first.scored.record is None else second
+        yield f"{table.scored.source.name} does not say how it was asked and graded"
+        return
+    factors = first.differs(second)
+    for key, what in _UNFAIR.items():
+        if mine.get(key) == other.get(key) or key not in mine or key not in other:
+            continue
+        own = next((factor for factor, keys in FACTORS.items() if key in keys), None)
+        if own and factors == {own}:
+            continue  # it is what the comparison is about, and in the names
+        # Another language is another file; so are the exemplars, which belong to the fingerprint where any are shown.
+        if key == "data" and (mine["lang"] != other["lang"] or (mine["shots"] == "0") != (other["shots"] == "0")):
+            continue
+        if key in ("prompt", "rubric", "max_tokens") and _differ(mine, other, _SHAPES_PROMPT):
+            continue
+        yield f"{what} ({one_line(mine[key], 40)} and {one_line(other[key], 40)})"
+    best = mine["attempts"] == other["attempts"] == "best"
+    if best and factors != {"samples"} and mine.get("samples") != other.get("samples"):
+        yield f"the best of another number of answers ({mine.get('samples')} and {other.get('samples')})"
+
+
+def _differ(mine: Mapping[str, str], other: Mapping[str, str], keys: Sequence[str]) -> bool:
+    return any(mine.get(key) != other.get(key) for key in keys)

@@ -1,0 +1,117 @@
+"""Published sweeps and experts, compared as far as printed figures can be: differences of means, no test.
+
+`viva compare infibench`: GPT-4 under other sampling (the rows behind Table 10 of the InfiBench paper). `viva compare
+csbench`: models trained for mathematics and code against the models of their families.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from viva.errors import VivaError
+from viva.published import Entry, Table, table
+from viva.published.model import plain
+from viva.reports.comparedmeans import Published
+
+if TYPE_CHECKING:
+    from viva.studies.compare.study import Wanted
+
+_SETTING = "generation_parameters"
+_STANDARD = "(0.2,0.9)"
+"""The paper's own temperature and top-p, which the sweep is compared with."""
+_NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
+
+
+def compare_published(benchmark: str, wanted: Wanted) -> tuple[list[Published], Table, list[str]]:
+    """A published table's differences, the table, and notes. Raises VivaError for what takes item scores, and unknown
+    rows.
+    """
+    for option, given in (
+        ("--by", wanted.by), ("--over", wanted.over), ("--cluster", wanted.cluster), ("--between", wanted.between),
+        ("--attempts", wanted.attempts), ("--flips", wanted.flips), ("--detect", wanted.detect),
+        ("--unpaired", wanted.unpaired), ("--model", wanted.model),
+    ):  # fmt: skip
+        if given:
+            raise VivaError(
+                f"{option} takes item scores, and {benchmark} names a published table of means: leave it out"
+            )
+    found, one = _sweep(wanted) if benchmark == "infibench" else _experts(wanted)
+    about = [note for note in one.notes if benchmark == "csbench" or re.search("ablation|groups of ten", note)]
+    notes = [_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about]
+    return found, one, notes
+
+
+def _sweep(wanted: Wanted) -> tuple[list[Published], Table]:
+    """GPT-4 under every sampling against the paper's own, or against the setting that --baseline names."""
+    one = table("infibench", "leaderboard")
+    rows = [entry for entry in one.entries if entry.kind == "ablation"]
+    first = _setting(rows, wanted.baseline or _STANDARD)
+    columns = ("score", "mean_score", *(f"level_{level}" for level in range(1, 6)))
+    found = [
+        _pair(first, entry, columns, _called(first), _called(entry), _spread(entry))
+        for entry in rows
+        if entry is not first
+    ]
+    return found, one
+
+
+def _setting(rows: Sequence[Entry], name: str) -> Entry:
+    for entry in rows:
+        if plain(name) == plain(entry.words[_SETTING]):
+            return entry
+    there = ", ".join(entry.words[_SETTING] for entry in rows)
+    raise VivaError(f"--baseline {name!r}: the sweep has no such setting (temperature, top-p); it has: {there}")
+
+
+def _called(entry: Entry) -> str:
+    setting = entry.words[_SETTING]
+    if not setting.startswith("("):
+        return setting
+    temperature, _, top = setting.strip("()").partition(",")
+    return f"T {temperature}, top-p {top}"
+
+
+def _spread(entry: Entry) -> str:
+    """How many answers a score is the best of, and what its groups of ten vary by."""
+    answers = int(entry.figures["responses"])
+    sd = f", ± {entry.figures['score_std']:.2f} over groups" if answers > 10 else ""
+    return f"best@{min(10, answers)} of {answers}{sd}"
+
+
+def _experts(wanted: Wanted) -> tuple[list[Published], Table]:
+    """Every expert against the chat model of its family and size, or the pairs that --pairs names."""
+    one = table("csbench", "en_experts")
+    columns = ("overall_knowledge", "overall_reasoning", "overall_average")
+    if wanted.pairs:
+        both = [(_row(one, said.partition("=")[0]), _row(one, said.partition("=")[2])) for said in wanted.pairs]
+    else:
+        bases = {entry.model: entry for entry in one.entries}
+        both = [(bases[entry.words["base"]], entry) for entry in one.entries if entry.words.get("base") in bases]
+    return [
+        _pair(first, second, columns, first.name, second.name, second.words.get("expert_in", ""))
+        for first, second in both
+    ], one
+
+
+def _row(one: Table, name: str) -> Entry:
+    found = [entry for entry in one.entries if plain(entry.model) == plain(name)]
+    if not found:
+        raise VivaError(
+            f"--pairs: {name!r} is no row of {one.title}; there are: {', '.join(e.model for e in one.entries)}"
+        )
+    return found[0]
+
+
+def _pair(first: Entry, second: Entry, columns: Sequence[str], one: str, other: str, what: str) -> Published:
+    return Published(
+        first=one,
+        second=other,
+        what=what,
+        figures={
+            name: (first.figures[name], second.figures[name], round(second.figures[name] - first.figures[name], 4))
+            for name in columns
+            if name in first.figures and name in second.figures
+        },
+    )

@@ -1,0 +1,246 @@
+"""Contestants compared, question by question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from viva.analysis.multiplicity import Correction
+from viva.errors import DataError, VivaError
+from viva.runs.item_scores import EXAM
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from viva.analysis.comparing import Difference, Pairs
+    from viva.reports.comparing import Comparison, Row
+    from viva.studies.compare.contestants import Contestant
+    from viva.types import Line
+
+
+FACTORS = (
+    "models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts",
+    "judges", "seeds", "all",
+)  # fmt: skip
+PUBLISHED = ("infibench", "csbench")
+"""Benchmarks that can be named in place of a run."""
+POINTS = ("1", "2", "5")
+"""Differences in points of per cent for which the number of questions is told."""
+MOST = 500
+"""Comparisons that anybody reads."""
+FLIPS = 10
+"""Flipped questions that are shown of a single pair, each way."""
+_ATTEMPTS = re.compile(r"mean|best|(best|pass)@[1-9][0-9]{0,3}")
+
+
+class Wanted(Struct, kw_only=True):
+    """What is to be compared, and how it is told."""
+
+    between: str | None = None
+    baseline: str | None = None
+    pairs: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    by: str | None = None
+    over: str | None = None
+    cluster: str | None = None
+    unpaired: bool = False
+    attempts: str | None = None
+    correct: Correction = "holm"
+    flips: int | None = None
+    detect: tuple[float, ...] = ()
+    seed: int = 0
+    chart: Path | None = None
+    format: str = "terminal"
+    out: Path | None = None
+
+
+def compared_sources(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
+    """Comparisons of what the sources hold. Raises VivaError where nothing there can be compared."""
+    from viva.analysis.multiplicity import adjusted
+    from viva.runs.item_scores import scored
+    from viva.studies.compare.contestants import chosen_pairs, contestants, grouped
+
+    tags = [wanted.cluster] if wanted.cluster else []
+    everybody = contestants(scored(paths, wanted.by or EXAM, wanted.over, tags), wanted.model, _ways(wanted))
+    groups = grouped(everybody)
+    chosen, problems = {}, [VivaError(_nobody(groups))]
+    for title, group in groups:
+        try:  # what one benchmark's contestants do not differ in, another's may
+            chosen[title] = chosen_pairs(group, wanted.between, wanted.baseline, wanted.pairs) if len(group) > 1 else []
+        except VivaError as problem:
+            problems.append(problem)
+    pairs = sum(map(len, chosen.values()))
+    if not pairs:
+        raise problems[-1]
+    if pairs > MOST:
+        raise VivaError(
+            f"{len(everybody):,} contestants make {pairs:,} pairs: name one to compare with (--baseline NAME), or "
+            "whom to compare (--model NAME, --pairs FIRST=SECOND)"
+        )
+    flips = wanted.flips if wanted.flips is not None else FLIPS if pairs == 1 and not wanted.by else 0
+    found = [_comparison(title, group, chosen[title], flips, wanted) for title, group in groups if chosen.get(title)]
+    if wanted.unpaired and (wanted.cluster or wanted.flips):
+        raise VivaError("--unpaired compares means: there are no pairs to cluster or to flip")
+    if not any(one.rows for one in found):
+        raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
+    every = iter(adjusted([row.found.p for one in found for row in one.rows], wanted.correct))
+    return [
+        replace(one, rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in one.rows))
+        for one in found
+    ]
+
+
+def _nobody(groups: Sequence[tuple[str, list[Contestant]]]) -> str:
+    there = "; ".join(f"{title}: {', '.join(one.name for one in group[:5])}" for title, group in groups)
+    return f"a comparison takes two contestants on the same questions; here are {there}"
+
+
+def _ways(wanted: Wanted) -> list[str]:
+    if wanted.attempts is None:
+        return []
+    ways = [way.strip() for way in wanted.attempts.split(",")]
+    for way in ways:
+        if not _ATTEMPTS.fullmatch(way):
+            raise VivaError(f"--attempts {way!r}: write mean, best, best@K or pass@K, as in best@1,best@10")
+    return list(dict.fromkeys(ways))
+
+
+def _comparison(
+    title: str,
+    group: Sequence[Contestant],
+    pairs: Sequence[tuple[Contestant, Contestant]],
+    flips: int,
+    wanted: Wanted,
+) -> Comparison:
+    from viva.reports.comparing import Comparison, Side
+    from viva.studies.compare.readings import with_readings
+
+    rows: list[Row] = []
+    sides: list[tuple[Contestant, Contestant]] = []
+    notes: dict[str, None] = {}
+    for first, second in pairs:
+        here = list(_rows(first, second, flips, wanted))
+        if any(row.found.n or row.found.unscored for row in here):
+            rows += here
+            sides += [(first, second)] * len(here)
+            notes.update(dict.fromkeys(_notes(first, second, here, wanted)))
+        elif wanted.pairs or wanted.between or len(pairs) == 1:
+            raise DataError(
+                f"{_disjoint(first, second)}: compare contestants that were asked the same set, or only their means "
+                "(--unpaired)"
+            )
+        else:
+            notes[f"Left out: {_disjoint(first, second)}."] = None
+    compared = {id(one) for two in sides for one in two}
+    return Comparison(
+        title=title,
+        by=wanted.by or "",
+        correction=wanted.correct,
+        contestants=tuple(
+            Side(name=one.name, source=str(one.scored.source), settings=one.settings)
+            for one in group
+            if id(one) in compared
+        ),
+        rows=tuple(with_readings(rows, [(first.scored, second.scored) for first, second in sides])),
+        notes=tuple(notes),
+    )
+
+
+def _disjoint(first: Contestant, second: Contestant) -> str:
+    return f"{first.name} and {second.name} have no question in common"
+
+
+def _rows(first: Contestant, second: Contestant, flips: int, wanted: Wanted) -> Iterator[Row]:
+    """A row a column or value of --by, else one."""
+    names = dict.fromkeys([*first.scored.lines, *second.scored.lines])
+    for name in names:
+        lines = first.scored.lines.get(name) or second.scored.lines[name]
+        found, pairs = _compared_on(first, second, lines, wanted)
+        if not wanted.by or found.n or found.unscored:
+            yield _row(first, second, name if wanted.by else "", pairs, found, flips, wanted)
+
+
+def _compared_on(
+    first: Contestant, second: Contestant, lines: Sequence[Line], wanted: Wanted
+) -> tuple[Difference, Pairs | None]:
+    """The difference on the questions of these lines, and the pairs that it is of."""
+    from viva.analysis.comparing import compared, compared_apart, paired
+
+    over = next((line.over for line in lines if line.over), "")
+    sides = [_questions(first, second, lines), _questions(second, first, lines)]
+    if wanted.unpaired:
+        return compared_apart(sides[0], sides[1], over), None
+    pairs = paired(sides[0], sides[1], over, wanted.cluster or "")
+    return compared(pairs, wanted.seed), pairs
+
+
+def _questions(one: Contestant, other: Contestant, lines: Sequence[Line]) -> pl.DataFrame:
+    """A contestant's scores by question, numbered as the other's are where two languages ask the same."""
+    import polars as pl
+
+    from viva.studies.compare.contestants import numbering
+
+    counted = (replace(line, attempts=one.attempts or line.attempts) for line in lines)
+    found = one.breakdown.questions(*counted)
+    number = numbering(one, other)
+    if number is None or one.scored.record is None:
+        return found
+    numbers = [number(question, one.scored.record.spec.language) for question in found["question"]]
+    return found.with_columns(question=pl.Series(numbers, dtype=pl.String))
+
+
+def _row(
+    first: Contestant,
+    second: Contestant,
+    part: str,
+    pairs: Pairs | None,
+    found: Difference,
+    limit: int,
+    wanted: Wanted,
+) -> Row:
+    from viva.analysis.comparing import flips
+    from viva.reports.comparing import Row
+
+    points = [f"{point:g}" for point in wanted.detect] or list(POINTS)
+    return Row(
+        first=first.name,
+        second=second.name,
+        part=part,
+        found=found,
+        smallest=found.smallest,
+        questions={point: found.questions_for(float(point) / 100) for point in points},
+        gained=tuple(flips(pairs, limit, "gained")) if pairs else (),
+        lost=tuple(flips(pairs, limit, "lost")) if pairs else (),
+    )
+
+
+def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], wanted: Wanted) -> Iterator[str]:
+    """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
+    from viva.reports.result import UNSURE
+    from viva.studies.compare.contestants import warnings
+
+    both = f"{first.name} → {second.name}"
+    unfair = list(warnings(first, second))
+    if unfair:
+        yield f"Not a fair comparison, {both}: {'; '.join(unfair)}."
+    if first.scored is second.scored:
+        yield f"{both}: the same answers, counted in two ways: p says that it is no chance, not that it matters."
+    if wanted.unpaired:
+        yield f"{both}: means of two sets as if drawn apart; the same questions to both would show smaller differences."
+        return
+    whole = max(rows, key=lambda row: row.found.n + row.found.unscored).found
+    if whole.only_first or whole.only_second:
+        yield (
+            f"{both}: {whole.n + whole.unscored:,} questions are in both; {whole.only_first:,} of the first and "
+            f"{whole.only_second:,} of the second alone are left out."
+        )
+    if whole.unscored:
+        yield (
+            f"{UNSURE} {both}: {whole.unscored:,} questions have no score on one side or both and are left out; the "
+            "bounds say what the difference would be if all of that spoke for the first, and for the second."
+        )

@@ -1,0 +1,1 @@
+"""How scores in formats or exams go together over models."""

@@ -1,0 +1,127 @@
+"""Columns of figures correlated over models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from viva.errors import DataError, VivaError
+from viva.runs.item_scores import EXAM, existing, scored
+from viva.studies.correlate.sources import PUBLISHED, Correlated, matched, noted, published_tables
+from viva.studies.model_table import WideTable, read_wide, the_wide_one
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.reports.correlation import Correlations
+
+
+class Wanted(Struct, kw_only=True):
+    """What is to be told, and how."""
+
+    columns: tuple[str, ...] = ()
+    every: bool = False
+    without: tuple[str, ...] = ()
+    by: str | None = None
+    chart: Path | None = None
+    format: str = "terminal"
+    out: Path | None = None
+
+
+def read_tables(sources: Sequence[str], wanted: Wanted) -> list[Correlated]:
+    """What is to be correlated: a published benchmark, several sources by model's name, a table, or item scores."""
+    named = [source for source in sources if source in PUBLISHED]
+    if named and wanted.by not in (None, EXAM):
+        raise VivaError(f"--by {wanted.by!r} is for runs and item scores; {named[0]} is a published table")
+    if len(sources) == 1 and named:
+        return published_tables(named[0])
+    if named:
+        return [matched(sources)]
+    paths = existing(sources, PUBLISHED)
+    wide = the_wide_one(paths)
+    if wide is not None:
+        return [Correlated(title=wide.name, table=read_wide(wide))]
+    rows, ranges = _of_items(paths, wanted)
+    return [Correlated(title="item scores", table=rows, notes=noted(ranges))]
+
+
+def _of_items(paths: Sequence[Path], wanted: Wanted) -> tuple[WideTable, list[str]]:
+    """Models by the columns of --by, from item scores, and the models that have a range in place of some figure. Of
+    several exams, columns are called by exam and column."""
+    from viva.analysis.training import measured
+
+    figures: dict[str, dict[tuple[str, str], float | None]] = {}
+    origin: dict[tuple[str, str], Path] = {}
+    partial: set[str] = set()
+    ranges: list[str] = []
+    for one in scored(paths, wanted.by):
+        if earlier := origin.get((one.exam, one.model)):
+            raise DataError(
+                f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
+            )
+        origin[one.exam, one.model] = one.source
+        # The headline has the other columns in it: how it goes together with them is no finding.
+        lines = one.lines if wanted.by == EXAM else {
+            name: shared for name, shared in one.lines.items() if one.headline not in shared
+        }  # fmt: skip
+        cells = measured(one.scores, lines, one.headline.attempts)
+        row = figures.setdefault(one.model, {})
+        partial |= {one.model} if any(not cell.complete for cell in cells.values()) else set()
+        ranges += [one.model] if any(cell.one_sided for cell in cells.values()) else []
+        row.update({(one.exam, name): cell.mean for name, cell in cells.items()})
+    columns = list(dict.fromkeys(column for row in figures.values() for column in row))
+    several = len({exam for exam, _ in columns}) > 1
+    found = WideTable(
+        rows=tuple(figures),
+        columns={
+            f"{exam} {name}" if several else name: tuple(row.get((exam, name)) for row in figures.values())
+            for exam, name in columns
+        },
+        words={},
+        partial=frozenset(partial),
+    )
+    return found, ranges
+
+
+def study(found: Correlated, wanted: Wanted) -> Correlations:
+    """The coefficients of every pair of columns that is asked for. Raises VivaError for unknown columns."""
+    from viva.analysis.correlation import correlate, pairs
+    from viva.reports.correlation import Correlations
+
+    title, table = found.title, found.table
+    columns = _chosen(found, wanted)
+    unknown = [row for row in wanted.without if row not in table.rows]
+    if unknown:
+        raise VivaError(f"--without {unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}")
+    kept = [index for index, row in enumerate(table.rows) if row not in wanted.without]
+    rows = [table.rows[index] for index in kept]
+    figures = {name: [table.columns[name][index] for index in kept] for name in columns}
+    return Correlations(
+        title=title + (f", without {', '.join(wanted.without)}" if wanted.without else ""),
+        pairs=tuple(correlate(rows, figures, first, second) for first, second in pairs(columns, every=wanted.every)),
+        partial=tuple(row for row in rows if row in table.partial),
+    )
+
+
+def _chosen(found: Correlated, wanted: Wanted) -> list[str]:
+    """The columns asked for, else all that are figures. A name that holds a comma is taken whole where it fits."""
+    title, table = found.title, found.table
+    asked: list[str] = []
+    for given in wanted.columns:
+        asked += [given] if given in table.columns else [part.strip() for part in given.split(",") if part.strip()]
+    for name in asked:
+        if name in table.words:
+            raise DataError(f"{title}: column {name!r} is no column of figures ({table.words[name]})")
+        if name not in table.columns:
+            raise VivaError(f"--columns {name!r}: {title} has no such column; it has: {_listed(table.columns)}")
+    columns = list(dict.fromkeys(asked)) or list(found.columns or table.columns)
+    if len(columns) < 2:
+        raise VivaError(f"{title}: a correlation takes two columns of figures; here is {_listed(columns) or 'none'}")
+    return columns
+
+
+def _listed(names: Sequence[str] | Any) -> str:
+    found = [repr(one_line(str(name), 60)) for name in names]
+    return ", ".join(found[:20]) + (" …" if len(found) > 20 else "")

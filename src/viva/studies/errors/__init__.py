@@ -1,0 +1,1 @@
+"""Why wrong answers are wrong: types of error, labelled by judges."""

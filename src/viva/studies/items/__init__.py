@@ -1,0 +1,1 @@
+"""Item analysis: facility, discrimination, item response, anchors, levels of difficulty."""

@@ -1,0 +1,79 @@
+"""The file of anchors that `viva items --anchors N --out FILE.csv` writes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from viva.analysis.anchors import Line
+from viva.errors import DataError
+from viva.reports.anchors import COLUMNS, Anchor, AnchorSet
+from viva.runs.question_lists import unguarded
+from viva.runs.score_table import Row, rows_of
+
+_SHARED = COLUMNS[COLUMNS.index("exam") :]
+
+
+def read_anchors(path: Path) -> AnchorSet:
+    """The anchors with all that a prediction takes. Raises DataError with the line for what is missing or no number."""
+    rows = list(rows_of(path))
+    if not rows:
+        raise DataError(
+            f"{path} lists no anchors; `viva items RUN... --anchors N --out {path.name}` writes such a file"
+        )
+    line, first = rows[0]
+    missing = [name for name in COLUMNS if name not in first]
+    if missing:
+        raise DataError(
+            f"{path}, line {line}: no column {missing[0]!r}; a file of anchors is what `viva items RUN... --anchors N "
+            "--out FILE.csv` writes (a bare list of questions does for `viva run --questions` only)"
+        )
+    for number, row in rows:
+        for name in _SHARED:
+            if row[name] != first[name]:
+                raise DataError(
+                    f"{path}, line {number}: {name} {str(row[name])[:60]!r}, and {str(first[name])[:60]!r} above: "
+                    "anchors of one set only"
+                )
+    anchors = tuple(_anchor(path, number, row) for number, row in rows)
+    twice = len(anchors) - len({one.question for one in anchors})
+    if twice:
+        raise DataError(f"{path}: {twice} anchors are there twice")
+    if not math.fsum(one.weight for one in anchors) > 0:
+        raise DataError(f"{path}: the weights of the anchors add up to nothing")
+    where = f"{path}, line {line}"
+    return AnchorSet(
+        exam=unguarded(str(first["exam"])),
+        anchors=anchors,
+        line=Line(intercept=_number(first, "intercept", where), slope=_number(first, "slope", where)),
+        lowest=_number(first, "lowest", where),
+        highest=_number(first, "highest", where),
+        error=_number(first, "error", where),
+        models=int(_number(first, "models", where)),
+        of_questions=int(_number(first, "of_questions", where)),
+    )
+
+
+def _anchor(path: Path, line: int, row: Row) -> Anchor:
+    where = f"{path}, line {line}"
+    question = unguarded(str(row["question"] or ""))
+    weight = _number(row, "weight", where)
+    if not question or weight < 0:
+        raise DataError(f"{where}: an anchor needs the id of a question and a weight from 0 on")
+    known = row["discrimination"] not in ("", None)
+    return Anchor(
+        question=question,
+        weight=weight,
+        facility=_number(row, "facility", where),
+        discrimination=_number(row, "discrimination", where) if known else None,
+    )
+
+
+def _number(row: Row, name: str, where: str) -> float:
+    try:
+        value = float(str(row[name]))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{where}: {name} {str(row[name])[:60]!r} is no number")
+    return value

@@ -1,0 +1,78 @@
+"""Scores of several models on one exam, gathered from runs and tables for `viva items`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+from msgspec import Struct
+
+from viva.errors import DataError
+from viva.runs.item_scores import EXAM, Scored, scored
+from viva.types import Line
+from viva.visible import one_line
+
+TABLES = "item scores"
+"""What several tables of item scores are called together, where no run says which exam they are of."""
+
+
+class Gathered(Struct, kw_only=True):
+    """One exam's scores, a frame a model."""
+
+    exam: str
+    headline: Line
+    frames: dict[str, pl.DataFrame] = {}
+    """Model → its scores. A model that is there twice has its source's name in brackets the second time."""
+    found: dict[str, Scored] = {}
+    notes: list[str] = []
+
+
+def gathered(sources: Sequence[Path], exam: str | None) -> list[Gathered]:
+    """Everything that the sources hold, by exam. Tables join the runs' exam where there is just one, else each other.
+
+    Raises DataError for an `exam` that is not there, runs of one exam with different questions, and a table beside runs
+    that take the best of several answers (a table does not say which answers belong together).
+    """
+    ones = list(scored(sources, EXAM))
+    runs = list(dict.fromkeys(one.exam for one in ones if one.record is not None))
+    tables = list(dict.fromkeys(one.exam for one in ones if one.record is None))
+    joined = runs[0] if len(runs) == 1 else tables[0] if len(tables) == 1 else TABLES
+    by_exam: dict[str, Gathered] = {}
+    for one in ones:
+        name = one.exam if one.record is not None else joined
+        group = by_exam.setdefault(name, Gathered(exam=name, headline=one.headline))
+        _add(group, one)
+    if exam is not None and exam not in by_exam:
+        known = ", ".join(repr(one_line(name, 60)) for name in by_exam)
+        raise DataError(f"--exam {exam!r}: the sources have no such exam; they have: {known}")
+    return [group for name, group in by_exam.items() if exam in (None, name)]
+
+
+def _add(group: Gathered, one: Scored) -> None:
+    for other in group.found.values():
+        if one.record and other.record and one.record.fingerprint != other.record.fingerprint:
+            raise DataError(
+                f"{one.exam} in {one.source} is over other data ({one.record.fingerprint}) than in {other.source} "
+                f"({other.record.fingerprint}): name runs of the same questions"
+            )
+        if (one.record is None) != (other.record is None) and "best" in (
+            one.headline.attempts,
+            other.headline.attempts,
+        ):
+            raise DataError(
+                f"{group.exam} takes the best of several answers, and a table of item scores does not say which belong "
+                "together: name only runs, or only tables"
+            )
+        break
+    name = one.model
+    if name in group.frames:
+        name = f"{one.model} ({one.source.name})"
+        if name in group.frames:
+            raise DataError(f"{one_line(one.model, 60)} took {one.exam} twice in {one.source}: name one of them")
+        group.notes.append(
+            f"{group.exam}: {one.model} is there from several sources and counts as several models; the one from "
+            f"{one.source.name} is called {name}."
+        )
+    group.frames[name] = one.scores
+    group.found[name] = one

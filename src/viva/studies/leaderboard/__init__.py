@@ -1,0 +1,1 @@
+"""Rankings of runs beside the papers' rows, as a site."""

@@ -1,0 +1,229 @@
+"""Runs and the papers' rows as the content of a site."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from viva.errors import DataError
+from viva.runs.published_rows import BASELINE
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.analysis.breakdown import Cell
+    from viva.contracts import Exam
+    from viva.engine.folder import ExamRecord
+    from viva.reports.site.assembling import Entry, Heading
+    from viva.reports.site.content import Dimension, Row, Site
+    from viva.runs.item_scores import Scored
+    from viva.studies.leaderboard.model_facts import ModelFacts
+
+OWN_QUESTIONS = "questions/"
+"""What a page's name begins with that is about a question file: no file may pass for a benchmark."""
+TABLES = "item scores"
+"""The page of tables of item scores."""
+
+
+def site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:
+    """The whole site: a page a benchmark and a model, with the papers' boards where they are wanted."""
+    from viva import __version__
+    from viva.published.catalogue import catalogue
+    from viva.reports.site.assembling import site
+    from viva.reports.site.published import published_boards
+
+    asked = dict.fromkeys(entry.benchmark for entry in entries) or catalogue()
+    boards = {name: published_boards(name) for name in asked if name in catalogue()} if published else {}
+    return site(
+        one_line(title, 120) or "Leaderboard",
+        datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        __version__,
+        entries,
+        boards,
+        {name: _heading(name) for name in asked},
+        [f"Left out: {why}." for why in left_out],
+    )
+
+
+def _heading(name: str) -> Heading:
+    from viva.published import about
+    from viva.published.catalogue import catalogue
+    from viva.reports.site.assembling import Heading
+
+    if name in catalogue():
+        paper = about(name)
+        return Heading(title=paper.title, paper=paper.paper, url=paper.url)
+    return Heading(
+        title=name.removeprefix(OWN_QUESTIONS).capitalize() if name == TABLES else name.removeprefix(OWN_QUESTIONS)
+    )
+
+
+def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> Iterator[Path]:
+    """Tables as they are, and runs one by one whose scores are what was made of their files; `left_out` takes in the
+    others."""
+    from viva.engine.scorefile import fault
+    from viva.runs.graded import regraded, runs_in
+
+    for source in sources:
+        for one in runs_in(source) if source.is_dir() else [source]:
+            if not one.is_dir():
+                yield one
+                continue
+            if regrade:
+                regraded(one)
+            found = fault(one)
+            if found is None:
+                yield one
+            elif found.kind == "missing":
+                left_out.append(f"{one_line(one.name, 80)}: not graded yet (viva resume {one_line(str(one), 200)})")
+            else:
+                left_out.append(f"{one_line(one.name, 80)} {found.why} (--regrade grades it again, asking nobody)")
+
+
+def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
+    """What there is to rank; `left_out` takes in which runs have nothing, and why."""
+    from viva.runs.item_scores import scored
+
+    exams: dict[bytes, Exam] = {}
+    for path in sources:
+        for one in scored([path], _columns_of(path)):
+            if why := _nothing(one):
+                left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model, 60)} on {one.exam}: {why}")
+            elif one.record is None:
+                yield _of_table(one, known)
+            else:
+                yield _of_run(one, one.record, known, exams)
+
+
+def _nothing(one: Scored) -> str:
+    """Why a result is none: no answer could be read and scored. Empty where there is one."""
+    from viva.analysis.breakdown import Breakdown
+    from viva.reports.result import outcomes_text
+    from viva.types import SCORED, UNREADABLE
+
+    cell = Breakdown(one.scores, one.headline.attempts).cell(one.headline)
+    if not cell.n or SCORED & cell.outcomes.keys():
+        return ""
+    said = "no reply could be read" if UNREADABLE & cell.outcomes.keys() else "nothing was answered"
+    return f"{said} ({outcomes_text(cell)})"
+
+
+def _columns_of(source: Path) -> str:
+    """What `scored` is to make columns of: of a table that has no column `format` nothing."""
+    from viva.runs.item_scores import EXAM, FORMAT, WHATEVER
+    from viva.runs.score_table import rows_of
+
+    if source.is_dir():
+        return WHATEVER
+    _, first = next(rows_of(source), (0, {}))
+    return WHATEVER if FORMAT in first else EXAM
+
+
+def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam]) -> Entry:
+    from viva.analysis.breakdown import Breakdown
+    from viva.reports.result import settings, signature
+    from viva.reports.site.assembling import Entry, dimensions
+    from viva.reports.site.published import beside
+    from viva.runs.exams import data_notes, reopen
+
+    assert one.run is not None
+    key = msgspec.json.encode(record, order="deterministic")
+    if key not in exams:
+        exams[key] = reopen(record)
+    exam = exams[key]
+    breakdown = Breakdown(one.scores, one.headline.attempts, exam.layouts())
+    overall = breakdown.cell(one.headline)
+    about = [
+        (_counted(dimension, breakdown.label(column)), (row, column))
+        for dimension, (row, column) in dimensions(exam.layouts(), one.headline)
+    ]
+    cells = [breakdown.cell(*lines) for _, lines in about]
+    said = tuple(dimension for dimension, _ in about)
+    spec = record.spec
+    published = beside(
+        spec,
+        said,
+        sample=record.data is None,
+        answers=record.samples or one.run.samples,
+        questions=record.questions,
+    )
+    if one.model.startswith(BASELINE):  # by itself it brings no published models onto a board
+        published = tuple(row for row in published if row.kind == "baseline")
+    notes = data_notes(exam, Path(record.data) if record.data else None)
+    if published and not overall.same_parts:
+        published = ()
+        lacks = ", ".join(overall.lacks[:4]) or "the questions"
+        notes = [*notes, f"{one_line(one.model, 60)}: too little of {lacks} is scored to stand beside published rows."]
+    return Entry(
+        benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
+        settings=settings(one.run, record, one.model, one.opened),
+        row=_row(one, overall, cells, known, signature(one.run, record, one.model, one.opened)),
+        dimensions=said,
+        beside=published,
+        questions=breakdown.questions(one.headline),
+        over=one.headline.over,
+        notes=tuple(notes),
+    )
+
+
+def _counted(dimension: Dimension, column: str) -> Dimension:
+    """What is called by its column, by the number of answers that there are."""
+    named = dimension.label == dimension.column
+    return msgspec.structs.replace(dimension, label=column if named else dimension.label)
+
+
+def _of_table(one: Scored, known: ModelFacts) -> Entry:
+    """A table of item scores says nothing of how they came about: only equal sets of questions are ranked together."""
+    from viva.analysis.breakdown import Breakdown
+    from viva.reports.site.assembling import Entry
+    from viva.reports.site.content import Dimension
+
+    questions = sorted(set(one.scores["question"].to_list()))
+    digest = hashlib.sha256(msgspec.json.encode(questions)).hexdigest()[:12]
+    breakdown = Breakdown(one.scores, one.headline.attempts)
+    lines = {name: shared for name, shared in one.lines.items() if shared != (one.headline,)}
+    return Entry(
+        benchmark=TABLES,
+        settings={"settings": "unknown", "n": len(questions), "data": digest},
+        row=_row(one, breakdown.cell(one.headline), [breakdown.cell(*shared) for shared in lines.values()], known, ""),
+        dimensions=tuple(
+            Dimension(layout="format", row=name, column="", group="By format", label=name) for name in lines
+        ),
+        questions=breakdown.questions(one.headline),
+        over=one.headline.over,
+        notes=("Item scores of a table: how these models were asked is not known to Viva.",),
+    )
+
+
+def _row(one: Scored, overall: Cell, cells: Sequence[Cell], known: ModelFacts, said: str) -> Row:
+    from viva.analysis.standings import Score
+    from viva.reports.site.assembling import figure_of
+    from viva.reports.site.content import Row
+
+    if not overall.n:
+        raise DataError(f"{one.source} has no answers of {one_line(one.model, 60)} to {one.exam}: grade it first")
+    score = None
+    if overall.mean is not None and overall.complete:
+        score = Score(mean=overall.mean, low=overall.low, high=overall.high)
+    elif overall.mean is not None or overall.one_sided:
+        ends = {"low": overall.least_low, "high": overall.most_high}
+        score = Score(mean=overall.mean, **ends, floor=overall.floor, ceiling=overall.most)
+    return Row(
+        model=one.model,
+        own=True,
+        kind="baseline" if one.model.startswith(BASELINE) else "model",
+        score=score,
+        facts=known.of(one.model),
+        figures=tuple(map(figure_of, cells)),
+        n=overall.n,
+        unscored=overall.unanswered + overall.short,
+        floor=overall.floor,
+        ceiling=overall.ceiling,
+        zeroed=overall.zeroed,
+        signature=said,
+        origin=one.source.name,
+    )

@@ -1,0 +1,181 @@
+"""A set of questions beside others: near-duplicates and shared passages."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+
+from viva import __version__
+from viva.errors import DataError, VivaError
+from viva.runs.live_line import Mode, Screen
+
+if TYPE_CHECKING:
+    from viva.analysis.leakage import Leaks, Manner
+    from viva.reports.overlap import Overlaps
+    from viva.studies.overlap.corpora import Piece, Unit
+    from viva.studies.overlap.sets import Opened
+
+
+class Wanted(Struct, kw_only=True):
+    """How to compare, and how to show it."""
+
+    beside: tuple[str, ...] = ()
+    field: str = "asked"
+    text: str = ""
+    unit: str = "line"
+    threshold: float = 0.7
+    shingle: str = "words:3"
+    n: int = 13
+    least: int = 8
+    share: float = 0.5
+    permutations: int = 128
+    seed: int = 0
+    fail_above: float | None = None
+    jobs: int | None = None
+    on: str = "local"
+    progress: Mode = "auto"
+    format: str = "terminal"
+    out: Path | None = None
+    all: bool = False
+
+
+def manner_of(wanted: Wanted) -> Manner:
+    """How texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
+    from viva.analysis.leakage import Manner
+
+    unit, colon, size = wanted.shingle.partition(":")
+    if (
+        unit not in ("words", "chars")
+        or not colon
+        or not (size.isascii() and size.isdecimal())
+        or not 0 < int(size[:4]) <= 50
+    ):
+        raise VivaError(f"--shingle {wanted.shingle!r}: write words:K or chars:K, with K from 1 to 50, such as words:3")
+    if wanted.least > wanted.n:
+        raise VivaError(f"--least {wanted.least} is more than --n {wanted.n}: questions that long have runs anyway")
+    return Manner(
+        threshold=wanted.threshold,
+        shingle=int(size),
+        characters=unit == "chars",
+        permutations=wanted.permutations,
+        seed=wanted.seed,
+        n=wanted.n,
+        least=wanted.least,
+    )
+
+
+def compare_sets(
+    opened: Opened, others: Sequence[Opened], leaks: Sequence[Leaks], manner: Manner, wanted: Wanted
+) -> None:
+    """Search every other set for the questions' texts; what is found is added to `leaks`."""
+    from functools import partial
+
+    from viva.distributed import open_crew
+    from viva.studies.overlap.corpora import searcher
+
+    total = sum(other.size for other in others)
+    screen_ = _Screen(wanted.progress, total)
+    pieces = itertools.chain.from_iterable(
+        read_pieces(other, source, wanted, itself=other is opened) for source, other in enumerate(others)
+    )
+    before = [sum(other.size for other in others[:source]) for source in range(len(others))]
+    jobs = 1 if total < 4 << 20 and wanted.jobs is None and wanted.on == "local" else wanted.jobs or 0
+    try:
+        with open_crew(wanted.on, jobs) as crew:
+            recipe = partial(searcher, tuple(text for _, text in opened.texts), manner)
+            for source, found, done in crew.map(recipe, pieces):
+                leaks[source].add(found)
+                screen_.progress(before[source] + done)
+    finally:
+        screen_.close()
+
+
+def read_pieces(other: Opened, source: int, wanted: Wanted, *, itself: bool) -> Iterator[Piece]:
+    """The texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
+    from viva.studies.overlap.corpora import PIECE, Piece, pieces_of
+
+    if other.files:
+        yield from pieces_of(other.files, source, wanted.text, cast("Unit", wanted.unit))
+        return
+    held: list[tuple[str, str, int]] = []
+    size = done = 0
+    for number, (name, text) in enumerate(other.texts):
+        held.append((name, text, number if itself else -1))
+        size += len(text)
+        if size >= PIECE:
+            done += size
+            yield Piece(source, documents=tuple(held), done=done)
+            held, size = [], 0
+    if held:
+        yield Piece(source, documents=tuple(held), done=done + size)
+
+
+class _Screen(Screen):
+    """Tells on stderr how far it is, from the second second on."""
+
+    def __init__(self, mode: Mode, total: int) -> None:
+        super().__init__(mode, pause=0.5)
+        self._total = total
+
+    def progress(self, done: int) -> None:
+        """So many bytes of all files are read."""
+        seconds = time.monotonic() - self.started
+        if seconds < 2 or not self.due():
+            return
+        rate = done / seconds / 1e6
+        self.show(f"overlap: {100 * done / max(1, self._total):.1f} % · {done / 1e6:,.0f} MB · {rate:.1f} MB/s")
+
+
+def overlaps_of(
+    opened: Opened, others: Sequence[Opened], leaks: Sequence[Leaks], manner: Manner, wanted: Wanted
+) -> Overlaps:
+    """What was found, question by question. Raises DataError where a set holds no text."""
+    from viva.analysis.leakage import LONGEST_SHOWN, Search
+    from viva.reports.overlap import Beside, Overlaps, Row
+
+    rows: list[Row] = []
+    for other, sums in zip(others, leaks, strict=True):
+        if not sums.texts:
+            unread = f" ({sums.unread:,} lines are no JSON objects: {sums.unread_first})" if sums.unread else ""
+            raise DataError(f"{other.name} holds no text to compare with{unread}")
+        for leak in sums.leaks():
+            name, text = opened.texts[leak.question]
+            leaked = bool(leak.near) or (leak.share or 0.0) >= wanted.share
+            rows.append(Row(beside=other.name, question=name, text=text[:LONGEST_SHOWN], leak=leak, leaked=leaked))
+    totals = Search([text for _, text in opened.texts], manner).totals
+    shingle = f"{'characters' if manner.characters else 'tokens'}:{manner.shingle}"
+    signature = (
+        f"signature: set:{opened.name}={opened.fingerprint}|field:{wanted.field}"
+        f"|with:{','.join(other.name for other in others)}|threshold:{manner.threshold:g}"
+        f"|shingle:{shingle}|permutations:{manner.permutations}|seed:{manner.seed}"
+        f"|bands:{manner.bands.bands}x{manner.bands.rows}|n:{manner.n}|least:{manner.least}|share:{wanted.share:g}"
+        f"|viva:{__version__}"
+    )
+    return Overlaps(
+        set=opened.name,
+        questions=len(opened.texts),
+        looked_for=sum(total > 0 for total in totals),
+        field=wanted.field,
+        threshold=manner.threshold,
+        share=wanted.share,
+        n=manner.n,
+        recall=manner.bands.recall_at(manner.threshold),
+        beside=tuple(
+            Beside(
+                name=other.name,
+                texts=sums.texts,
+                characters=sums.characters,
+                unread=sums.unread,
+                unread_first=sums.unread_first,
+            )
+            for other, sums in zip(others, leaks, strict=True)
+        ),
+        rows=tuple(rows),
+        notes=tuple(opened.notes),
+        signature=signature,
+    )

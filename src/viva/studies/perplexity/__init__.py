@@ -1,0 +1,1 @@
+"""How little texts surprise a model."""

@@ -1,0 +1,1 @@
+"""How scores grow with the number of parameters."""

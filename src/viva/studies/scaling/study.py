@@ -1,0 +1,133 @@
+"""Scores over size: fits, predictions, breaks."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+
+from viva.errors import DataError, VivaError
+from viva.studies.scaling.sources import Found
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.analysis.scaling import Kind
+    from viva.analysis.scalinggroups import Group
+    from viva.reports.scaling import Scaling
+
+
+class Wanted(Struct, kw_only=True):
+    """What is to be told, and how."""
+
+    fit: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    predict: tuple[str, ...] = ()
+    fit_on: tuple[str, ...] = ()
+    parameters: str = "total"
+    models: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    best: bool = False
+    table: str | None = None
+    score: str | None = None
+    sizes: Path | None = None
+    questions: int | None = None
+    chart: Path | None = None
+    format: str = "terminal"
+    out: Path | None = None
+
+
+def study(found: Found, kinds: Sequence[Kind], wanted: Wanted) -> Scaling:
+    """Fits, predictions and breaks of the chosen models. Raises VivaError where too few have a size and a score."""
+    from viva.analysis.scalinggroups import best_of_size, grouped, studied
+    from viva.reports.result import left_out
+    from viva.reports.scaling import Scaling
+
+    found = _chosen(found, wanted)
+    groups: list[Group] = []
+    for name, members in grouped(found.points, _parts(wanted.by)).items():
+        kept = best_of_size(members) if wanted.best else members
+        groups.append(
+            studied(name, kept, kinds, _numbers(wanted.predict, "--predict"), _numbers(wanted.fit_on, "--fit-on"))
+        )
+    fitted = [group for group in groups if group.fits]
+    if not fitted:
+        if groups:
+            why = f"{groups[0].name}: {groups[0].skipped[0] if groups[0].skipped else 'there are no models left'}"
+        else:
+            unknown = ", ".join(one_line(model, 40) for model in list(found.sizeless)[:6])
+            why = f"nobody's size is known: {unknown} (--sizes FILE gives sizes)" if unknown else "there are no models"
+            why = left_out(found.ranges) if found.ranges and not unknown else why
+        raise DataError(f"{found.title}: no curve can be fitted; {why}")
+    return Scaling(
+        title=found.title + (", best of each size" if wanted.best else ""),
+        parameters=wanted.parameters,
+        groups=tuple(groups),
+        sizeless=tuple(found.sizeless),
+        ranges=found.ranges,
+    )
+
+
+def _chosen(found: Found, wanted: Wanted) -> Found:
+    """What --model, --without and --where leave. Raises VivaError for a pattern or condition that fits no model."""
+    words = {**{point.model: point.words for point in found.points}, **found.sizeless}
+    for option, patterns in (("--model", wanted.models), ("--without", wanted.without)):
+        for pattern in patterns:
+            if not any(_matches(model, pattern) for model in words):
+                known = ", ".join(one_line(model, 40) for model in list(words)[:12])
+                raise VivaError(f"{option} {pattern!r} fits no model of {found.title}, which has: {known}, …")
+    for condition in wanted.where:
+        word, _, value = condition.partition("=")
+        values = sorted({said.get(word, "") for said in words.values()} - {""})
+        if value not in values:
+            known = ", ".join(one_line(value, 40) for value in values) or "nothing"
+            raise VivaError(f"--where {condition!r} fits no model of {found.title}; {word!r} is one of: {known}")
+
+    def kept(model: str) -> bool:
+        return (
+            (not wanted.models or any(_matches(model, pattern) for pattern in wanted.models))
+            and not any(_matches(model, pattern) for pattern in wanted.without)
+            and all(words[model].get(word) == value for word, _, value in (one.partition("=") for one in wanted.where))
+        )
+
+    return Found(
+        title=found.title,
+        points=tuple(point for point in found.points if kept(point.model)),
+        sizeless={model: said for model, said in found.sizeless.items() if kept(model)},
+        ranges=found.ranges,
+    )
+
+
+def _matches(model: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(model.casefold(), pattern.casefold())
+
+
+def curve_kinds(wanted: Wanted) -> list[Kind]:
+    """The kinds of curves that are asked for. Raises VivaError for unknown ones."""
+    from viva.analysis.scaling import KINDS
+
+    asked = list(dict.fromkeys(_parts(wanted.fit))) or ["log"]
+    for name in asked:
+        if name not in KINDS:
+            raise VivaError(f"--fit {name!r} is no curve; there are {', '.join(KINDS)}")
+    return cast("list[Kind]", asked)
+
+
+def _numbers(values: Sequence[str], option: str) -> list[float]:
+    found: list[float] = []
+    for part in _parts(values):
+        try:
+            size = float(part.lower().removesuffix("b"))
+        except ValueError:
+            size = 0.0
+        if not 0 < size < 1e9:
+            raise VivaError(f"{option} {part!r} is no size in billions of parameters, as 7 or 110")
+        found.append(size)
+    return found
+
+
+def _parts(values: Sequence[str]) -> list[str]:
+    return [part.strip() for given in values for part in given.split(",") if part.strip()]

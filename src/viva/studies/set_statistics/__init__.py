@@ -1,0 +1,1 @@
+"""A question set by every dimension, and how long its texts are."""

@@ -1,0 +1,293 @@
+"""Sets of texts to measure: a field of every question of a benchmark or question file, or a column of anybody's file.
+
+    csbench                      a benchmark by its name
+    exam.yaml                    a question file of one's own
+    test.jsonl, valid.csv        a text a row: the column that --field names
+    set.json                     the same, as one list of objects
+    notes.txt                    a text a line; with `--field whole` the file is one text
+    folder/                      all files of these kinds in it, in the order of their names
+
+`NAME=SET` gives a set another name; sets of one name are one set.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks import BENCHMARKS, OWN, find_benchmark, question_file
+from viva.benchmarks.sets import read_bytes, spread
+from viva.errors import DataError, VivaError
+from viva.prompting import whole
+from viva.runs.config import Choice
+from viva.runs.exams import data_notes, label, open_exams
+from viva.types import Question
+from viva.visible import one_line
+
+WHOLE = "whole"
+FIELDS = ("question", "options", "answer", "explanation", WHOLE)
+"""What a question has to measure."""
+TABLES = (".jsonl", ".csv", ".json", ".txt")
+FILE = "file"
+"""A tag of what comes from a file: which one."""
+
+Row = Mapping[str, object]
+
+
+class Text(Struct, frozen=True):
+    """One text: whose it is, and the value of the tag by which figures are told apart."""
+
+    id: str
+    text: str
+    tag: str = ""
+
+
+class TextSet(Struct, kw_only=True):
+    """A set's texts as they can be measured; `empty` of its items have none in this field."""
+
+    name: str
+    texts: list[Text] = []
+    empty: int = 0
+    notes: list[str] = []
+
+    @property
+    def listed(self) -> int:
+        """Items, with a text or without."""
+        return len(self.texts) + self.empty
+
+    @property
+    def fingerprint(self) -> str:
+        """12 hexadecimal digits over the texts and their tags, in whatever order."""
+        parts = sorted((one.text, one.tag) for one in self.texts)
+        return hashlib.blake2b(msgspec.json.encode(parts), digest_size=6).hexdigest()
+
+    def add(self, identity: str, text: str | None, tag: str) -> None:
+        """One item. Halves of surrogate pairs become question marks: they can be neither written nor sent."""
+        if text is None or not text.strip():
+            self.empty += 1
+        else:
+            self.texts.append(Text(identity, whole(text), tag))
+
+
+def open_sets(given: Sequence[str], field: str, by: str | None, choice: Choice) -> list[TextSet]:
+    """Every set that a command names, in order. Raises DataError for what is none, or has nothing in this field."""
+    found: dict[str, TextSet] = {}
+    for one in given:
+        name, source = _named(one)
+        if source in BENCHMARKS or (question_file(source) and not _is_list(Path(source))):
+            opened = _of_questions(name, source, field, by, _fitting(choice, source, alone=len(given) == 1))
+        else:
+            opened = [_of_files(name, Path(source), field, by, choice.limit)]
+        for new in opened:
+            if new.name in found and not name:
+                raise VivaError(f"two sets are both called {new.name!r}: name one of them otherwise, NAME={source}")
+            known = found.setdefault(new.name, TextSet(name=new.name))
+            known.texts += new.texts
+            known.empty += new.empty
+            known.notes += new.notes
+    for one_set in found.values():
+        if not one_set.texts:
+            raise DataError(
+                f"{one_set.name}: none of its {one_set.listed:,} items has a text in the field {field!r}; "
+                "take another --field"
+            )
+    return list(found.values())
+
+
+def _named(given: str) -> tuple[str, str]:
+    """`NAME=SET`, unless a file is called so."""
+    name, equals, source = given.partition("=")
+    return ("", given) if not equals or Path(given).exists() else (whole(name.strip()), source)
+
+
+def _fitting(choice: Choice, source: str, *, alone: bool) -> Choice:
+    """Only the languages that a set has, where there are others beside it that may have the rest."""
+    if alone or question_file(source):
+        return choice
+    supported = (*find_benchmark(source).about.languages, "all")
+    named = [part.strip() for given in choice.language for part in given.split(",")]
+    return msgspec.structs.replace(choice, language=tuple(part for part in named if part in supported))
+
+
+def _of_questions(name: str, source: str, field: str, by: str | None, choice: Choice) -> list[TextSet]:
+    if field not in FIELDS:
+        raise VivaError(f"--field {field!r}: the questions of {source} have {', '.join(FIELDS)}")
+    opened = open_exams((source,), choice)
+    found: list[TextSet] = []
+    for exam, data in opened:
+        called = label(exam)
+        one = TextSet(name=called if not name else name if len(opened) == 1 else f"{name}-{exam.spec.language}")
+        one.notes = [] if exam.spec.benchmark == OWN else data_notes(exam, data)
+        for question in exam.questions():
+            if by is not None and by not in question.tags:
+                raise DataError(f"--by {by!r}: a question of {called} has only {_listed(question.tags) or 'no tags'}")
+            for _ in range(question.weight):
+                one.add(question.id, field_of(question, field), question.tags[by] if by else "")
+        found.append(one)
+    return found
+
+
+def field_of(question: Question, field: str) -> str | None:
+    """The text of a field. Options are a line each; the answer to a choice is the text of the right options.
+
+    `whole` is the question, its options behind their letters, the answer as the set gives it, the explanation: what
+    stands in a file that lists them in this order.
+    """
+    letters = [chr(ord("A") + index) for index in range(len(question.options))]
+    if field == "question":
+        return question.text
+    if field == "options":
+        return "\n".join(question.options)
+    if field == "explanation":
+        return question.explanation
+    if field == "answer":
+        options = dict(zip(letters, question.options, strict=True))
+        if question.answer and question.kind in ("choice", "choices") and set(question.answer) <= options.keys():
+            return "\n".join(options[letter] for letter in question.answer)
+        return question.answer
+    lettered = [f"{letter}. {text}" for letter, text in zip(letters, question.options, strict=True)]
+    parts = (question.text, *lettered, question.answer or "", question.explanation)
+    return "\n".join(part for part in parts if part.strip())
+
+
+def _of_files(name: str, path: Path, field: str, by: str | None, limit: int | None) -> TextSet:
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in TABLES and file.is_file())
+    else:
+        files = [path]
+    if not path.exists() or not files or files[0].suffix.lower() not in TABLES:
+        kinds = ", ".join(TABLES)
+        raise DataError(
+            f"there is no set {str(path)!r}: name a benchmark ({', '.join(BENCHMARKS)}), a question file (.yaml), a "
+            f"file ({kinds}) or a folder of such files"
+        )
+    one = TextSet(name=name or whole(path.stem))
+    rows = [(file, place, row) for file in files for place, row in _rows(file, field)]
+    if rows and not any(field in row for _, _, row in rows):
+        raise DataError(f"{path} has no column {field!r}; it has: {_listed(rows[0][2])}; --field names the column")
+    for index in spread(len(rows), limit):
+        file, place, row = rows[index]
+        where = f"{file}, {place}"
+        identity = row.get("id", row.get("ID"))
+        plain = isinstance(identity, (str, int)) and not isinstance(identity, bool) and identity != ""
+        called = str(identity) if plain else f"{file.stem}/{place}" if len(files) > 1 else place
+        one.add(whole(called), _value(row.get(field), field, where), _tag(row, by, file, where))
+    return one
+
+
+def _value(value: object, field: str, where: str) -> str | None:
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "\n".join(value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise DataError(f"{where}: {field} is no text: {_shown(value)}")
+
+
+def _tag(row: Row, by: str | None, file: Path, where: str) -> str:
+    if by is None:
+        return ""
+    tags = row.get("tags")
+    value = row.get(by, tags.get(by) if isinstance(tags, dict) else None)
+    if value is None and by == FILE:
+        return whole(file.stem)
+    if value is None:
+        raise DataError(f"{where}: no column {by!r} to break down by; it has: {_listed(row)}")
+    if isinstance(value, (dict, list)):
+        raise DataError(f"{where}: {by} is no plain value: {_shown(value)}")
+    return whole(str(value))
+
+
+def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
+    """The rows of a file with their places in it. Raises DataError where it is torn."""
+    kind = path.suffix.lower()
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise DataError(f"{path} is not UTF-8 (byte {problem.start:,}): save it in that encoding") from None
+    if kind == ".csv":
+        yield from _csv_rows(path, text)
+    elif kind == ".json":
+        yield from _json_list(path, text)
+    elif kind == ".txt":
+        if field == WHOLE:
+            yield "all of it", {WHOLE: text}
+            return
+        # Not `splitlines`: a form feed or a Unicode line separator is part of a text.
+        lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+        yield from ((f"line {number}", {field: line}) for number, line in enumerate(lines, 1) if line.strip())
+    else:
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                yield f"line {number}", _object(_json(line, f"{path}, line {number}"), f"{path}, line {number}")
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, Row]]:
+    usual = csv.field_size_limit(sys.maxsize)  # a text may be longer than 128 KB
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        header = next(reader, [])
+        twice = [name for name in header if header.count(name) > 1]
+        if twice:
+            raise DataError(f"{path}, line 1: column {_shown(twice[0])} is there twice")
+        for row in reader:
+            if row and len(row) != len(header):
+                raise DataError(
+                    f"{path}, line {reader.line_num}: {len(row)} columns, where the header names {len(header)}"
+                )
+            if row:
+                yield f"line {reader.line_num}", dict(zip(header, row, strict=True))
+    except csv.Error as problem:
+        raise DataError(f"{path} is no CSV: {problem}") from None
+    finally:
+        csv.field_size_limit(usual)
+
+
+def _json_list(path: Path, text: str) -> Iterator[tuple[str, Row]]:
+    content = _json(text, str(path))
+    if not isinstance(content, list):
+        raise DataError(f"{path} holds no list of objects: write `[{{...}}, ...]`, or a .jsonl file")
+    for number, row in enumerate(content, 1):
+        yield f"item {number}", _object(row, f"{path}, item {number}")
+
+
+def _is_list(path: Path) -> bool:
+    """Whether a .json file is a list of rows; a question file is an object."""
+    try:
+        with path.open("rb") as file:
+            return path.suffix.lower() == ".json" and file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+    except OSError:
+        return False
+
+
+def _json(text: str, where: str) -> Any:
+    """Not msgspec: other people's files hold halves of surrogate pairs, which it refuses."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise DataError(f"{where} is no JSON: {problem}") from None
+
+
+def _object(value: object, where: str) -> Row:
+    if not isinstance(value, dict):
+        raise DataError(f"{where} is no JSON object: {_shown(value)}")
+    return value
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    found = [repr(one_line(name, 40)) for name in names]
+    return ", ".join(found[:20]) + (" …" if len(found) > 20 else "")
+
+
+def _shown(value: object) -> str:
+    return one_line(repr(value)[:400], 60)

@@ -1,0 +1,1 @@
+"""Scores of many checkpoints of one model over its training."""

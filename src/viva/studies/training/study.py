@@ -1,0 +1,129 @@
+"""Scores of checkpoints in the order of training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from viva.engine.folder import ModelRecord, RunFolder
+from viva.errors import DataError
+from viva.runs.checkpoints import AXES, Checkpoint, Checkpoints
+from viva.runs.item_scores import WHATEVER, Scored, scored
+from viva.runs.model_paths import HF
+from viva.visible import one_line
+
+if TYPE_CHECKING:
+    from viva.analysis.training import Point, Training
+
+
+class Wanted(Struct, kw_only=True):
+    """What is to be told, and how."""
+
+    checkpoints: Path | None = None
+    by: str | None = None
+    over: str | None = None
+    format: str | None = None
+    out: Path | None = None
+    chart: Path | None = None
+
+
+class Progress:
+    """How far each model was trained: as a file says, or else as the runs do."""
+
+    def __init__(self, checkpoints: Checkpoints | None) -> None:
+        if checkpoints and not checkpoints.axis:
+            raise DataError(
+                f"{checkpoints.path}, line 1: no column `tokens` (or `steps`): how far was each one trained?"
+            )
+        self.checkpoints = checkpoints
+        self.axis = checkpoints.axis if checkpoints else AXES["tokens"]
+        self._records: dict[Path, dict[str, ModelRecord]] = {}
+
+    def of(self, one: Scored) -> Checkpoint | None:
+        """What is known of a model; None if nothing is. Raises DataError where a file says it twice, or not how far."""
+        record = self._recorded(one)
+        if self.checkpoints is None:
+            if record is None or record.trained is None:
+                return None
+            return Checkpoint(line=0, model=record.name, base_url=record.base_url or "", at=record.trained)
+        weights = record.name if record and record.name.startswith(HF) else ""
+        row = self.checkpoints.find(one.source, one.model, weights)
+        if row and row.at is None:
+            raise DataError(f"{self.checkpoints.path}, line {row.line}: how far was {one_line(one.model, 60)} trained?")
+        return row
+
+    def twice(self, row: Checkpoint, one: Scored, earlier: Scored) -> DataError:
+        """Two runs hold the same checkpoint."""
+        both = f"{one_line(one.model, 60)} of both {earlier.source} and {one.source}: name one of them"
+        if self.checkpoints is None:
+            return DataError(f"here is {both}")
+        return DataError(f"{self.checkpoints.path}, line {row.line} is {both}, or tell them apart in a column `run`")
+
+    def nothing(self, strangers: str) -> DataError:
+        """None of the models is known."""
+        if self.checkpoints:
+            return DataError(f"{self.checkpoints.path} has no row for what the runs hold: {strangers}")
+        return DataError(
+            f"nothing says how far these were trained: {strangers}; name a file, --checkpoints FILE (`model,tokens`), "
+            "or say it when you run them (viva run --revision NAME=TOKENS, or --checkpoints FILE)"
+        )
+
+    def _recorded(self, one: Scored) -> ModelRecord | None:
+        """A model as its run remembers it; None in a table, and where an earlier Viva did not say what it calls it."""
+        if one.source not in self._records:
+            models = RunFolder.open(one.source).record.models if one.source.is_dir() else []
+            self._records[one.source] = {model.shown: model for model in models if model.shown}
+        return self._records[one.source].get(one.model)
+
+
+def study(runs: tuple[Path, ...], progress: Progress, wanted: Wanted) -> tuple[list[Training], list[str]]:
+    """A curve an exam, and what was left out. Raises DataError where no model's training is known."""
+    from viva.analysis.training import Point, measured, training
+
+    points: dict[str, list[Point]] = {}
+    places: dict[tuple[str, Checkpoint], Scored] = {}
+    strangers: dict[str, None] = {}
+    for one in scored(runs, wanted.by or WHATEVER, wanted.over):
+        row = progress.of(one)
+        if row is None or row.at is None:
+            strangers[f"{one_line(one.model, 60)} of {one.source}"] = None
+            continue
+        if earlier := places.get((one.exam, row)):
+            raise progress.twice(row, one, earlier)
+        places[one.exam, row] = one
+        cells = measured(one.scores, one.lines, one.headline.attempts)
+        points.setdefault(one.exam, []).append(Point(checkpoint=row.revision or one.model, at=row.at, cells=cells))
+    if not points:
+        raise progress.nothing(", ".join(list(strangers)[:5]))
+    trainings = [training(exam, progress.axis, found) for exam, found in points.items()]
+    return trainings, _notes(progress.checkpoints, points, places, strangers)
+
+
+def _notes(
+    checkpoints: Checkpoints | None,
+    points: dict[str, list[Point]],
+    places: dict[tuple[str, Checkpoint], Scored],
+    strangers: dict[str, None],
+) -> list[str]:
+    notes: list[str] = []
+    if strangers:
+        first = ", ".join(list(strangers)[:3]) + (", …" if len(strangers) > 3 else "")
+        why = (
+            f"{checkpoints.path.name} has no row for them" if checkpoints else "nothing says how far they were trained"
+        )
+        notes.append(f"Left out, since {why}: {first}.")
+    rows = checkpoints.rows if checkpoints else ()
+    for exam, here in points.items():
+        missing = [row for row in rows if (exam, row) not in places]
+        if missing:
+            names = [one_line(row.revision or row.model or row.run, 60) for row in missing[:3]]
+            more = ", …" if len(missing) > 3 else ""
+            notes.append(f"{exam}: no scores of {', '.join(names)}{more} ({len(missing)} of {len(rows)}).")
+        sizes = {max(cell.n for cell in point.cells.values()) for point in here}
+        if len(sizes) > 1:
+            notes.append(
+                f"{exam}: the checkpoints did not get the same number of answers ({min(sizes):,} to {max(sizes):,})."
+            )
+    return notes

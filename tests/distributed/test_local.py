@@ -1,0 +1,213 @@
+"""Processes of this machine: order, failures, losses, ends."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from distributed import works
+from rows import table
+from viva.distributed import LostWorkerError, open_crew
+from viva.distributed.local import LocalCrew
+from viva.distributed.mapping import AHEAD
+from viva.errors import DataError, VivaError
+
+SCRIPT = """
+import functools, sys
+from pathlib import Path
+from distributed import works
+from viva.distributed import open_crew
+with open_crew(jobs=2) as crew:  # no `if __name__ == "__main__"`: a worker does not run this again
+    print(list(crew.map(works.shouting, ["a", "b", "c"])), flush=True)
+    list(crew.map(functools.partial(works.endless, Path(sys.argv[1])), range(4)))
+"""
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[LocalCrew]:
+    with LocalCrew(2) as crew:
+        yield crew
+
+
+def test_results_come_in_the_order_of_the_pieces(crew: LocalCrew) -> None:
+    with table() as row:
+        for number in (0, 1, 2, 3, 40):
+            with row(number):
+                assert [result for result, _ in crew.map(works.doubling, range(number))] == [
+                    2 * n for n in range(number)
+                ]
+                assert list(crew.map(works.uneven, range(number))) == list(range(number))
+
+
+def test_one_job_or_one_piece_is_done_here() -> None:
+    with open_crew(jobs=1) as alone:
+        assert {pid for _, pid in alone.map(works.doubling, range(4))} == {os.getpid()}
+    with open_crew(jobs=4) as crew:
+        assert {pid for _, pid in crew.map(works.doubling, [1])} == {os.getpid()}
+        several = {pid for _, pid in crew.map(works.doubling, range(4))}
+    assert several
+    assert os.getpid() not in several
+    assert open_crew().jobs == len(os.sched_getaffinity(0))
+
+
+def test_a_recipe_is_called_once_in_a_worker_and_workers_are_kept(crew: LocalCrew, tmp_path: Path) -> None:
+    before = {pid for _, pid in crew.map(works.doubling, range(8))}
+    assert list(crew.map(functools.partial(works.counting, tmp_path), range(-20, 0))) == list(range(20, 0, -1))
+    called = {int(path.name.partition("-")[2]) for path in tmp_path.iterdir()}
+    assert len(called) <= 2
+    assert called & before
+
+
+def test_it_reads_only_a_little_ahead(crew: LocalCrew) -> None:
+    read = []
+
+    def pieces() -> Iterator[int]:
+        for piece in range(10_000):
+            read.append(piece)
+            yield piece
+
+    results = crew.map(works.uneven, pieces())
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    assert len(read) <= 3 + (AHEAD + 1) * crew.jobs + 1
+    results.close()  # type: ignore[attr-defined]
+    assert list(crew.map(works.shouting, ["a", "b"])) == ["A", "B"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_work_raises_is_raised_in_its_turn(jobs: int) -> None:
+    with open_crew(jobs=jobs) as crew:
+        results = crew.map(works.failing, range(9))
+        assert [next(results) for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(DataError, match="piece three is no piece"):
+            next(results)
+        with pytest.raises(DataError, match="nothing to work with"):
+            list(crew.map(works.unopenable, range(9)))
+        with pytest.raises(ZeroDivisionError):
+            list(crew.map(works.failing, [1, 5]))
+
+
+def test_what_cannot_travel_is_told_in_words(crew: LocalCrew) -> None:
+    with pytest.raises(RuntimeError, match="ModelError: cannot be read again") as told:
+        list(crew.map(works.failing, [1, 4]))
+    assert "works.py" in told.value.__notes__[0]
+    with pytest.raises(Exception, match=r"(?i)pickle"):
+        list(crew.map(works.unpicklable, range(4)))
+    assert list(crew.map(works.unpicklable, [0, 1])) == [0, 1]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_reading_raises_comes_after_the_results_before_it(jobs: int) -> None:
+    def pieces() -> Iterator[int]:
+        yield from range(5)
+        raise DataError("the file ends in the middle")
+
+    with open_crew(jobs=jobs) as crew:
+        results = crew.map(works.uneven, pieces())
+        assert [next(results) for _ in range(5)] == list(range(5))
+        with pytest.raises(DataError, match="in the middle"):
+            next(results)
+
+
+def test_a_lost_workers_piece_goes_to_another_and_no_other_is_done_twice(tmp_path: Path) -> None:
+    with open_crew(jobs=2) as crew:
+        assert list(crew.map(functools.partial(works.dying, tmp_path, 2), range(20))) == [n * n for n in range(20)]
+    begun = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir())
+    assert begun == sorted([*map(str, range(20)), "7", "7"])
+
+
+def test_a_piece_that_costs_every_worker_is_named(tmp_path: Path) -> None:
+    with open_crew(jobs=2) as crew:
+        with pytest.raises(LostWorkerError, match=r"3 workers were lost over piece 8: .*signal 9.*--jobs") as lost:
+            list(crew.map(functools.partial(works.dying, tmp_path, 99), range(20)))
+        assert lost.value.exit_code == 3
+        with pytest.raises(LostWorkerError, match="over the tree <7>: "):
+            list(crew.map(functools.partial(works.dying, tmp_path, 99), range(20), name=lambda n: f"the tree <{n}>"))
+        assert list(crew.map(works.shouting, ["a", "b"])) == ["A", "B"]
+
+
+def test_an_idle_worker_that_was_killed_is_replaced(crew: LocalCrew) -> None:
+    pids = {pid for _, pid in crew.map(works.doubling, range(8))}
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    assert [result for result, _ in crew.map(works.doubling, range(8))] == [2 * n for n in range(8)]
+
+
+def test_large_pieces_and_results_travel(crew: LocalCrew) -> None:
+    texts = ["é" * 3_000_000, "b", "c" * 3_000_000]
+    assert list(crew.map(works.shouting, texts)) == [text.upper() for text in texts]
+
+
+def test_what_a_library_prints_is_not_among_the_results(capfd: pytest.CaptureFixture[str]) -> None:
+    with open_crew(jobs=2) as crew:
+        assert list(crew.map(works.chatty, range(4))) == list(range(4))
+    assert "noise" not in capfd.readouterr().out
+
+
+def test_a_wrong_place_is_told() -> None:
+    with pytest.raises(VivaError, match=r"--on 'slurm' is no place to work: .*ray://HOST:PORT"):
+        open_crew("slurm")
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)])
+def test_workers_end_with_their_parent_and_leave_ctrl_c_to_it(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    going = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    end = time.monotonic() + 120
+    while not all((tmp_path / name).exists() and (tmp_path / name).read_text() for name in "01"):
+        assert time.monotonic() < end, going.stderr and going.stderr.read()
+        time.sleep(0.02)
+    workers = [int((tmp_path / name).read_text()) for name in "01"]
+    if number == signal.SIGINT:
+        os.killpg(going.pid, number)  # as a terminal does it: to all of the group
+    else:
+        going.kill()
+    said, told = going.communicate(timeout=60)
+    assert going.returncode == code
+    assert said == "['A', 'B', 'C']\n"
+    assert told.count("Traceback") == (1 if number == signal.SIGINT else 0), told
+    while any(map(alive, workers)):
+        assert time.monotonic() < end, "workers outlive their parent"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("on", "address", "lacks", "named"),
+    [
+        ("ray", "", "ray", "needs Ray:"),
+        ("ray://head:10001", "", "grpc", "needs Ray Client"),
+        ("ray", "ray://head:10001", "grpc", "needs Ray Client"),
+    ],
+)
+def test_what_ray_needs_and_is_not_installed_is_named(
+    on: str, address: str, lacks: str, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    for module in ("ray", "grpc"):
+        there = None if module == lacks else types.SimpleNamespace(__spec__=module)
+        monkeypatch.setitem(sys.modules, module, there)  # type: ignore[arg-type]  # the documented way to block an import
+    with pytest.raises(VivaError, match=rf"{named}.*viva\[ray\]"):
+        open_crew(on)

@@ -1,0 +1,349 @@
+"""A Ray cluster of several nodes on this machine: the same results as here, and a node that is killed costs only time.
+
+One cluster for all of this file: two nodes with a processor each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import viva
+from distributed import works
+from rows import table
+from tiers import absent
+from viva.distributed import LostWorkerError, open_crew
+from viva.distributed.cluster import ClusterError, connect, edition, introduce, is_place, knock
+from viva.distributed.encoders import RemoteEncoder
+from viva.distributed.replicas import RemoteModel, Window, give_back_what_waits
+from viva.errors import DataError, ModelError, VivaError
+from viva.types import Generate, Request, Sampling
+
+SMALL = {"object_store_memory": 80 << 20}
+SAMPLE = Path(viva.__file__).parent / "benchmarks" / "infibench" / "sample" / "answers.jsonl"
+QUESTIONS = 6
+SAMPLES = 10
+
+
+def of_a_cluster(test: Any) -> Any:
+    """To start its nodes takes twenty seconds of processors."""
+    return pytest.mark.slow(pytest.mark.peers("ray")(test))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    told = pytest.MonkeyPatch()  # nodes, and their workers, are told what this process is
+    told.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    told.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+
+    try:
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, **SMALL})
+        made.spare = made.add_node(num_cpus=1, **SMALL)  # the last test but one kills it
+    except Exception as problem:  # Ray waits for no longer than 30 s, however busy the machine is
+        told.undo()
+        absent(f"Ray could not start its nodes: {problem}")
+        return
+    try:
+        yield made
+    finally:
+        import ray
+
+        ray.shutdown()
+        connect.cache_clear()
+        made.shutdown()
+        told.undo()
+
+
+@of_a_cluster
+def test_a_crew_of_the_cluster_does_what_processes_do(cluster: Any, tmp_path: Path) -> None:
+    with open_crew(cluster.address) as crew:
+        assert crew.jobs == 2
+        found = list(crew.map(works.where, range(30)))
+        assert [piece for piece, _ in found] == list(range(30))
+        assert {node for _, node in found} <= {node.id for node in connect(cluster.address).nodes()}
+        results = crew.map(works.failing, range(9))
+        assert [next(results) for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(DataError, match="piece three is no piece"):
+            next(results)
+        with pytest.raises(DataError, match="nothing to work with"):
+            list(crew.map(works.unopenable, range(9)))
+        recipe = functools.partial(works.dying, tmp_path, 1)
+        assert list(crew.map(recipe, range(12))) == [n * n for n in range(12)]
+        begun = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir())
+        assert begun == sorted([*map(str, range(12)), "7"])
+
+
+@of_a_cluster
+def test_a_piece_that_costs_every_worker_is_named(cluster: Any, tmp_path: Path) -> None:
+    with (
+        open_crew(cluster.address, jobs=1) as crew,
+        pytest.raises(LostWorkerError, match="3 workers were lost over the tree <7>: the last one was lost"),
+    ):
+        list(crew.map(functools.partial(works.dying, tmp_path, 99), range(20), name=lambda n: f"the tree <{n}>"))
+
+
+@of_a_cluster
+def test_replicas_of_an_encoder_give_every_pair_its_number(cluster: Any) -> None:
+    encoder = RemoteEncoder(cluster.address, works.lengths)
+    assert (encoder.name, dict(encoder.identity), encoder.batch) == ("lengths", {"encoder": "lengths"}, 4)
+    assert encoder.jobs == 4
+    assert encoder.similarities([("a", "abcd"), ("ab", "abcd")]) == [0.25, 0.5]
+    asyncio.run(encoder.close())
+
+
+class Face:
+    """What a model is known by."""
+
+    def __init__(self, name: str, weights: str = "parrot") -> None:
+        self.name = f"hf/{name}"
+        self.identity = {"provider": "hf", "weights": weights}
+        self.room = None
+
+    def rehearse(self, request: Request) -> None:
+        pass
+
+
+def request(text: str) -> Generate:
+    return Generate(question="q", sample=0, prompt=text, sampling=Sampling())
+
+
+@of_a_cluster
+def test_replicas_of_a_model_answer_by_the_handful_one_model_after_the_other(cluster: Any) -> None:
+    first, second = (RemoteModel(cluster.address, Face(name), works.parrot) for name in ("first", "second"))
+    other = RemoteModel(cluster.address, Face("other", "cockatoo"), works.parrot)
+
+    async def ask() -> None:
+        replies = await asyncio.gather(*(first.answer(request(f"say word{n}")) for n in range(64)))
+        assert [reply.text.split()[0] for reply in replies] == [f"word{n}" for n in range(64)]
+        assert {int(reply.text.split()[1]) for reply in replies} <= {32, 64}
+        assert Window().limit == 512 * first.capacity == 1024
+        both = await asyncio.gather(
+            first.answer(request("one")), second.answer(request("two")), first.answer(request("please refuse")),
+            return_exceptions=True,
+        )  # fmt: skip
+        assert [getattr(reply, "text", "")[:3] for reply in both[:2]] == ["one", "two"]
+        assert isinstance(both[2], ModelError)
+        assert both[2].kind == "context"
+        with pytest.raises(ModelError, match="its weights is 'parrot' there and 'cockatoo' here") as told:
+            await other.answer(request("hello"))
+        assert told.value.fatal
+        waiting = asyncio.create_task(second.answer(request("late")))
+        await asyncio.sleep(0.001)
+        give_back_what_waits()
+        done = await asyncio.gather(waiting, return_exceptions=True)
+        assert isinstance(done[0], ModelError) or done[0].text.startswith("late")
+        for model in (first, second, other):
+            await model.close()
+
+    asyncio.run(ask())
+
+
+def grade(run: Path, answers: Path, *more: str) -> int:
+    from viva.cli.main import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["grade", "infibench", str(answers), "--run", str(run), "--progress", "quiet", *more])
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> tuple[Path, Path]:
+    """A few dozen programs in Python, each another; and the list of their questions."""
+    import json
+
+    rows = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]
+    python = list(dict.fromkeys(row["case"] for row in rows if "```python" in row["text"]))
+    chosen = python[:QUESTIONS]
+    out = []
+    for row in rows:
+        if row["case"] in chosen and row["sample"] < SAMPLES:
+            mark = f"```python\n# {len(out)}\n"
+            out.append(json.dumps({**row, "text": row["text"].replace("```python\n", mark)}))
+    (tmp_path / "answers.jsonl").write_text("\n".join(out) + "\n", encoding="utf-8")
+    (tmp_path / "chosen.txt").write_text("\n".join(chosen) + "\n", encoding="utf-8")
+    return tmp_path / "answers.jsonl", tmp_path / "chosen.txt"
+
+
+def programs(run: Path) -> int:
+    path = run / "executions.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+@of_a_cluster
+@pytest.mark.sandbox
+def test_a_node_that_is_killed_while_programs_run_changes_nothing(
+    cluster: Any, answers: tuple[Path, Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, chosen = answers
+    here, there = tmp_path / "here", tmp_path / "there"
+    how = ("--questions", str(chosen))
+    code = grade(here, file, *how)
+    ran = programs(here)
+    assert ran >= 20
+    killed: list[int] = []
+    over = threading.Event()
+
+    def kill() -> None:
+        while programs(there) < ran // 3 and not over.is_set():
+            time.sleep(0.01)
+        cluster.remove_node(cluster.spare, allow_graceful=False)
+        killed.append(programs(there))
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    try:
+        assert grade(there, file, *how, "--on", cluster.address) == code
+    finally:
+        over.set()
+        killing.join()
+    assert ran // 3 <= killed[0] < ran
+    assert (there / "scores.jsonl").read_bytes() == (here / "scores.jsonl").read_bytes()
+    assert programs(there) == ran, "a program is journaled once"
+    assert "toolchain" not in capfd.readouterr().err
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@pytest.fixture
+def guarded() -> Iterator[tuple[str, dict[str, str]]]:
+    """A cluster as `ray start` makes one, that wants a token: its address for Ray Client; the environment with it."""
+    client = free_port()
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as short:  # a socket's path is short
+        token = {"RAY_AUTH_TOKEN": "5" * 64, "HOME": short, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--disable-usage-stats"]
+        command += ["--node-ip-address=127.0.0.1", f"--temp-dir={short}/r", "--include-dashboard=false", "--num-cpus=2"]
+        command += [f"--port={free_port()}", f"--ray-client-server-port={client}"]
+        command += [f"--runtime-env-agent-port={free_port()}", f"--object-store-memory={80 << 20}"]
+        with (Path(short) / "log").open("wb") as log:
+            head = subprocess.Popen(
+                command, env=os.environ | token | {"RAY_AUTH_MODE": "token"}, stdout=log, stderr=subprocess.STDOUT
+            )
+        try:
+            end = time.monotonic() + 60
+            while head.poll() is None and time.monotonic() < end:
+                with suppress(OSError):
+                    socket.create_connection(("127.0.0.1", client), 1).close()
+                    break
+                time.sleep(0.1)
+            else:
+                absent(f"Ray could not start its head: {(Path(short) / 'log').read_text()[-500:]}")
+            without = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+            yield f"ray://127.0.0.1:{client}", without | token
+        finally:
+            head.terminate()
+            head.wait(60)
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.peers("ray", "grpc")
+def test_a_cluster_elsewhere_that_wants_a_token_gives_the_same_scores(
+    guarded: tuple[str, dict[str, str]], answers: tuple[Path, Path], tmp_path: Path
+) -> None:
+    place, environment = guarded
+    file, chosen = answers
+    chosen.write_text("\n".join(chosen.read_text().split()[:2]) + "\n")
+    how = ("--questions", str(chosen))
+    code = grade(tmp_path / "here", file, *how)
+    command = [sys.executable, "-m", "viva", "grade", "infibench", str(file), "--run", str(tmp_path / "there"), *how]
+    ended = subprocess.run(
+        [*command, "--on", place], check=False, env=environment, capture_output=True, text=True, timeout=200
+    )
+    assert ended.returncode == code, ended.stderr
+    assert programs(tmp_path / "there") == programs(tmp_path / "here") > 5
+    assert (tmp_path / "there" / "scores.jsonl").read_bytes() == (tmp_path / "here" / "scores.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("kept", "said", "shown"),
+    [
+        ({}, None, None),
+        ({"RAY_AUTH_TOKEN": "secret"}, None, "token"),
+        ({"RAY_AUTH_TOKEN": "secret"}, "disabled", "disabled"),
+        ({"RAY_AUTH_TOKEN_PATH": "nowhere"}, None, None),
+        ({"HOME": "home"}, None, "token"),
+    ],
+)
+def test_a_token_that_is_here_is_shown(
+    kept: dict[str, str], said: str | None, shown: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home/.ray").mkdir(parents=True)
+    (tmp_path / "home/.ray/auth_token").write_text("secret")
+    monkeypatch.chdir(tmp_path)
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):
+        monkeypatch.setenv(name, "")  # put back at the end, whatever happens in between
+        monkeypatch.delenv(name)
+    for name, value in ({"HOME": "empty"} | kept).items():
+        monkeypatch.setenv(name, value)
+    if said:
+        monkeypatch.setenv("RAY_AUTH_MODE", said)
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    assert introduce() == (shown is not None)
+    assert os.environ.get("RAY_AUTH_MODE") == shown
+
+
+PLACES = ("ray", "ray://head:10001", "10.0.0.1:6379", "ray://[::1]:10001", "head-1.lan:6379")
+NO_PLACES = (
+    "", "local ", "Ray", "ray://", "ray://head", "head", "head:0", "head:99999", "http://head:80", "a b:1", ":1",
+)  # fmt: skip
+
+
+def test_what_is_a_place_and_what_is_none() -> None:
+    with table() as row:
+        for place in PLACES:
+            with row(place):
+                assert is_place(place)
+        for place in NO_PLACES:
+            with row(place):
+                assert not is_place(place)
+                with pytest.raises(VivaError, match="is no place to work"):
+                    open_crew(place)
+
+
+@pytest.mark.peers("ray", "grpc")
+def test_nobody_there_is_told_at_once() -> None:
+    import ray
+
+    ray.shutdown()  # the connection is the process's
+    connect.cache_clear()
+    with table() as row:
+        for place in ("ray://127.0.0.1:9", "127.0.0.1:9", "ray://[::1]:9"):
+            with row(place):
+                began = time.monotonic()
+                with pytest.raises(ClusterError, match=rf"no Ray cluster answers at {re.escape(place)} .*`ray status`"):
+                    open_crew(place)
+                assert time.monotonic() - began < 60  # Ray itself tries for minutes
+
+
+def test_a_cluster_whose_head_was_killed_is_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    knock("auto")  # Ray looks for others
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9\n")
+    with pytest.raises(ConnectionRefusedError):
+        knock("auto")
+
+
+def test_an_edition_is_version_and_sources() -> None:
+    assert edition().startswith(f"{viva.__version__} (")
+    assert edition() == edition()
