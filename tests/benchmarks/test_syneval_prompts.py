@@ -214,8 +214,8 @@ def test_as_published_a_base_model_writes_one_token_where_one_is_enough(folder: 
 
 
 def test_three_seeds_are_three_samples_where_exemplars_are_shown() -> None:
-    from viva.cli.ask.run import drawn
     from viva.runs.config import Draw
+    from viva.runs.plan import drawn
 
     def recorded(shots: int, draw: Draw) -> ExamRecord:
         spec = ExamSpec(benchmark="syneval", shots=shots)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from cli.told import told as told_command
 from rows import table
 from viva.cli.ask.list import list_command
-from viva.cli.ask.run import model_record
 from viva.errors import DataError, VivaError
 from viva.models.templates import families
 from viva.runs.checkpoints import Checkpoints, models_of, read_checkpoints
 from viva.runs.config import Opening
 from viva.runs.model_names import Named, in_natural_order, named_models, tails, told_apart
 from viva.runs.model_paths import folder_of, parted, placed
+from viva.runs.plan import model_record
 
 PYTHIA = "hf/EleutherAI/pythia-70m"
 

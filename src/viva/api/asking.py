@@ -17,8 +17,6 @@ from viva.api.apart import apart
 from viva.api.examinees import Answers, Examinees, Whom, answer_rows, examinees
 from viva.api.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, parameter_names, with_signature
 from viva.api.opened import ALL_TABLES, Run
-from viva.cli.ask.run import begin, create_folder, plan_run
-from viva.cli.grade.grade import plan_grading
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
@@ -28,8 +26,10 @@ from viva.runs.answer_files import Collected
 from viva.runs.config import Limits, Output, pick
 from viva.runs.configfile import Configuration, read_config
 from viva.runs.execute import examine
+from viva.runs.grading import plan_grading
 from viva.runs.messages import Host
 from viva.runs.open import Examination, earlier_runs, open_encoder_of, prepare
+from viva.runs.plan import begin, create_folder, plan_run
 from viva.runs.score import grade_run
 from viva.runs.trust import confirm_endpoints
 

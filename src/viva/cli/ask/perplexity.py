@@ -128,9 +128,9 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
 
 def _models(typed: Sequence[str], wanted: Wanted, opening: Opening) -> list[Model]:
     """Every model that is named, as `viva run` would reach it."""
-    from viva.cli.ask.run import model_record
     from viva.runs.model_names import named_models
     from viva.runs.open import reach
+    from viva.runs.plan import model_record
     from viva.runs.preflight import refuse_unopened
 
     named = named_models(typed, opening.revision, None)

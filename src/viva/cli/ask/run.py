@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from viva import __version__
-from viva.benchmarks import find_benchmark
-from viva.benchmarks.sharding import unsharded
 from viva.cli.configoptions import configure, with_config, write_config
 from viva.cli.consent import confirm_endpoints
 from viva.cli.options import (
@@ -32,25 +27,17 @@ from viva.cli.options import (
 )
 from viva.cli.output import check_output, print_report
 from viva.cli.rejudge_options import anew_options
-from viva.contracts import Exam, Model
-from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
-from viva.errors import EXIT_INTERRUPTED, VivaError
+from viva.engine.folder import RunFolder, find_run
+from viva.errors import EXIT_INTERRUPTED
 from viva.runs.batches import refuse_unbatched
-from viva.runs.canaries import read_canaries
-from viva.runs.checkpoints import read_checkpoints
-from viva.runs.config import Choice, Draw, Grading, Limits, Opening, Output, pick, refuse_unjudged
-from viva.runs.exams import open_exams, remember
+from viva.runs.config import Limits, Output, pick
 from viva.runs.execute import examine
-from viva.runs.model_names import Named, named_models, told_apart
-from viva.runs.model_paths import HF, existing, parted, placed, whole
-from viva.runs.open import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
-from viva.runs.preflight import refuse_unopened, rehearse
+from viva.runs.open import Examination, earlier_runs, open_encoder_of, prepare
+from viva.runs.plan import begin, judges_anew, plan_run, remember_judges
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.rejudge import Anew, judged_anew
 from viva.runs.score import grade_run
-from viva.runs.settings import sampling
 from viva.runs.trust import keep_approval
-from viva.weights import DTYPES
 
 
 @click.command(name="run", short_help="Examine models.", cls=GroupedCommand)
@@ -101,6 +88,7 @@ def run_command(**given: Any) -> int:
     viva run --config run.yaml --limit 20
     """
     given = with_config(given)
+    check_output(pick(Output, given))
     if given["write_config"]:
         write_config(given)
         return 0
@@ -112,71 +100,6 @@ def run_command(**given: Any) -> int:
         return 0
     begin(examination)
     return _finish(examination, earlier, pick(Output, given))
-
-
-def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -> tuple[Examination, list[RunFolder]]:
-    """What `viva run` with these options would do, and the runs to take answers from. Nothing is asked or written yet.
-
-    `own` are models that are there already, by their names in run.json; they are asked beside those that `given` names.
-    Raises VivaError for what cannot be.
-    """
-    choice, draw, limits = pick(Choice, given), pick(Draw, given), pick(Limits, given)
-    judging, output = pick(Grading, given), pick(Output, given)
-    opening = pick(Opening, given)
-    benchmarks, typed = told_apart(given["benchmarks"], given["models"])
-    own = own or {}
-    named = [] if own and not typed else _models(typed, opening.revision, given)
-    models = (*(one.name for one in named), *own)
-    _check_addresses(models, judging, given["base_url"], given["api_key_env"])
-    refuse_unjudged(choice, judging)
-    refuse_unopened(opening, choice.form, models)
-    check_output(output)
-    opened = open_exams(tuple(benchmarks), choice)
-    exams = [exam for exam, _ in opened]
-    refuse_unknown(output.beside, [(exam.spec, data is None) for exam, data in opened])
-    record = RunRecord(
-        viva=__version__,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        command=["viva", *sys.argv[1:]],
-        exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in opened],
-        models=[
-            *(_record(one, given["base_url"], given["api_key_env"], opening) for one in named),
-            *(ModelRecord(name=name, shown=model.name) for name, model in own.items()),
-        ],
-        judges=judge_records(judging, given["base_url"], given["api_key_env"], models),
-        judge_samples=judging.judge_samples,
-        verdicts=judging.verdicts,
-        canaries=read_canaries(judging.canaries, exams, choice.seed or 0, judged=bool(judging.judge)),
-        samples=draw.samples or 1,
-        repeats=draw.repeats,
-        seed=choice.seed or 0,
-        sampling=sampling(draw, choice.seed),
-    )
-    names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
-    names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
-    path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
-    # Everything that can be refused is refused before a folder is made or a question is asked.
-    examination = prepare(RunFolder(path, record), limits, exams, own, asking=True)
-    record.models = [
-        remembered(model, known) for known, model in zip(record.models, examination.examinees, strict=True)
-    ]
-    remember_judges(record, examination)
-    refuse_unbatched(examination)
-    return examination, earlier_runs(given["reuse"])
-
-
-def begin(examination: Examination) -> None:
-    """The last checks, then the run folder."""
-    self_test(examination.exams)
-    rehearse(examination)
-    open_encoder_of(examination, new=True)
-    create_folder(examination)
-
-
-def create_folder(examination: Examination) -> None:
-    """The folder of a new run, with what says that its addresses are those of its user. Raises StorageError."""
-    examination.folder = RunFolder.create(examination.folder.path, examination.folder.record)
-    keep_approval(examination.folder)
 
 
 @click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
@@ -231,45 +154,6 @@ def _judge_anew(folder: RunFolder, anew: Anew, limits: Limits, earlier: list[Run
         folder.unlock()
 
 
-def judges_anew(record: RunRecord, anew: Anew) -> list[ModelRecord]:
-    """Those named anew, or the run's. A judge of the run is reached as before, unless an address or key is given."""
-    known = {judge.name: judge for judge in record.judges}
-    names = anew.judge or tuple(known)
-    if not names and (anew.judge_base_url or anew.judge_key_env):
-        raise VivaError("this run has no judge: --judge-base-url and --judge-key-env need --judge MODEL")
-    judging = Grading(judge=names, judge_base_url=anew.judge_base_url, judge_key_env=anew.judge_key_env)
-    # A new judge is where the old ones are, else where the examinees are; with the key that goes there, and no other.
-    reached = [judge for judge in record.judges if judge.base_url] or [
-        model for model in record.models if model.base_url
-    ]
-    places = {(model.base_url, model.key_variable) for model in reached}
-    strangers = [name for name in names if name not in known and name.startswith("openai/") and "@http" not in name]
-    if strangers and len(places) > 1 and not anew.judge_base_url:
-        raise VivaError(f"which server is {strangers[0]} on? --judge-base-url URL, or --judge {strangers[0]}@URL")
-    address, key = places.pop() if len(places) == 1 else (None, None)
-    found = judge_records(judging, address, key, tuple(model.name for model in reached))
-    if anew.judge_base_url or anew.judge_key_env:
-        return found
-    return [known.get(judge.name, judge) for judge in found]
-
-
-def _models(named: list[str], revision: str | None, given: Mapping[str, Any]) -> list[Named]:
-    checkpoints = read_checkpoints(given["checkpoints"]) if given["checkpoints"] else None
-    return named_models(named, revision, checkpoints, given.get("settings"))
-
-
-def drawn(exam: ExamRecord, draw: Draw, seed: int | None) -> ExamRecord:
-    """The exam with its paper's way of drawing answers, where the user did not say another and it is not the usual."""
-    about = find_benchmark(exam.spec.benchmark).about
-    paper = (about.few_shot if exam.spec.shots else None) or about.draws
-    own = sampling(draw, seed, paper.sampling)
-    return msgspec.structs.replace(
-        exam,
-        samples=paper.samples if draw.samples is None and paper.samples != 1 else None,
-        sampling=own if own != sampling(draw, seed) else None,
-    )
-
-
 def _finish(examination: Examination, earlier: list[RunFolder], output: Output) -> int:
     folder = examination.folder
     quiet = examination.limits.progress == "quiet"
@@ -295,101 +179,3 @@ def _finish(examination: Examination, earlier: list[RunFolder], output: Output) 
             hints += [f"  go on: viva resume {folder.path}{way}"]
         print("\n".join([f"\nrun folder: {folder.path}", *hints]), file=sys.stderr)
     return code
-
-
-def _check_addresses(models: tuple[str, ...], judging: Grading, base_url: str | None, key: str | None) -> None:
-    """Refuse an address or a key that nobody would use, or that would go to several vendors."""
-    asked = [*models, *judging.judge]
-    if judging.judge_base_url is not None and not judging.judge_base_url.strip():
-        raise VivaError("--judge-base-url is empty: give the judge's server, or leave it out")
-    if base_url and not any(name.startswith("openai/") for name in asked):
-        raise VivaError(f"--base-url is for openai/ models (any OpenAI-compatible server); here is only {models[0]}")
-    vendors = dict.fromkeys(name.partition("/")[0] for name in models)
-    vendors = {name: None for name in vendors if name not in UNPAID}
-    if key and len(vendors) > 1:
-        raise VivaError(
-            f"--api-key-env would send one key to {' and '.join(vendors)}; put each key in its own variable"
-        )
-
-
-def judge_records(
-    judging: Grading, base_url: str | None, key_variable: str | None, examinees: tuple[str, ...] = ()
-) -> list[ModelRecord]:
-    """The judges for run.json."""
-    return [_judge_record(name, judging, base_url, key_variable, examinees) for name in dict.fromkeys(judging.judge)]
-
-
-def _judge_record(
-    name: str, judging: Grading, base_url: str | None, key_variable: str | None, examinees: tuple[str, ...]
-) -> ModelRecord:
-    # A key goes only where it was meant to: not along to a judge at another address.
-    vendors = {examinee.partition("/")[0] for examinee in examinees}
-    elsewhere = judging.judge_base_url or "@http" in name or name.partition("/")[0] not in vendors
-    inherited = None if elsewhere else key_variable
-    record = model_record(name, judging.judge_base_url or base_url, judging.judge_key_env or inherited)
-    if judging.judge_base_url and len(judging.judge) == 1 and record.base_url is None:
-        raise VivaError(f"--judge-base-url is for openai/ judges; {name} has an address of its own")
-    return record
-
-
-def model_record(
-    name: str, base_url: str | None, key_variable: str | None, opening: Opening | None = None
-) -> ModelRecord:
-    """A model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
-    record = ModelRecord(
-        name=placed(name), base_url=base_url if name.startswith("openai/") else None, key_variable=key_variable
-    )
-    opening = opening or Opening()
-    if name.startswith(HF):
-        weights = opening.weights()
-        adapter = existing(weights.adapter)
-        record.weights = msgspec.structs.replace(
-            weights, revision=parted(name)[1], adapter=whole(adapter) if adapter else weights.adapter
-        )
-        record.key_variable = None
-    elif name.startswith("openai/"):
-        record.template = opening.template or ""
-    return record
-
-
-def _record(named: Named, base_url: str | None, key_variable: str | None, opening: Opening) -> ModelRecord:
-    own = named.settings
-    if own:
-        opening = msgspec.structs.replace(opening, **{name: own[name] for name in own if hasattr(opening, name)})
-    record = model_record(named.name, own.get("base_url", base_url), own.get("api_key_env", key_variable), opening)
-    return msgspec.structs.replace(record, shown=named.shown, trained=named.trained)
-
-
-def remembered(model: Model, record: ModelRecord) -> ModelRecord:
-    """With what tables call it, and the fingerprint of its weights, so that nobody goes on with others."""
-    record = msgspec.structs.replace(record, shown=model.name)
-    if record.weights is None:
-        return record
-    known = model.identity
-    weights = msgspec.structs.replace(
-        record.weights,
-        fingerprint=known["weights"],
-        dtype=DTYPES[known["dtype"]],
-        context=int(known["context"]),
-    )
-    return msgspec.structs.replace(record, weights=weights)
-
-
-def remember_judges(record: RunRecord, examination: Examination) -> None:
-    """The same of judges whose weights are here."""
-    if examination.bench:
-        judges = zip(record.judges, examination.bench.judges, strict=True)
-        record.judges = [remembered(judge.model, known) if known.weights else known for known, judge in judges]
-
-
-def self_test(exams: list[Exam]) -> None:
-    """Before money is spent: do gold answers score 1 and wrong ones 0, on a sample of the questions?"""
-    from viva.runs.self_test import failures
-
-    for exam in exams:
-        found = failures(unsharded(exam), at_most=100)
-        if found:
-            raise VivaError(
-                f"the self-test of {exam.spec.benchmark} failed, nothing was asked: {found[0]}; "
-                f"`viva check {exam.spec.benchmark}` shows all"
-            )

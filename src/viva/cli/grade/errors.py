@@ -10,7 +10,6 @@ import click
 
 from viva.benchmarks.csbench.errors import PAPERS, ErrorTypes
 from viva.benchmarks.csbench.loading import KINDS
-from viva.cli.ask.run import judges_anew
 from viva.cli.chart_options import chart_option
 from viva.cli.consent import confirm_endpoints
 from viva.cli.options import consent_options, engine_options, tables_options
@@ -23,6 +22,7 @@ from viva.prompting import read_templates
 from viva.runs.batches import open_post, refuse_unbatched
 from viva.runs.config import Limits, pick
 from viva.runs.open import gather, open_bench, prepare
+from viva.runs.plan import judges_anew
 from viva.runs.rejudge import Anew
 from viva.studies.errors.study import NO_TAG, Wanted, ask_judges, check_by, fits, labels_text, study
 

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import datetime
-import io
-import sys
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from viva import __version__
-from viva.benchmarks import find_benchmark
-from viva.benchmarks.sharding import unsharded
-from viva.cli.ask.run import create_folder, judge_records
 from viva.cli.options import (
     GroupedCommand,
     beside_option,
@@ -27,22 +18,15 @@ from viva.cli.options import (
     shard_option,
 )
 from viva.cli.output import check_writable, emit, print_report
-from viva.contracts import Exam
-from viva.engine.folder import RunFolder, RunRecord, new_run_path
 from viva.engine.scorefile import score_rows
-from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
-from viva.models.replay import Replay
-from viva.runs.answer_files import UNMATCHED, Collected, collect
-from viva.runs.batches import refuse_unbatched
-from viva.runs.canaries import read_canaries
-from viva.runs.config import Choice, Foreign, Grading, Limits, Output, pick, refuse_unjudged
-from viva.runs.exams import open_exams, remember
+from viva.errors import EXIT_INCOMPLETE, EXIT_OK
+from viva.runs.answer_files import UNMATCHED
+from viva.runs.config import Foreign, Output, pick
 from viva.runs.execute import examine
-from viva.runs.open import Examination, open_encoder_of, prepare
-from viva.runs.published_rows import refuse_unknown, settings_of
+from viva.runs.grading import plan_grading, scores_csv
+from viva.runs.open import open_encoder_of
+from viva.runs.plan import create_folder
 from viva.runs.score import grade_run
-from viva.types import Sampling, ScoreRow
-from viva.visible import harmless
 
 
 @click.command(name="grade", short_help="Grade answers collected elsewhere.", cls=GroupedCommand)
@@ -98,113 +82,3 @@ def grade_command(
     if scores:
         emit(scores_csv(score_rows(examination.folder.path), replay.question_column), scores)
     return code
-
-
-def plan_grading(
-    benchmark: str,
-    answers: Path | Sequence[Path],
-    run_path: Path | None,
-    given: Mapping[str, Any],
-    collected: Collected | None = None,
-) -> tuple[Examination, Replay]:
-    """What `viva grade` with these options would do, and the answers: all is checked, and nothing is written yet.
-
-    `collected` are answers that are there already; then `answers` is only what they are called.
-    """
-    choice, judging = pick(Choice, given), pick(Grading, given)
-    refuse_unjudged(choice, judging)
-    paths = [answers] if isinstance(answers, Path) else list(answers)
-    collected = collected or collect(benchmark, paths, choice, pick(Foreign, given), quiet=given["progress"] == "quiet")
-    for replay in collected.replays:
-        _refuse_gaps(replay, paths[0])
-    if benchmark == "csbench" and not choice.language:
-        choice.language = _language_of(collected.answered, choice)
-    opened = open_exams((benchmark,), choice)
-    exams = [exam for exam, _ in opened]
-    limited = bool(choice.limit or choice.questions or choice.only)
-    for replay in collected.replays:
-        _refuse_strangers(replay, exams, paths[0], limited=limited)
-    samples, repeats = _repeats(collected.samples, exams)
-    record = RunRecord(
-        viva=__version__,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        command=["viva", *sys.argv[1:]],
-        exams=[remember(exam, data) for exam, data in opened],
-        models=collected.models,
-        judges=judge_records(judging, judging.judge_base_url, judging.judge_key_env),
-        judge_samples=judging.judge_samples,
-        verdicts=judging.verdicts,
-        canaries=read_canaries(judging.canaries, exams, choice.seed or 0, judged=bool(judging.judge)),
-        samples=samples,
-        repeats=repeats,
-        seed=choice.seed or 0,
-        sampling=Sampling(),
-    )
-    limits, output = pick(Limits, given), pick(Output, given)
-    refuse_unknown(output.beside, settings_of(record.exams))
-    path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{paths[0].name}")
-    own = {model.name: replay for model, replay in zip(collected.models, collected.replays, strict=True)}
-    examination = prepare(RunFolder(path, record), limits, exams, own, asking=True)
-    examination.kept = collected.kept
-    refuse_unbatched(examination)
-    return examination, collected.replays[0]
-
-
-def _repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
-    """So many answers to a question as samples and repeats: in groups of the size that the paper takes the best of."""
-    group = find_benchmark(exams[0].spec.benchmark).about.draws.samples
-    return (group, -(-answers // group)) if answers > group > 1 else (answers, 1)
-
-
-def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:
-    """A row an answer; the score is empty where an answer is unscored. Scores are exact: they can be compared."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow([question_column, "sample", "score", "outcome", "read", "model"])
-    for row in rows:
-        score = "" if row.value is None else _exactly(row.value)
-        question, answer, model = map(harmless, (row.question, row.answer[:200], row.model))
-        table.writerow([question, row.sample, score, row.outcome, answer, model])
-    return out.getvalue()
-
-
-def _exactly(value: float) -> str:
-    """As short as it can be without becoming another number."""
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)
-
-
-def _language_of(answered: set[str], choice: Choice) -> tuple[str, ...]:
-    """The language whose ids the answers carry: CS-Bench numbers its languages apart."""
-    found: list[str] = []
-    for language in ("en", "zh", "de", "fr"):
-        candidate = Choice(data=choice.data, language=(language,), only=choice.only)
-        try:
-            exam = open_exams(("csbench",), candidate)[0][0]
-        except DataError:
-            continue  # this language's files are not there; if no other fits either, grading says so below
-        if any(question.id in answered for question in exam.questions()):
-            found.append(language)
-    return tuple(found) or ("en",)
-
-
-def _refuse_gaps(replay: Replay, answers: Path) -> None:
-    """Sample numbers that no question has: most likely they were counted from 1, or are seeds."""
-    numbers = {sample for _, sample in (*replay.answers, *replay.errors)}
-    if len(numbers) < replay.samples:
-        first = next(sample for sample in range(replay.samples) if sample not in numbers)
-        raise DataError(f"{answers} has no answer with sample {first}; number the samples 0, 1, ...")
-
-
-def _refuse_strangers(replay: Replay, exams: list[Exam], answers: Path, *, limited: bool) -> None:
-    """Answers to questions that are not asked: a wrong file, unless the user narrowed the questions down."""
-    known = dict.fromkeys(question.id for exam in exams for question in unsharded(exam).questions())
-    answered = [question for question, _ in (*replay.answers, *replay.errors)]
-    strangers = [question for question in answered if question not in known]
-    if strangers and (not limited or len(strangers) == len(answered)):
-        raise DataError(
-            f"{answers} answers question {strangers[0]!r}"
-            + (f" and {len(strangers) - 1:,} more" if strangers[1:] else "")
-            + f" that this set does not have; its ids look like {next(iter(known))!r}; "
-            "where a column holds the questions' texts, say which: --question-column NAME"
-        )
