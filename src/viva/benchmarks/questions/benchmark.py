@@ -54,7 +54,7 @@ def refuse_other_settings(spec: ExamSpec, title: str) -> None:
 
 
 class OwnQuestions:
-    """The front door for question files."""
+    """Entry point for question files."""
 
     about = About(
         name="questions",
