@@ -136,7 +136,7 @@ class Project:
         return self.folder(about) / FILE
 
     def text(self, about: PoolQuestion) -> str | None:
-        """Contents of question.yaml, or None if missing. Undecodable bytes are kept as surrogates; `check` reports them."""
+        """Contents of question.yaml, or None if missing. Undecodable bytes become surrogates; `check` reports them."""
         content = self.read(self.file(about))
         return None if content is None else content.decode("utf-8", "surrogateescape")
 
