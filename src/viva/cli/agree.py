@@ -129,7 +129,7 @@ def present(
 
 
 def compared(ratings: Ratings, title: str, wanted: Wanted) -> list[Agreement]:
-    """One report, or one for each value of `by`. Aspects are reported separately; combining them would be meaningless."""
+    """One report, or one for each value of `by`. Aspects are reported separately; combined they mean nothing."""
     from viva.analysis.agreement import agree
     from viva.cli.ratingtable import ASPECT
 
