@@ -1,4 +1,4 @@
-"""What the generator's two modes differ in, counted over a treebank: the rows of the SynEval room's README, to paste.
+"""What the generator's two modes differ in, counted over a treebank: the rows of SynEval's README, to paste.
 
     python performance/syneval_deviations.py                        # some twenty seconds for the sample
     python performance/syneval_deviations.py --data my.mrg --json counts.json

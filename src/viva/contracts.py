@@ -1,4 +1,4 @@
-"""The contracts between the rooms: what an exam, a model, an encoder and a sandbox do for each other.
+"""The contracts between the packages: what an exam, a model, an encoder and a sandbox do for each other.
 
 Benchmarks, engine, models and sandbox know these and the vocabulary (`types`), and never each other.
 """
@@ -150,7 +150,7 @@ class Exam(Protocol):
 
 
 class Benchmark(Protocol):
-    """A room of `viva.benchmarks`."""
+    """A package of `viva.benchmarks`: opens an exam."""
 
     @property
     def about(self) -> About:
@@ -238,7 +238,7 @@ class Batches(Protocol):
 
     @property
     def certain(self) -> bool:
-        """Whether a batch can be told by its label; if not, only the names in its results tell whose it is."""
+        """Whether the provider stores our label, so a batch can be identified without reading its results."""
         ...
 
     def kind(self, request: Generate) -> str:

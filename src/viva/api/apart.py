@@ -1,4 +1,4 @@
-"""Work done in a thread of its own: a notebook's event loop goes on, and a program's signals stay the program's."""
+"""Run in a separate thread so that notebook event loops keep running and signal handlers are untouched."""
 
 from __future__ import annotations
 

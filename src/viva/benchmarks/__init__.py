@@ -1,4 +1,4 @@
-"""The examinations. `BENCHMARKS` is written by hand, so that grep finds every one; a room is loaded when it is used."""
+"""The examinations. `BENCHMARKS` is written by hand, so that grep finds all; a package is loaded when it is used."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 class RubricExam(ComparesNothing):
-    """Questions with rubrics, as an exam. Layouts and headline are those of the room that makes it."""
+    """Questions with rubrics, as an exam. Tables and headline are those of the benchmark that makes it."""
 
     def __init__(
         self,
@@ -239,11 +239,11 @@ class RubricExam(ComparesNothing):
         return "" if unfinished else response.text[start:]
 
     def layouts(self) -> tuple[Layout, ...]:
-        """The room's tables."""
+        """The benchmark's tables."""
         return self._layouts
 
     def headline(self) -> Line:
-        """The room's one number."""
+        """The benchmark's one number."""
         return self._headline
 
 

@@ -1,4 +1,4 @@
-"""What every room needs of a question set on disk: finding it, fingerprinting it, taking a part of it."""
+"""What every benchmark needs of a question set on disk: finding it, fingerprinting it, taking a part of it."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 import click
 
 from viva import __version__
+from viva.cli.renamed import current_command, current_options
 from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -68,10 +69,11 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, [current_command(args[0], COMMANDS), *args[1:]])
         except click.UsageError:
             known = ", ".join(COMMANDS)
             raise click.UsageError(f"there is no command {args[0]!r}; there are: {known}") from None
+        return name, command, current_options(command, rest) if command else rest
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

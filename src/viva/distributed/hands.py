@@ -1,4 +1,4 @@
-"""What a pool knows of its workers: what each takes, who it is, what it has to do, how it was lost."""
+"""Bookkeeping of a worker pool: resources, identity, assigned pieces, cause of loss."""
 
 from __future__ import annotations
 

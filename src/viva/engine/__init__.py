@@ -1,1 +1,1 @@
-"""Requests in, journal out: concurrency, retries, resume, budget, cost. Only this room touches models and disk."""
+"""Requests in, journal out: concurrency, retries, resume, budget, cost. Only this package touches models and disk."""

@@ -29,7 +29,7 @@ CANARY_PATIENCE = 5.0
 HOPELESS = 16
 """A model whose first so many requests were all refused for good gets no more."""
 UNREACHED = 3
-"""A model that never replied and lost so many questions with all their retries gets no more: nobody is there."""
+"""Give a model up as unreachable after this many questions have exhausted their retries without a single reply."""
 PATIENT = 5
 """Pauses after refusals grow so often: a server that refuses some is asked again soon, the lane bounds how hard."""
 VANISHED = 64

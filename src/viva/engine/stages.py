@@ -62,7 +62,7 @@ class Sitting(Struct):
     keys: Keys
     price: Price | None = None
     digests: bytearray = msgspec.field(default_factory=bytearray)
-    """The keys in the order of questions and samples, once a first pass has computed them: rendering is dear."""
+    """The keys in the order of questions and samples; cached after the first pass: rendering prompts is expensive."""
     dropped: int = 0
     """Exemplars that did not fit, each prompt counted once, once a first pass has rendered them all."""
 

@@ -1,4 +1,4 @@
-"""Which published rows stand beside an exam, and what was otherwise when they were asked."""
+"""Published rows comparable with an exam, and how their settings differed."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ _KEPT_SELECTIONS = 64
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """How a room is opened. `start` is the filter that reviewers begin with.
+    """How a review is opened. `start` is the filter that reviewers begin with.
 
     `marks_per_item` is how many reviewers each item should get. `reviewer` is who marks where nobody has said.
     `agreement` makes the agreement page: trusted HTML or SVG that our own code built, without style attributes; the
     content of a <style> in it must be `style`, exactly.
 
-    Where a set is built, whoever opens the room can have a say: `refuse` looks at lines before they are written and
+    Where a set is built, the caller can have a say: `refuse` looks at lines before they are written and
     returns what is wrong, as a sentence for who posted them, or ""; `saved` is told what was written; `renewed` gives
     the items anew after somebody wrote (an edited text is another item, for the others to decide about).
     """
@@ -39,7 +39,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Refused(Exception):  # noqa: N818 - the sentence is for who posted the form, not for the terminal
-    """Lines that whoever opened the room does not take."""
+    """Lines that the caller does not accept."""
 
 
 class Progress(Struct, frozen=True):
@@ -82,7 +82,7 @@ class Room:
                 self._read = read
 
     def write(self, lines: Sequence[Review]) -> list[Review]:
-        """Append lines; returns those written. Raises Refused for what the room's owner does not take."""
+        """Append lines; returns those written. Raises Refused for what the caller does not accept."""
         with self._writing:
             if lines and self.settings.refuse is not None and (problem := self.settings.refuse(lines)):
                 self._read = -1  # what it was about may have changed beside the log

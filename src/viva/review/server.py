@@ -1,4 +1,4 @@
-"""The room as a program: its routes, and what its errors become."""
+"""The review server: its routes, and the responses to its errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PORT = 8470
 
 
 def application(items: Sequence[Item], log: ReviewLog, settings: Settings, access: Access) -> Guard:
-    """The room as an ASGI application, behind its guard."""
+    """The review as an ASGI application, behind its guard."""
     pages = Pages(Room(items, log, settings), access)
     routes = [
         Route("/", pages.home),

@@ -24,7 +24,7 @@ TRIES = 1 + Policy().rereads
 JUDGE_REPLY = 80
 """Tokens of a typical verdict with its reasons."""
 WORD = "because "
-"""Two tokens by the house's count: what a rationale is made of where the set has none."""
+"""Two tokens by `estimate_tokens`: what a rationale is made of where the set has none."""
 
 
 class Judged(Struct):

@@ -29,7 +29,7 @@ EXAM = "exam"
 FORMAT = "format"
 """The tag that --by means where an exam has no table of models."""
 WHATEVER = ""
-"""What --by may be called by who can do with one column."""
+"""`--by` value of callers that accept a single column."""
 PLAIN = "question"
 """What --over calls the plain mean over questions."""
 

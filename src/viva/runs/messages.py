@@ -1,4 +1,4 @@
-"""Whoever runs commands in place of a terminal: it is told what stderr would show, and says when to stop.
+"""The program embedding Viva: receives messages instead of stderr and can request a stop.
 
 A program that uses Viva as a library has a screen, signals and an event loop of its own; nothing here touches them.
 """

@@ -243,7 +243,7 @@ def price_of(model: Model, given: Price | None) -> Price | None:
 
 
 def _price(model: Model, given: Mapping[str, Price], limits: Limits) -> Price | None:
-    """What the user says as it is; a list price with what the vendor takes off it in batches."""
+    """The user's price unchanged, or the list price with the batch discount."""
     said = given.get(model.name) or given.get("")
     found = price_of(model, said)
     if limits.batch and found and not said and isinstance(model, BatchModel):

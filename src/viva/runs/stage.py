@@ -1,4 +1,4 @@
-"""A stage at work: its progress on the terminal, Ctrl-C heard, and what it used closed at the end."""
+"""Run one stage: show progress, handle Ctrl-C, release resources."""
 
 from __future__ import annotations
 

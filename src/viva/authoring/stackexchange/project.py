@@ -138,7 +138,7 @@ class Project:
         return self.folder(about) / FILE
 
     def text(self, about: PoolQuestion) -> str | None:
-        """What stands in its question.yaml; None where there is none. What is not UTF-8 is kept apart (check tells)."""
+        """Contents of question.yaml, or None if missing. Undecodable bytes become surrogates; `check` reports them."""
         content = self.read(self.file(about))
         return None if content is None else content.decode("utf-8", "surrogateescape")
 

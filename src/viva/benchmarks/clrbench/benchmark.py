@@ -290,7 +290,7 @@ def _bundled_templates() -> dict[str, object]:
 
 
 class CLRBench:
-    """The room's front door."""
+    """Entry point of the benchmark."""
 
     about = About(
         name="clrbench",

@@ -290,7 +290,7 @@ def _tags(subject: Subject, negation: bool, sub_options: bool) -> dict[str, str]
 
 
 class CMMLU:
-    """The room's front door."""
+    """Entry point of the benchmark."""
 
     about = About(
         name="cmmlu",

@@ -351,7 +351,7 @@ def _bundled_templates() -> dict[str, object]:
 
 
 class CSBench:
-    """The room's front door."""
+    """Entry point of the benchmark."""
 
     about = About(
         name="csbench",

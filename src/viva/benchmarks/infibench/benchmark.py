@@ -131,7 +131,7 @@ def layouts(questions: Sequence[Question]) -> tuple[Layout, ...]:
 
 
 class InfiBench:
-    """The room's front door."""
+    """Entry point of the benchmark."""
 
     about = About(
         name="infibench",

@@ -47,7 +47,7 @@ def tag_layouts(questions: Sequence[Question]) -> tuple[Layout, ...]:
 
 
 class OwnQuestions:
-    """The front door for question files."""
+    """Entry point for question files."""
 
     about = About(
         name="questions",

@@ -169,7 +169,7 @@ class SynEvalExam(GradedByRule):
 
 
 class SynEval:
-    """The room's front door."""
+    """Entry point of the benchmark."""
 
     about = About(
         name="syneval",

@@ -1,4 +1,4 @@
-"""Which of our questions an item of somebody's file was.
+"""Match items of another tool's log to the benchmark's questions.
 
 By its id where that is one of ours, and the texts beside it do not say otherwise; else by the question's text, which
 must stand in the item word for word (blanks, case and width of letters aside), with its options where it has any. What
