@@ -37,7 +37,7 @@ class Wanted(Struct, kw_only=True):
 
 
 def compared(ratings: Ratings, title: str, wanted: Wanted) -> list[Agreement]:
-    """One report, or one for each value of `by`. Aspects are reported separately; a combined mark would be meaningless."""
+    """One report, or one for each value of `by`. Aspects are apart: a combined mark would be meaningless."""
     from viva.analysis.agreement import agree
     from viva.studies.agreement.rating_table import ASPECT
 
