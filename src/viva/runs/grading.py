@@ -48,8 +48,8 @@ def plan_grading(
         _refuse_gaps(replay, paths[0])
     if benchmark == "csbench" and not choice.language:
         choice.language = _language_of(collected.answered, choice)
-    opened = open_exams((benchmark,), choice)
-    exams = [exam for exam, _ in opened]
+    exams_with_data = open_exams((benchmark,), choice)
+    exams = [exam for exam, _ in exams_with_data]
     limited = bool(choice.limit or choice.questions or choice.only)
     for replay in collected.replays:
         _refuse_strangers(replay, exams, paths[0], limited=limited)
@@ -58,7 +58,7 @@ def plan_grading(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
-        exams=[remember(exam, data) for exam, data in opened],
+        exams=[remember(exam, data) for exam, data in exams_with_data],
         models=collected.models,
         judges=judge_records(judging, judging.judge_base_url, judging.judge_key_env),
         judge_samples=judging.judge_samples,

@@ -48,14 +48,14 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     _check_addresses(models, judging, given["base_url"], given["api_key_env"])
     refuse_unjudged(choice, judging)
     refuse_unopened(opening, choice.form, models)
-    opened = open_exams(tuple(benchmarks), choice)
-    exams = [exam for exam, _ in opened]
-    refuse_unknown(output.beside, [(exam.spec, data is None) for exam, data in opened])
+    exams_with_data = open_exams(tuple(benchmarks), choice)
+    exams = [exam for exam, _ in exams_with_data]
+    refuse_unknown(output.beside, [(exam.spec, data is None) for exam, data in exams_with_data])
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         command=["viva", *sys.argv[1:]],
-        exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in opened],
+        exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in exams_with_data],
         models=[
             *(_record(one, given["base_url"], given["api_key_env"], opening) for one in named),
             *(ModelRecord(name=name, shown=model.name) for name, model in own.items()),
