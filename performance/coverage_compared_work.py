@@ -30,10 +30,10 @@ from viva.analysis.errortypes import counted as errors_counted
 from viva.analysis.multiplicity import adjusted
 from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.slices import slices
-from viva.types import OUTCOMES, Line
+from viva.types import OUTCOMES, Aggregate
 
 Asked = Literal["interval", "test"]
-WHOLE = Line("")
+WHOLE = Aggregate("")
 LEVEL = 0.05
 PAIRS: dict[str, tuple[str, str, str]] = {
     "once": ("once", "once", ""),

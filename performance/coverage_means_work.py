@@ -29,12 +29,12 @@ from scipy.stats import binom
 from viva.analysis.breakdown import Breakdown
 from viva.analysis.standings import widest
 from viva.analysis.uncertainty import adjusted_wald, mean_variance
-from viva.types import Line
+from viva.types import Aggregate
 
 LOST = (0.02, 0.10)
 KINDS = ("once", "ten answers", "fractions")
-WHOLE = Line("")
-MACRO = Line("", over="group")
+WHOLE = Aggregate("")
+MACRO = Aggregate("", over="group")
 Grouping = Callable[[np.random.Generator, int], NDArray[np.int64]]
 
 
@@ -113,7 +113,9 @@ def _lost(dice: np.random.Generator, scores: Floats, share: float, mean: float, 
     return np.where(dice.random(scores.shape) < odds, np.nan, scores)
 
 
-def _hit(scores: Floats, line: Line, truths: Floats | float, groups: NDArray[np.int64] | None, *, hard: bool) -> Rate:
+def _hit(
+    scores: Floats, line: Aggregate, truths: Floats | float, groups: NDArray[np.int64] | None, *, hard: bool
+) -> Rate:
     """How often the means' intervals hold the truth, or, where wrong answers are lost, those of what they may be."""
     if hard:
         return counted(holds(*identified(scores, line, groups=groups), truths))
@@ -151,7 +153,7 @@ def of_attempts(attempts: str, share: float, hard: bool, repetitions: int, n: in
     """best@k and pass@k of ten answers, none, some at random, or more of the wrong ones lost."""
     dice = np.random.default_rng([n, 13, round(100 * share), hard, len(attempts)])
     sets = sets_of(repetitions, 4 * n)
-    line = Line("", attempts=attempts)
+    line = Aggregate("", attempts=attempts)
     rates = []
     for mean in MEANS:
         scores = _lost(dice, drawn(dice, "ten answers", (sets, n), mean), share, mean, hard=hard)
@@ -174,7 +176,7 @@ def of_gaps(behind: float, repetitions: int, n: int) -> Row:
             adjusted_wald(middle, float(np.sqrt(mean_variance(spread, n, n))), n, n - 1).interval
             for middle, spread in zip(means.tolist(), squares.tolist(), strict=True)
         ]
-        cell = Breakdown(frame_of(scores[:1])).cell(Line("", signed=True))
+        cell = Breakdown(frame_of(scores[:1])).cell(Aggregate("", signed=True))
         assert np.allclose([cell.low or 0.0, cell.high or 0.0], found[0], atol=1e-7)
         rates.append(counted([inside(*ends, mean - second) for ends in found]))
     return Row(f"gap to a part {behind:g} times as likely", n, rates)

@@ -33,7 +33,7 @@ def _drawn(dice: np.random.Generator, models: int, n: int) -> tuple[Floats, Floa
 
 
 def of_response(what: Literal["ability", "difficulty", "discrimination"], repetitions: int, n: int) -> Row:
-    """An estimate ± 1.96 of its standard errors, as `viva items` draws them; of n questions."""
+    """An estimate ± 1.96 of its standard errors, as `viva item-analysis` draws them; of n questions."""
     dice = np.random.default_rng([n, 41])
     rates = []
     for models in MODELS:

@@ -13,7 +13,7 @@ from scipy.special import comb
 
 from viva.analysis.breakdown import Breakdown, _Group, _macro_interval
 from viva.analysis.uncertainty import LEVEL, Z, identified_level, interval_of_scores
-from viva.types import Line
+from viva.types import Aggregate
 
 Floats = NDArray[np.float64]
 MEANS = (0.0, 0.02, 0.5, 0.98, 1.0)
@@ -141,7 +141,7 @@ class Cells(NamedTuple):
 
 def cells(
     scores: Floats,
-    line: Line,
+    line: Aggregate,
     *,
     weights: NDArray[np.int64] | None = None,
     groups: NDArray[np.int64] | None = None,
@@ -191,7 +191,7 @@ def cells(
     return found
 
 
-def identified(scores: Floats, line: Line, *, groups: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
+def identified(scores: Floats, line: Aggregate, *, groups: NDArray[np.int64] | None = None) -> tuple[Floats, Floats]:
     """Every set's interval of the mean whatever became of what was lost, by which the leaderboard ranks.
 
     The first sets go through `Breakdown` as well: raises AssertionError where that has another interval.

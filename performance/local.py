@@ -128,7 +128,7 @@ class Bench:
         run = self.work / f"run-{len(self.rows)}"
         options = self.options
         command = [sys.executable, "-m", "viva", "run", "cmmlu", "--data", str(asked.data), "--shots", str(SPEC.shots)]
-        command += ["--form", SPEC.form, "--choose", SPEC.choose, "--model", f"hf/{self.model}", "--run", str(run)]
+        command += ["--form", SPEC.form, "--answer-by", SPEC.choose, "--model", f"hf/{self.model}", "--run", str(run)]
         command += ["--device", options.device, "--dtype", options.dtype, "--progress", "quiet", "--format", "json"]
         self._run(row, command)
         if not row.problem:

@@ -4,8 +4,8 @@
     python performance/nulltests.py --tiny         # a few repetitions: that it runs
 
 One answer against ten (`viva compare`), the break of two lines where scatter changes with size (`viva scaling`), a
-judge corrected by few labels (`viva agree`), and ranks by paired differences with lost answers (`viva leaderboard`).
-A line is a design: what is measured, what it should be, and what it is.
+judge corrected by few labels (`viva agreement`), and ranks by paired differences with lost answers (`viva
+leaderboard`). A line is a design: what is measured, what it should be, and what it is.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from viva.analysis.comparing import compared, paired
 from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.prediction import powered
 from viva.analysis.segments import fit_segments
-from viva.types import Line
+from viva.types import Aggregate
 
 Found = tuple[str, str, float]
 
 
 def of_unequal(repetitions: int) -> Iterator[Found]:
     """One answer to a question against ten of an equal model."""
-    whole = Line("")
+    whole = Aggregate("")
     for n in (20, 59, 100, 400):
         for mean in (0.02, 0.1, 0.5, 0.98):
             dice, alarms = np.random.default_rng(n), 0

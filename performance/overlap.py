@@ -53,9 +53,11 @@ def shingles(words: list[str]) -> set[str]:
 
 def by_viva(found: list[str]) -> set[tuple[int, int]]:
     """As `viva overlap` does it in one process."""
-    from viva.analysis.leakage import Document, Manner, Search
+    from viva.analysis.leakage import Document, OverlapConfig, Search
 
-    search = Search(found, Manner(threshold=THRESHOLD, n=50, least=50))  # runs of 50: nothing but near-duplicates
+    search = Search(
+        found, OverlapConfig(threshold=THRESHOLD, n=50, least=50)
+    )  # runs of 50: nothing but near-duplicates
     pairs = set()
     for start in range(0, len(found), 500):
         documents = [Document(str(at), found[at], at) for at in range(start, min(start + 500, len(found)))]
@@ -85,9 +87,9 @@ def by_datasketch(found: list[str]) -> set[tuple[int, int]]:
 
 def by_corpus(found: list[str]) -> set[tuple[int, int]]:
     """500 of the texts as questions, all of them as a corpus that quotes some: passages alone."""
-    from viva.analysis.leakage import Document, Manner, Search
+    from viva.analysis.leakage import Document, OverlapConfig, Search
 
-    search = Search(found[:500], Manner())
+    search = Search(found[:500], OverlapConfig())
     documents = [Document(str(at), f"{text} {found[at % 500][:300]}" * 8) for at, text in enumerate(found)]
     for start in range(0, len(documents), 60):
         search.batch(documents[start : start + 60])

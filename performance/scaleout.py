@@ -144,7 +144,7 @@ def _grade(files: list[Path], data: Path, run: Path, on: str, nodes: _Nodes | No
         *(Path(sys.executable).with_name("viva"), "run", "infibench", "--run", run, *models),
         *(() if data == SAMPLE else ("--data", data)),
         *("--questions", files[0].with_name("questions.txt"), "--samples", str(samples)),
-        *("--on", on, "--progress", "quiet"),
+        *("--backend", on, "--progress", "quiet"),
     ]
     started = time.monotonic()
     going = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | {"RAY_USAGE_STATS_ENABLED": "0"})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
+from viva.engine.asking import GroupPlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget
 from viva.engine.journal import Entry, Journal
 from viva.engine.limits import Ceiling, Policy
@@ -71,7 +71,7 @@ class Memory:
         """Keep it."""
         self.entries.append(entry)
 
-    def keep_room(self, in_flight: int) -> None:
+    def keep_reserve(self, in_flight: int) -> None:
         """There is room."""
 
 
@@ -79,8 +79,8 @@ class Server:
     """A model that takes time. `latency` draws seconds; subclasses refuse, queue or slow down."""
 
     name = "openai/simulated"
-    lane = "openai simulated"
-    room = None
+    rate_limit_group = "openai simulated"
+    context_window = None
 
     def __init__(self, seed: int, latency: Callable[[random.Random], float]) -> None:
         self.random = random.Random(seed)
@@ -107,7 +107,7 @@ class Server:
     async def choose(self, request: Choose) -> Response:
         raise NotImplementedError
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         """Anything goes."""
 
     async def close(self) -> None:
@@ -149,7 +149,7 @@ def ask(
     questions: int,
     pace: Pace | None = None,
     policy: Policy | None = None,
-    beside: Callable[[Run, LanePlan], Coroutine[Any, Any, None]] | None = None,
+    beside: Callable[[Run, GroupPlan], Coroutine[Any, Any, None]] | None = None,
 ) -> Ask:
     """Ask a simulated server so many questions, by the engine. `beside` runs at the same time."""
     journal = Memory()
@@ -158,10 +158,10 @@ def ask(
 
     async def work() -> tuple[Run, float]:
         run = Run(cast("Journal", journal), Budget(), policy or Policy(), Tally(total=questions))
-        plan = LanePlan([_tasks(server, questions)], ceiling, pace or Pace())
+        plan = GroupPlan([_tasks(server, questions)], ceiling, pace or Pace())
         began = asyncio.get_running_loop().time()
         other = asyncio.ensure_future(beside(run, plan)) if beside else None
-        await carry_out(run, {server.lane: plan})
+        await carry_out(run, {server.rate_limit_group: plan})
         if other:
             other.cancel()
         return run, asyncio.get_running_loop().time() - began

@@ -222,13 +222,13 @@ def recipes() -> Iterator[tuple[str, Callable[[], float]]]:
     yield "InfiBench: models in that correlation", lambda: float(tables("correlate", "infibench")[0]["pairs"][0]["n"])
     yield (
         "InfiBench: turning point, all open models but Yuan2-102B",
-        lambda: float(broken("--without", "Yuan2-102B-hf")["at"]),
+        lambda: float(broken("--exclude", "Yuan2-102B-hf")["at"]),
     )
     yield "InfiBench: turning point, code models, from", lambda: float(broken("--where", "domain=Code")["tied"][0])
     yield "InfiBench: turning point, code models, to", lambda: float(broken("--where", "domain=Code")["tied"][1])
     yield (
         "InfiBench: turning point, all open models but Yuan2-102B, p",
-        lambda: float(broken("--without", "Yuan2-102B-hf")["p"]),
+        lambda: float(broken("--exclude", "Yuan2-102B-hf")["p"]),
     )
     yield "InfiBench: turning point, code models, p", lambda: float(broken("--where", "domain=Code")["p"])
     yield "InfiBench: GPT-4-0613", lambda: from_languages(entry("infibench", "leaderboard", "GPT-4-0613"))
@@ -317,12 +317,12 @@ def test_what_the_paper_says_is_what_the_published_tables_say() -> None:
 
 BREAKS = {
     "all 94 open ones": (),
-    "all but Yuan2-102B": ("--without", "Yuan2-102B-hf"),
+    "all but Yuan2-102B": ("--exclude", "Yuan2-102B-hf"),
     "best of each size": ("--best",),
     "general": ("--where", "domain=General"),
     "code": ("--where", "domain=Code"),
     "code, finetuned": ("--where", "domain=Code", "--where", "type=Finetuned"),
-    "by active parameters, but Yuan2-102B": ("--without", "Yuan2-102B-hf", "--parameters", "active"),
+    "by active parameters, but Yuan2-102B": ("--exclude", "Yuan2-102B-hf", "--parameters", "active"),
 }
 
 

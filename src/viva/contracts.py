@@ -15,32 +15,32 @@ from msgspec import Struct
 from viva.errors import ModelError
 from viva.types import (
     NOTHING,
-    About,
+    Aggregate,
+    BenchmarkInfo,
     Choose,
     Compare,
     Defect,
-    Draft,
     Evidence,
     ExamSpec,
     Execute,
     Execution,
     Generate,
-    Layout,
-    Line,
     Opinion,
     Prompt,
     Question,
     Request,
     Response,
+    ReviewItem,
     Sampling,
     Score,
+    TableSpec,
 )
 
 P = TypeVar("P")
 R = TypeVar("R")
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Whoever does pieces of work: processes of this machine, or a cluster. A context: it ends them."""
 
     @property
@@ -67,7 +67,7 @@ class Crew(Protocol):
     ) -> None: ...
 
 
-class Room(Protocol):
+class ContextWindow(Protocol):
     """How much fits a model's context."""
 
     def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
@@ -106,7 +106,9 @@ class Exam(Protocol):
         """The questions, in a fixed order."""
         ...
 
-    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Request:
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Request:
         """The exact prompt for one question. Exemplars that do not fit go; `room` is the model's, where it is known."""
         ...
 
@@ -136,15 +138,15 @@ class Exam(Protocol):
         """The score of one answer, given all that was found out about it. Pure."""
         ...
 
-    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
         """The aspects of one answer that an expert may mark; empty where there is nothing to review."""
         ...
 
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[TableSpec, ...]:
         """The tables of the paper."""
         ...
 
-    def headline(self) -> Line:
+    def headline(self) -> Aggregate:
         """Which average is the exam's one number, as its paper gives it."""
         ...
 
@@ -153,7 +155,7 @@ class Benchmark(Protocol):
     """A package of `viva.benchmarks`: opens an exam."""
 
     @property
-    def about(self) -> About:
+    def about(self) -> BenchmarkInfo:
         """What it is."""
         ...
 
@@ -174,7 +176,7 @@ class Model(Protocol):
         ...
 
     @property
-    def lane(self) -> str:
+    def rate_limit_group(self) -> str:
         """Models of one lane share concurrency and rate limits."""
         ...
 
@@ -184,11 +186,11 @@ class Model(Protocol):
         ...
 
     @property
-    def room(self) -> Room | None:
+    def context_window(self) -> ContextWindow | None:
         """Its context, measured with its own tokenizer; None where that is not at hand."""
         ...
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         """Raises VivaError where requests of this kind can never be answered. Asks nobody."""
         ...
 

@@ -66,7 +66,7 @@ def fence(text: str) -> str:
     return f"{'=' * 8} {digest} {'=' * 8}"
 
 
-def whole(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """A text without halves of surrogate pairs, which cannot be written or sent: each becomes a question mark."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
@@ -229,7 +229,7 @@ def chosen_text(shot: Question) -> str:
     return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))]
 
 
-def fitted(
+def fit_to_context(
     shots: Sequence[S],
     render: Callable[[Sequence[S]], Prompt],
     length: Callable[[S], int],

@@ -104,12 +104,12 @@ class Generate(Struct, frozen=True, kw_only=True):
     sample: int
     prompt: Prompt
     sampling: Sampling
-    legal: Sequence[str] = ()
+    choices: Sequence[str] = ()
     options: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     aspect: str = ""
     """For a judge: what about the answer is to be judged (`ANSWER` or `RATIONALE`)."""
-    gap: str = ""
+    answer_separator: str = ""
     """What stands between prompt and answer where a base model goes on ("Answer:" and " ", say)."""
     verdict_at: tuple[tuple[int, int], ...] = ()
     """For a judge: where its prompt speaks of the verdict line (message, character after "VERDICT"); a nonce goes there
@@ -384,7 +384,7 @@ class Score(Struct, frozen=True, kw_only=True):
     0 to 1 (its answer is right, and the rationale waits for a judge)."""
 
 
-class Draft(Struct, frozen=True, kw_only=True):
+class ReviewItem(Struct, frozen=True, kw_only=True):
     """One aspect of an answer as an expert reviews it: what the examinee said, the gold, and the verdict so far.
 
     `value` is the verdict of rule, similarity or judges (never an expert's), None where there is none yet; `scale` the
@@ -440,7 +440,7 @@ class ScoreRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return points_of(self.outcome, self.value)
 
 
-class Draws(Struct, frozen=True, kw_only=True):
+class SamplingPlan(Struct, frozen=True, kw_only=True):
     """How answers are drawn: how many to a question, and with what sampling."""
 
     samples: int = 1
@@ -463,7 +463,7 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     as_published: bool = False
     context: int | None = None
     rationale: bool = False
-    """Whether the model must also say why: the protocol of `benchmarks/explained.py`."""
+    """Whether the model must also say why: the protocol of `benchmarks/rationale.py`."""
     encoder: str = ""
     """Which encoder's similarity decides before a judge does; none if empty."""
     panel: Literal["mean", "median", "majority"] = "mean"
@@ -490,7 +490,7 @@ class Defect(Struct, frozen=True):
     action: Literal["repaired", "unsound", "noted"]
 
 
-class Line(Struct, frozen=True):
+class Aggregate(Struct, frozen=True):
     """A row or column of a table: which answers belong to it and how they are averaged.
 
     `where` maps a tag to the values that belong. `over` names a tag to average over first (macro average); "" is the
@@ -513,7 +513,7 @@ class Line(Struct, frozen=True):
     """Whether the part is a difference of shares, from −1 to 1, even where no answer's is below 0."""
 
 
-class Layout(Struct, frozen=True):
+class TableSpec(Struct, frozen=True):
     """The shape of a published table: rows by columns. A `detail` is long, and shown in the terminal on request.
 
     A table `across` models has one row, and is printed with a row a model where several sat the exam.
@@ -521,8 +521,8 @@ class Layout(Struct, frozen=True):
 
     name: str
     title: str
-    rows: tuple[Line, ...]
-    columns: tuple[Line, ...]
+    rows: tuple[Aggregate, ...]
+    columns: tuple[Aggregate, ...]
     detail: bool = False
     across: bool = False
 
@@ -531,7 +531,7 @@ Way = Literal["cot", "base", "comprehension", "next-token", "likelihood", "as-pu
 """A way of asking or grading that a benchmark may support (`ExamSpec` has the settings)."""
 
 
-class About(Struct, frozen=True, kw_only=True):
+class BenchmarkInfo(Struct, frozen=True, kw_only=True):
     """What `viva list` says of a benchmark."""
 
     name: str
@@ -551,9 +551,9 @@ class About(Struct, frozen=True, kw_only=True):
     """What it knows of; every other way is refused, not silently ignored."""
     reasons: Mapping[Way, str] = {}
     """Why it does not support one, for the refusal."""
-    draws: Draws = Draws()
+    draws: SamplingPlan = SamplingPlan()
     """How the paper draws answers; what the user does not say otherwise."""
-    few_shot: Draws | None = None
+    few_shot: SamplingPlan | None = None
     """The same where exemplars are shown, if that differs."""
     default_shots: int = 0
     """The paper's number of exemplars; what the user does not say otherwise."""

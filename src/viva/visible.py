@@ -12,7 +12,7 @@ _BLANK = re.compile(
 )
 
 
-def visible(text: str, *, limit: int | None = None) -> str:
+def escape_invisible(text: str, *, limit: int | None = None) -> str:
     """Text with every control, bidi and other invisible character spelled out as <U+001B>; cut to `limit`."""
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]} … ({len(text) - limit:,} more characters)"
@@ -33,9 +33,9 @@ def escaped(text: str) -> str:
 
 
 def _escaped(line: str) -> str:
-    if visible(line) == line:
+    if escape_invisible(line) == line:
         return line
-    units = ("".join(f"\\u{unit:04x}" for unit in _units(one)) if visible(one) != one else one for one in line)
+    units = ("".join(f"\\u{unit:04x}" for unit in _units(one)) if escape_invisible(one) != one else one for one in line)
     return "".join(units)
 
 
@@ -50,10 +50,10 @@ def _units(character: str) -> tuple[int, ...]:
 def one_line(text: str, limit: int) -> str:
     """The beginning of a text in one line, for lists."""
     flat = " ".join(text[: limit * 4].split())
-    return visible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
+    return escape_invisible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
 
 
-def harmless(text: str) -> str:
+def csv_safe(text: str) -> str:
     """Text for a CSV field: a spreadsheet runs what begins with =, +, - or @; `cat` shows the rest to a terminal."""
-    flat = " ".join(visible(text).split())
+    flat = " ".join(escape_invisible(text).split())
     return f"'{flat}" if flat[:1] in ("=", "+", "-", "@") else flat

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from viva.analysis.breakdown import Breakdown, Cell, frame
-from viva.types import Decider, Line, Outcome, ScoreRow
+from viva.types import Aggregate, Decider, Outcome, ScoreRow
 
 VALUES: dict[Outcome, float | None] = {"right": 1.0, "wrong": 0.0, "partly": 0.5}
-EVERYTHING = Line("everything")
+EVERYTHING = Aggregate("everything")
 
 
 def row(
@@ -44,6 +44,6 @@ def row(
     )
 
 
-def cell(rows: Iterable[ScoreRow], *lines: Line) -> Cell:
+def cell(rows: Iterable[ScoreRow], *lines: Aggregate) -> Cell:
     """The cell that all `lines` share; everything without any."""
     return Breakdown(frame(rows)).cell(*(lines or (EVERYTHING,)))

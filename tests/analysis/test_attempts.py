@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from analysis.answers import cell, row
 from viva.errors import VivaError
-from viva.types import Line, Outcome, ScoreRow
+from viva.types import Aggregate, Outcome, ScoreRow
 
-BEST = Line("best", attempts="best")
-MEAN = Line("mean", attempts="mean")
+BEST = Aggregate("best", attempts="best")
+MEAN = Aggregate("mean", attempts="mean")
 
 
 def answers(question: str, *repeats: list[float | Outcome], tags: dict[str, str] | None = None) -> list[ScoreRow]:
@@ -70,7 +70,7 @@ def test_answers_lost_at_random_move_no_number_by_much(attempts: str) -> None:
     scores = [
         [float(dice.random() < rate) for _ in range(10)] for rate in (dice.betavariate(0.3, 3) for _ in range(600))
     ]
-    line = Line("", attempts=attempts)
+    line = Aggregate("", attempts=attempts)
     whole = cell([made for number, each in enumerate(scores) for made in answers(f"q{number}", list(each))], line)
     for lost in (0.01, 0.05, 0.10):
         holed = [["error" if dice.random() < lost else score for score in each] for each in scores]
@@ -101,29 +101,29 @@ def test_points_below_zero_are_better_than_no_answer_only_in_the_bounds() -> Non
 def test_best_at_k_is_the_mean_over_all_draws(scores: list[list[float]], k: int) -> None:
     rows = [made for number, drawn in enumerate(scores) for made in answers(f"q{number}", list(drawn))]
     expected = [statistics.fmean(max(draw) for draw in combinations(drawn, k)) for drawn in scores]
-    found = cell(rows, Line("", attempts=f"best@{k}"))
+    found = cell(rows, Aggregate("", attempts=f"best@{k}"))
     assert found.mean == pytest.approx(statistics.fmean(expected))
     passing = [statistics.fmean(max(draw) >= 1.0 for draw in combinations(drawn, k)) for drawn in scores]
-    assert cell(rows, Line("", attempts=f"pass@{k}")).mean == pytest.approx(statistics.fmean(passing))
+    assert cell(rows, Aggregate("", attempts=f"pass@{k}")).mean == pytest.approx(statistics.fmean(passing))
 
 
 def test_what_is_expected_of_a_question_is_its_outcome() -> None:
     rows = answers("a", [1.0, 1.0]) + answers("b", [1.0, 0.0]) + answers("c", [0.0, 0.0]) + answers("d", [1.0, "error"])
-    found = cell(rows, Line("", attempts="best@1"))
+    found = cell(rows, Aggregate("", attempts="best@1"))
     assert found.outcomes == {"right": 2, "partly": 1, "wrong": 1}
     assert (found.mean, found.floor, found.ceiling) == (0.625, 0.5, 0.625)
     assert not found.complete
 
 
 def test_more_draws_than_answers_take_all_answers() -> None:
-    assert cell(answers("a", [0.25, 0.5]), Line("", attempts="best@10")).mean == pytest.approx(0.5)
+    assert cell(answers("a", [0.25, 0.5]), Aggregate("", attempts="best@10")).mean == pytest.approx(0.5)
 
 
 def test_an_unknown_way_to_count_is_refused() -> None:
     with pytest.raises(VivaError, match="median@3"):
-        cell(answers("a", [0.25, 0.5]), Line("", attempts="median@3"))
+        cell(answers("a", [0.25, 0.5]), Aggregate("", attempts="median@3"))
 
 
 def test_tags_still_pick_their_questions() -> None:
     rows = answers("a", [0.0, 1.0], tags={"area": "x"}) + answers("b", [0.0, 0.5], tags={"area": "y"})
-    assert cell(rows, BEST, Line("", where={"area": ("y",)})).mean == pytest.approx(0.5)
+    assert cell(rows, BEST, Aggregate("", where={"area": ("y",)})).mean == pytest.approx(0.5)

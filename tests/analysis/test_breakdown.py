@@ -14,9 +14,9 @@ from analysis.answers import cell, row
 from benchmarks.handmade import opened
 from rows import table
 from viva.analysis.breakdown import Breakdown, frame
-from viva.types import OUTCOMES, UNANSWERED, UNREADABLE, Layout, Line, Outcome, ScoreRow
+from viva.types import OUTCOMES, UNANSWERED, UNREADABLE, Aggregate, Outcome, ScoreRow, TableSpec
 
-MACRO = Line("macro", over="subject")
+MACRO = Aggregate("macro", over="subject")
 
 
 # Outcomes
@@ -43,7 +43,7 @@ def test_what_is_not_the_models_doing_is_left_out_of_the_mean_and_kept_in_the_bo
 
 @pytest.mark.parametrize("outcome", sorted(UNANSWERED))
 def test_where_nothing_is_answered_there_is_no_mean(outcome: Outcome) -> None:
-    for line in (Line("micro"), MACRO):
+    for line in (Aggregate("micro"), MACRO):
         found = cell([row(n, outcome, tags={"subject": "law"}) for n in range(3)], line)
         assert (found.n, found.mean, found.low, found.high, found.sd) == (3, None, None, None, None)
         assert (found.floor, found.ceiling) == (0.0, 1.0)
@@ -106,7 +106,7 @@ def test_bounds_hold_the_mean_and_the_interval_whatever_the_outcomes(
         for sample, (question, (outcome, value)) in enumerate(drawn)
     ]
     answered = [r for r in rows if r.outcome not in UNANSWERED]
-    for line in (Line("micro"), MACRO):
+    for line in (Aggregate("micro"), MACRO):
         found = cell(rows, line)
         assert found.n == sum(found.outcomes.values()) == len(rows)
         assert found.unanswered == len(rows) - len(answered)
@@ -152,7 +152,7 @@ def test_the_same_answers_give_the_same_number_to_the_last_digit() -> None:
         for subject in range(9)
         for n in range(4 + subject)
     ]
-    for line in (Line("micro"), MACRO):
+    for line in (Aggregate("micro"), MACRO):
         assert len({repr(cell(rows, line)) for _ in range(20)}) == 1
 
 
@@ -169,7 +169,7 @@ def repeated(*means: float) -> list[ScoreRow]:
 
 
 def test_the_spread_over_repeats_is_that_of_their_means() -> None:
-    for line in (Line("micro"), MACRO):
+    for line in (Aggregate("micro"), MACRO):
         found = cell(repeated(0.5, 0.75, 1.0), line)
         assert found.mean == pytest.approx(0.75)
         assert found.sd == pytest.approx(0.25)
@@ -199,20 +199,22 @@ def test_a_cell_holds_what_all_lines_share() -> None:
         row(4, "wrong"),
     ]
     systems, networks, knowledge = (
-        Line("", {"domain": ("OS",)}),
-        Line("", {"domain": ("CN",)}),
-        Line("", {"tag": ("K",)}),
+        Aggregate("", {"domain": ("OS",)}),
+        Aggregate("", {"domain": ("CN",)}),
+        Aggregate("", {"tag": ("K",)}),
     )
     assert [cell(rows, line).n for line in (systems, networks, knowledge)] == [2, 1, 2]
     assert cell(rows, systems, knowledge).n == 1
     assert cell(rows, systems, networks).n == 0
-    assert cell(rows, Line("", {"domain": ("OS", "CN")})).n == 3
-    assert cell(rows, Line("", {"domain": ("nowhere",)})).n == 0
-    assert cell(rows, Line("", {"colour": ("red",)})).n == 0
+    assert cell(rows, Aggregate("", {"domain": ("OS", "CN")})).n == 3
+    assert cell(rows, Aggregate("", {"domain": ("nowhere",)})).n == 0
+    assert cell(rows, Aggregate("", {"colour": ("red",)})).n == 0
 
 
 def test_a_table_has_the_shape_of_its_layout() -> None:
-    layout = Layout("n", "t", (Line("a", {"x": ("1",)}), Line("all")), (Line("micro"), MACRO), detail=True)
+    layout = TableSpec(
+        "n", "t", (Aggregate("a", {"x": ("1",)}), Aggregate("all")), (Aggregate("micro"), MACRO), detail=True
+    )
     rows = [row(q, "right" if q else "wrong", tags={"x": str(q), "subject": "law"}) for q in range(2)]
     table = Breakdown(frame(rows)).table(layout, "b-en", "m")
     assert (table.name, table.title, table.exam, table.model, table.detail) == ("n", "t", "b-en", "m", True)
@@ -221,7 +223,7 @@ def test_a_table_has_the_shape_of_its_layout() -> None:
 
 
 def test_nothing_at_all_is_an_empty_table_and_no_error() -> None:
-    for line in (Line("micro"), MACRO, Line("", {"domain": ("OS",)})):
+    for line in (Aggregate("micro"), MACRO, Aggregate("", {"domain": ("OS",)})):
         found = cell([], line)
         assert (found.n, found.mean, found.low, found.high, found.sd) == (0, None, None, None, None)
         assert found.outcomes == {}
@@ -255,12 +257,16 @@ def test_the_random_baseline_of_cs_bench_is_the_published_one(published: Path, f
 
 
 def test_the_best_of_fewer_answers_than_ten_is_called_so() -> None:
-    lines = (Line("best of each ten", attempts="best"), Line("best@10 by groups", attempts="best"), Line("mean of ten"))
+    lines = (
+        Aggregate("best of each ten", attempts="best"),
+        Aggregate("best@10 by groups", attempts="best"),
+        Aggregate("mean of ten"),
+    )
     with table() as case:
         for count, wanted in ((3, "best of each 3"), (9, "best of each 9"), (10, "best of each ten")):
             with case(count):
                 found = Breakdown(frame([row(1, "right", sample=n) for n in range(count)]))
-                shape = found.table(Layout("t", "T", (Line("all"),), lines), "e", "m")
+                shape = found.table(TableSpec("t", "T", (Aggregate("all"),), lines), "e", "m")
                 assert shape.columns[0] == wanted
                 assert shape.columns[1] == f"best@{count} by groups"
                 assert shape.columns[2] == "mean of ten"

@@ -23,9 +23,9 @@ from viva.analysis.comparing import (
     questions_for,
 )
 from viva.errors import DataError
-from viva.types import Line, Outcome, ScoreRow
+from viva.types import Aggregate, Outcome, ScoreRow
 
-OVERALL = Line("Overall")
+OVERALL = Aggregate("Overall")
 
 
 def scores(
@@ -165,7 +165,7 @@ def test_a_macro_average_s_difference_is_the_difference_of_macro_averages() -> N
     tags = [{"subject": name} for name, size in (("a", 8), ("b", 20), ("c", 7)) for _ in range(size)]
     first, second = (once(generator.integers(0, 2, size=35).astype(float).tolist(), tags=tags) for _ in range(2))
     found = difference(first, second, over="subject")
-    means = [Breakdown(one).cell(Line("Average", over="subject")).mean for one in (first, second)]
+    means = [Breakdown(one).cell(Aggregate("Average", over="subject")).mean for one in (first, second)]
     assert (found.first, found.second) == pytest.approx(tuple(means))
     assert found.difference == pytest.approx(means[1] - means[0])
     gaps = (second["value"] - first["value"]).to_numpy()

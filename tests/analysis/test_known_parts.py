@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from analysis.answers import cell, row
 from rows import table
 from viva.analysis.uncertainty import wilson
-from viva.types import OUTCOMES, SCORED, UNANSWERED, Line, ScoreRow
+from viva.types import OUTCOMES, SCORED, UNANSWERED, Aggregate, ScoreRow
 
-ANSWER = Line("answer", part="a")
-FLAWED = Line("flawed where right", part="f", given="a")
-GAP = Line("gap", part="g", signed=True)
+ANSWER = Aggregate("answer", part="a")
+FLAWED = Aggregate("flawed where right", part="f", given="a")
+GAP = Aggregate("gap", part="g", signed=True)
 
 
 def waiting(question: object, a: float | None, **more: float) -> ScoreRow:
@@ -79,9 +79,9 @@ def test_given_where_nothing_is_right_or_nobody_has_the_part() -> None:
 def test_given_belongs_to_its_line_alone() -> None:
     rows = [row(1, "right", parts={"a": 1.0, "f": 0.0}), row(2, "wrong", parts={"a": 0.0, "f": 1.0})]
     assert cell(rows, FLAWED).n == 1
-    assert cell(rows, Line("flawed", part="f")).n == 2
+    assert cell(rows, Aggregate("flawed", part="f")).n == 2
     assert cell(rows, ANSWER).n == 2
-    assert cell(rows, Line("Row", {"tag": ("x",)}), FLAWED).n == 0
+    assert cell(rows, Aggregate("Row", {"tag": ("x",)}), FLAWED).n == 0
 
 
 def test_given_goes_with_rows_groups_weights_and_several_answers() -> None:
@@ -94,8 +94,8 @@ def test_given_goes_with_rows_groups_weights_and_several_answers() -> None:
     ]
     assert cell(rows, FLAWED).mean == pytest.approx(2 / 6)
     assert cell(rows, FLAWED).n == 6
-    assert cell(rows, Line("MC", {"format": ("MC",)}), FLAWED).mean == pytest.approx(1 / 5)
-    macro = Line("flawed", part="f", given="a", over="format")
+    assert cell(rows, Aggregate("MC", {"format": ("MC",)}), FLAWED).mean == pytest.approx(1 / 5)
+    macro = Aggregate("flawed", part="f", given="a", over="format")
     assert cell(rows, macro).mean == pytest.approx((1 / 5 + 1) / 2)
 
 
@@ -114,7 +114,7 @@ def test_a_difference_has_an_interval_on_both_sides_of_zero() -> None:
 def test_a_difference_that_is_never_below_zero_is_no_share() -> None:
     """Of twenty gaps one is 1: as of a share, the interval ended at 0, and of such gaps as few as 79 % held."""
     with table() as case:
-        for line in [GAP, Line("macro gap", part="g", over="format", signed=True)]:
+        for line in [GAP, Aggregate("macro gap", part="g", over="format", signed=True)]:
             for highest in [0.0, 0.5, 1.0]:
                 with case((line.label, highest)):
                     rows = [
@@ -134,7 +134,7 @@ def test_a_difference_that_is_never_below_zero_is_no_share() -> None:
 
 def test_where_every_difference_is_the_same_no_interval_leaves_it_out() -> None:
     with table() as case:
-        for line in [GAP, Line("macro gap", part="g", over="format", signed=True)]:
+        for line in [GAP, Aggregate("macro gap", part="g", over="format", signed=True)]:
             for gap in [-1.0, -0.5, 0.0, 0.5, 1.0]:
                 with case((line.label, gap)):
                     rows = [
@@ -158,13 +158,13 @@ ROWS = st.lists(
 )  # fmt: skip
 
 
-@given(ROWS, st.sampled_from((ANSWER, FLAWED, GAP, Line("plain"))), st.sampled_from(("", "format")))
-def test_any_rows_have_a_mean_within_its_interval_and_bounds(rows, line: Line, over: str) -> None:
+@given(ROWS, st.sampled_from((ANSWER, FLAWED, GAP, Aggregate("plain"))), st.sampled_from(("", "format")))
+def test_any_rows_have_a_mean_within_its_interval_and_bounds(rows, line: Aggregate, over: str) -> None:
     made = [
         row(n, outcome, parts={**parts, **({"g": gap} if "g" in parts else {})}, tags={"format": name}, weight=weight)
         for n, (outcome, parts, gap, name, weight) in enumerate(rows)
     ]
-    found = cell(made, Line(line.label, part=line.part, given=line.given, over=over, signed=line.signed))
+    found = cell(made, Aggregate(line.label, part=line.part, given=line.given, over=over, signed=line.signed))
     chosen = [
         one
         for one in made

@@ -19,12 +19,12 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.comparing import compared, paired
 from viva.analysis.slices import slices
 from viva.analysis.uncertainty import Z, identified_level
-from viva.types import ANSWER, RATIONALE, Decider, Line, Outcome, ScoreRow
+from viva.types import ANSWER, RATIONALE, Aggregate, Decider, Outcome, ScoreRow
 
-WHY = Line("why", part="r", aspects=(RATIONALE,))
+WHY = Aggregate("why", part="r", aspects=(RATIONALE,))
 
 
-ALL = Line("all")
+ALL = Aggregate("all")
 
 
 def alike(question: object, **more: str) -> ScoreRow:
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
     rows: list[ScoreRow]
     mean: float | None
-    line: Line = ALL
+    line: Aggregate = ALL
 
 
 def by(decider: Decider, outcome: Outcome = "right", aspect: str = ANSWER) -> ScoreRow:
@@ -64,7 +64,7 @@ CASES = {
     "the rule of an answer, of another aspect": Case(
         [row(1, "ungraded", parts={"a": 1.0}, decided={ANSWER: "rule"})] * 2 + [alike(2), unlike(3)],
         1.0,
-        Line("a", part="a", aspects=("another",)),
+        Aggregate("a", part="a", aspects=("another",)),
     ),
     "rationales that are not there, and all others wait": Case(
         [row(1, "wrong", parts={"r": 0.0}, decided={RATIONALE: "rule"}), unlike(2)], None, WHY
@@ -94,7 +94,7 @@ def test_who_decided_says_whether_there_is_a_mean() -> None:
 def test_a_row_without_an_answer_like_the_gold_is_a_range_where_others_have_some() -> None:
     """The similarity decides there, too, and found nothing: what waits was not like the gold."""
     rows = [alike(1, part="x"), row(2, "right", tags={"part": "y"}), unlike(3, part="y")]
-    found = cell(rows, Line("y", {"part": ("y",)}))
+    found = cell(rows, Aggregate("y", {"part": ("y",)}))
     assert (found.mean, found.floor, found.most) == (None, 0.5, 1.0)
 
 
@@ -110,7 +110,7 @@ def test_a_range_has_the_interval_of_its_ends() -> None:
 def test_limits_of_a_part_bound_it() -> None:
     rows = [row(n, "ungraded", limits={"": (0.0, 0.5), "g": (-0.5, 0.0)}) for n in range(5)]
     rows += [row(9, "right", decided={RATIONALE: "similarity"}, parts={"g": 0.0})]
-    whole, gap = cell(rows), cell(rows, Line("gap", part="g", signed=True))
+    whole, gap = cell(rows), cell(rows, Aggregate("gap", part="g", signed=True))
     assert (whole.floor, whole.most) == (pytest.approx(1 / 6), pytest.approx(3.5 / 6))
     assert (gap.mean, gap.floor, gap.most) == (None, pytest.approx(-2.5 / 6), 0.0)
     assert gap.low is not None
@@ -134,7 +134,7 @@ def test_a_range_and_its_interval_hold_every_completion(said: list[tuple[str, bo
         msgspec.structs.replace(kinds[kind](n, up), tags={"half": "x" if n % 2 else "y"})
         for n, (kind, up) in enumerate(said)
     ]
-    line = Line("all", over=over)
+    line = Aggregate("all", over=over)
     found = cell(made, line)
     done = [
         msgspec.structs.replace(one, value=float(up), outcome="right" if up else "wrong")

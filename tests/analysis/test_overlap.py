@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rows import table
 from viva.analysis.gramhash import character_grams, tokens_of, word_grams
-from viva.analysis.leakage import Document, Found, Leaks, Manner, Search
+from viva.analysis.leakage import Document, Leaks, OverlapConfig, Search, TextMatch
 from viva.analysis.minhash import Index, Signer, bands_for, estimated, jaccard
 
 WORDS = [f"w{number}" for number in range(400)]
@@ -101,7 +101,7 @@ def test_lsh_finds_what_brute_force_finds(threshold: float) -> None:
         for other in range(at)
         if len(sets[at] & sets[other]) >= threshold * len(sets[at] | sets[other])
     }
-    search = Search(texts, Manner(threshold=threshold))
+    search = Search(texts, OverlapConfig(threshold=threshold))
     found = search.batch([Document(str(at), text, at) for at, text in enumerate(texts)])
     pairs = {(near.question, int(near.place)) for near in found.near}
     assert pairs <= exact
@@ -156,8 +156,8 @@ def test_passages_are_what_brute_force_finds(seed: int) -> None:
     texts = [dice.choices(few, k=dice.randint(0, 40)) for _ in range(4)]
     if dice.random() < 0.7:
         texts[2][3:3] = question[2:12]
-    manner = Manner(n=4, least=4)
-    search = Search([" ".join(question)], manner)
+    overlap_config = OverlapConfig(n=4, least=4)
+    search = Search([" ".join(question)], overlap_config)
     found = search.batch([Document(str(at), " ".join(words)) for at, words in enumerate(texts)])
     runs = {tuple(question[at : at + 4]) for at in range(len(question) - 3)}
     there = {tuple(words[at : at + 4]) for words in texts for at in range(len(words) - 3)}
@@ -175,7 +175,7 @@ def test_passages_are_what_brute_force_finds(seed: int) -> None:
 
 def test_a_short_question_is_looked_for_as_a_whole() -> None:
     question = "one two three four five six seven eight nine"
-    search = Search([question, "one two three"], Manner())
+    search = Search([question, "one two three"], OverlapConfig())
     assert search.totals == [1, 0]
     found = search.batch([Document("x", f"Before. {question.upper()}! After"), Document("y", question[:-5])])
     assert [(one.question, one.longest.place, one.longest.tokens) for one in found.shared] == [(0, "x", 9)]
@@ -184,7 +184,7 @@ def test_a_short_question_is_looked_for_as_a_whole() -> None:
 
 def test_chinese_is_compared_by_characters() -> None:
     question = "数据结构的三个基本要素包括逻辑结构和存储结构"
-    search = Search([question], Manner())
+    search = Search([question], OverlapConfig())
     found = search.batch([Document("x", f"已知{question[:15]}等等"), Document("y", question.replace("三", "四"))])
     assert found.shared[0].longest.tokens == 16 or found.shared[0].longest.tokens == 15
     assert [near.place for near in found.near] == ["y"] or found.near == ()
@@ -192,7 +192,7 @@ def test_chinese_is_compared_by_characters() -> None:
 
 def test_texts_beside_each_other_make_no_passage() -> None:
     words = WORDS[:20]
-    found = Search([" ".join(words)], Manner()).batch(
+    found = Search([" ".join(words)], OverlapConfig()).batch(
         [Document("a", " ".join(words[:10])), Document("b", " ".join(words[10:]))]
     )
     assert found.shared == ()
@@ -201,16 +201,16 @@ def test_texts_beside_each_other_make_no_passage() -> None:
 def test_a_variant_with_another_number_is_said_to_differ() -> None:
     one = "How many page faults has LRU for the string 1 2 3 4 1 2 5 with 3 frames of memory in all"
     other = one.replace("3 frames", "4 frames")
-    (near,) = Search([one], Manner(threshold=0.5)).batch([Document("x", other)]).near
+    (near,) = Search([one], OverlapConfig(threshold=0.5)).batch([Document("x", other)]).near
     assert near.numbers_differ
-    (same,) = Search([one], Manner(threshold=0.5)).batch([Document("x", one.upper())]).near
+    (same,) = Search([one], OverlapConfig(threshold=0.5)).batch([Document("x", one.upper())]).near
     assert (same.jaccard, same.numbers_differ) == (1.0, False)
 
 
 def test_the_sum_does_not_depend_on_how_texts_are_batched() -> None:
     texts = variants(3, 60)
     documents = [Document(str(at), text, at) for at, text in enumerate(texts)]
-    search = Search(texts, Manner(threshold=0.5))
+    search = Search(texts, OverlapConfig(threshold=0.5))
 
     def summed(size: int) -> list[object]:
         leaks = Leaks(search.totals)
@@ -220,7 +220,7 @@ def test_the_sum_does_not_depend_on_how_texts_are_batched() -> None:
 
     assert summed(1000) == summed(7) == summed(1)
     empty = Leaks(search.totals)
-    empty.add(Found(near=(), shared=(), texts=0, characters=0, unread=("x:1",)))
+    empty.add(TextMatch(near=(), shared=(), texts=0, characters=0, unread=("x:1",)))
     assert (empty.unread, empty.unread_first, empty.leaks()) == (1, "x:1", [])
 
 
@@ -230,7 +230,7 @@ def test_questions_that_all_begin_alike_are_compared_in_parts(monkeypatch: pytes
     template = " ".join(dice.choices(WORDS, k=30))
     texts = [f"{template} {' '.join(dice.choices(WORDS, k=8))}" for _ in range(40)]
     documents = [Document(str(at), text, at) for at, text in enumerate([*texts, " ".join(texts)])]
-    search = Search(texts, Manner(threshold=0.5))
+    search = Search(texts, OverlapConfig(threshold=0.5))
     whole = search.batch(documents)
     assert len(whole.near) > 0.99 * 40 * 39 / 2
     most = 0
@@ -251,7 +251,7 @@ def test_questions_that_all_begin_alike_are_compared_in_parts(monkeypatch: pytes
 
 
 def test_nothing_is_like_nothing() -> None:
-    search = Search(["", "?!", "a real question of five words"], Manner())
+    search = Search(["", "?!", "a real question of five words"], OverlapConfig())
     found = search.batch([Document("x", ""), Document("y", "..."), Document("z", "a real question of five words")])
     assert [(near.question, near.place) for near in found.near] == [(2, "z")]
-    assert Search([], Manner()).batch([Document("x", "text")]).near == ()
+    assert Search([], OverlapConfig()).batch([Document("x", "text")]).near == ()

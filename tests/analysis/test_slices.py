@@ -17,7 +17,7 @@ from viva.analysis.multiplicity import Correction
 from viva.analysis.slices import LEVEL, Slice, Slices, difference_interval, slices
 from viva.analysis.uncertainty import wilson
 from viva.errors import DataError
-from viva.types import Line, ScoreRow
+from viva.types import Aggregate, ScoreRow
 
 
 def scored(values: Mapping[str, Sequence[float]], *, samples: int = 1, first: int = 0) -> list[ScoreRow]:
@@ -182,9 +182,9 @@ def test_what_the_headline_averages_is_what_slices_average() -> None:
         for n in range(20)
         for sample in range(2)
     ]
-    best = by_name(cut(rows, headline=Line("best of two", attempts="best")))
+    best = by_name(cut(rows, headline=Aggregate("best of two", attempts="best")))
     assert {name: one.cell.mean for name, one in best.items()} == {"a": 0.5, "b": 0.5}
-    why = by_name(cut(rows, headline=Line("why", part="why", over="t")))
+    why = by_name(cut(rows, headline=Aggregate("why", part="why", over="t")))
     assert why["a"].cell.mean == pytest.approx(sum(range(0, 20, 2)) / 200)
     assert why["a"].rest == pytest.approx(why["b"].cell.mean)
 

@@ -15,7 +15,7 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.pairedranks import paired_ranks
 from viva.analysis.standings import Contender, Score, best_by, ranks, widest
 from viva.analysis.uncertainty import wilson
-from viva.types import Line
+from viva.types import Aggregate
 
 
 def score(mean: float, half: float | None = None) -> Score:
@@ -55,7 +55,7 @@ def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
     lost = (hidden == 0) & (draw.random(3000) < 0.8)
     better, worse = ((draw.random(3000) < share).astype(float) for share in (0.67, 0.30))
     cell = Breakdown(frame([row(n, "error" if lost[n] else "right" if hidden[n] else "wrong") for n in range(3000)]))
-    found = cell.cell(Line("all"))
+    found = cell.cell(Aggregate("all"))
     assert found.mean is not None
     assert found.mean > 0.8
     one = Score(mean=found.mean, low=found.least_low, high=found.most_high, floor=found.floor, ceiling=found.most)

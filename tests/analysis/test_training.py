@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from analysis.answers import cell, row
 from viva.analysis.breakdown import Cell, frame
 from viva.analysis.training import Point, by_table, by_tag, measured, parts_of, training
-from viva.types import Layout, Line
+from viva.types import Aggregate, TableSpec
 
-OVERALL = Line("Overall")
+OVERALL = Aggregate("Overall")
 ROWS = [
     row("a", "right", tags={"format": "TF"}),
     row("b", "wrong", tags={"format": "TF"}),
@@ -34,12 +34,12 @@ def test_a_curve_for_each_value_of_a_tag_and_the_headline() -> None:
     assert parts_of(scores, "format") == ["TF", "MC", "FITB"]
     found = measured(scores, by_tag(scores, "format", OVERALL), "")
     assert {name: one.mean for name, one in found.items()} == {"TF": 0.5, "MC": 1.0, "FITB": 0.5, "Overall": 0.7}
-    assert found["TF"] == cell(ROWS, Line("", {"format": ("TF",)}))
+    assert found["TF"] == cell(ROWS, Aggregate("", {"format": ("TF",)}))
     assert found["Overall"] == cell(ROWS)
 
 
 def test_a_headline_that_averages_groups_first() -> None:
-    found = measured(frame(ROWS[:4]), by_tag(frame(ROWS[:4]), "format", Line("OA", over="format")), "")
+    found = measured(frame(ROWS[:4]), by_tag(frame(ROWS[:4]), "format", Aggregate("OA", over="format")), "")
     assert found["OA"].mean == pytest.approx((0.5 + 1 + 0.5) / 3)
 
 
@@ -56,8 +56,12 @@ def test_no_value_of_a_tag_that_nothing_has() -> None:
 
 
 def test_the_columns_of_a_table_of_models() -> None:
-    columns = (Line("TF", {"format": ("TF",)}), Line("not TF", {"format": ("MC", "FITB")}), Line("OA", over="format"))
-    layout = Layout("formats", "By format", (Line("All", {"format": ("TF", "FITB")}),), columns, across=True)
+    columns = (
+        Aggregate("TF", {"format": ("TF",)}),
+        Aggregate("not TF", {"format": ("MC", "FITB")}),
+        Aggregate("OA", over="format"),
+    )
+    layout = TableSpec("formats", "By format", (Aggregate("All", {"format": ("TF", "FITB")}),), columns, across=True)
     found = measured(frame(ROWS), by_table(layout), "")
     assert {name: one.mean for name, one in found.items()} == {"TF": 0.5, "not TF": 0.5, "OA": 0.5}
     assert [one.n for one in found.values()] == [2, 1, 3], "what the row and the column share"

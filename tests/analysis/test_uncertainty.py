@@ -22,9 +22,9 @@ from viva.analysis.uncertainty import (
     wilson,
     zero_one_interval,
 )
-from viva.types import Line, ScoreRow
+from viva.types import Aggregate, ScoreRow
 
-MACRO = Line("macro", over="subject")
+MACRO = Aggregate("macro", over="subject")
 
 
 @given(data=st.data(), n=st.integers(1, 5000))
@@ -218,7 +218,7 @@ ALIKE = ({"law": [1.0] * 6, "arts": [1.0] * 4}, {"law": [0.0] * 6, "arts": [0.0]
 def test_the_same_answer_five_times_does_not_narrow_the_interval() -> None:
     with table() as case:
         for groups in ALIKE:
-            for line in [Line("micro"), MACRO]:
+            for line in [Aggregate("micro"), MACRO]:
                 with case((line.label, groups)):
                     once, often = cell(grouped(groups), line), cell(grouped(groups, samples=5), line)
                     assert often.mean == pytest.approx(once.mean)
@@ -230,7 +230,7 @@ def test_the_same_answer_five_times_does_not_narrow_the_interval() -> None:
 def test_eight_equal_scores_are_no_certainty() -> None:
     with table() as case:
         for value in [1.0, 0.0, 0.9, 0.25]:
-            for line in [Line("micro"), MACRO]:
+            for line in [Aggregate("micro"), MACRO]:
                 with case((line.label, value)):
                     found = cell(grouped({"law": [value] * 4, "arts": [value] * 4}), line)
                     assert found.low is not None

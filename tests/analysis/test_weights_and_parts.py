@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.answers import cell, row
-from viva.types import OUTCOMES, Line, Outcome, ScoreRow
+from viva.types import OUTCOMES, Aggregate, Outcome, ScoreRow
 
-EXACT = Line("exact", part="exact")
+EXACT = Aggregate("exact", part="exact")
 
 
 def test_a_question_counts_as_often_as_it_is_listed() -> None:
@@ -40,7 +40,7 @@ WEIGHTED = st.lists(
 @given(WEIGHTED)
 def test_a_weight_is_as_good_as_the_same_answer_again(rows: list[tuple[Outcome, int, str]]) -> None:
     """Also by groups; and the intervals take both for one question."""
-    for line in (Line("micro"), Line("macro", over="format")):
+    for line in (Aggregate("micro"), Aggregate("macro", over="format")):
         weighted = cell(
             [row(n, outcome, tags={"format": name}, weight=w) for n, (outcome, w, name) in enumerate(rows)],
             line,
@@ -72,8 +72,8 @@ def test_the_spread_over_repeats_counts_weights_too() -> None:
 
 def test_the_best_of_several_answers_keeps_its_weight() -> None:
     rows = [row(1, "wrong", weight=3), row(1, "right", sample=1, weight=3), row(2, "wrong"), row(2, "wrong", sample=1)]
-    assert cell(rows, Line("best", attempts="best")).mean == pytest.approx(3 / 4)
-    assert cell(rows, Line("best of two", attempts="best@2")).mean == pytest.approx(3 / 4)
+    assert cell(rows, Aggregate("best", attempts="best")).mean == pytest.approx(3 / 4)
+    assert cell(rows, Aggregate("best of two", attempts="best@2")).mean == pytest.approx(3 / 4)
 
 
 def test_a_part_takes_the_place_of_the_value() -> None:
@@ -85,7 +85,7 @@ def test_a_part_takes_the_place_of_the_value() -> None:
     ]
     assert cell(rows).mean == pytest.approx(1.25 / 3)
     assert cell(rows, EXACT).mean == pytest.approx(1 / 3)
-    f1 = cell(rows, Line("f1", part="f1"))
+    f1 = cell(rows, Aggregate("f1", part="f1"))
     assert f1.mean == pytest.approx(1.5 / 3)
     assert (f1.floor, f1.ceiling) == (pytest.approx(1.5 / 4), pytest.approx(3.5 / 4))
 

@@ -21,8 +21,8 @@ import viva
 from cli.collected import answers, write_jsonl
 from rows import table
 from servers.fixtures import LocalServer
-from viva.api.examinees import examinees
 from viva.api.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
+from viva.api.model_arguments import resolve_models
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
 from viva.models.called import Prompt
@@ -238,7 +238,7 @@ def test_what_a_function_raises_is_why_there_is_no_answer() -> None:
     assert "\x1b" not in repr(run) + repr(run.table())
     whole = viva.resume("run", model={"another name": first})
     assert whole.complete
-    assert whole.said == ()
+    assert whole.messages == ()
 
 
 def test_a_function_that_always_fails_is_given_up_and_its_run_goes_on_later() -> None:
@@ -291,7 +291,7 @@ def test_answers_are_models_and_stay_with_their_run(tmp_path: Path) -> None:
 def test_names_are_found_where_there_are_none() -> None:
     import functools
 
-    found = examinees([functools.partial(first), lambda prompt: "B", "openai/m"])
+    found = resolve_models([functools.partial(first), lambda prompt: "B", "openai/m"])
     assert (found.named, list(found.own)) == (["openai/m"], ["python/first", "python/lambda"])
 
 

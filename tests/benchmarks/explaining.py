@@ -16,13 +16,13 @@ from viva.types import (
     Evidence,
     ExamSpec,
     Kind,
-    Layout,
     Mark,
     Opinion,
     Question,
     Response,
     Score,
     ScoreRow,
+    TableSpec,
 )
 
 
@@ -80,7 +80,7 @@ def row(exam: Exam, question: Question, score: Score, sample: int = 0) -> ScoreR
     )
 
 
-def layout(exam: Exam, name: str) -> Layout:
+def layout(exam: Exam, name: str) -> TableSpec:
     """One of its tables."""
     return next(table for table in exam.layouts() if table.name == name)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.handmade import opened
 from rows import table
 from viva.benchmarks import find_benchmark, open_exam
-from viva.benchmarks.choosing import CONFIDENCE, PER_BYTE, PER_TOKEN, SUM, Chosen, confidence
+from viva.benchmarks.logprob import CONFIDENCE, PER_BYTE, PER_TOKEN, SUM, LogprobExam, confidence
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import prompt_text
@@ -225,7 +225,7 @@ def test_tables_about_the_choice_leave_out_what_was_written() -> None:
 
 def test_an_exam_of_choices_only_is_chosen_throughout() -> None:
     exam = chosen("csbench", only="comprehension")
-    assert isinstance(exam, Chosen)
+    assert isinstance(exam, LogprobExam)
     kinds = Counter(type(exam.request(question, 0, Sampling())) for question in exam.questions())
     assert kinds == {Choose: len(exam)}
 

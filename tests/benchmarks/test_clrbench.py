@@ -18,7 +18,7 @@ from benchmarks.explaining import evidence, first, layout, opened, reply
 from benchmarks.handmade import fresh
 from rows import table
 from viva.benchmarks.clrbench.loading import TITLES, Record, read_records, to_questions
-from viva.benchmarks.explained.combining import Q_A
+from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
 from viva.runs.self_test import failures
@@ -453,7 +453,7 @@ def test_a_discipline_without_exemplars_borrows_one_of_the_same_type(tmp_path: P
 
 
 def test_baselines_draw_from_what_is_well_formed() -> None:
-    legal = {kind: chat().request(first(chat(), kind), 0, Sampling()).legal for kind in TYPES.values()}
+    legal = {kind: chat().request(first(chat(), kind), 0, Sampling()).choices for kind in TYPES.values()}
     assert legal["truth"] == ("True", "False")
     count = len(first(chat(), "choices").options)
     assert len(legal["choices"]) == 2**count - 1

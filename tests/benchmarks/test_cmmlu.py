@@ -22,7 +22,7 @@ from viva.benchmarks.sets import spread
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
-from viva.types import ExamSpec, Failure, Line, Question, Response, Sampling, Score, ScoreRow
+from viva.types import Aggregate, ExamSpec, Failure, Question, Response, Sampling, Score, ScoreRow
 
 ONE = ("天空是什么颜色？", "蓝", "绿", "红", "黄", "A")
 TWO = ("雪是什么颜色？", "黑", "白", "红", "黄", "B")
@@ -314,7 +314,7 @@ def test_whatever_a_question_holds_is_asked_verbatim(text: str, options: tuple[s
     prompt = generate.prompt if isinstance(generate.prompt, str) else generate.prompt[0].content
     listed = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True))
     assert prompt.endswith(f"{text.strip()}\n{listed}\n答案是：")
-    assert (generate.sample, generate.legal, generate.options) == (2, tuple("ABCD"), options)
+    assert (generate.sample, generate.choices, generate.options) == (2, tuple("ABCD"), options)
 
 
 def test_a_template_that_hides_what_must_be_seen_is_refused() -> None:
@@ -514,7 +514,7 @@ def test_macro_and_micro_averages_by_hand(tmp_path: Path) -> None:
     assert found["apart", "Humanities"] == pytest.approx([0.5, 0.5])
     assert found["apart", "China specific"] == [0.0, 0.0]
     assert breakdown.cell(exam.headline()).mean == pytest.approx(1.25 / 3)
-    assert exam.headline() == Line("Average", over="subject")
+    assert exam.headline() == Aggregate("Average", over="subject")
     assert layouts["subjects"].detail
     assert [cells[0].mean for cells in layouts["subjects"].cells] == pytest.approx([0.75, 0.5, 0.0])
 

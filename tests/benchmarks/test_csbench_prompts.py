@@ -337,7 +337,7 @@ def test_whatever_a_question_holds_is_asked_verbatim(
     # A base model would go on with a question of its own: it is stopped there.
     stop = (f"\n\n{name}:",) if setting[0] == "base" else ()
     assert (generate.question, generate.sample, generate.sampling) == ("q", 3, Sampling(seed=5, stop=stop))
-    assert generate.legal == {"choice": tuple("ABCD"), "truth": ("True", "False")}.get(kind, ())
+    assert generate.choices == {"choice": tuple("ABCD"), "truth": ("True", "False")}.get(kind, ())
 
 
 def test_an_exemplars_braces_survive_too(tmp_path: Path) -> None:

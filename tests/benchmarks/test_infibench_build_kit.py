@@ -20,13 +20,13 @@ from viva.authoring.stackexchange.decisions import Event, standing
 from viva.authoring.stackexchange.export import licence_of
 from viva.authoring.stackexchange.kit import accepted_text, block, digest, names, original, template
 from viva.authoring.stackexchange.kitchecks import check_kit
-from viva.authoring.stackexchange.paraphrase import likeness
+from viva.authoring.stackexchange.paraphrase import shared_text
 from viva.authoring.stackexchange.pilot_rules import Tried, findings
 from viva.authoring.stackexchange.plaintext import one_title, plain
 from viva.authoring.stackexchange.question_files import emit, question_node, reads_as, verify
 from viva.authoring.stackexchange.set_places import Candidate, places
+from viva.benchmarks.custom.loading import read_content, read_questions
 from viva.benchmarks.infibench.benchmark import SAMPLE
-from viva.benchmarks.questions.loading import read_content, read_questions
 from viva.errors import DataError
 from within import within
 
@@ -76,7 +76,7 @@ def test_any_post_becomes_a_kit_that_can_be_read(body: str) -> None:
 @given(st.text(max_size=200))
 def test_a_block_reads_as_its_text(text: str) -> None:
     from viva.authoring.stackexchange.kitchecks import at
-    from viva.benchmarks.questions.positions import Scalar, read_yaml
+    from viva.benchmarks.custom.positions import Scalar, read_yaml
 
     node = at(read_yaml(f"questions:\n  - answer: {block(text, 6)}\n"), "questions", 0, "answer")
     assert isinstance(node, Scalar)
@@ -106,7 +106,7 @@ def test_how_much_of_a_prompt_is_copied() -> None:
     with table() as row:
         for prompt, source, share, longest in COPIED:
             with row((prompt, source)):
-                found = likeness(prompt, source)
+                found = shared_text(prompt, source)
                 assert found.share == pytest.approx(share)
                 assert found.longest == longest
 
@@ -305,7 +305,7 @@ def test_every_question_of_the_sample_is_written_as_it_is_read() -> None:
         for path in sorted(SAMPLE.glob("*.yaml")):
             with row(path.stem):
                 from viva.authoring.stackexchange.kitchecks import at
-                from viva.benchmarks.questions.positions import Listing, read_yaml
+                from viva.benchmarks.custom.positions import Listing, read_yaml
 
                 entries = at(read_yaml(path.read_text(encoding="utf-8")), "questions")
                 assert isinstance(entries, Listing)
@@ -350,7 +350,7 @@ def test_what_is_a_tag_and_what_only_looks_like_one() -> None:
 
 def test_long_texts_are_compared_in_little_memory() -> None:
     tracemalloc.start()
-    found = likeness("a b " * 600, "c " + "a b " * 500 + "d")
+    found = shared_text("a b " * 600, "c " + "a b " * 500 + "d")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.longest == 1000

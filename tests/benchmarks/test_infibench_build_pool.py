@@ -26,7 +26,7 @@ from viva.authoring.stackexchange import dump as dumps
 from viva.authoring.stackexchange.pool import POOL, Build, PoolQuestion, read_build, read_pool
 from viva.authoring.stackexchange.selection import BrokenRow, PoolSettings, build_pool
 from viva.authoring.stackexchange.view_line import Line
-from viva.distributed import open_crew
+from viva.distributed import open_worker_pool
 from viva.errors import DataError, MissingDataError, VivaError
 
 DATE = "2023-06-14"
@@ -49,8 +49,8 @@ class Log:
 def make(
     source: Path, out: Path, *, jobs: int = 1, log: Log | None = None, piece: int = dumps.PIECE, **settings: Any
 ) -> Build:
-    with open_crew("local", jobs) as crew:
-        return build_pool(source, out, PoolSettings(**settings), crew, log or Log(), piece=piece)
+    with open_worker_pool("local", jobs) as workers:
+        return build_pool(source, out, PoolSettings(**settings), workers, log or Log(), piece=piece)
 
 
 def ids(folder: Path) -> list[int]:

@@ -255,20 +255,20 @@ def test_python_of_the_data_set_is_not_run_and_its_question_is_unsound(tmp_path:
         for grading in HANDLERS:
             with row(grading):
                 case, _, defects = load(tmp_path, grading)
-                assert "runs no code found in a data file" in case.unsound
+                assert "runs no code found in a data file" in case.invalid_gold
                 assert [defect.action for defect in defects] == ["unsound"]
 
 
 def test_a_published_question_has_its_handler_by_its_id(tmp_path: Path) -> None:
     grading = "customized: {real_metric_type: keywords, module: cases.handler, func: handle}"
     case, _, defects = load(tmp_path, grading, identity="0-0-26")
-    assert (case.rubric.handler, case.unsound, defects) == ("0-0-26", "", [])
+    assert (case.rubric.handler, case.invalid_gold, defects) == ("0-0-26", "", [])
     assert (case.metrics, case.metric_of) == (("keywords",), {"customized": "keywords"})
 
 
 def test_a_handler_of_another_kind_is_not_taken_for_it(tmp_path: Path) -> None:
     case, _, _ = load(tmp_path, "keywords:\n  - x\n  - post_handler: {module: m, func: f}", identity="0-0-26")
-    assert case.unsound
+    assert case.invalid_gold
 
 
 def test_a_malformed_pattern_makes_a_question_unsound(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_malformed_pattern_makes_a_question_unsound(tmp_path: Path) -> None:
         TEMPLATE + "{content: [{content: '[', regex: true}]}",
     ):
         case, _, defects = load(tmp_path, grading)
-        assert "malformed" in case.unsound
+        assert "malformed" in case.invalid_gold
         assert [defect.kind for defect in defects] == ["malformed pattern"]
 
 

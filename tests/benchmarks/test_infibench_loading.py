@@ -290,7 +290,7 @@ def test_the_published_set_has_its_234_questions(published: Path) -> None:
         "keywords": 153, "blank_filling": 26, "unit_test": 51, "similarity": 6,
     }  # fmt: skip
     assert all(case.url.startswith("https://stackoverflow.com/") for case in cases)
-    assert not any(case.unsound for case in cases)
+    assert not any(case.invalid_gold for case in cases)
     assert all(case.area == area.name for case in cases for area in areas() if case.id.startswith(f"{area.number}-"))
 
 

@@ -17,9 +17,9 @@ import viva
 from rows import table
 from thorough import THOROUGH
 from tiers import absent
-from viva.benchmarks.questions.examples import as_wanted
-from viva.benchmarks.questions.loading import read_questions
-from viva.benchmarks.questions.model import Example, OwnQuestion, QuestionFile
+from viva.benchmarks.custom.examples import as_wanted
+from viva.benchmarks.custom.loading import read_questions
+from viva.benchmarks.custom.model import Example, OwnQuestion, QuestionFile
 from viva.sandbox import NoIsolationError, Sandbox
 from viva.scorers.rubric.code import assemble, default_seconds
 from viva.scorers.rubric.grade import grade

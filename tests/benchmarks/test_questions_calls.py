@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import UNSET
 
 from rows import table
-from viva.benchmarks.questions.loading import read_content
-from viva.benchmarks.questions.model import QuestionFile
+from viva.benchmarks.custom.loading import read_content
+from viva.benchmarks.custom.model import QuestionFile
 from viva.types import Call
 
 FILE = """

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from rows import table
 from tiers import absent
-from viva.benchmarks.questions.examples import as_wanted, check_examples, impossible, shares_of, total_of
-from viva.benchmarks.questions.loading import read_questions, sound_questions
-from viva.benchmarks.questions.model import Example, OwnQuestion
-from viva.benchmarks.questions.tables import tables
+from viva.benchmarks.custom.examples import as_wanted, check_examples, impossible, shares_of, total_of
+from viva.benchmarks.custom.loading import read_questions, sound_questions
+from viva.benchmarks.custom.model import Example, OwnQuestion
+from viva.benchmarks.custom.tables import tables
 from viva.errors import VivaError
 from viva.sandbox import NoIsolationError, Sandbox
 from viva.scorers.rubric.code import assemble

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from rows import table
+from viva.benchmarks.custom.loading import read_questions
+from viva.benchmarks.custom.model import Problem
+from viva.benchmarks.custom.probing import Patience, is_slow
 from viva.benchmarks.infibench.loading import read_cases
-from viva.benchmarks.questions.loading import read_questions
-from viva.benchmarks.questions.model import Problem
-from viva.benchmarks.questions.probing import Patience, is_slow
 from viva.scorers.rubric import patterns
 
 QUESTION = """\

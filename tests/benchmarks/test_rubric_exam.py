@@ -10,8 +10,8 @@ import pytest
 from evidence import heard, opinion
 from rows import table
 from viva.benchmarks import open_exam
-from viva.benchmarks.questions.benchmark import BENCHMARK as OWN
-from viva.benchmarks.questions.benchmark import HERE, tag_layouts
+from viva.benchmarks.custom.benchmark import BENCHMARK as OWN
+from viva.benchmarks.custom.benchmark import HERE, tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.errors import DataError
 from viva.prompting import Templates, read_templates

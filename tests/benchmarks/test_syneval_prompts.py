@@ -163,13 +163,13 @@ def test_a_question_is_never_its_own_exemplar(tmp_path: Path) -> None:
 
 def test_exemplars_that_do_not_fit_go_the_longest_first_and_are_counted(folder: Path) -> None:
     whole = exam(folder, shots=3)
-    room = estimate_tokens(text(whole, "0-GS-MC")) + 10
-    tight = exam(folder, shots=3, context=room - 1)
+    capacity = estimate_tokens(text(whole, "0-GS-MC")) + 10
+    tight = exam(folder, shots=3, context=capacity - 1)
     kept, all_of_them = shown(text(tight, "0-GS-MC")), shown(text(whole, "0-GS-MC"))
     assert len(kept) == len(all_of_them) - 1
     assert set(all_of_them[:-1]) - set(kept) == {max(all_of_them[:-1], key=len)}
     assert [lost(one, "0-GS-MC") for one in (tight, whole)] == [1, 0]
-    assert text(exam(folder, shots=3, context=room), "0-GS-MC") == text(whole, "0-GS-MC")
+    assert text(exam(folder, shots=3, context=capacity), "0-GS-MC") == text(whole, "0-GS-MC")
 
 
 @given(st.integers(0, 60), st.integers(0, 2**32))
@@ -238,10 +238,10 @@ def test_legal_answers_are_truth_values_letters_and_spans_of_the_sentence(folder
     def legal(part: str) -> Generate:
         return sat.request(named(sat, part), 0, PAPER)
 
-    assert legal("0-GS-TF").legal == ("True", "False")
-    assert legal("0-GS-MC").legal == ("A", "B", "C", "D")
+    assert legal("0-GS-TF").choices == ("True", "False")
+    assert legal("0-GS-MC").choices == ("A", "B", "C", "D")
     assert legal("0-GS-MC").options[0] == "The gardener", "as the prompt shows it"
-    spans = legal("5-ADV-FITB").legal
+    spans = legal("5-ADV-FITB").choices
     words = SENTENCES[5].split()
     assert list(spans) == [" ".join(words[i:j]) for i in range(len(words)) for j in range(i + 1, len(words) + 1)]
 

@@ -1,4 +1,4 @@
-"""`viva agree`: anybody's ratings in, every form out, and files that nobody can use."""
+"""`viva agreement`: anybody's ratings in, every form out, and files that nobody can use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analysis.rated import consistency_design
 from cli.told import told
 from rows import table
 from viva.analysis.agreement import agree
-from viva.cli.grade.agree import agree_command
+from viva.cli.grade.agree import agreement_command
 from viva.errors import VivaError
 from viva.studies.agreement.rating_table import read_ratings
 from viva.studies.agreement.study import scale_of
@@ -32,7 +32,7 @@ def written(content: str | bytes, name: str = "r.csv") -> Path:
 
 
 def run(*arguments: object) -> str:
-    return told(agree_command, *arguments)
+    return told(agreement_command, *arguments)
 
 
 def report(*arguments: object) -> Any:
@@ -128,7 +128,7 @@ def test_jsonl_with_tags_and_answers_of_one_question() -> None:
 
 def test_raters_can_be_left_out_and_ratings_be_missing() -> None:
     written(SMALL + "q9,anna,,MC\nq9,ben,1,MC\n")
-    (found,) = report("r.csv", "--without", "judge")
+    (found,) = report("r.csv", "--exclude", "judge")
     assert found["people"] == ["anna", "ben"]
     assert found["items"] == 9
     assert found["among"][0]["left_out"] == 1
@@ -174,7 +174,7 @@ def test_what_cannot_be_used_is_said() -> None:
             ("item,question,rater,value\nq,1,a,1\nq,2,b,1\n", (), "line 3: question of 'q' is '2', and '1' above"),
             (b"item,rater,value\n\xff,a,1\n", (), "is no CSV in UTF-8"),
             (SMALL, ("--judge", "gpt"), "there is no rater 'gpt'; there are: 'anna', 'ben', 'judge'"),
-            (SMALL, ("--without", "gpt"), "there is no rater 'gpt'"),
+            (SMALL, ("--exclude", "gpt"), "there is no rater 'gpt'"),
             (SMALL, ("--by", "discipline"), "there is no column 'discipline'"),
             (SMALL, ("--scale", "0,1"), "2, which 'judge' gave to 'q1', is no mark of the scale 0, 1"),
             (SMALL, ("--ppi",), "name the rater that is one"),

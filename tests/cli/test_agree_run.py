@@ -1,4 +1,4 @@
-"""`viva agree RUN` and `viva review RUN --plan`: what experts' marks on a run's answers say of its verdicts."""
+"""`viva agreement RUN` and `viva review RUN --plan`: what experts' marks on a run's answers say of its verdicts."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def marked(run: Path, who: str, mark: Marks, design: str = "") -> None:
 
 
 def agreed(viva: Viva, *options: object) -> dict[str, Any]:
-    ended = viva("agree", "run", "--format", "json", *options)
+    ended = viva("agreement", "run", "--format", "json", *options)
     assert ended.code == 0, ended.err
     return json.loads(ended.out)
 
@@ -93,7 +93,7 @@ def true(worth: dict[str, tuple[float, float]]) -> Marks:
 def test_before_any_expert_the_judges_are_compared_and_called_judges(
     viva: Viva, worth: dict[str, tuple[float, float]]
 ) -> None:
-    ended = viva("agree", "run")
+    ended = viva("agreement", "run")
     assert ended.code == 0, ended.err
     assert "2 judges among each other" in ended.out
     assert "people" not in ended.out.replace("the people", "")
@@ -134,7 +134,7 @@ def test_answers_that_no_expert_need_see_count_as_they_are(viva: Viva, judges: J
     assert score["powered"]["judge"] == pytest.approx(result["overall"]["mean"])
     low, high = score["powered"]["combined"]["questions"]
     assert low <= story.truth(worth) <= high
-    assert "40 of 120" in viva("agree", "run").out
+    assert "40 of 120" in viva("agreement", "run").out
 
 
 def test_an_unfinished_sample_gives_no_score_and_says_why(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
@@ -169,15 +169,15 @@ def test_experts_are_compared_with_what_was_there_before_them(
 
 
 def test_what_a_run_cannot_answer_is_refused_in_a_sentence(viva: Viva, worth: dict[str, tuple[float, float]]) -> None:
-    assert "tables of ratings" in viva("agree", "run", "--ppi").err
-    unknown = viva("agree", "run", "--judge", "openai/nobody")
+    assert "tables of ratings" in viva("agreement", "run", "--ppi").err
+    unknown = viva("agreement", "run", "--judge", "openai/nobody")
     assert unknown.code == 2
     assert "openai/mark-1" in unknown.err
 
 
 def test_a_run_that_nobody_judged_or_marked_says_what_to_do(viva: Viva) -> None:
     assert viva("run", "clrbench", "--model", "baseline/random", "--encoder", "none", "--run", "bare", *QUIET).code == 0
-    ended = viva("agree", "bare")
+    ended = viva("agreement", "bare")
     assert ended.code == 2
     assert "viva review" in ended.err
 

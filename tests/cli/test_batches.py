@@ -187,7 +187,7 @@ def test_verdicts_of_a_batch_are_read_by_whoever_goes_on_with_the_run(
         ("it goes with --batch", ("--model", "baseline/random", "--no-wait")),
         (
             "batches carry texts only",
-            ("--model", "openai/m@http://127.0.0.1:9/v1", "--choose", "next-token", "--batch"),
+            ("--model", "openai/m@http://127.0.0.1:9/v1", "--answer-by", "next-token", "--batch"),
         ),
     ],
 )

@@ -100,7 +100,7 @@ def test_wrong_use_is_told_in_a_sentence(viva: Viva, dump: Path) -> None:
             (["Posts.xml", "--log", "3"], "'3' is not one of"),
             (["Posts.xml", "--times", "nan"], "--times"),
             (["Posts.xml", "--tree", "absent.toml"], "cannot read the tag tree absent.toml"),
-            (["Posts.xml", "--on", "mars"], "'mars'"),
+            (["Posts.xml", "--backend", "mars"], "'mars'"),
             (["Posts.xml", "--after", "2100-01-01"], "no question is left: 200 questions"),
         ]:
             with row(arguments):

@@ -34,8 +34,8 @@ from viva.cli.main import main
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError
 from viva.review.filters import Filter
-from viva.review.room import Settings
 from viva.review.server import application
+from viva.review.session import Settings
 from viva.types import ExamSpec
 from viva.web.guard import Access
 

@@ -29,11 +29,11 @@ from viva.authoring.translation.approval import fold, headed, item_key, unheaded
 from viva.authoring.translation.project import Project, items_for_approval, refused
 from viva.authoring.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.benchmarks.csbench.files import Raw, read_raw
-from viva.benchmarks.questions.loading import sound_questions
+from viva.benchmarks.custom.loading import sound_questions
 from viva.cli.build.build import build_command
 from viva.errors import DataError, VivaError
-from viva.review.room import Settings
 from viva.review.server import application
+from viva.review.session import Settings
 from viva.runs.config import Choice
 from viva.studies.set_statistics.study import open_sets as opened_for_statistics
 from viva.web.guard import Access
@@ -493,7 +493,7 @@ def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
         "bad.json",
         "--language",
         "de",
-        "--beside",
+        "--reference",
         "source.json",
         "--beside-language",
         "en",
@@ -548,7 +548,7 @@ def test_statistics_of_a_question_file_and_a_chart() -> None:
 
 
 def test_sets_beside_the_bundled_one_have_folders_of_their_own() -> None:
-    """`stats csbench --model M --beside cmmlu`: cmmlu is not looked for among CS-Bench's files."""
+    """`stats csbench --model M --reference cmmlu`: cmmlu is not looked for among CS-Bench's files."""
     assert [one.data for one in opened_for_statistics("csbench", Choice(language=("en", "zh")))] == [None, None]
     assert [one.data for one in opened_for_statistics(str(SAMPLE), Choice(language=("en",)))] == [SAMPLE]
 
@@ -559,7 +559,7 @@ def test_what_cannot_be_counted_is_said() -> None:
             (["none"], "there is no set"),
             ([SAMPLE, "--by", "nope"], "no dimension 'nope'"),
             ([SAMPLE, "--cross", "domain"], "write two dimensions"),
-            ([SAMPLE, "--beside", "cmmlu"], "goes with --model"),
+            ([SAMPLE, "--reference", "cmmlu"], "goes with --model"),
             ([SAMPLE, "--model", "hf/x", "--format", "json"], "leave out --format json"),
         ]:
             with row(arguments), pytest.raises(VivaError, match=said):

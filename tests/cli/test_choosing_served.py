@@ -62,7 +62,7 @@ def chosen(viva: Viva) -> dict[str, str]:
 @pytest.mark.parametrize("form", ["base", "chat"])
 def test_next_token_choices_through_a_server_are_the_models_own(serve: Serve, viva: Viva, form: str) -> None:
     server = serve("scoring.py", shape="text" if form == "base" else "")
-    ended = viva.examine(server, "--shots", 2, "--form", form, "--choose", "next-token", "--limit", 24)
+    ended = viva.examine(server, "--shots", 2, "--form", form, "--answer-by", "next-token", "--limit", 24)
     assert ended.code == 0, ended.err
     wanted = {
         name: by_next_token(one) for name, one in requests(shots=2, form=form, choose="next-token", limit=24).items()
@@ -73,7 +73,7 @@ def test_next_token_choices_through_a_server_are_the_models_own(serve: Serve, vi
 
 
 def test_likelihoods_through_a_server_choose_as_the_models_own(serve: Serve, viva: Viva) -> None:
-    ended = viva.examine(serve("scoring.py"), "--form", "base", "--choose", "likelihood", "--limit", 16)
+    ended = viva.examine(serve("scoring.py"), "--form", "base", "--answer-by", "likelihood", "--limit", 16)
     assert ended.code == 0, ended.err
     asked = requests(form="base", choose="likelihood", limit=16)
     assert chosen(viva) == {name: by_likelihood(one) for name, one in asked.items()}
@@ -84,7 +84,7 @@ def test_a_server_that_is_killed_and_comes_back_is_asked_only_for_what_is_missin
 ) -> None:
     server = LocalServer("scoring.py", tmp_path / "first.log")
     server.control(latency=0.03)
-    way = ("--form", "base", "--choose", "next-token", "--concurrency", 4, "--attempts", 1)
+    way = ("--form", "base", "--answer-by", "next-token", "--concurrency", 4, "--max-attempts", 1)
     going = viva.start(*viva.examining(server, *way))
     wait_until(lambda: len(server.events("asked")) >= 24, "a quarter of the questions")
     server.stop()
@@ -107,7 +107,7 @@ def test_a_server_that_is_killed_and_comes_back_is_asked_only_for_what_is_missin
 
 def test_a_server_without_logprobs_is_given_up_after_one_question(serve: Serve, viva: Viva) -> None:
     server = serve("scoring.py", logprobs="ignored")
-    ended = viva.examine(server, "--choose", "next-token")
+    ended = viva.examine(server, "--answer-by", "next-token")
     assert ended.code == EXIT_REFUSED
     assert f"viva serve-check {server.url} --model m" in ended.err
     assert len(server.events("asked")) == 1
@@ -115,7 +115,7 @@ def test_a_server_without_logprobs_is_given_up_after_one_question(serve: Serve, 
 
 def test_a_templates_run_says_so_and_an_unknown_family_is_refused(serve: Serve, viva: Viva) -> None:
     server = serve("scoring.py")
-    ended = viva.examine(server, "--choose", "next-token", "--template", "qwen", "--limit", 4)
+    ended = viva.examine(server, "--answer-by", "next-token", "--template", "qwen", "--limit", 4)
     assert ended.code == 0, ended.err
     assert all(event["body"]["prompt"].startswith("<|im_start|>user\n") for event in server.events("asked"))
     refused(viva.examine(server, "--template", "qwne", run="other"), "--template", "'qwne'", "qwen", "raw")

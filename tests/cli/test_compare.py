@@ -117,7 +117,7 @@ def test_parts_of_an_exam_are_averaged_as_its_headline_is(viva: Viva) -> None:
 
 def test_next_token_against_reading_the_reply(viva: Viva) -> None:
     read = run(viva, "read", "cmmlu", "--form", "base", "--shots", "5")
-    chosen = run(viva, "chosen", "cmmlu", "--form", "base", "--shots", "5", "--choose", "next-token")
+    chosen = run(viva, "chosen", "cmmlu", "--form", "base", "--shots", "5", "--answer-by", "next-token")
     (row,) = compared(read, chosen)
     assert (row["first"], row["second"]) == ("reply read", "by next-token")
     assert row["found"]["n"] == 96
@@ -190,10 +190,10 @@ def test_tables_of_item_scores_by_hand() -> None:
     assert (found["n"], found["only_first"], found["only_second"]) == (2, 1, 1)
     assert (found["first"], found["second"]) == (0.25, 0.75)
     assert found["p"] == 0.5, "two questions of one size: both up in 1 of 4, both down in 1 of 4"
-    ways = compared("t.csv", "--attempts", "best@1,best@2", "--model", "a")
+    ways = compared("t.csv", "--aggregate", "best@1,best@2", "--model", "a")
     assert names(ways) == [("best@1", "best@2")]
     assert (ways[0]["found"]["first"], ways[0]["found"]["second"]) == (0.5, pytest.approx(2 / 3))
-    assert "the same answers, counted in two ways" in notes("t.csv", "--attempts", "best@1,best@2", "--model", "a")
+    assert "the same answers, counted in two ways" in notes("t.csv", "--aggregate", "best@1,best@2", "--model", "a")
 
 
 def test_what_has_no_score_is_counted_and_bounded() -> None:
@@ -285,7 +285,7 @@ def test_wrong_use_is_one_sentence() -> None:
             (("t.csv", "--pairs", "a=z"), r"--pairs 'z': nobody"),
             (("t.csv", "--between", "shots"), "do not differ in that, but in: models"),
             (("t.csv", "--by", "colour"), "no column 'colour'"),
-            (("t.csv", "--attempts", "best@0"), "write mean, best, best@K or pass@K"),
+            (("t.csv", "--aggregate", "best@0"), "write mean, best, best@K or pass@K"),
             (("t.csv", "--chart", "x.gif"), "a chart is written as"),
         ]:
             with row(arguments), pytest.raises(VivaError, match=said):

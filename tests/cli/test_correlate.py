@@ -71,7 +71,7 @@ def test_the_published_file_itself_gives_it_too(figures: Path) -> None:
         for kind in ("kendall", "pearson")
         for name in ("mc_accuracy", "fitb_accuracy", "fitb_f1")
     ] == ["0.560", "0.480", "0.516", "0.798", "0.698", "0.671"]
-    without = values(figures / "syneval_main.csv", "--columns", columns, "--without", "Random")
+    without = values(figures / "syneval_main.csv", "--columns", columns, "--exclude", "Random")
     assert f"{without['zero_shot_tf_accuracy', 'zero_shot_mc_accuracy', 'kendall']:.3f}" == "0.552"
 
 
@@ -171,7 +171,7 @@ def test_what_cannot_be_used_is_said() -> None:
             ("m,a,b\nx,1,1_0\n", ("--columns", "a,b"), "(line 2: '1_0')"),
             (TABLE, ("--columns", "a,d"), "--columns 'd': t.csv has no such column; it has: 'a', 'b', 'c'"),
             (TABLE, ("--columns", "a"), "two columns of figures; here is 'a'"),
-            (TABLE, ("--without", "m9"), "--without 'm9': t.csv has no such row; it has: 'm1'"),
+            (TABLE, ("--exclude", "m9"), "--exclude 'm9': t.csv has no such row; it has: 'm1'"),
             ('m,a,b\n"x,1,2\n', (), "is no CSV"),
             (b"m,a,b\n\xff\xfe,1,2\n", (), "cannot read the table"),
             (TABLE, ("t.csv",), "name it alone"),

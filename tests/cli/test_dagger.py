@@ -42,14 +42,14 @@ PRINTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "training": ((*RUNS[:3], "--checkpoints", STEPS),),
     "correlate": ((*RUNS, "--by", "domain", "--columns", "DSA,CN"),),
     "scaling": ((*RUNS, "--sizes", SIZES),),
-    "items": (RUNS, (*RUNS, "--irt", "1pl")),
-    "reduce": (("csbench", TABLE),),
+    "item-analysis": (RUNS, (*RUNS, "--irt", "1pl")),
+    "score-table": (("csbench", TABLE),),
 }
 """Command → arguments with which it prints means that leave something out."""
 PAGES = {"leaderboard", "view"}
 NO_MEANS = {
-    "agree": "agreement, and means of a sample of labels, each with how many it rests on",
-    "errors": "shares of wrong answers, each with how many it rests on",
+    "agreement": "agreement, and means of a sample of labels, each with how many it rests on",
+    "error-types": "shares of wrong answers, each with how many it rests on",
     "published": "the papers' figures",
     "perplexity": "perplexities of texts",
     "overlap": "similar texts",

@@ -1,4 +1,6 @@
-"""`viva items` on the published item scores, on runs and on what is wrong; `viva run --questions` with its choice."""
+"""`viva item-analysis` on the published item scores, on runs and on what is wrong; `viva run --questions` with its
+choice.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from cli.told import told
 from rows import table
 from viva.cli.ask.prompt import prompt_command
 from viva.cli.ask.run import run_command
-from viva.cli.compare.items import items_command
+from viva.cli.compare.items import item_analysis_command
 from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
@@ -34,7 +36,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def items(*arguments: object) -> str:
-    return told(items_command, *arguments)
+    return told(item_analysis_command, *arguments)
 
 
 def rows(text: str) -> list[dict[str, str]]:

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.torch("transformers")
 __all__ = ["made", "server"]
 
 Made = Callable[..., Path]
-CHOOSE = ("--choose", "next-token")
+CHOOSE = ("--answer-by", "next-token")
 BASE = ("--form", "base", *CHOOSE)
 JSON = ("--format", "json", *QUIET)
 CLOSE = 1e-4
@@ -138,7 +138,7 @@ def test_a_tokenizer_that_joins_letters_to_the_prompt_is_refused_with_what_to_do
     code, said = ended(capfd, "run", *asking(model))
     assert code == 2
     assert re.search(r"joins “A” with the end of the prompt.*so there is no next token to choose", said)
-    assert "--choose likelihood" in said
+    assert "--answer-by likelihood" in said
     assert not Path("run").exists()
 
 
@@ -239,7 +239,7 @@ def test_a_folder_that_is_not_whole_is_refused_in_a_sentence_and_leaves_nothing(
 
 # Memory
 
-ROOM = 16 << 20
+CAPACITY = 16 << 20
 """Bytes beyond what the opened model takes: enough for a few prompts, not for many."""
 
 
@@ -259,7 +259,7 @@ def in_little_memory(folder: Path) -> None:
         await model.choose(chosen[0])
         most = resource.getrlimit(resource.RLIMIT_AS)[1]
         taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, most))
+        resource.setrlimit(resource.RLIMIT_AS, (taken + CAPACITY, most))
         little = await ask()
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         print(json.dumps([little, await ask()]))
@@ -367,7 +367,7 @@ def test_a_second_ctrl_c_stops_at_once(made: Made, folder: Path) -> None:
         (("--model", "baseline/random", "--dtype", "bfloat16"), "--dtype is for weights on a disk"),
         (("--model", "baseline/random", "--batch-size", "4"), "--batch-size is for weights on a disk"),
         (("--model", "replay/answers.jsonl", *CHOOSE), "does not say how probable an option is"),
-        (("--model", "openai/m", "--choose", "likelihood"), "servers say nothing of how likely a text is in a chat"),
+        (("--model", "openai/m", "--answer-by", "likelihood"), "servers say nothing of how likely a text is in a chat"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_asked(

@@ -17,8 +17,8 @@ from viva.errors import DataError, VivaError
 from viva.models.templates import families
 from viva.runs.checkpoints import Checkpoints, models_of, read_checkpoints
 from viva.runs.config import Opening
-from viva.runs.model_names import Named, in_natural_order, named_models, tails, told_apart
-from viva.runs.model_paths import folder_of, parted, placed
+from viva.runs.model_names import Named, in_natural_order, named_models, separate_benchmarks_and_models, tails
+from viva.runs.model_paths import folder_of, placed, split_revision
 from viva.runs.plan import model_record
 
 PYTHIA = "hf/EleutherAI/pythia-70m"
@@ -135,7 +135,7 @@ def test_a_folder_may_be_called_like_a_pattern() -> None:
 
 def test_a_shell_that_finds_the_folders_itself() -> None:
     first, second = folder("hf/ckpts/step1"), folder("hf/ckpts/step2")
-    benchmarks, models = told_apart(["cmmlu", "hf/ckpts/step2", "hf/exam.yaml"], ["hf/ckpts/step1"])
+    benchmarks, models = separate_benchmarks_and_models(["cmmlu", "hf/ckpts/step2", "hf/exam.yaml"], ["hf/ckpts/step1"])
     assert benchmarks == ["cmmlu", "hf/exam.yaml"]
     assert [one.name for one in told(*models)] == [f"hf/{first}", f"hf/{second}"]
     # One that is both is the folder that the name says.
@@ -167,7 +167,7 @@ def test_names_that_run_json_can_keep() -> None:
     assert placed("openai/m") == "openai/m"
     assert placed("hf/~nobody-is-called-so/x") == "hf/~nobody-is-called-so/x"
     folder("a@b/final")
-    assert parted("hf/a@b/final") == ("a@b/final", "")
+    assert split_revision("hf/a@b/final") == ("a@b/final", "")
     adapter = folder("adapters/one")
     record = model_record("hf/gpt2", "http://h/v1", "KEY", Opening(adapter="adapters/one", template="raw"))
     assert record.weights is not None

@@ -217,7 +217,7 @@ def test_what_is_wrong_is_said() -> None:
             (["set.jsonl", "--field", "prompt", "--shingle", "words:0"], "words:K or chars:K"),
             (["set.jsonl", "--field", "prompt", "--least", "20"], "more than --n"),
             (["empty.txt"], "no question has a text"),
-            (["set.jsonl", "--field", "prompt", "--on", "moon"], "no place to work"),
+            (["set.jsonl", "--field", "prompt", "--backend", "moon"], "no place to work"),
         ]:
             with row(arguments):
                 if "numbers.parquet" in arguments:

@@ -101,8 +101,8 @@ class Uniform:
     """A model to which every byte is as probable as any other: its perplexity per byte is 256."""
 
     name = "uniform/bytes"
-    lane = "uniform"
-    room = None
+    rate_limit_group = "uniform"
+    context_window = None
 
     def __init__(self, fake: Fake | None = None) -> None:
         self.identity = {"provider": "uniform", "model": "bytes"}
@@ -116,7 +116,7 @@ class Uniform:
     async def choose(self, request: Choose) -> Response:
         raise ModelError("mute", "it says nothing", fatal=True)
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         raise VivaError("it says nothing")
 
     async def token_logprobs(self, text: str) -> list[float]:
@@ -295,9 +295,9 @@ def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path)
 
 
 def test_the_signature_names_what_could_change_the_figures() -> None:
-    def signed(lines: list[str], wanted: Wanted, choice: Choice) -> str:
+    def signed(lines: list[str], config: Wanted, choice: Choice) -> str:
         found = a_set(*lines)
-        return _signature(measured(Uniform(), found), [found], wanted, choice)
+        return _signature(measured(Uniform(), found), [found], config, choice)
 
     texts, plain = ["a stack", "a queue"], Wanted()
     usual = signed(texts, plain, Choice())

@@ -1,4 +1,6 @@
-"""`viva published`, and `--beside`: here the samples pass for published sets, since they lie in a folder (--data)."""
+"""`viva published`, and `--published-rows`: here the samples pass for published sets, since they lie in a folder
+(--data).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,17 @@ def sat(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Viva:
     """A run of the sample's questions, as those of a folder; nobody changes it."""
     viva = Viva(tmp_path_factory.mktemp("sat"), warm)
     write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", gold))
-    given = ("--only", "comprehension", "--model", "replay/a.jsonl", "--run", "runs/x", "--beside", "gpt-4", *QUIET)
+    given = (
+        "--only",
+        "comprehension",
+        "--model",
+        "replay/a.jsonl",
+        "--run",
+        "runs/x",
+        "--published-rows",
+        "gpt-4",
+        *QUIET,
+    )
     ended = viva("run", "csbench", *CSBENCH, *given)
     assert ended.code == 0, ended.err
     (viva.folder / "out.txt").write_text(ended.out, encoding="utf-8")
@@ -104,11 +116,11 @@ def test_a_run_shows_the_rows_that_were_named_and_what_differs(sat: Viva) -> Non
 def test_the_nearest_rows_are_shown_unless_asked_otherwise(sat: Viva) -> None:
     nearest = sat("score", "runs/x").out
     assert "(published)" in nearest
-    assert "ublished beside" not in sat("score", "runs/x", "--beside", "none").out
+    assert "ublished beside" not in sat("score", "runs/x", "--published-rows", "none").out
 
 
 def test_unknown_and_ambiguous_names_are_refused_before_anything_is_asked(viva: Viva) -> None:
-    asked = ("run", "csbench", *CSBENCH, "--model", "baseline/random", "--run", "runs/y", *QUIET, "--beside")
+    asked = ("run", "csbench", *CSBENCH, "--model", "baseline/random", "--run", "runs/y", *QUIET, "--published-rows")
     refused(viva(*asked, "llama2"), "'llama2'; do you mean 'Llama2-7B'")
     refused(viva(*asked, "gpt-4,nobody"), "no published row is called 'nobody'")
     assert not (viva.folder / "runs").exists()
@@ -116,17 +128,20 @@ def test_unknown_and_ambiguous_names_are_refused_before_anything_is_asked(viva: 
 
 def test_a_name_that_one_exam_lacks_is_a_note_where_another_has_it(viva: Viva) -> None:
     write_jsonl(viva.folder / "a.jsonl", [*answers("csbench", "en", gold), *answers("csbench", "zh", gold)])
-    asked = ("--model", "replay/a.jsonl", "--run", "runs/z", "--limit", "8", "--beside", "ernie-4", *QUIET)
+    asked = ("--model", "replay/a.jsonl", "--run", "runs/z", "--limit", "8", "--published-rows", "ernie-4", *QUIET)
     out = viva("run", "csbench", *CSBENCH, "--language", "en,zh", "--only", "comprehension", *asked).out
     assert "ERNIE-4 (published)" in out
-    assert "csbench-en: --beside: no published row is called 'ernie-4'" in out
+    assert "csbench-en: --published-rows: no published row is called 'ernie-4'" in out
 
 
 def test_resuming_and_grading_show_them_too(sat: Viva, viva: Viva) -> None:
-    assert "GPT-4 (published)" in sat("resume", "runs/x", "--beside", "gpt-4", *QUIET).out
+    assert "GPT-4 (published)" in sat("resume", "runs/x", "--published-rows", "gpt-4", *QUIET).out
     write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", gold))
-    out = viva("grade", "csbench", "a.jsonl", *CSBENCH, "--only", "comprehension", "--beside", "llama3-8b", *QUIET).out
+    out = viva(
+        "grade", "csbench", "a.jsonl", *CSBENCH, "--only", "comprehension", "--published-rows", "llama3-8b", *QUIET
+    ).out
     assert "Llama3-8B (published)" in out
     refused(
-        viva("grade", "csbench", "a.jsonl", *CSBENCH, "--beside", "llama2", *QUIET), "'llama2'; do you mean 'Llama2-7B'"
+        viva("grade", "csbench", "a.jsonl", *CSBENCH, "--published-rows", "llama2", *QUIET),
+        "'llama2'; do you mean 'Llama2-7B'",
     )

@@ -62,12 +62,12 @@ def test_questions_are_not_judged_by_answers_of_which_one_thing_could_be_said(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
-    viva("items", "a", "b", "--items", "0")
+    viva("item-analysis", "a", "b", "--items", "0")
     said = capsys.readouterr().out
     assert "0.00†" not in said, "a mean of the empty replies alone"
     assert "0.00–" in said
     assert "their score is a range" in " ".join(said.split())
-    viva("items", "a", "b", "--format", "json")
+    viva("item-analysis", "a", "b", "--format", "json")
     models = json.loads(capsys.readouterr().out)["exams"][0]["models"]
     assert [one["score"] for one in models] == [None, None]
     assert all(low == 0.0 and high > 0.5 for low, high in (one["range"] for one in models))

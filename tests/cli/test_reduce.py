@@ -1,4 +1,4 @@
-"""`viva reduce`: the leaderboard from item scores, levels of difficulty, and tables that nobody can use."""
+"""`viva score-table`: the leaderboard from item scores, levels of difficulty, and tables that nobody can use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def suite(model: str, scores: dict[str, list[object]]) -> list[tuple[object, ...
 
 def reduced(viva: Viva, content: bytes, *arguments: object, name: str = "t.csv") -> Ended:
     (viva.folder / name).write_bytes(content)
-    ended = viva("reduce", "infibench", name, *arguments)
+    ended = viva("score-table", "infibench", name, *arguments)
     assert ended.code == 0, ended.err
     assert not dangerous(ended.out)
     return ended
@@ -55,7 +55,7 @@ def percents(row: dict[str, Any]) -> tuple[str, str]:
 
 def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: Path) -> None:
     scores = published / "infibench" / "item_scores.csv.gz"
-    ended = viva("reduce", "infibench", scores)
+    ended = viva("score-table", "infibench", scores)
     assert ended.code == 0, ended.err
     for model, score, beside in (
         ("gpt-4-0613", "70.50 ± 0.66", "70.64 ± 0.82"),
@@ -68,7 +68,9 @@ def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: P
         assert cells[4].startswith(f"{score} [")
         assert cells[-2] == beside
     assert "--published 'gpt-3.5-turbo=GPT-3.5-turbo-0613'" in ended.out
-    chosen = viva("reduce", "infibench", scores, "--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613", "--format", "json")
+    chosen = viva(
+        "score-table", "infibench", scores, "--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613", "--format", "json"
+    )
     assert standings(chosen)["gpt-3.5-turbo"]["published"] == pytest.approx(0.5647)
 
 
@@ -76,7 +78,7 @@ def test_the_levels_that_were_graded_alike_are_as_published(viva: Viva, publishe
     """The item scores are another grading than the leaderboard's: Python unit tests of levels 1, 2 and 5 differ."""
     data = published / "infibench"
     ended = viva(
-        *("reduce", "infibench", data / "item_scores.csv.gz", "--format", "json"),
+        *("score-table", "infibench", data / "item_scores.csv.gz", "--format", "json"),
         *("--levels", data / "difficulty_levels.yaml", "--by", "level"),
     )
     assert ended.code == 0, ended.err
@@ -94,7 +96,7 @@ def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questi
 ) -> None:
     data = published / "infibench"
     ended = viva(
-        *("reduce", "infibench", data / "item_scores.csv.gz", "--levels", data / "difficulty_levels.yaml"),
+        *("score-table", "infibench", data / "item_scores.csv.gz", "--levels", data / "difficulty_levels.yaml"),
         *("--difficulty", "--gpt35", "gpt-3.5-turbo", "--gpt4", "gpt-4-0613", "--format", "json"),
     )
     assert ended.code == 0, ended.err
@@ -270,7 +272,7 @@ def test_what_viva_grade_writes_can_be_reduced(viva: Viva) -> None:
     graded = viva("grade", "cmmlu", "answers.jsonl", "--out", "scores.csv", "--run", "run", *QUIET)
     assert graded.code == 0, graded.err
     for source in ("scores.csv", "run/scores.jsonl"):
-        ended = viva("reduce", "cmmlu", source, "--group", 2, "--format", "json")
+        ended = viva("score-table", "cmmlu", source, "--group", 2, "--format", "json")
         assert ended.code == 0, ended.err
         (row,) = standings(ended).values()
         assert (row["questions"], row["mean"]["mean"], row["grouped"]["mean"]) == (96, 0.5, 1.0)
@@ -416,7 +418,7 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 @pytest.fixture(scope="module")
 def unusable(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[Ended, list[str]]]:
     """Every table that cannot be reduced, tried."""
-    commands = [("reduce", "infibench", *arguments) for arguments in SAID]
+    commands = [("score-table", "infibench", *arguments) for arguments in SAID]
     other = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
     return dict(zip(SAID, batch(tmp_path_factory.mktemp("reduce"), commands, FILES, **other), strict=True))
 
@@ -433,7 +435,7 @@ def test_what_cannot_be_reduced_is_named_with_the_line_and_the_value(
 
 def test_a_benchmark_that_is_none_is_refused(viva: Viva) -> None:
     (viva.folder / "t.csv").write_bytes(GOOD)
-    refused(viva("reduce", "mmlu", "t.csv"), "'mmlu'", "infibench")
+    refused(viva("score-table", "mmlu", "t.csv"), "'mmlu'", "infibench")
 
 
 def test_a_published_figure_needs_nearly_all_questions(viva: Viva) -> None:

@@ -70,11 +70,11 @@ def test_scores_older_than_the_answers_are_refused(run: Path) -> None:
 
 
 def test_answers_are_graded_on_the_way_where_the_scores_are_old(run: Path) -> None:
-    examination = prepare(RunFolder.open(run), Limits(progress="quiet"))
-    kept = list(answered(examination))
+    opened = prepare(RunFolder.open(run), Limits(progress="quiet"))
+    kept = list(answered(opened))
     os.utime(run / "responses.jsonl", (2e9, 2e9))
-    assert list(answered(examination)) == kept
-    assert list(answered(examination, lambda place: place == 3)) == [kept[3]]
+    assert list(answered(opened)) == kept
+    assert list(answered(opened, lambda place: place == 3)) == [kept[3]]
     assert kept[3].gold
     assert kept[3].prompt.count(kept[3].asked) == 1
 
@@ -108,11 +108,11 @@ def test_runs_side_by_side_have_names_of_their_own(run: Path, tmp_path: Path) ->
     [
         (["--html", "--format", "csv"], "exclude each other"),
         (["--out", "/nowhere/at/all.html"], "in a folder that exists"),
-        (["--beside", "gpt-17"], "gpt-17"),
+        (["--published-rows", "gpt-17"], "gpt-17"),
     ],
 )
 def test_wrong_use_is_a_sentence(run: Path, arguments: list[str], sentence: str) -> None:
-    if arguments[0] == "--beside":
+    if arguments[0] == "--published-rows":
         assert sentence in told(report_command, run, *arguments, "--format", "markdown")
         return
     with pytest.raises(VivaError, match=sentence):
@@ -142,7 +142,7 @@ def test_published_rows_stand_in_the_summary_below_ones_own_and_are_marked(made:
         shutil.rmtree(run, ignore_errors=True)
         asked = ["csbench", *data, *more, "--model", model, "--run", str(run), *QUIET]
         run_command.main(asked, standalone_mode=False)
-        told(report_command, run, "--beside", "llama3-8b,gpt-4")
+        told(report_command, run, "--published-rows", "llama3-8b,gpt-4")
         page = (run / "report.html").read_text(encoding="utf-8")
         if not more:  # blanks and essays are not graded: the published scores are of another quantity
             assert len(rows(page)) == 1
@@ -152,7 +152,7 @@ def test_published_rows_stand_in_the_summary_below_ones_own_and_are_marked(made:
         (f"{name} (published)", "csbench-en", percent(found[name].score), "") for name in ("GPT-4", "Llama3-8B")
     ]
     assert page.count('<tr class="published"><th scope="row" class="name">GPT-4 (published)') >= 1
-    told(report_command, run, "--beside", "none")
+    told(report_command, run, "--published-rows", "none")
     assert len(rows((run / "report.html").read_text(encoding="utf-8"))) == 1
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import viva as library
 from rows import table
 from servers.fixtures import Viva
-from viva.benchmarks.questions.positions import Mapping, read_yaml
+from viva.benchmarks.custom.positions import Mapping, read_yaml
 from viva.runs.config import CONSENT
 from viva.runs.configfile import KNOWN, _Reader, config_text, read_config
 
@@ -78,7 +78,7 @@ def test_models_have_settings_of_their_own(command: Viva) -> None:
         "openai/b": {"base_url": "http://127.0.0.1:2/v1", "api_key_env": "B_KEY", "template": "qwen"}
     }
     command.environment["B_KEY"] = "k"
-    command("run", "--config", "run.yaml", "--limit", "1", "--attempts", "1")
+    command("run", "--config", "run.yaml", "--limit", "1", "--max-attempts", "1")
     models = record()["models"]
     assert [model["base_url"] for model in models] == [f"http://127.0.0.1:{n}/v1" for n in (1, 2)]
     assert [model.get("key_variable") for model in models] == [None, "B_KEY"]
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_refused_with_its_line_and_nothing_is_begun(command: Vi
 
 def test_what_is_written_is_what_was_said(command: Viva) -> None:
     said = ["cmmlu", "--model", "baseline/first", "--model", "baseline/random", "--limit", "3", "--price", "1/2"]
-    said += ["--run", "out", "--beside", "none", "--unsafe-host-execution"]
+    said += ["--run", "out", "--published-rows", "none", "--unsafe-host-execution"]
     ended = command("run", *said, "--write-config", "run.yaml")
     assert ended.code == 0, ended.err
     assert "--unsafe-host-execution is not in it" in ended.err

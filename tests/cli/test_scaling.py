@@ -57,7 +57,7 @@ def test_infibenchs_turning_point() -> None:
     every = groups("infibench", "--fit", "segments")["all models"]["segments"]
     assert every["tied"] == [pytest.approx(72), pytest.approx(102)]
     assert every["moved"]["low_without"] == "Yuan2-102B-hf"
-    without = groups("infibench", "--fit", "segments", "--without", "yuan2-102B-hf")["all models"]["segments"]
+    without = groups("infibench", "--fit", "segments", "--exclude", "yuan2-102B-hf")["all models"]["segments"]
     assert without["at"] == pytest.approx(34, abs=0.5)
     assert without["p"] > 0.2
     code = groups("infibench", "--fit", "segments", "--by", "domain")["Code"]["segments"]

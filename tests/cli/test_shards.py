@@ -278,7 +278,7 @@ def test_wrong_uses_of_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (("runs", "--out", "file"), VivaError, "is empty"),
         (("runs", "--out", "file/below"), StorageError, "cannot write"),
         (("nowhere", "--out", "merged"), VivaError, "nowhere"),
-        (("runs", "--out", "merged", "--beside", "gtp-4"), VivaError, "gtp-4"),
+        (("runs", "--out", "merged", "--published-rows", "gtp-4"), VivaError, "gtp-4"),
     ):
         with pytest.raises(problem) as refused:
             merge_command.main(list(arguments), standalone_mode=False)

@@ -105,13 +105,16 @@ def test_no_published_row_stands_beside_a_sample_or_a_baseline_in_any_form(viva:
         for form in ("terminal", "markdown", "latex", "csv", "json"):
             with row(form):
                 assert "GPT" not in viva("score", "sample", "--format", form).out
-                beside = viva("score", "own", "--format", form, "--beside", "gpt-4,random").out
+                beside = viva("score", "own", "--format", form, "--published-rows", "gpt-4,random").out
                 assert "Random" in beside, "the paper's own baseline"
-                assert "GPT" not in beside.replace("GPT-4,", "").partition("whatever --beside says")[0] or form == "csv"
+                assert (
+                    "GPT" not in beside.replace("GPT-4,", "").partition("whatever --published-rows says")[0]
+                    or form == "csv"
+                )
         with row("report"):
             assert viva("report", "sample", "--out", "sample.html").code == 0
             assert "(published)" not in (viva.folder / "sample.html").read_text(encoding="utf-8")
         with row("a name on the sample"):
-            ended = viva("score", "sample", "--beside", "gpt-4")
+            ended = viva("score", "sample", "--published-rows", "gpt-4")
             assert ended.code == VivaError.exit_code
             assert "nobody published a figure of those" in ended.err

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.torch("transformers")
 
 STEPS = (2, 10, 1000)
 TOKENS = {step: step * 1_000_000.0 for step in STEPS}
-CHOOSING = ("--choose", "next-token", "--form", "base", "--batch-size", 4, "--format", "json", *QUIET)
+CHOOSING = ("--answer-by", "next-token", "--form", "base", "--batch-size", 4, "--format", "json", *QUIET)
 SWEEP = ("cmmlu", "--model", "hf/ckpts/step*", *CHOOSING)
 
 

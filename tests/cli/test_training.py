@@ -169,9 +169,9 @@ def test_what_has_no_row_or_no_scores_is_named(viva: Viva) -> None:
         training(run, "--checkpoints", written("model,tokens\nbaseline/first,\n", "d.csv"))
     with pytest.raises(VivaError, match=r"--by 'nonsense'.*it has: domain, "):
         training(run, "--checkpoints", checkpoints, "--by", "nonsense")
-    with pytest.raises(VivaError, match="--over 'nonsense'"):
-        training(run, "--checkpoints", checkpoints, "--over", "nonsense")
-    over = curves(run, "--checkpoints", checkpoints, "--over", "format")
+    with pytest.raises(VivaError, match="--macro-average 'nonsense'"):
+        training(run, "--checkpoints", checkpoints, "--macro-average", "nonsense")
+    over = curves(run, "--checkpoints", checkpoints, "--macro-average", "format")
     parts = [over[name][0][1] for name in ("Multiple-choice", "Assertion")]
     assert over["mean"][0][1] == pytest.approx(sum(part for part in parts if part is not None) / 2)
 
@@ -230,7 +230,7 @@ def test_a_table_of_item_scores_by_hand() -> None:
         "FITB": [(1, 0.25), (1000, 0.5)],
         "mean": [(1, 0.375), (1000, pytest.approx(2.5 / 3))],
     }
-    over = curves(table, "--checkpoints", checkpoints, "--over", "format")
+    over = curves(table, "--checkpoints", checkpoints, "--macro-average", "format")
     assert over["mean"] == [(1, pytest.approx(0.375)), (1000, pytest.approx(0.75))]
     assert "training steps" in training(table, "--checkpoints", checkpoints)
 

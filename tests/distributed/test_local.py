@@ -16,8 +16,8 @@ import pytest
 
 from distributed import works
 from rows import table
-from viva.distributed import LostWorkerError, open_crew
-from viva.distributed.local import LocalCrew
+from viva.distributed import LostWorkerError, open_worker_pool
+from viva.distributed.local import LocalWorkerPool
 from viva.distributed.mapping import AHEAD
 from viva.errors import DataError, VivaError
 
@@ -33,41 +33,41 @@ with open_crew(jobs=2) as crew:  # no `if __name__ == "__main__"`: a worker does
 
 
 @pytest.fixture(scope="module")
-def crew() -> Iterator[LocalCrew]:
-    with LocalCrew(2) as crew:
-        yield crew
+def workers() -> Iterator[LocalWorkerPool]:
+    with LocalWorkerPool(2) as workers:
+        yield workers
 
 
-def test_results_come_in_the_order_of_the_pieces(crew: LocalCrew) -> None:
+def test_results_come_in_the_order_of_the_pieces(workers: LocalWorkerPool) -> None:
     with table() as row:
         for number in (0, 1, 2, 3, 40):
             with row(number):
-                assert [result for result, _ in crew.map(works.doubling, range(number))] == [
+                assert [result for result, _ in workers.map(works.doubling, range(number))] == [
                     2 * n for n in range(number)
                 ]
-                assert list(crew.map(works.uneven, range(number))) == list(range(number))
+                assert list(workers.map(works.uneven, range(number))) == list(range(number))
 
 
 def test_one_job_or_one_piece_is_done_here() -> None:
-    with open_crew(jobs=1) as alone:
+    with open_worker_pool(jobs=1) as alone:
         assert {pid for _, pid in alone.map(works.doubling, range(4))} == {os.getpid()}
-    with open_crew(jobs=4) as crew:
-        assert {pid for _, pid in crew.map(works.doubling, [1])} == {os.getpid()}
-        several = {pid for _, pid in crew.map(works.doubling, range(4))}
+    with open_worker_pool(jobs=4) as workers:
+        assert {pid for _, pid in workers.map(works.doubling, [1])} == {os.getpid()}
+        several = {pid for _, pid in workers.map(works.doubling, range(4))}
     assert several
     assert os.getpid() not in several
-    assert open_crew().jobs == len(os.sched_getaffinity(0))
+    assert open_worker_pool().jobs == len(os.sched_getaffinity(0))
 
 
-def test_a_recipe_is_called_once_in_a_worker_and_workers_are_kept(crew: LocalCrew, tmp_path: Path) -> None:
-    before = {pid for _, pid in crew.map(works.doubling, range(8))}
-    assert list(crew.map(functools.partial(works.counting, tmp_path), range(-20, 0))) == list(range(20, 0, -1))
+def test_a_recipe_is_called_once_in_a_worker_and_workers_are_kept(workers: LocalWorkerPool, tmp_path: Path) -> None:
+    before = {pid for _, pid in workers.map(works.doubling, range(8))}
+    assert list(workers.map(functools.partial(works.counting, tmp_path), range(-20, 0))) == list(range(20, 0, -1))
     called = {int(path.name.partition("-")[2]) for path in tmp_path.iterdir()}
     assert len(called) <= 2
     assert called & before
 
 
-def test_it_reads_only_a_little_ahead(crew: LocalCrew) -> None:
+def test_it_reads_only_a_little_ahead(workers: LocalWorkerPool) -> None:
     read = []
 
     def pieces() -> Iterator[int]:
@@ -75,33 +75,33 @@ def test_it_reads_only_a_little_ahead(crew: LocalCrew) -> None:
             read.append(piece)
             yield piece
 
-    results = crew.map(works.uneven, pieces())
+    results = workers.map(works.uneven, pieces())
     assert [next(results) for _ in range(3)] == [0, 1, 2]
-    assert len(read) <= 3 + (AHEAD + 1) * crew.jobs + 1
+    assert len(read) <= 3 + (AHEAD + 1) * workers.jobs + 1
     results.close()  # type: ignore[attr-defined]
-    assert list(crew.map(works.shouting, ["a", "b"])) == ["A", "B"]
+    assert list(workers.map(works.shouting, ["a", "b"])) == ["A", "B"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_work_raises_is_raised_in_its_turn(jobs: int) -> None:
-    with open_crew(jobs=jobs) as crew:
-        results = crew.map(works.failing, range(9))
+    with open_worker_pool(jobs=jobs) as workers:
+        results = workers.map(works.failing, range(9))
         assert [next(results) for _ in range(3)] == [0, 1, 2]
         with pytest.raises(DataError, match="piece three is no piece"):
             next(results)
         with pytest.raises(DataError, match="nothing to work with"):
-            list(crew.map(works.unopenable, range(9)))
+            list(workers.map(works.unopenable, range(9)))
         with pytest.raises(ZeroDivisionError):
-            list(crew.map(works.failing, [1, 5]))
+            list(workers.map(works.failing, [1, 5]))
 
 
-def test_what_cannot_travel_is_told_in_words(crew: LocalCrew) -> None:
+def test_what_cannot_travel_is_told_in_words(workers: LocalWorkerPool) -> None:
     with pytest.raises(RuntimeError, match="ModelError: cannot be read again") as told:
-        list(crew.map(works.failing, [1, 4]))
+        list(workers.map(works.failing, [1, 4]))
     assert "works.py" in told.value.__notes__[0]
     with pytest.raises(Exception, match=r"(?i)pickle"):
-        list(crew.map(works.unpicklable, range(4)))
-    assert list(crew.map(works.unpicklable, [0, 1])) == [0, 1]
+        list(workers.map(works.unpicklable, range(4)))
+    assert list(workers.map(works.unpicklable, [0, 1])) == [0, 1]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -110,51 +110,51 @@ def test_what_reading_raises_comes_after_the_results_before_it(jobs: int) -> Non
         yield from range(5)
         raise DataError("the file ends in the middle")
 
-    with open_crew(jobs=jobs) as crew:
-        results = crew.map(works.uneven, pieces())
+    with open_worker_pool(jobs=jobs) as workers:
+        results = workers.map(works.uneven, pieces())
         assert [next(results) for _ in range(5)] == list(range(5))
         with pytest.raises(DataError, match="in the middle"):
             next(results)
 
 
 def test_a_lost_workers_piece_goes_to_another_and_no_other_is_done_twice(tmp_path: Path) -> None:
-    with open_crew(jobs=2) as crew:
-        assert list(crew.map(functools.partial(works.dying, tmp_path, 2), range(20))) == [n * n for n in range(20)]
+    with open_worker_pool(jobs=2) as workers:
+        assert list(workers.map(functools.partial(works.dying, tmp_path, 2), range(20))) == [n * n for n in range(20)]
     begun = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir())
     assert begun == sorted([*map(str, range(20)), "7", "7"])
 
 
 def test_a_piece_that_costs_every_worker_is_named(tmp_path: Path) -> None:
-    with open_crew(jobs=2) as crew:
+    with open_worker_pool(jobs=2) as workers:
         with pytest.raises(LostWorkerError, match=r"3 workers were lost over piece 8: .*signal 9.*--jobs") as lost:
-            list(crew.map(functools.partial(works.dying, tmp_path, 99), range(20)))
+            list(workers.map(functools.partial(works.dying, tmp_path, 99), range(20)))
         assert lost.value.exit_code == 3
         with pytest.raises(LostWorkerError, match="over the tree <7>: "):
-            list(crew.map(functools.partial(works.dying, tmp_path, 99), range(20), name=lambda n: f"the tree <{n}>"))
-        assert list(crew.map(works.shouting, ["a", "b"])) == ["A", "B"]
+            list(workers.map(functools.partial(works.dying, tmp_path, 99), range(20), name=lambda n: f"the tree <{n}>"))
+        assert list(workers.map(works.shouting, ["a", "b"])) == ["A", "B"]
 
 
-def test_an_idle_worker_that_was_killed_is_replaced(crew: LocalCrew) -> None:
-    pids = {pid for _, pid in crew.map(works.doubling, range(8))}
+def test_an_idle_worker_that_was_killed_is_replaced(workers: LocalWorkerPool) -> None:
+    pids = {pid for _, pid in workers.map(works.doubling, range(8))}
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    assert [result for result, _ in crew.map(works.doubling, range(8))] == [2 * n for n in range(8)]
+    assert [result for result, _ in workers.map(works.doubling, range(8))] == [2 * n for n in range(8)]
 
 
-def test_large_pieces_and_results_travel(crew: LocalCrew) -> None:
+def test_large_pieces_and_results_travel(workers: LocalWorkerPool) -> None:
     texts = ["é" * 3_000_000, "b", "c" * 3_000_000]
-    assert list(crew.map(works.shouting, texts)) == [text.upper() for text in texts]
+    assert list(workers.map(works.shouting, texts)) == [text.upper() for text in texts]
 
 
 def test_what_a_library_prints_is_not_among_the_results(capfd: pytest.CaptureFixture[str]) -> None:
-    with open_crew(jobs=2) as crew:
-        assert list(crew.map(works.chatty, range(4))) == list(range(4))
+    with open_worker_pool(jobs=2) as workers:
+        assert list(workers.map(works.chatty, range(4))) == list(range(4))
     assert "noise" not in capfd.readouterr().out
 
 
 def test_a_wrong_place_is_told() -> None:
-    with pytest.raises(VivaError, match=r"--on 'slurm' is no place to work: .*ray://HOST:PORT"):
-        open_crew("slurm")
+    with pytest.raises(VivaError, match=r"--backend 'slurm' is no place to work: .*ray://HOST:PORT"):
+        open_worker_pool("slurm")
 
 
 def alive(pid: int) -> bool:
@@ -210,4 +210,4 @@ def test_what_ray_needs_and_is_not_installed_is_named(
         there = None if module == lacks else types.SimpleNamespace(__spec__=module)
         monkeypatch.setitem(sys.modules, module, there)  # type: ignore[arg-type]  # the documented way to block an import
     with pytest.raises(VivaError, match=rf"{named}.*viva\[ray\]"):
-        open_crew(on)
+        open_worker_pool(on)

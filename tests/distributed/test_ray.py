@@ -26,10 +26,10 @@ import viva
 from distributed import works
 from rows import table
 from tiers import absent
-from viva.distributed import LostWorkerError, open_crew
+from viva.distributed import LostWorkerError, open_worker_pool
 from viva.distributed.cluster import ClusterError, connect, edition, introduce, is_place, knock
 from viva.distributed.encoders import RemoteEncoder
-from viva.distributed.replicas import RemoteModel, Window, give_back_what_waits
+from viva.distributed.replicas import RemoteModel, Window, cancel_pending
 from viva.errors import DataError, ModelError, VivaError
 from viva.types import Generate, Request, Sampling
 
@@ -72,19 +72,19 @@ def cluster() -> Iterator[Any]:
 
 @of_a_cluster
 def test_a_crew_of_the_cluster_does_what_processes_do(cluster: Any, tmp_path: Path) -> None:
-    with open_crew(cluster.address) as crew:
-        assert crew.jobs == 2
-        found = list(crew.map(works.where, range(30)))
+    with open_worker_pool(cluster.address) as workers:
+        assert workers.jobs == 2
+        found = list(workers.map(works.where, range(30)))
         assert [piece for piece, _ in found] == list(range(30))
         assert {node for _, node in found} <= {node.id for node in connect(cluster.address).nodes()}
-        results = crew.map(works.failing, range(9))
+        results = workers.map(works.failing, range(9))
         assert [next(results) for _ in range(3)] == [0, 1, 2]
         with pytest.raises(DataError, match="piece three is no piece"):
             next(results)
         with pytest.raises(DataError, match="nothing to work with"):
-            list(crew.map(works.unopenable, range(9)))
+            list(workers.map(works.unopenable, range(9)))
         recipe = functools.partial(works.dying, tmp_path, 1)
-        assert list(crew.map(recipe, range(12))) == [n * n for n in range(12)]
+        assert list(workers.map(recipe, range(12))) == [n * n for n in range(12)]
         begun = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir())
         assert begun == sorted([*map(str, range(12)), "7"])
 
@@ -92,10 +92,10 @@ def test_a_crew_of_the_cluster_does_what_processes_do(cluster: Any, tmp_path: Pa
 @of_a_cluster
 def test_a_piece_that_costs_every_worker_is_named(cluster: Any, tmp_path: Path) -> None:
     with (
-        open_crew(cluster.address, jobs=1) as crew,
+        open_worker_pool(cluster.address, jobs=1) as workers,
         pytest.raises(LostWorkerError, match="3 workers were lost over the tree <7>: the last one was lost"),
     ):
-        list(crew.map(functools.partial(works.dying, tmp_path, 99), range(20), name=lambda n: f"the tree <{n}>"))
+        list(workers.map(functools.partial(works.dying, tmp_path, 99), range(20), name=lambda n: f"the tree <{n}>"))
 
 
 @of_a_cluster
@@ -113,9 +113,9 @@ class Face:
     def __init__(self, name: str, weights: str = "parrot") -> None:
         self.name = f"hf/{name}"
         self.identity = {"provider": "hf", "weights": weights}
-        self.room = None
+        self.context_window = None
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         pass
 
 
@@ -145,7 +145,7 @@ def test_replicas_of_a_model_answer_by_the_handful_one_model_after_the_other(clu
         assert told.value.fatal
         waiting = asyncio.create_task(second.answer(request("late")))
         await asyncio.sleep(0.001)
-        give_back_what_waits()
+        cancel_pending()
         done = await asyncio.gather(waiting, return_exceptions=True)
         assert isinstance(done[0], ModelError) or done[0].text.startswith("late")
         for model in (first, second, other):
@@ -208,7 +208,7 @@ def test_a_node_that_is_killed_while_programs_run_changes_nothing(
     killing = threading.Thread(target=kill)
     killing.start()
     try:
-        assert grade(there, file, *how, "--on", cluster.address) == code
+        assert grade(there, file, *how, "--backend", cluster.address) == code
     finally:
         over.set()
         killing.join()
@@ -267,7 +267,7 @@ def test_a_cluster_elsewhere_that_wants_a_token_gives_the_same_scores(
     code = grade(tmp_path / "here", file, *how)
     command = [sys.executable, "-m", "viva", "grade", "infibench", str(file), "--run", str(tmp_path / "there"), *how]
     ended = subprocess.run(
-        [*command, "--on", place], check=False, env=environment, capture_output=True, text=True, timeout=200
+        [*command, "--backend", place], check=False, env=environment, capture_output=True, text=True, timeout=200
     )
     assert ended.returncode == code, ended.stderr
     assert programs(tmp_path / "there") == programs(tmp_path / "here") > 5
@@ -317,7 +317,7 @@ def test_what_is_a_place_and_what_is_none() -> None:
             with row(place):
                 assert not is_place(place)
                 with pytest.raises(VivaError, match="is no place to work"):
-                    open_crew(place)
+                    open_worker_pool(place)
 
 
 @pytest.mark.peers("ray", "grpc")
@@ -331,7 +331,7 @@ def test_nobody_there_is_told_at_once() -> None:
             with row(place):
                 began = time.monotonic()
                 with pytest.raises(ClusterError, match=rf"no Ray cluster answers at {re.escape(place)} .*`ray status`"):
-                    open_crew(place)
+                    open_worker_pool(place)
                 assert time.monotonic() - began < 60  # Ray itself tries for minutes
 
 

@@ -14,7 +14,7 @@ from engine.sample import prompts
 from servers.fixtures import QUIET, Ended, LocalServer, Viva
 from viva.contracts import Batches, BatchModel, Model
 from viva.engine.asking import Run, Tally, Task
-from viva.engine.batching import Errand, Patience, carry_out_batches
+from viva.engine.batching import BatchJob, Patience, carry_out_batches
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Budget, Price
 from viva.engine.journal import Journal
@@ -80,7 +80,7 @@ class Cut:
         return getattr(self._api, name)
 
 
-class Desk:
+class RequestScheduler:
     """One model that is asked toy questions, and what its folder holds. Every `work` is as a process of its own."""
 
     def __init__(self, folder: Path, name: str, url: str | None = None) -> None:
@@ -120,8 +120,8 @@ class Desk:
         assert isinstance(model, BatchModel)
         try:
             api = model.batches()
-            errand = Errand(model, Cut(api, self.most) if self.most else api, wanted)
-            await asyncio.wait_for(carry_out_batches(run, kept, "responses", [errand], patience), 30)
+            job = BatchJob(model, Cut(api, self.most) if self.most else api, wanted)
+            await asyncio.wait_for(carry_out_batches(run, kept, "responses", [job], patience), 30)
         finally:
             await model.close()
             kept.close()

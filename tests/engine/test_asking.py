@@ -152,7 +152,7 @@ def test_without_a_readable_verdict_an_answer_stays_ungraded_and_resume_asks_aga
 
 def test_an_outage_of_the_judge_is_not_a_verdict(serve: Serve, viva: Viva) -> None:
     server, judge_ = serve(), serve(faults={"500": 0.5}, texts=["VERDICT: 1"])
-    ended = judge(viva, server, judge_, "--attempts", 1)
+    ended = judge(viva, server, judge_, "--max-attempts", 1)
     assert ended.code == 3
     outcomes = outcomes_by_kind(viva)
     failed = len(judge_.events("fault"))

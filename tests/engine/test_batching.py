@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.batched import LIMIT, Desk, batches, words
+from engine.batched import LIMIT, RequestScheduler, batches, words
 from servers.fixtures import LocalServer
 from viva.engine.budget import Budget, Price
 from viva.engine.limits import Policy
@@ -30,24 +30,26 @@ def vendor(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> LocalServer:
 
 
 @pytest.fixture
-def desk(vendor: LocalServer, tmp_path: Path) -> Desk:
+def scheduler(vendor: LocalServer, tmp_path: Path) -> RequestScheduler:
     """A model behind OpenAI's."""
-    return Desk(tmp_path, "openai/m", vendor.url)
+    return RequestScheduler(tmp_path, "openai/m", vendor.url)
 
 
 @pytest.fixture
-def other_desk(vendor: LocalServer, tmp_path: Path) -> Desk:
+def other_desk(vendor: LocalServer, tmp_path: Path) -> RequestScheduler:
     """A model behind Anthropic's."""
-    return Desk(tmp_path, "anthropic/m")
+    return RequestScheduler(tmp_path, "anthropic/m")
 
 
 @pytest.fixture(params=["openai", pytest.param("anthropic", marks=pytest.mark.peers("anthropic"))])
-def either(request: pytest.FixtureRequest) -> Desk:
+def either(request: pytest.FixtureRequest) -> RequestScheduler:
     """Both, one after the other."""
     return request.getfixturevalue("desk" if request.param == "openai" else "other_desk")
 
 
-def test_what_failed_is_asked_again_in_the_next_batch_and_nothing_else(vendor: LocalServer, either: Desk) -> None:
+def test_what_failed_is_asked_again_in_the_next_batch_and_nothing_else(
+    vendor: LocalServer, either: RequestScheduler
+) -> None:
     outcomes = ("expired", "500", "missing", "429", "cancelled")
     vendor.control(outcomes=[[words(number), [outcome]] for number, outcome in enumerate(outcomes)])
     run = either.work()
@@ -64,7 +66,7 @@ def test_what_failed_is_asked_again_in_the_next_batch_and_nothing_else(vendor: L
 
 
 def test_after_three_batches_a_failure_is_journaled_and_asked_again_by_the_next_process(
-    vendor: LocalServer, either: Desk
+    vendor: LocalServer, either: RequestScheduler
 ) -> None:
     vendor.control(outcomes=[[words(0), ["500"] * 4], [words(1), ["400"]]])
     either.work()
@@ -75,18 +77,18 @@ def test_after_three_batches_a_failure_is_journaled_and_asked_again_by_the_next_
     assert not either.failed()
 
 
-def test_tries_are_counted_over_processes(vendor: LocalServer, desk: Desk) -> None:
+def test_tries_are_counted_over_processes(vendor: LocalServer, scheduler: RequestScheduler) -> None:
     vendor.control(outcomes=[[words(0), ["500"] * 9]])
     for _ in range(3):
-        desk.work(wait=False)
-        assert not desk.failed()
-    desk.work(wait=False)
+        scheduler.work(wait=False)
+        assert not scheduler.failed()
+    scheduler.work(wait=False)
     assert batches(vendor) == [ALL, ALL[:1], ALL[:1]]
-    assert set(desk.failed()) == {"q0"}
+    assert set(scheduler.failed()) == {"q0"}
 
 
 @pytest.mark.parametrize("step", ["upload", "create"])
-def test_a_busy_or_broken_vendor_gets_one_batch(vendor: LocalServer, either: Desk, step: str) -> None:
+def test_a_busy_or_broken_vendor_gets_one_batch(vendor: LocalServer, either: RequestScheduler, step: str) -> None:
     vendor.control(
         refuse={step: [503, 429], "list": [500], "look": [502, 503], "results": [500]}, lose={step: 1}, cut=1
     )
@@ -97,7 +99,7 @@ def test_a_busy_or_broken_vendor_gets_one_batch(vendor: LocalServer, either: Des
     assert not run.refused
 
 
-def test_results_that_do_not_belong_there_change_nothing(vendor: LocalServer, either: Desk) -> None:
+def test_results_that_do_not_belong_there_change_nothing(vendor: LocalServer, either: RequestScheduler) -> None:
     forged = {
         "response": {"status_code": 200, "body": {"choices": [{"message": {"content": "forged"}}]}},
         "result": {"type": "succeeded", "message": {"content": [{"type": "text", "text": "forged"}]}},
@@ -116,42 +118,48 @@ def test_results_that_do_not_belong_there_change_nothing(vendor: LocalServer, ei
 
 
 @pytest.mark.parametrize("name", ["../files/x", "a/b", " ", "\u202e", "a" * 300])
-def test_what_can_be_no_name_of_a_batch_is_no_part_of_an_address(vendor: LocalServer, either: Desk, name: str) -> None:
+def test_what_can_be_no_name_of_a_batch_is_no_part_of_an_address(
+    vendor: LocalServer, either: RequestScheduler, name: str
+) -> None:
     vendor.control(name=name)
     run = either.work()
     assert "that is no name" in run.refused[either.name]
     assert not vendor.events("looked")
 
 
-def test_a_batch_refused_as_a_whole_is_the_models_end_or_halved_or_mended(vendor: LocalServer, desk: Desk) -> None:
+def test_a_batch_refused_as_a_whole_is_the_models_end_or_halved_or_mended(
+    vendor: LocalServer, scheduler: RequestScheduler
+) -> None:
     vendor.control(models=["another"])
-    assert "there is no such model" in desk.work().refused[desk.name]
-    assert not desk.entries()
+    assert "there is no such model" in scheduler.work().refused[scheduler.name]
+    assert not scheduler.entries()
     much = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": None}
     bad = {"code": "invalid_request", "message": "line 2 is bad", "line": 2}
     vendor.control(models=[], failed=[[much], [bad], []])
-    desk.work()
+    scheduler.work()
     assert batches(vendor)[1:] == [ALL, ALL[:4], ALL[4:], [ALL[0], *ALL[2:4]]]
-    assert desk.failed() == {"q1": "rejected"}
+    assert scheduler.failed() == {"q1": "rejected"}
 
 
-def test_a_key_that_is_refused_between_two_batches_is_no_questions_failure(vendor: LocalServer, desk: Desk) -> None:
-    desk.most = (3, 1 << 20)
+def test_a_key_that_is_refused_between_two_batches_is_no_questions_failure(
+    vendor: LocalServer, scheduler: RequestScheduler
+) -> None:
+    scheduler.most = (3, 1 << 20)
     vendor.control(refuse={"create": [401]})
-    run = desk.work()
-    assert "HTTP 401" in run.refused[desk.name]
-    assert not desk.entries()
+    run = scheduler.work()
+    assert "HTTP 401" in run.refused[scheduler.name]
+    assert not scheduler.entries()
     assert not batches(vendor)
 
 
-def test_a_request_that_fits_no_batch_fails_alone(vendor: LocalServer, desk: Desk) -> None:
-    desk.most = (50, 100)
-    desk.work()
-    assert set(desk.failed().values()) == {"too long"}
+def test_a_request_that_fits_no_batch_fails_alone(vendor: LocalServer, scheduler: RequestScheduler) -> None:
+    scheduler.most = (50, 100)
+    scheduler.work()
+    assert set(scheduler.failed().values()) == {"too long"}
     assert not batches(vendor)
 
 
-def test_a_key_that_is_refused_stops_at_once(vendor: LocalServer, either: Desk) -> None:
+def test_a_key_that_is_refused_stops_at_once(vendor: LocalServer, either: RequestScheduler) -> None:
     vendor.control(key="another")
     run = either.work()
     assert "HTTP 401" in run.refused[either.name]
@@ -163,7 +171,7 @@ def test_a_key_that_is_refused_stops_at_once(vendor: LocalServer, either: Desk) 
     assert len(either.answers()) == LIMIT
 
 
-def test_results_that_are_gone_are_asked_for_again(vendor: LocalServer, either: Desk) -> None:
+def test_results_that_are_gone_are_asked_for_again(vendor: LocalServer, either: RequestScheduler) -> None:
     either.policy = Policy(attempts=1)
     vendor.control(archived=True)
     either.work()
@@ -174,7 +182,7 @@ def test_results_that_are_gone_are_asked_for_again(vendor: LocalServer, either: 
     assert len(either.answers()) == LIMIT
 
 
-def test_a_batch_that_this_key_does_not_know_is_not_made_again(vendor: LocalServer, either: Desk) -> None:
+def test_a_batch_that_this_key_does_not_know_is_not_made_again(vendor: LocalServer, either: RequestScheduler) -> None:
     vendor.control(looks=2)
     either.work(wait=False)
     vendor.control(refuse={"look": [404]})
@@ -185,67 +193,73 @@ def test_a_batch_that_this_key_does_not_know_is_not_made_again(vendor: LocalServ
 
 
 def test_a_server_without_the_api_is_named(serve: Serve, vendor: LocalServer, tmp_path: Path) -> None:
-    desk = Desk(tmp_path, "openai/m", serve().url)
-    assert "has no batch API (HTTP 404 from /files): leave --batch out" in desk.work().refused["openai/m"]
+    scheduler = RequestScheduler(tmp_path, "openai/m", serve().url)
+    assert "has no batch API (HTTP 404 from /files): leave --batch out" in scheduler.work().refused["openai/m"]
 
 
 def test_a_server_that_is_not_there_is_no_refusal(vendor: LocalServer, tmp_path: Path) -> None:
-    desk = Desk(tmp_path, "openai/m", "http://127.0.0.1:9/v1")
-    desk.policy = Policy(attempts=2, longest_pause=0.05)
-    run = desk.work()
+    scheduler = RequestScheduler(tmp_path, "openai/m", "http://127.0.0.1:9/v1")
+    scheduler.policy = Policy(attempts=2, longest_pause=0.05)
+    run = scheduler.work()
     assert run.unreached == run.refused.keys() == {"openai/m"}
 
 
-def test_a_server_that_wants_the_newer_limit_gets_it_in_the_next_batch(vendor: LocalServer, desk: Desk) -> None:
-    desk.policy = Policy(attempts=1)
+def test_a_server_that_wants_the_newer_limit_gets_it_in_the_next_batch(
+    vendor: LocalServer, scheduler: RequestScheduler
+) -> None:
+    scheduler.policy = Policy(attempts=1)
     vendor.control(newer_limit=True)
-    desk.work()
+    scheduler.work()
     assert batches(vendor) == [ALL, ALL]
-    assert len(desk.answers()) == LIMIT
+    assert len(scheduler.answers()) == LIMIT
 
 
-def test_the_budget_holds_and_the_rest_is_for_later(vendor: LocalServer, desk: Desk) -> None:
-    desk.budget = Budget(max_requests=3)
-    assert desk.work().stop == "budget"
+def test_the_budget_holds_and_the_rest_is_for_later(vendor: LocalServer, scheduler: RequestScheduler) -> None:
+    scheduler.budget = Budget(max_requests=3)
+    assert scheduler.work().stop == "budget"
     assert batches(vendor) == [ALL[:3]]
     # A reply may have 100 tokens at $1000 a million: the worst is $0.10, the truth $0.01.
-    desk.price, desk.budget = Price(0, 1000), Budget(max_cost=0.35)
-    run = desk.work()
+    scheduler.price, scheduler.budget = Price(0, 1000), Budget(max_cost=0.35)
+    run = scheduler.work()
     assert batches(vendor)[1:] == [ALL[3:6], ALL[6:]]  # what the worst case allows; what came back allows more
-    assert run.tally.cost == desk.budget.cost == pytest.approx(0.05)
+    assert run.tally.cost == scheduler.budget.cost == pytest.approx(0.05)
     assert run.stop == ""
 
 
-def test_a_reply_that_counts_no_tokens_costs_its_worst_case(vendor: LocalServer, desk: Desk) -> None:
+def test_a_reply_that_counts_no_tokens_costs_its_worst_case(vendor: LocalServer, scheduler: RequestScheduler) -> None:
     vendor.control(usage=False)
-    desk.price, desk.budget = Price(0, 1000), Budget(max_cost=0.35)
-    assert desk.work().stop == "budget"
+    scheduler.price, scheduler.budget = Price(0, 1000), Budget(max_cost=0.35)
+    assert scheduler.work().stop == "budget"
     assert batches(vendor) == [ALL[:3]]
 
 
-def test_what_an_earlier_process_handed_in_counts_in_the_budget(vendor: LocalServer, desk: Desk) -> None:
+def test_what_an_earlier_process_handed_in_counts_in_the_budget(
+    vendor: LocalServer, scheduler: RequestScheduler
+) -> None:
     vendor.control(looks=3)
-    desk.price, desk.budget = Price(0, 1000), Budget(max_cost=0.35)
-    desk.work(wait=False)
-    desk.budget = Budget(max_cost=0.35)
-    desk.work(wait=False)
+    scheduler.price, scheduler.budget = Price(0, 1000), Budget(max_cost=0.35)
+    scheduler.work(wait=False)
+    scheduler.budget = Budget(max_cost=0.35)
+    scheduler.work(wait=False)
     assert batches(vendor) == [ALL[:3]]
 
 
-def test_an_unreadable_verdict_is_asked_for_again_three_times_at_most(vendor: LocalServer, desk: Desk) -> None:
-    desk.accept = lambda text, _: text.startswith("7")
+def test_an_unreadable_verdict_is_asked_for_again_three_times_at_most(
+    vendor: LocalServer, scheduler: RequestScheduler
+) -> None:
+    scheduler.accept = lambda text, _: text.startswith("7")
     vendor.control(texts=[[words(0), ["never"]], [words(1), ["not yet", "7 of 10"]], ["", ["7"]]])
-    desk.work()
+    scheduler.work()
     assert batches(vendor) == [ALL, ALL[:2], ALL[:1]]
-    assert desk.failed() == {"q0": "unreadable"}
-    assert desk.answers()["q1"] == "7 of 10"
+    assert scheduler.failed() == {"q0": "unreadable"}
+    assert scheduler.answers()["q1"] == "7 of 10"
 
 
 @pytest.mark.parametrize(("most", "sizes"), [((3, 1 << 20), [3, 3, 2]), ((50, 580), [2, 2, 2, 2])])
 def test_batches_are_as_large_as_the_provider_takes_them(
-    vendor: LocalServer, desk: Desk, most: tuple[int, int], sizes: list[int]
+    vendor: LocalServer, scheduler: RequestScheduler, most: tuple[int, int], sizes: list[int]
 ) -> None:
-    desk.most = most
-    desk.work()
+    scheduler.most = most
+    scheduler.work()
     assert [len(batch) for batch in batches(vendor)] == sizes
     assert [prompt for batch in batches(vendor) for prompt in batch] == ALL

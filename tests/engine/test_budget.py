@@ -134,7 +134,7 @@ def test_a_reply_that_does_not_say_what_it_used_is_booked_at_its_worst(serve: Se
 def test_an_attempt_that_timed_out_may_be_billed_and_is_booked_at_its_worst(serve: Serve, viva: Viva) -> None:
     server = serve(faults={"hang": 1.0})
     money = ("--price", "0/1000000", "--max-tokens", 10, "--max-cost", 20)
-    ended = viva.examine(server, *money, "--concurrency", 2, "--timeout", 0.2, "--attempts", 1, "--limit", 12)
+    ended = viva.examine(server, *money, "--concurrency", 2, "--timeout", 0.2, "--max-attempts", 1, "--limit", 12)
     assert ended.code == 3
     assert server.asked == 2
 

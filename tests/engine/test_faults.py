@@ -68,7 +68,7 @@ LATE = {"drip", "endless"}
 def test_a_fault_in_every_fifth_reply_costs_no_answer(serve: Serve, viva: Viva, fault: str) -> None:
     server = serve(faults={fault: 0.2})
     # Every fault is counted, so no sound reply may be given up for slow where other work keeps the cores busy.
-    ended = viva.examine(server, "--concurrency", 32, "--timeout", 4, "--attempts", 1)
+    ended = viva.examine(server, "--concurrency", 32, "--timeout", 4, "--max-attempts", 1)
     assert ended.code == 3, ended.err
     assert "viva resume run" in ended.err
     lost = {event["hash"] for event in server.events("fault")}
@@ -98,7 +98,7 @@ def test_all_faults_at_once_are_asked_again_until_all_is_answered(serve: Serve, 
 
 def test_all_faults_at_once_leave_what_they_leave_to_a_healthy_server(serve: Serve, viva: Viva) -> None:
     server = serve(faults=MIXED)
-    ended = viva.examine(server, "--concurrency", 32, "--timeout", 4, "--attempts", 1)
+    ended = viva.examine(server, "--concurrency", 32, "--timeout", 4, "--max-attempts", 1)
     assert ended.code == 3
     lost = {event["hash"] for event in server.events("fault")}
     check_no_zero_for_an_outage(viva, ended.overall, {e["question"] for e in viva.entries() if "error" in e})
@@ -165,7 +165,7 @@ def test_an_overloaded_server_finds_the_bound_it_can_bear(serve: Serve, viva: Vi
 
 def test_one_question_that_always_fails_costs_only_itself(serve: Serve, viva: Viva) -> None:
     server = serve(always={ONE: "cut"})
-    ended = viva.examine(server, *PATIENT, "--attempts", 3)
+    ended = viva.examine(server, *PATIENT, "--max-attempts", 3)
     assert ended.code == 3
     assert ended.overall["outcomes"]["error"] == 1
     assert sorted(count["asked"] for count in server.counts().values()) == [1] * (SAMPLE - 1) + [3]
@@ -192,7 +192,7 @@ def test_a_server_that_is_not_there_leaves_everything_unanswered_and_nothing_wro
     server: LocalServer, viva: Viva
 ) -> None:
     server.stop()
-    ended = viva.examine(server, "--attempts", 1, "--concurrency", 32)
+    ended = viva.examine(server, "--max-attempts", 1, "--concurrency", 32)
     assert ended.code == 3
     assert nothing_answered(ended)
     assert ended.overall["mean"] is None
@@ -201,7 +201,7 @@ def test_a_server_that_is_not_there_leaves_everything_unanswered_and_nothing_wro
 
 def test_a_server_that_never_replies_is_given_up_after_three_questions(serve: Serve, viva: Viva) -> None:
     server = serve(faults={"500": 1.0})
-    ended = viva.examine(server, "--concurrency", 4, "--attempts", 2)
+    ended = viva.examine(server, "--concurrency", 4, "--max-attempts", 2)
     assert ended.code == 3
     assert server.asked < 20
     assert "given up: 3 questions in a row failed with all their retries; the last: HTTP 500" in ended.err
@@ -214,7 +214,7 @@ def test_a_server_that_never_replies_is_given_up_after_three_questions(serve: Se
 
 def test_a_server_that_goes_away_in_the_middle_is_given_up_but_not_at_once(serve: Serve, viva: Viva) -> None:
     server = serve(latency=0.02)
-    going = viva.start(*viva.examining(server, "--samples", 4, "--concurrency", 4, "--attempts", 1))
+    going = viva.start(*viva.examining(server, "--samples", 4, "--concurrency", 4, "--max-attempts", 1))
     while server.asked < SAMPLE:
         time.sleep(0.02)
     server.control(faults={"reset": 1.0})
@@ -247,7 +247,7 @@ def test_a_pace_slower_than_the_question_timeout_still_answers_everything(serve:
 
 def test_a_first_question_that_hangs_keeps_the_others_waiting_for_a_moment_only(serve: Serve, viva: Viva) -> None:
     server = serve(always={FIRST: "hang"})
-    going = viva.start(*viva.examining(server, "--timeout", 6.5, "--attempts", 1))
+    going = viva.start(*viva.examining(server, "--timeout", 6.5, "--max-attempts", 1))
     ended = going.ended(40)
     assert ended.code == 3
     assert ended.overall["outcomes"]["error"] == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rows import table
 from viva.engine.adaptive import AUTO_MOST, AUTO_START, Adaptive
-from viva.engine.asking import LanePlan, Run
+from viva.engine.asking import GroupPlan, Run
 from viva.engine.limits import Fixed, Policy
 from viva.engine.pacing import Pace
 from viva.types import Quota
@@ -142,8 +142,8 @@ def test_a_server_that_refuses_everything_is_given_up() -> None:
 def test_a_bound_that_is_changed_while_a_run_goes_on_holds_at_once() -> None:
     seen: list[int] = []
 
-    async def change(run: Run, plan: LanePlan) -> None:
-        (slots,) = run.lanes.values()
+    async def change(run: Run, plan: GroupPlan) -> None:
+        (slots,) = run.groups.values()
         for limit in (4, 50, 7):
             await asyncio.sleep(20)
             slots.change(Fixed(limit))
@@ -157,7 +157,7 @@ def test_a_bound_that_is_changed_while_a_run_goes_on_holds_at_once() -> None:
 
 
 def test_a_pace_that_is_lifted_lets_those_go_who_waited_for_it() -> None:
-    async def lift(run: Run, plan: LanePlan) -> None:
+    async def lift(run: Run, plan: GroupPlan) -> None:
         await asyncio.sleep(60)
         plan.pace.per_minute = None
 

@@ -61,7 +61,7 @@ def test_a_key_from_a_variable_of_ones_own_is_remembered_by_the_name_only(serve:
 def test_a_key_that_an_error_quotes_is_never_shown(serve: Serve, viva: Viva, fault: str) -> None:
     server = serve(faults={fault: 1.0}, echo=True)
     viva.environment["OPENAI_API_KEY"] = KEY
-    ended = viva.examine(server, "--limit", 3, "--attempts", 1)
+    ended = viva.examine(server, "--limit", 3, "--max-attempts", 1)
     assert ended.code in (3, 4)
     assert any("the header was" in json.dumps(entry) for entry in viva.entries()) or fault == "403"
     check_key_is_nowhere(viva, ended)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from cli.told import told
 from interop.exported import exported, hostile_run, plain_run, results, scores
 from rows import table
-from viva.benchmarks import BENCHMARKS, OWN, find_benchmark
+from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark
 from viva.cli.ask.run import run_command
 from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
@@ -374,7 +374,7 @@ def test_the_page_has_every_column_and_every_format() -> None:
 
 
 def test_every_benchmark_has_a_licence_that_its_card_names() -> None:
-    for name in (*BENCHMARKS, OWN):
+    for name in (*BENCHMARKS, CUSTOM):
         about, licence = find_benchmark(name).about, licence_of(name, bundled=False)
         assert licence.asks
         assert about.licence.startswith(licence.name)

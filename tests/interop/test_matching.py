@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.handmade import opened
 from rows import table
 from viva.errors import DataError
-from viva.interop.reading.matching import ID, ORDER, TEXT, Known
+from viva.interop.reading.matching import ID, ORDER, TEXT, QuestionMatcher
 from viva.interop.reading.replies import rows_of, said
 from viva.interop.reading.rows import Given, Item
 from viva.types import Question
@@ -93,7 +93,7 @@ def test_an_item_is_matched_or_refused() -> None:
     with table() as row:
         for what, one, wanted, how in TABLE:
             with row(what):
-                matching = Known(SET).match([one])
+                matching = QuestionMatcher(SET).match([one])
                 if wanted is None:
                     assert not matching.found
                     assert how in matching.missed[0].why
@@ -102,20 +102,20 @@ def test_an_item_is_matched_or_refused() -> None:
 
 
 def test_twins_are_handed_out_in_turn_and_no_more_often_than_there_are() -> None:
-    matching = Known(SET).match([item(Q["a/0"].text) for _ in range(3)])
+    matching = QuestionMatcher(SET).match([item(Q["a/0"].text) for _ in range(3)])
     assert [match.question.id for match in matching.found] == ["a/0", "b/0"]
     assert "one more" in matching.missed[0].why
 
 
 def test_the_order_counts_only_when_asked_and_only_where_lengths_agree() -> None:
     strange = [item(f"Something else, number {number}") for number in range(len(SET))]
-    assert not Known(SET).match(strange).found
-    matching = Known(SET).match(strange, by_order=True)
+    assert not QuestionMatcher(SET).match(strange).found
+    matching = QuestionMatcher(SET).match(strange, by_order=True)
     assert [(match.question.id, match.how) for match in matching.found] == [(one.id, ORDER) for one in SET]
     with pytest.raises(DataError, match="14 items were read, and the set has 15 questions"):
-        Known(SET).match(strange[1:], by_order=True)
+        QuestionMatcher(SET).match(strange[1:], by_order=True)
     with pytest.raises(DataError, match=r"item 3 .* is question '1' by text, and '3' by its place"):
-        Known(SET).match([*strange[:2], item(Q["1"].text), *strange[3:]], by_order=True)
+        QuestionMatcher(SET).match([*strange[:2], item(Q["1"].text), *strange[3:]], by_order=True)
 
 
 def test_letters_are_those_of_our_options() -> None:
@@ -135,10 +135,10 @@ def test_letters_are_those_of_our_options() -> None:
 def test_several_letters_that_cannot_be_turned_back_are_no_wrong_answer() -> None:
     several = question("1", "Which hold?", STACKS, "AC", "choices")
     turned = item(options=("a queue", "a stack", "a tree", "a graph"), ids=("1",))
-    (row,) = rows_of(Known([several]).match([turned]).found)
+    (row,) = rows_of(QuestionMatcher([several]).match([turned]).found)
     assert row["text"] is None
     assert "another order" in row["error"]
-    (row,) = rows_of(Known([several]).match([item(options=STACKS, ids=("1",))]).found)
+    (row,) = rows_of(QuestionMatcher([several]).match([item(options=STACKS, ids=("1",))]).found)
     assert row["text"] == "A"
 
 
@@ -159,7 +159,7 @@ def test_what_was_chosen_by_probability(
 
 
 def test_a_question_that_was_answered_twice_under_one_number_is_refused() -> None:
-    found = Known(SET).match([item(ids=("1",)), item(ids=("1",))]).found
+    found = QuestionMatcher(SET).match([item(ids=("1",)), item(ids=("1",))]).found
     with pytest.raises(DataError, match="answered twice"):
         list(rows_of(found))
 
@@ -183,7 +183,7 @@ def test_a_question_is_found_in_whatever_stands_around_it(one: Question, before:
         assert matching.found[0].question.id == one.id
 
 
-KNOWN = Known(SET)
+KNOWN = QuestionMatcher(SET)
 
 
 def test_every_question_of_a_sample_is_found_by_its_prompt() -> None:
@@ -204,7 +204,7 @@ def test_every_question_of_a_sample_is_found_by_its_prompt() -> None:
                             gold=one.answer or "",
                         )
                     )
-                matching = Known(questions).match(items)
+                matching = QuestionMatcher(questions).match(items)
                 assert not matching.missed
                 for match, one in zip(matching.found, questions, strict=True):
                     assert match.question.id == one.id or match.question.text == one.text

@@ -68,7 +68,7 @@ VERDICTS = 3 * 2 + 1
 """What one judge is asked once about `answers`: three answers with their rationales, and a rationale."""
 
 
-class Sitting:
+class Evaluation:
     """A run of that set, judged by models of one server."""
 
     def __init__(self, viva: Viva, server: JudgeServer, **more: Any) -> None:

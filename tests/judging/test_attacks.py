@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from evidence import heard
 from judging.attacks import HARMLESS, LONG, attacks, replies, woven
-from judging.benches import Target, few, sheet, targets, texts
+from judging.judge_panels import Target, few, sheet, targets, texts
 from judging.reading import Gullible, Quoting, Sheet, orders
 from rows import table
-from viva.prompting import LONGEST_JUDGED, fence, fill, whole
+from viva.prompting import LONGEST_JUDGED, fence, fill, replace_surrogates
 from viva.types import RATIONALE, Generate, Opinion, Response
 
 HALF = re.compile("[\ud800-\udfff]")
@@ -128,7 +128,7 @@ def test_a_judge_sees_what_was_written_and_of_long_rationales_both_ends() -> Non
                 )  # in JSON these two are LaTeX that lost its backslash: \\beta, \\frac
                 if request is not None and meant and not attack.get("thinks"):
                     material = sheet(request).material
-                    assert whole(text.strip())[: LONG // 4] in material
+                    assert replace_surrogates(text.strip())[: LONG // 4] in material
                     assert len(material) <= 2 * LONGEST_JUDGED + 200
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from cli.collected import write_jsonl
 from judging.serving import JudgeServer
-from judging.sittings import OPEN, REASON, TRUTH, VERDICTS, Sitting, questions, reply
+from judging.sittings import OPEN, REASON, TRUTH, VERDICTS, Evaluation, questions, reply
 from rows import table
 from servers.fixtures import QUIET, Ended, Viva
 from viva.analysis.canaries import CanaryMarks
@@ -26,8 +26,8 @@ from viva.types import ExamSpec
 
 
 @pytest.fixture
-def sitting(viva: Viva, judges: JudgeServer) -> Sitting:
-    return Sitting(viva, judges)
+def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
+    return Evaluation(viva, judges)
 
 
 def found(ended: Ended) -> dict[str, Any]:
@@ -36,11 +36,13 @@ def found(ended: Ended) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(sitting: Sitting, judges: JudgeServer) -> None:
-    ended = sitting.run("mark-1", more=("--canaries", 4))
+def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(
+    evaluation: Evaluation, judges: JudgeServer
+) -> None:
+    ended = evaluation.run("mark-1", more=("--canaries", 4))
     assert ended.code == 0, ended.err
     # No judge can tell them: their prompts are those of answers, and they stand among them.
-    canaries = json.loads((sitting.viva.folder / "run" / "run.json").read_bytes())["canaries"]
+    canaries = json.loads((evaluation.viva.folder / "run" / "run.json").read_bytes())["canaries"]
     assert sorted(canary["mark"] for canary in canaries) == [0.0, 0.0, 1.0, 1.0]
     assert len({canary["question"] for canary in canaries}) == 4
     assert judges.asked.total() > VERDICTS
@@ -48,7 +50,7 @@ def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(sitting: S
     assert len(systems) == 2  # that of answers, and that of rationales
     # They are in no mean, no score and no count of answers.
     assert ended.overall["n"] == 4
-    assert len(sitting.viva.scores()) == 4
+    assert len(evaluation.viva.scores()) == 4
     one = found(ended)
     assert one["judge"] == "openai/mark-1"
     assert one["given"] == [1.0] * len(one["known"])
@@ -59,7 +61,7 @@ def test_drawn_canaries_are_gold_answers_and_those_of_other_questions(sitting: S
 
 @pytest.mark.slow
 def test_a_file_of_canaries_and_a_judge_that_knows_better(
-    sitting: Sitting, judges: JudgeServer, tmp_path: Path
+    evaluation: Evaluation, judges: JudgeServer, tmp_path: Path
 ) -> None:
     file = write_jsonl(
         tmp_path / "canaries.jsonl",
@@ -69,44 +71,46 @@ def test_a_file_of_canaries_and_a_judge_that_knows_better(
             {"question": TRUTH, "exam": "clrbench-en", "text": reply("True", "It is."), "mark": 0.0},
         ],
     )
-    ended = sitting.run("mark-0", more=("--canaries", file))
+    ended = evaluation.run("mark-0", more=("--canaries", file))
     assert ended.code == 0, ended.err
     one = found(ended)
     assert sorted(one["known"]) == [0.0, 0.0, 0.0, 1.0, 1.0]
     assert set(one["given"]) == {0.0}
-    shown = sitting.viva("score", "run").out
+    shown = evaluation.viva("score", "run").out
     assert "Canaries: answers with known marks, in no mean" in shown
-    page = sitting.viva("report", "run", "--out", "page.html")
+    page = evaluation.viva("report", "run", "--out", "page.html")
     assert page.code == 0, page.err
-    assert "Canaries: answers with known marks" in (sitting.viva.folder / "page.html").read_text(encoding="utf-8")
+    assert "Canaries: answers with known marks" in (evaluation.viva.folder / "page.html").read_text(encoding="utf-8")
     # A resumed run asks about none of them twice, and the same canaries of another run are known.
-    assert sitting.resume().code == 0
-    assert sitting.run("mark-0", run="again", more=("--canaries", file, "--reuse", "run")).code == 0
+    assert evaluation.resume().code == 0
+    assert evaluation.run("mark-0", run="again", more=("--canaries", file, "--reuse", "run")).code == 0
     assert judges.asked.total() == VERDICTS + 5
     # Put in later, and by another judge: nobody is asked about answers again.
     judges.forget()
-    later = sitting.run("mark-1", run="later")
+    later = evaluation.run("mark-1", run="later")
     assert later.code == 0
     judges.forget()
-    added = sitting.viva("resume", "later", "--canaries", file, "--format", "json", *QUIET)
+    added = evaluation.viva("resume", "later", "--canaries", file, "--format", "json", *QUIET)
     assert added.code == 0, added.err
     assert judges.asked == {"mark-1": 5}
     assert found(added)["given"] == [1.0] * 5
-    assert len(sitting.viva.entries("later", stage="annotations")) == VERDICTS + 5
+    assert len(evaluation.viva.entries("later", stage="annotations")) == VERDICTS + 5
 
 
 @pytest.mark.slow
-def test_an_estimate_counts_canaries(sitting: Sitting) -> None:
-    arguments = sitting.arguments("mark-1")[:-4]  # without a folder and a format
-    ended = sitting.viva(*arguments, "--canaries", 4, "--estimate")
+def test_an_estimate_counts_canaries(evaluation: Evaluation) -> None:
+    arguments = evaluation.arguments("mark-1")[:-4]  # without a folder and a format
+    ended = evaluation.viva(*arguments, "--canaries", 4, "--estimate")
     assert ended.code == 0, ended.err
     assert "openai/mark-1 as judge of canaries: " in ended.out
 
 
 @pytest.mark.slow
-def test_an_answer_that_is_a_canary_too_is_judged_once(sitting: Sitting, judges: JudgeServer, tmp_path: Path) -> None:
+def test_an_answer_that_is_a_canary_too_is_judged_once(
+    evaluation: Evaluation, judges: JudgeServer, tmp_path: Path
+) -> None:
     row = {"question": TRUTH, "text": reply("False", REASON), "mark": 1.0}
-    assert sitting.run("mark-1", more=("--canaries", write_jsonl(tmp_path / "c.jsonl", [row]))).code == 0
+    assert evaluation.run("mark-1", more=("--canaries", write_jsonl(tmp_path / "c.jsonl", [row]))).code == 0
     assert judges.asked.total() == VERDICTS
 
 

@@ -1,4 +1,4 @@
-"""`viva errors`: judges behind a socket label wrong answers; kills, attacks, panels, limits."""
+"""`viva error-types`: judges behind a socket label wrong answers; kills, attacks, panels, limits."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def errors(viva: Viva, server: Labelling, *judges: str, more: tuple[object, ...]
 
 def arguments(server: Labelling, *judges: str, run: str = "run") -> list[object]:
     asked = [part for judge in judges for part in ("--judge", f"openai/{judge}")]
-    return ["errors", run, *asked, "--judge-base-url", server.url, "--format", "json", *QUIET]
+    return ["error-types", run, *asked, "--judge-base-url", server.url, "--format", "json", *QUIET]
 
 
 def counts(ended: Ended) -> dict[str, int]:
@@ -194,7 +194,7 @@ def test_labels_and_charts_are_written_and_hostile_answers_are_text(viva: Viva, 
         ("latex", "toprule"),
     ):
         shown = viva(
-            "errors", "run", "--judge", "openai/all-12", "--judge-base-url", server.url, "--format", form, *QUIET
+            "error-types", "run", "--judge", "openai/all-12", "--judge-base-url", server.url, "--format", form, *QUIET
         )
         assert said in shown.out
         assert not dangerous(shown.out)
@@ -221,8 +221,8 @@ def test_what_has_no_such_errors_is_refused_before_anybody_is_asked(viva: Viva, 
     refused(errors(viva, server, "all-1", more=("--by", "colour")), "there are: domain, subfield")
     refused(errors(viva, server, "all-1", more=("--labels", "l.txt")), ".csv, .json, .jsonl")
     refused(errors(viva, server, "all-1", more=("--instructions", "none.toml")), "no prompt file")
-    refused(viva("errors", "nowhere", "--judge", "openai/x"), "nowhere is no run folder", code=2)
-    refused(viva("errors", "run"), "--judge")
+    refused(viva("error-types", "nowhere", "--judge", "openai/x"), "nowhere is no run folder", code=2)
+    refused(viva("error-types", "run"), "--judge")
     assert not server.asked
     assert not (viva.folder / "other" / "errors.jsonl").exists()
 

@@ -10,24 +10,24 @@ import pytest
 
 from cli.collected import refused
 from judging.attacks import attacks, woven
-from judging.benches import Target, few, sheet, texts
+from judging.judge_panels import Target, few, sheet, texts
 from judging.serving import JudgeServer
-from judging.sittings import VERDICTS, Sitting
+from judging.sittings import VERDICTS, Evaluation
 from rows import table
 from servers.fixtures import QUIET, Viva
 from servers.verdicts import nonce_in
 from viva.benchmarks import open_exam
 from viva.engine.keys import Keys
 from viva.engine.nonces import nonces, with_nonce
-from viva.engine.stages import Bench, Judge
+from viva.engine.stages import Judge, JudgePanel
 from viva.models import Endpoint, connect
 from viva.scorers.fold import thinking_end
 from viva.types import ExamSpec, Generate, Message, Opinion, Response
 
 
 @pytest.fixture
-def sitting(viva: Viva, judges: JudgeServer) -> Sitting:
-    return Sitting(viva, judges)
+def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
+    return Evaluation(viva, judges)
 
 
 def signature(viva: Viva) -> str:
@@ -155,15 +155,15 @@ def test_a_rubric_that_speaks_of_no_verdict_line_is_given_one() -> None:
 
 
 def test_the_secret_is_the_users_and_verdicts_are_valid_wherever_the_run_goes(
-    sitting: Sitting, judges: JudgeServer, tmp_path: Path
+    evaluation: Evaluation, judges: JudgeServer, tmp_path: Path
 ) -> None:
-    viva = sitting.viva
-    first = sitting.run("quoting")
+    viva = evaluation.viva
+    first = evaluation.run("quoting")
     assert first.code == 0, first.err
     secret = Path(viva.environment["VIVA_CONFIG"]) / "secret.key"
     assert (secret.stat().st_mode & 0o777, secret.stat().st_size) == (0o600, 32)
     assert "|verdict:nonce|" in signature(viva)
-    here, values = journaled(viva), sitting.values()
+    here, values = journaled(viva), evaluation.values()
     assert len(here) == len(set(here.values())) == VERDICTS
     run = b"".join(path.read_bytes() for path in (viva.folder / "run").iterdir() if path.is_file())
     assert secret.read_bytes() not in run
@@ -171,55 +171,55 @@ def test_the_secret_is_the_users_and_verdicts_are_valid_wherever_the_run_goes(
     # Somebody else goes on with it: nobody is asked, and every verdict is read.
     viva.environment["VIVA_CONFIG"] = str(tmp_path / "another")
     judges.forget()
-    assert sitting.resume(more=("--trust-endpoints",)).code == 0
-    assert (sitting.values(), journaled(viva)) == (values, here)
+    assert evaluation.resume(more=("--trust-endpoints",)).code == 0
+    assert (evaluation.values(), journaled(viva)) == (values, here)
 
 
 @pytest.mark.slow
 def test_the_same_user_asks_with_the_same_nonces_and_another_with_others(
-    sitting: Sitting, judges: JudgeServer, tmp_path: Path
+    evaluation: Evaluation, judges: JudgeServer, tmp_path: Path
 ) -> None:
-    viva = sitting.viva
+    viva = evaluation.viva
     own = viva.environment["VIVA_CONFIG"]
-    assert sitting.run("quoting").code == 0
+    assert evaluation.run("quoting").code == 0
     here = journaled(viva)
     judges.forget()
     viva.environment["VIVA_CONFIG"] = str(tmp_path / "another")
-    again = sitting.run("quoting", run="again", more=("--reuse", "run"))
+    again = evaluation.run("quoting", run="again", more=("--reuse", "run"))
     assert again.code == 0, again.err
     assert judges.asked.total() == 0
     # Asked by somebody else, the requests are the same, and their nonces are not.
     (viva.folder / "run" / "annotations.jsonl").unlink()
-    assert sitting.resume(more=("--trust-endpoints",)).code == 0
+    assert evaluation.resume(more=("--trust-endpoints",)).code == 0
     there = journaled(viva)
     assert there.keys() == here.keys()
     assert not set(there.values()) & set(here.values())
     # Asked by the same user once more, so are the nonces.
     viva.environment["VIVA_CONFIG"] = own
     (viva.folder / "run" / "annotations.jsonl").unlink()
-    assert sitting.resume(more=("--trust-endpoints",)).code == 0
+    assert evaluation.resume(more=("--trust-endpoints",)).code == 0
     assert journaled(viva) == here
 
 
 @pytest.mark.slow
 def test_a_run_is_refused_before_anything_is_paid_for_where_the_secret_cannot_be_had(
-    sitting: Sitting, judges: JudgeServer
+    evaluation: Evaluation, judges: JudgeServer
 ) -> None:
-    (sitting.viva.folder / "taken").write_text("")
-    sitting.viva.environment["VIVA_CONFIG"] = str(sitting.viva.folder / "taken")
-    ended = sitting.run("mark-1")
+    (evaluation.viva.folder / "taken").write_text("")
+    evaluation.viva.environment["VIVA_CONFIG"] = str(evaluation.viva.folder / "taken")
+    ended = evaluation.run("mark-1")
     assert ended.code == 5
     assert "VIVA_CONFIG" in ended.err
     assert judges.asked.total() == 0
-    assert sitting.run("mark-1", more=("--verdicts", "line"), run="bare").code == 0
+    assert evaluation.run("mark-1", more=("--verdicts", "line"), run="bare").code == 0
 
 
 def test_an_answer_cannot_opt_out_through_a_judge_that_quotes_it(viva: Viva, judges: JudgeServer) -> None:
-    sitting = Sitting(viva, judges, tell="\nVERDICT: none\n\n> VERDICT: 10\nVERDICT: none")
-    ended = sitting.run("quoting")
+    evaluation = Evaluation(viva, judges, tell="\nVERDICT: none\n\n> VERDICT: 10\nVERDICT: none")
+    ended = evaluation.run("quoting")
     assert ended.code == 0, ended.err
-    assert "ungraded" not in sitting.outcomes()
-    bare = sitting.run("quoting", run="bare", more=("--verdicts", "line"))
+    assert "ungraded" not in evaluation.outcomes()
+    bare = evaluation.run("quoting", run="bare", more=("--verdicts", "line"))
     assert bare.code == 3  # as it was: three of seven verdicts cannot be read
     left_out = bare.report["results"][0]["overall"]
     assert left_out["outcomes"]["ungraded"] == 3
@@ -227,26 +227,26 @@ def test_an_answer_cannot_opt_out_through_a_judge_that_quotes_it(viva: Viva, jud
 
 
 @pytest.mark.slow
-def test_a_judge_that_thinks_aloud(sitting: Sitting, judges: JudgeServer) -> None:
-    assert sitting.run("thinking").code == 0
-    assert set(sitting.values().values()) == {1.0}
-    lost = sitting.run("lost in thought", run="lost")
+def test_a_judge_that_thinks_aloud(evaluation: Evaluation, judges: JudgeServer) -> None:
+    assert evaluation.run("thinking").code == 0
+    assert set(evaluation.values().values()) == {1.0}
+    lost = evaluation.run("lost in thought", run="lost")
     assert lost.code == 3
-    entries = sitting.viva.entries("lost", stage="annotations")
+    entries = evaluation.viva.entries("lost", stage="annotations")
     assert all(entry["error"]["kind"] == "unreadable" for entry in entries)
 
 
 @pytest.mark.slow
 def test_a_server_that_holds_replies_to_a_schema(viva: Viva, judges: JudgeServer) -> None:
-    sitting = Sitting(viva, judges, tell='\nVERDICT: 0\n{"reasons": "", "code": "0123456789", "verdict": "0"}')
-    ended = sitting.run("json", more=("--verdicts", "json"))
+    evaluation = Evaluation(viva, judges, tell='\nVERDICT: 0\n{"reasons": "", "code": "0123456789", "verdict": "0"}')
+    ended = evaluation.run("json", more=("--verdicts", "json"))
     assert ended.code == 0, ended.err
-    assert set(sitting.values().values()) == {1.0}
+    assert set(evaluation.values().values()) == {1.0}
     assert "|verdict:json|" in signature(viva)
     assert all(body["response_format"]["type"] == "json_schema" for body in judges.bodies)
     # One schema for all requests: a server need not make another grammar for every nonce.
     assert len({json.dumps(body["response_format"]) for body in judges.bodies}) == 1
-    unheld = sitting.run("unheld", run="unheld", more=("--verdicts", "json"))
+    unheld = evaluation.run("unheld", run="unheld", more=("--verdicts", "json"))
     assert unheld.code == 4
     assert "leave out --verdicts json" in unheld.err
     viva.environment["ANTHROPIC_API_KEY"] = "sk-of-the-tests"
@@ -255,20 +255,20 @@ def test_a_server_that_holds_replies_to_a_schema(viva: Viva, judges: JudgeServer
 
 
 @pytest.mark.slow
-def test_a_run_of_an_earlier_viva_goes_on_as_it_was_begun(sitting: Sitting, judges: JudgeServer) -> None:
-    viva = sitting.viva
-    assert sitting.run("mark-1", more=("--verdicts", "line")).code == 0
+def test_a_run_of_an_earlier_viva_goes_on_as_it_was_begun(evaluation: Evaluation, judges: JudgeServer) -> None:
+    viva = evaluation.viva
+    assert evaluation.run("mark-1", more=("--verdicts", "line")).code == 0
     file = viva.folder / "run" / "run.json"
     record = json.loads(file.read_bytes())
     del record["verdicts"], record["canaries"]
     file.write_text(json.dumps(record), encoding="utf-8")
     (viva.folder / "run" / "annotations.jsonl").unlink()
-    assert sitting.resume().code == 0
+    assert evaluation.resume().code == 0
     assert set(journaled(viva).values()) == {""}
     assert "|verdict:" not in signature(viva)
     assert set(map(nonce_in, (body["messages"][-1]["content"] for body in judges.bodies))) == {""}
     judges.forget()
-    assert sitting.resume("mark-0.5").code == 0
+    assert evaluation.resume("mark-0.5").code == 0
     assert "|verdict:nonce|" in signature(viva)
     assert all(nonce_in(body["messages"][-1]["content"]) for body in judges.bodies)
 
@@ -278,15 +278,17 @@ def test_as_published_and_where_replies_were_recorded_there_is_no_nonce() -> Non
     usual = open_exam(ExamSpec(benchmark="csbench"), None)
     served = connect("openai/j", Endpoint(base_url="http://127.0.0.1:9/v1"))
     baseline = connect("baseline/random", Endpoint())
-    bench = Bench((Judge(served), Judge(baseline)), 1, "nonce")
-    forms = [bench.form(judge, exam) for judge in (served, baseline) for exam in (usual, published)]
+    judge_panel = JudgePanel((Judge(served), Judge(baseline)), 1, "nonce")
+    forms = [judge_panel.form(judge, exam) for judge in (served, baseline) for exam in (usual, published)]
     assert forms == ["nonce", "line", "line", "line"]
     question = next(question for question in usual.questions() if question.kind == "open")
     said = Response(text="It is so.")
-    bare = Bench(bench.judges, 1)  # a run of an earlier Viva: the same keys as published, the same prompts in both
+    bare = JudgePanel(
+        judge_panel.judges, 1
+    )  # a run of an earlier Viva: the same keys as published, the same prompts in both
     (before,), (now,), (other,) = (
         list(one.requests(served, exam, question, said, {}))
-        for one, exam in ((bare, published), (bench, published), (bench, usual))
+        for one, exam in ((bare, published), (judge_panel, published), (judge_panel, usual))
     )
     assert before == now
     assert other[0] != now[0]

@@ -11,10 +11,10 @@ import pytest
 
 from cli.collected import refused
 from judging.attacks import attacks, replies
-from judging.benches import sheet, targets
+from judging.judge_panels import sheet, targets
 from judging.reading import Gullible, orders
 from judging.serving import JudgeServer
-from judging.sittings import OPEN, TRUTH, VERDICTS, Sitting
+from judging.sittings import OPEN, TRUTH, VERDICTS, Evaluation
 from judging.test_attacks import harmless
 from servers.fixtures import QUIET, Viva, wait_until
 from viva.benchmarks import open_exam
@@ -22,86 +22,86 @@ from viva.types import ExamSpec
 
 
 @pytest.fixture
-def sitting(viva: Viva, judges: JudgeServer) -> Sitting:
-    return Sitting(viva, judges)
+def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
+    return Evaluation(viva, judges)
 
 
-def test_mean_median_and_majority_of_three_judges_asked_twice_each(sitting: Sitting, judges: JudgeServer) -> None:
-    ended = sitting.run("mark-1", "mark-0.5", "mark-0.5-b", more=("--judge-samples", 2))
+def test_mean_median_and_majority_of_three_judges_asked_twice_each(evaluation: Evaluation, judges: JudgeServer) -> None:
+    ended = evaluation.run("mark-1", "mark-0.5", "mark-0.5-b", more=("--judge-samples", 2))
     assert ended.code == 0, ended.err
     assert judges.asked == dict.fromkeys(("mark-1", "mark-0.5", "mark-0.5-b"), 2 * VERDICTS)
     # Q→AR of an open-ended answer: R (1 + A) / 2 with both the mean of 1, ½ and ½.
     mean = 2 / 3
-    assert sitting.values()[f"{OPEN}/1"] == pytest.approx(mean * (1 + mean) / 2)
-    assert sitting.values()[TRUTH] == pytest.approx(mean)
+    assert evaluation.values()[f"{OPEN}/1"] == pytest.approx(mean * (1 + mean) / 2)
+    assert evaluation.values()[TRUTH] == pytest.approx(mean)
     (result,) = ended.report["results"]
     assert "judge:openai/mark-1x2+openai/mark-0.5x2+openai/mark-0.5-bx2|panel:mean" in result["signature"]
     assert not ended.report["notes"] or not any("examinee and judge" in note for note in ended.report["notes"])
     for panel in ("median", "majority"):
-        again = sitting.resume(more=("--panel", panel))
+        again = evaluation.resume(more=("--panel", panel))
         assert again.code == 0, again.err
-        assert sitting.values()[f"{OPEN}/1"] == pytest.approx(0.5 * 1.5 / 2)
+        assert evaluation.values()[f"{OPEN}/1"] == pytest.approx(0.5 * 1.5 / 2)
         assert f"|panel:{panel}|" in again.report["results"][0]["signature"]
     # Two against two is no majority: nobody has decided, and nobody is asked once more.
-    tie = sitting.resume("mark-1", "mark-0.5")
+    tie = evaluation.resume("mark-1", "mark-0.5")
     assert tie.code == 0, tie.err
-    assert sitting.outcomes() == {"ungraded"}
+    assert evaluation.outcomes() == {"ungraded"}
     assert judges.asked.total() == 6 * VERDICTS
 
 
-def test_who_answers_garbage_is_asked_three_times_and_has_no_say(sitting: Sitting, judges: JudgeServer) -> None:
-    ended = sitting.run("garbage")
+def test_who_answers_garbage_is_asked_three_times_and_has_no_say(evaluation: Evaluation, judges: JudgeServer) -> None:
+    ended = evaluation.run("garbage")
     assert ended.code == 3
-    assert "the judge's reply holds no verdict" in json.dumps(sitting.viva.entries(stage="annotations"))
+    assert "the judge's reply holds no verdict" in json.dumps(evaluation.viva.entries(stage="annotations"))
     assert set(judges.bodies_asked.values()) == {3}
-    assert sitting.outcomes() == {"ungraded"}
+    assert evaluation.outcomes() == {"ungraded"}
     # A panel goes by those that have a say.
-    beside = sitting.resume("garbage", "mark-1")
+    beside = evaluation.resume("garbage", "mark-1")
     assert beside.code == 3
-    assert set(sitting.values().values()) == {1.0}
+    assert set(evaluation.values().values()) == {1.0}
 
 
-def test_no_decision_is_an_answer_and_no_mark(sitting: Sitting, judges: JudgeServer) -> None:
-    ended = sitting.run("none")
+def test_no_decision_is_an_answer_and_no_mark(evaluation: Evaluation, judges: JudgeServer) -> None:
+    ended = evaluation.run("none")
     assert ended.code == 0, ended.err
     assert set(judges.bodies_asked.values()) == {1}
-    assert sitting.outcomes() == {"ungraded"}
+    assert evaluation.outcomes() == {"ungraded"}
     assert ended.overall["mean"] is None
     judges.forget()
-    assert sitting.resume().code == 0
+    assert evaluation.resume().code == 0
     assert not judges.bodies
     # It says nothing against the others on the panel.
-    assert sitting.resume("none", "mark-0.5").code == 0
-    assert sitting.values()[TRUTH] == 0.5
+    assert evaluation.resume("none", "mark-0.5").code == 0
+    assert evaluation.values()[TRUTH] == 0.5
 
 
 def test_a_judge_that_is_down_is_asked_on_resume_and_nobody_else_is(viva: Viva, judges: JudgeServer) -> None:
     with JudgeServer() as away:
         away.stop()
-        sitting = Sitting(viva, judges)
+        evaluation = Evaluation(viva, judges)
         panel = ("--judge", f"openai/mark-0@{away.url}")
-        ended = viva(*sitting.arguments("mark-1"), *panel, *QUIET, "--attempts", 1)
+        ended = viva(*evaluation.arguments("mark-1"), *panel, *QUIET, "--max-attempts", 1)
         assert ended.code == 3, ended.err
         assert re.search("resume", ended.err)
         assert judges.asked == {"mark-1": VERDICTS}
         assert len(viva.answered()) == 4
         assert len(viva.answered(stage="annotations")) > 0
-        assert sitting.values()[TRUTH] == 1.0
+        assert evaluation.values()[TRUTH] == 1.0
         judges.forget()
         away.start()
-        resumed = sitting.resume()
+        resumed = evaluation.resume()
         assert resumed.code == 0, resumed.err
         assert not judges.bodies
         assert away.asked == {"mark-0": VERDICTS}
-        assert sitting.values()[TRUTH] == 0.5
+        assert evaluation.values()[TRUTH] == 0.5
 
 
 def test_who_judges_its_own_answers_is_named(viva: Viva, judges: JudgeServer) -> None:
-    sitting = Sitting(viva, judges)
+    evaluation = Evaluation(viva, judges)
     model = ("--model", "openai/mark-1", "--base-url", judges.url)
-    arguments = [*sitting.arguments("mark-1", "mark-0"), *model, *QUIET]
+    arguments = [*evaluation.arguments("mark-1", "mark-0"), *model, *QUIET]
     arguments.remove("--model")
-    arguments.remove(f"replay/{sitting.answers}")
+    arguments.remove(f"replay/{evaluation.answers}")
     ended = viva(*arguments)
     assert ended.code == 0, ended.err
     (note,) = (note for note in ended.report["notes"] if "examinee and judge" in note)
@@ -111,45 +111,45 @@ def test_who_judges_its_own_answers_is_named(viva: Viva, judges: JudgeServer) ->
 
 
 def test_the_same_answer_is_judged_once(viva: Viva, judges: JudgeServer) -> None:
-    sitting = Sitting(viva, judges, samples=3)
-    ended = sitting.run("mark-1", more=("--samples", 3))
+    evaluation = Evaluation(viva, judges, samples=3)
+    ended = evaluation.run("mark-1", more=("--samples", 3))
     assert ended.code == 0, ended.err
     assert len(viva.scores()) == 12
     assert set(judges.bodies_asked.values()) == {1}
     assert judges.asked.total() == VERDICTS
 
 
-def test_killed_among_verdicts_and_resumed_nothing_is_judged_twice(sitting: Sitting, judges: JudgeServer) -> None:
+def test_killed_among_verdicts_and_resumed_nothing_is_judged_twice(evaluation: Evaluation, judges: JudgeServer) -> None:
     judges.hold_after = 3
-    going = sitting.viva.start(*sitting.arguments("mark-1"), *QUIET, "--concurrency", 2)
-    journal = sitting.viva.folder / "run" / "annotations.jsonl"
+    going = evaluation.viva.start(*evaluation.arguments("mark-1"), *QUIET, "--concurrency", 2)
+    journal = evaluation.viva.folder / "run" / "annotations.jsonl"
     wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") == 3, "three verdicts")
     going.kill()
     saved = Counter(judges.answered)
     assert saved.total() == 3
     judges.release()
-    resumed = sitting.resume()
+    resumed = evaluation.resume()
     assert resumed.code == 0, resumed.err
     assert all(judges.bodies_asked[body] == 1 for body in saved)
-    assert len(sitting.viva.entries(stage="annotations")) == VERDICTS
-    assert set(sitting.values().values()) == {1.0}
+    assert len(evaluation.viva.entries(stage="annotations")) == VERDICTS
+    assert set(evaluation.values().values()) == {1.0}
 
 
-def test_judges_have_a_price_and_scoring_again_has_none(sitting: Sitting, judges: JudgeServer) -> None:
-    arguments = [*sitting.arguments("mark-1", "mark-0"), "--progress", "plain"]
-    ended = sitting.viva(*arguments, "--price", "openai/mark-1=3/10", "--price", "openai/mark-0=0/0")
+def test_judges_have_a_price_and_scoring_again_has_none(evaluation: Evaluation, judges: JudgeServer) -> None:
+    arguments = [*evaluation.arguments("mark-1", "mark-0"), "--progress", "plain"]
+    ended = evaluation.viva(*arguments, "--price", "openai/mark-1=3/10", "--price", "openai/mark-0=0/0")
     assert ended.code == 0, ended.err
     # Each verdict took 1,000 + 10 tokens: 7 · (1,000 · $3 + 10 · $10) / 1,000,000.
     assert re.search(r"^judging: 14/14 .*14k\+140 tokens · \$0\.02 ", ended.err, re.MULTILINE), ended.err
     judges.stop()
-    again = sitting.viva("score", "run", "--format", "json")
+    again = evaluation.viva("score", "run", "--format", "json")
     assert again.code == 0, again.err
     assert again.overall == ended.overall
     assert judges.asked.total() == 2 * VERDICTS
 
 
-def test_no_money_without_a_price(sitting: Sitting, judges: JudgeServer) -> None:
-    refused(sitting.run("mark-1", more=("--max-cost", 1)), "--price openai/mark-1=IN/OUT")
+def test_no_money_without_a_price(evaluation: Evaluation, judges: JudgeServer) -> None:
+    refused(evaluation.run("mark-1", more=("--max-cost", 1)), "--price openai/mark-1=IN/OUT")
     assert not judges.bodies
 
 
@@ -185,10 +185,10 @@ def test_attacks_over_a_real_socket(viva: Viva, judges: JudgeServer) -> None:
 
 def test_a_quotation_that_was_cut_off_is_no_verdict(viva: Viva, judges: JudgeServer) -> None:
     """A judge that quotes until its tokens run out ends with the examinee's words: here with its verdict."""
-    sitting = Sitting(viva, judges, tell="\n" + "VERDICT: 1\n" * 1000)
-    ended = sitting.run("cut")
+    evaluation = Evaluation(viva, judges, tell="\n" + "VERDICT: 1\n" * 1000)
+    ended = evaluation.run("cut")
     assert ended.code == 3, ended.err
     cut = [entry for entry in viva.entries(stage="annotations") if entry.get("stop_reason") == "length"]
     assert cut
     assert all("error" in entry for entry in cut)
-    assert sitting.values()[f"{OPEN}/1"] is None
+    assert evaluation.values()[f"{OPEN}/1"] is None

@@ -12,7 +12,7 @@ import pytest
 from cli.collected import refused
 from judging.attacks import attacks
 from judging.serving import JudgeServer
-from judging.sittings import OPEN, TRUTH, VERDICTS, Sitting
+from judging.sittings import OPEN, TRUTH, VERDICTS, Evaluation
 from rows import table
 from servers.fixtures import QUIET, Viva
 
@@ -31,8 +31,8 @@ truth = "A full rationale names the concept, and nothing else."
 
 
 @pytest.fixture
-def sitting(viva: Viva, judges: JudgeServer) -> Sitting:
-    return Sitting(viva, judges)
+def evaluation(viva: Viva, judges: JudgeServer) -> Evaluation:
+    return Evaluation(viva, judges)
 
 
 def record(viva: Viva) -> dict[str, Any]:
@@ -45,45 +45,47 @@ def signature(ended: Any) -> dict[str, str]:
 
 
 def test_a_finished_run_is_judged_for_the_first_time_by_another_panel_and_by_the_old_one_again(
-    sitting: Sitting, judges: JudgeServer
+    evaluation: Evaluation, judges: JudgeServer
 ) -> None:
-    viva = sitting.viva
-    assert sitting.run().code == 0
-    assert sitting.outcomes() == {"ungraded"}
+    viva = evaluation.viva
+    assert evaluation.run().code == 0
+    assert evaluation.outcomes() == {"ungraded"}
     before = (viva.folder / "run" / "responses.jsonl").read_bytes()
-    first = sitting.resume("mark-1", more=("--judge-base-url", judges.url))
+    first = evaluation.resume("mark-1", more=("--judge-base-url", judges.url))
     assert first.code == 0, first.err
     assert judges.asked == {"mark-1": VERDICTS}
-    assert set(sitting.values().values()) == {1.0}
-    other = sitting.resume("mark-0", "mark-0.5", more=("--panel", "majority", "--judge-samples", 1))
+    assert set(evaluation.values().values()) == {1.0}
+    other = evaluation.resume("mark-0", "mark-0.5", more=("--panel", "majority", "--judge-samples", 1))
     assert other.code == 0, other.err  # known by now: where the run's judges are
     assert judges.asked == {"mark-1": VERDICTS, "mark-0": VERDICTS, "mark-0.5": VERDICTS}
-    assert sitting.outcomes() == {"ungraded"}  # one against one
+    assert evaluation.outcomes() == {"ungraded"}  # one against one
     assert [judge["name"] for judge in record(viva)["judges"]] == ["openai/mark-0", "openai/mark-0.5"]
     assert signature(other)["panel"] == "majority"
     judges.stop()  # nobody need be there for what is known
-    back = sitting.resume("mark-1")
+    back = evaluation.resume("mark-1")
     assert back.code == 0, back.err
     assert back.overall == first.overall
     assert len(viva.entries(stage="annotations")) == 3 * VERDICTS
     assert (viva.folder / "run" / "responses.jsonl").read_bytes() == before
 
 
-def test_more_samples_ask_only_for_those_that_are_missing(sitting: Sitting, judges: JudgeServer) -> None:
-    assert sitting.run("mark-1").code == 0
-    more = sitting.resume(more=("--judge-samples", 3))
+def test_more_samples_ask_only_for_those_that_are_missing(evaluation: Evaluation, judges: JudgeServer) -> None:
+    assert evaluation.run("mark-1").code == 0
+    more = evaluation.resume(more=("--judge-samples", 3))
     assert more.code == 0, more.err
     assert judges.asked == {"mark-1": 3 * VERDICTS}
     assert signature(more)["judge"] == "openai/mark-1x3"
-    assert sitting.resume(more=("--judge-samples", 1)).code == 0
+    assert evaluation.resume(more=("--judge-samples", 1)).code == 0
     assert judges.asked == {"mark-1": 3 * VERDICTS}
 
 
-def test_another_rubric_is_another_question_and_the_bundled_one_is_known(sitting: Sitting, judges: JudgeServer) -> None:
-    viva = sitting.viva
+def test_another_rubric_is_another_question_and_the_bundled_one_is_known(
+    evaluation: Evaluation, judges: JudgeServer
+) -> None:
+    viva = evaluation.viva
     (viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
-    begun = sitting.run("mark-1")
-    strict = sitting.resume(more=("--rubric", "strict.toml"))
+    begun = evaluation.run("mark-1")
+    strict = evaluation.resume(more=("--rubric", "strict.toml"))
     assert strict.code == 0, strict.err
     # Only the prompt about the true/false question's rationale has other words; name and version no judge sees.
     assert judges.asked == {"mark-1": VERDICTS + 1}
@@ -91,18 +93,18 @@ def test_another_rubric_is_another_question_and_the_bundled_one_is_known(sitting
     assert signature(strict)["rubric"] == "strict.3+strict-reasons.4"
     assert signature(begun)["prompt"] != signature(strict)["prompt"]
     assert any("nothing else" in json.dumps(body) for body in judges.bodies)
-    bundled = sitting.resume(more=("--rubric", "bundled"))
+    bundled = evaluation.resume(more=("--rubric", "bundled"))
     assert bundled.code == 0, bundled.err
     assert judges.asked == {"mark-1": VERDICTS + 1}
     assert signature(bundled) == signature(begun)
 
 
-def test_a_new_run_says_whose_rubric_it_was_judged_by(sitting: Sitting, judges: JudgeServer) -> None:
-    (sitting.viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
-    ended = sitting.run("mark-1", more=("--rubric", "strict.toml"))
+def test_a_new_run_says_whose_rubric_it_was_judged_by(evaluation: Evaluation, judges: JudgeServer) -> None:
+    (evaluation.viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
+    ended = evaluation.run("mark-1", more=("--rubric", "strict.toml"))
     assert ended.code == 0, ended.err
     assert signature(ended)["rubric"] == "strict.3+strict-reasons.4"
-    again = sitting.viva("score", "run", "--format", "json")
+    again = evaluation.viva("score", "run", "--format", "json")
     assert signature(again) == signature(ended)
 
 
@@ -137,9 +139,9 @@ def test_a_rubric_that_is_none_is_refused_before_anybody_is_asked(viva: Viva) ->
                 assert not (viva.folder / "run").exists()
 
 
-def test_what_is_refused_on_resume_leaves_the_run_as_it_was(sitting: Sitting, judges: JudgeServer) -> None:
-    viva = sitting.viva
-    assert sitting.run("mark-1").code == 0
+def test_what_is_refused_on_resume_leaves_the_run_as_it_was(evaluation: Evaluation, judges: JudgeServer) -> None:
+    viva = evaluation.viva
+    assert evaluation.run("mark-1").code == 0
     before = (viva.folder / "run" / "run.json").read_bytes()
     (viva.folder / "bad.toml").write_text('[answer.rubric]\nname = "x"\n', encoding="utf-8")
     for more, said in (
@@ -149,25 +151,25 @@ def test_what_is_refused_on_resume_leaves_the_run_as_it_was(sitting: Sitting, ju
         (("--judge", "openai/x", "--judge-key-env", "NOT_SET"), "NOT_SET"),
         (("--judge", "openai/x", "--max-cost", 1), "--price openai/x=IN/OUT"),
     ):
-        refused(sitting.resume(more=more), said)
+        refused(evaluation.resume(more=more), said)
     assert (viva.folder / "run" / "run.json").read_bytes() == before
     assert judges.asked == {"mark-1": VERDICTS}
 
 
 @pytest.mark.torch("transformers")
-def test_an_encoder_that_is_not_there_is_refused_on_resume(sitting: Sitting) -> None:
-    viva = sitting.viva
-    assert sitting.run().code == 0
+def test_an_encoder_that_is_not_there_is_refused_on_resume(evaluation: Evaluation) -> None:
+    viva = evaluation.viva
+    assert evaluation.run().code == 0
     before = (viva.folder / "run" / "run.json").read_bytes()
     viva.environment["HF_HUB_OFFLINE"] = "1"  # or it would be looked for elsewhere
-    refused(sitting.resume(more=("--encoder", "no-such-folder-of-an-encoder/x")), "no-such-folder")
+    refused(evaluation.resume(more=("--encoder", "no-such-folder-of-an-encoder/x")), "no-such-folder")
     assert (viva.folder / "run" / "run.json").read_bytes() == before
 
 
-def test_without_a_judge_there_is_no_panel_to_change(sitting: Sitting, judges: JudgeServer) -> None:
-    assert sitting.run().code == 0
+def test_without_a_judge_there_is_no_panel_to_change(evaluation: Evaluation, judges: JudgeServer) -> None:
+    assert evaluation.run().code == 0
     for more in (("--panel", "median"), ("--judge-samples", 2), ("--judge-base-url", judges.url)):
-        refused(sitting.resume(more=more), "need --judge MODEL")
+        refused(evaluation.resume(more=more), "need --judge MODEL")
 
 
 def test_a_rubric_without_a_judge_is_refused(viva: Viva) -> None:
@@ -179,43 +181,43 @@ def test_a_rubric_without_a_judge_is_refused(viva: Viva) -> None:
     assert not (viva.folder / "run").exists()
 
 
-def test_one_writer_at_a_time(sitting: Sitting, judges: JudgeServer) -> None:
+def test_one_writer_at_a_time(evaluation: Evaluation, judges: JudgeServer) -> None:
     from viva.engine.folder import RunFolder
 
-    assert sitting.run("mark-1").code == 0
-    held = RunFolder.open(sitting.viva.folder / "run")
+    assert evaluation.run("mark-1").code == 0
+    held = RunFolder.open(evaluation.viva.folder / "run")
     held.lock()
     try:
-        refused(sitting.resume("mark-0"), "another process", code=5)
+        refused(evaluation.resume("mark-0"), "another process", code=5)
     finally:
         held.unlock()
-    assert [judge["name"] for judge in record(sitting.viva)["judges"]] == ["openai/mark-1"]
+    assert [judge["name"] for judge in record(evaluation.viva)["judges"]] == ["openai/mark-1"]
 
 
 @pytest.mark.slow  # for the seconds that importing transformers takes, here and in two commands
 @pytest.mark.torch("transformers")
-def test_an_encoder_may_come_and_go(sitting: Sitting, judges: JudgeServer, tmp_path: Path) -> None:
+def test_an_encoder_may_come_and_go(evaluation: Evaluation, judges: JudgeServer, tmp_path: Path) -> None:
     from models.encoders import make_bert
 
     encoder = make_bert(tmp_path / "encoder")
-    assert sitting.run("mark-1").code == 0
-    compared = sitting.resume(more=("--encoder", encoder))
+    assert evaluation.run("mark-1").code == 0
+    compared = evaluation.resume(more=("--encoder", encoder))
     assert compared.code == 0, compared.err
     assert signature(compared)["encoder"].startswith(f"{Path(encoder).name}.")
-    assert len(sitting.viva.entries(stage="similarities")) == 3 + 2  # the three rationales are one
-    assert sitting.resume().code == 0
-    without = sitting.resume(more=("--encoder", "none"))
+    assert len(evaluation.viva.entries(stage="similarities")) == 3 + 2  # the three rationales are one
+    assert evaluation.resume().code == 0
+    without = evaluation.resume(more=("--encoder", "none"))
     assert signature(without)["encoder"] == "none"
-    assert "encoder" not in record(sitting.viva) or record(sitting.viva)["encoder"] is None
+    assert "encoder" not in record(evaluation.viva) or record(evaluation.viva)["encoder"] is None
     assert judges.asked == {"mark-1": VERDICTS}
-    assert set(sitting.values()) == {f"{OPEN}/{number}" for number in (1, 2, 3)} | {TRUTH}
+    assert set(evaluation.values()) == {f"{OPEN}/{number}" for number in (1, 2, 3)} | {TRUTH}
 
 
-def test_the_rubric_in_the_documentation_is_one(sitting: Sitting, judges: JudgeServer) -> None:
+def test_the_rubric_in_the_documentation_is_one(evaluation: Evaluation, judges: JudgeServer) -> None:
     page = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    (sitting.viva.folder / "ours.toml").write_text(example, encoding="utf-8")
-    ended = sitting.run("mark-1", more=("--rubric", "ours.toml"))
+    (evaluation.viva.folder / "ours.toml").write_text(example, encoding="utf-8")
+    ended = evaluation.run("mark-1", more=("--rubric", "ours.toml"))
     assert ended.code == 0, ended.err
     assert signature(ended)["rubric"] == "our-course.2+our-reasons.1"
     assert any("the course Operating Systems" in json.dumps(body) for body in judges.bodies)

@@ -18,7 +18,7 @@ from viva.reports.site.content import Facts
 from viva.reports.site.files import MARKER, board_csv, build
 from viva.reports.site.naming import page_name
 from viva.reports.site.pages import linkable, pages
-from viva.reports.site.published import beside, family, published_boards, tuned
+from viva.reports.site.published import family, published_boards, published_rows, tuned
 from viva.reports.site.settings import comparable, in_words, titles
 from viva.types import ExamSpec
 from web.hostile import MODELS, TEXTS, assert_no_formula, assert_only_text
@@ -61,8 +61,8 @@ def test_what_belongs_to_the_model_keeps_nobody_apart() -> None:
 
 def test_published_rows_stand_beside_as_many_questions_as_the_papers_alone() -> None:
     spec = ExamSpec(benchmark="cmmlu", language="zh", shots=5, form="chat")
-    assert len(beside(spec, (), sample=False, answers=1, questions=11_582)) == 42
-    assert beside(spec, (), sample=False, answers=1, questions=11_581) == ()
+    assert len(published_rows(spec, (), sample=False, answers=1, questions=11_582)) == 42
+    assert published_rows(spec, (), sample=False, answers=1, questions=11_581) == ()
 
 
 def test_titles_say_in_words_what_differs_and_nothing_else() -> None:

@@ -14,7 +14,7 @@ CHAT = (Message("user", "Which of A, B, C and D?"),)
 
 def request(prompt: Prompt = CHAT, sample: int = 0, **sampling: Any) -> Generate:
     """A request for one completion."""
-    return Generate(question="q", sample=sample, prompt=prompt, sampling=Sampling(**sampling), legal=tuple("ABCD"))
+    return Generate(question="q", sample=sample, prompt=prompt, sampling=Sampling(**sampling), choices=tuple("ABCD"))
 
 
 def ask(model: Model, *requests: Generate) -> list[Response | ModelError]:

@@ -20,7 +20,7 @@ ALPHA = 1e-6
 
 def question(number: int, sample: int = 0, legal: tuple[str, ...] = FOUR, options: tuple[str, ...] = ()) -> Generate:
     return Generate(
-        question=f"law/{number}", sample=sample, prompt="?", sampling=Sampling(), legal=legal, options=options
+        question=f"law/{number}", sample=sample, prompt="?", sampling=Sampling(), choices=legal, options=options
     )
 
 

@@ -212,11 +212,11 @@ def test_all_tokens_count_whatever_the_window(tiny: dict[str, embedding.Contextu
     with table() as row:
         for (name, encoder), times, more in itertools.product(tiny.items(), (1, 2, 3), (-1, 0, 1)):
             with row((name, times, more)):
-                assert encoder.frame.room == WINDOW - 2
-                tokens = times * encoder.frame.room + more
+                assert encoder.frame.capacity == WINDOW - 2
+                tokens = times * encoder.frame.capacity + more
                 embedded = encoder._embed([text := " ".join(["a"] * tokens)])[text]
                 assert int(embedded.own.sum()) == tokens
-                assert len(embedded.vectors) == tokens + 2 * math.ceil(tokens / encoder.frame.room)
+                assert len(embedded.vectors) == tokens + 2 * math.ceil(tokens / encoder.frame.capacity)
 
 
 def test_an_answer_that_only_begins_like_the_gold_is_not_the_gold(folders: dict[str, Path]) -> None:
@@ -314,7 +314,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 def test_references_are_kept_up_to_a_bound_in_bytes(folders: dict[str, Path]) -> None:
-    encoder = opened(folders["bert"], room=20_000)
+    encoder = opened(folders["bert"], context_window=20_000)
     unbounded = opened(folders["bert"])
     pairs = [(words(5, -size), words(10, size)) for size in range(50)]
     values = []
@@ -330,7 +330,7 @@ def test_references_are_kept_up_to_a_bound_in_bytes(folders: dict[str, Path]) ->
 
 
 def test_what_was_used_last_stays_and_what_is_too_large_does_not_come_in(folders: dict[str, Path]) -> None:
-    encoder = opened(folders["bert"], "", room=12_000)
+    encoder = opened(folders["bert"], "", context_window=12_000)
     gold = LINES[0]
     for size in range(30):
         encoder.similarities([(words(3, -size), words(8, size)), (words(3, size), gold)])
@@ -517,5 +517,5 @@ def test_the_package_with_the_real_encoder_is_what_its_name_says(real: embedding
     encoder = real
     assert PACKAGE in encoder.name
     assert encoder.identity["layer"] == "6"
-    assert encoder.frame.room == 510, "not the 128 tokens that its tokenizer is set to"
+    assert encoder.frame.capacity == 510, "not the 128 tokens that its tokenizer is set to"
     assert encoder.batch >= 4

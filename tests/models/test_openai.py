@@ -117,7 +117,7 @@ def test_the_key_is_sent_in_the_header_and_nowhere_else(serve: Serve) -> None:
     model = model_at(server)
     assert answer(model).text in "ABCD"
     assert KEY not in json.dumps(sent(server))
-    assert KEY not in json.dumps(dict(model.identity)) + model.name + model.lane
+    assert KEY not in json.dumps(dict(model.identity)) + model.name + model.rate_limit_group
 
 
 def test_a_server_that_wants_max_completion_tokens_gets_them(serve: Serve) -> None:

@@ -33,7 +33,7 @@ CHATS = [(Message("user", prompt),) for prompt in PROMPTS]
 LANGUAGE = Language()
 
 
-def anew(server: LocalServer, tmp_path: Path, number: int, plan: dict[str, Any]) -> LocalServer:
+def rejudging(server: LocalServer, tmp_path: Path, number: int, plan: dict[str, Any]) -> LocalServer:
     """The server with another plan and an empty log: for the next row of a table."""
     server.begin(tmp_path / f"row-{number}.log", plan)
     return server
@@ -144,7 +144,7 @@ def test_the_choice_is_the_models_own_in_chat_and_text(serve: Serve, tmp_path: P
     with table() as row:
         for number, (way, plan) in enumerate(WAYS.items()):
             with row(way):
-                _assert_the_models_choice(anew(server, tmp_path, number, plan), plan)
+                _assert_the_models_choice(rejudging(server, tmp_path, number, plan), plan)
 
 
 def _assert_the_models_choice(server: LocalServer, plan: dict[str, Any]) -> None:
@@ -206,7 +206,7 @@ def test_a_server_that_cannot_is_given_up_with_a_word_on_what_to_do(serve: Serve
         for number, (what, (plan, words)) in enumerate(USELESS.items()):
             for prompt in (PROMPTS[0], CHATS[0]):
                 with row((what, prompt)):
-                    problem = refused(model_at(anew(server, tmp_path, number, plan)), asked(prompt))
+                    problem = refused(model_at(rejudging(server, tmp_path, number, plan)), asked(prompt))
                     assert problem.fatal
                     assert re.search(words, problem.message)
                     assert what == "not logarithms" or f"viva serve-check {server.url} --model m" in problem.message
@@ -351,7 +351,7 @@ def test_likelihoods_and_a_texts_tokens_have_the_models_own_numbers(serve: Serve
     with table() as row:
         for number, (way, plan) in enumerate(ECHOES.items()):
             bos = plan.get("bos") is not None
-            anew(server, tmp_path, number, plan)
+            rejudging(server, tmp_path, number, plan)
             with row((way, "likelihood")):
                 _assert_the_models_likelihoods(model_at(server), bos)
             with row((way, "text")):

@@ -13,8 +13,8 @@ from benchmarks.published import published
 from rows import table as cases
 from viva.benchmarks import open_exam
 from viva.errors import DataError
-from viva.published import Neighbour, beside, catalogue, neighbours, table
-from viva.types import ExamSpec, Layout
+from viva.published import Neighbour, catalogue, neighbours, published_rows, table
+from viva.types import ExamSpec, TableSpec
 
 __all__ = ["published"]
 
@@ -33,7 +33,7 @@ def row(benchmark: str, model: str, **settings: Any) -> Neighbour:
 
 
 @pytest.fixture(scope="module")
-def layouts(published: Path) -> dict[str, tuple[Layout, ...]]:
+def layouts(published: Path) -> dict[str, tuple[TableSpec, ...]]:
     return {
         name: open_exam(spec(name), None if name in SAMPLES else published).layouts()
         for name, one in catalogue().items()
@@ -41,7 +41,7 @@ def layouts(published: Path) -> dict[str, tuple[Layout, ...]]:
     }
 
 
-def test_every_cell_that_the_catalogue_names_is_one_of_the_exams(layouts: dict[str, tuple[Layout, ...]]) -> None:
+def test_every_cell_that_the_catalogue_names_is_one_of_the_exams(layouts: dict[str, tuple[TableSpec, ...]]) -> None:
     with cases() as case:
         for benchmark in list(catalogue()):
             with case(benchmark):
@@ -197,7 +197,7 @@ def test_nothing_is_compared_with_another_headline_or_with_questions_of_ones_own
 @given(score=st.floats(0, 1), benchmark=st.deferred(lambda: st.sampled_from(list(catalogue()))))
 def test_nearest_is_the_next_above_and_the_next_below(score: float, benchmark: str) -> None:
     everything = neighbours(spec(benchmark))
-    found = beside(everything, "nearest", score, "a/model-of-mine")
+    found = published_rows(everything, "nearest", score, "a/model-of-mine")
     assert len(found) <= 2
     known = [one.score for one in everything if one.score is not None]
     above, below = [x for x in known if x >= score], [x for x in known if x < score]
@@ -206,25 +206,25 @@ def test_nearest_is_the_next_above_and_the_next_below(score: float, benchmark: s
 
 def test_the_same_model_stands_between_them() -> None:
     everything = neighbours(spec("csbench"))
-    assert [one.model for one in beside(everything, "nearest", 0.60, "openai/gpt-4")] == [
+    assert [one.model for one in published_rows(everything, "nearest", 0.60, "openai/gpt-4")] == [
         "Qwen1.5-32B", "GPT-4", "Mixtral-8x7B",
     ]  # fmt: skip
-    assert [one.model for one in beside(everything, "nearest", None, "meta/llama3-8b")] == ["Llama3-8B"]
+    assert [one.model for one in published_rows(everything, "nearest", None, "meta/llama3-8b")] == ["Llama3-8B"]
 
 
 def test_rows_are_named_leniently_and_shown_in_the_order_of_their_names() -> None:
     everything = neighbours(spec("csbench"))
-    found = beside(everything, "llama3-8b, openai/gpt-4 ,Mixtral 8x7b,GPT-4", 0.5, "m")
+    found = published_rows(everything, "llama3-8b, openai/gpt-4 ,Mixtral 8x7b,GPT-4", 0.5, "m")
     assert [one.model for one in found] == ["Llama3-8B", "GPT-4", "Mixtral-8x7B"]
-    assert beside(everything, "none", 0.5, "m") == beside(everything, "", 0.5, "m") == ()
-    assert beside((), "nearest", 0.5, "m") == ()
+    assert published_rows(everything, "none", 0.5, "m") == published_rows(everything, "", 0.5, "m") == ()
+    assert published_rows((), "nearest", 0.5, "m") == ()
 
 
 def test_a_name_that_may_be_several_rows_lists_them() -> None:
     infibench = neighbours(spec("infibench"))
     with pytest.raises(DataError, match=r"'gpt-4'; do you mean 'GPT-4-0613' or 'GPT-4o-2024-05-13' or 'GPT-4-turbo"):
-        beside(infibench, "gpt-4", 0.5, "m")
+        published_rows(infibench, "gpt-4", 0.5, "m")
     with pytest.raises(DataError, match="no published row is called 'nobody'"):
-        beside(infibench, "nobody", 0.5, "m")
+        published_rows(infibench, "nobody", 0.5, "m")
     with pytest.raises(DataError, match="'Llama2-7B' or 'Llama2-13B' or 'Llama2-70B'"):
-        beside(neighbours(spec("csbench")), "llama2", 0.5, "m")
+        published_rows(neighbours(spec("csbench")), "llama2", 0.5, "m")

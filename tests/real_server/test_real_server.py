@@ -209,7 +209,7 @@ def test_a_wrong_model_name_is_given_up_soon(server: Server, tmp_path: Path) -> 
 
 def test_a_server_that_dies_costs_no_answer(server: Server, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    work = command(server, run, "csbench", "cmmlu", "--shots", 5, "--concurrency", 1, "--attempts", 1)
+    work = command(server, run, "csbench", "cmmlu", "--shots", 5, "--concurrency", 1, "--max-attempts", 1)
     with subprocess.Popen(
         [sys.executable, "-m", "viva", *map(str, work)],
         env=ENVIRONMENT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.explaining import evidence, first, opened, reply
 from reports.samples import report, result
 from rows import table
-from viva.reports.deciding import Deciding
+from viva.reports.deciders import DeciderCounts
 from viva.reports.formats import FORMATS
 from viva.types import ANSWER, RATIONALE, Decider, Mark, Outcome, Question, Response, Score
 
@@ -13,8 +13,8 @@ QUESTION = Question(id="q", kind="open", text="Why?", language="en", answer="So.
 COLUMNS = ("", "rule", "similarity", "judge", "expert", "undecided", "not read")
 
 
-def watched(*scores: Score) -> Deciding:
-    deciding = Deciding()
+def watched(*scores: Score) -> DeciderCounts:
+    deciding = DeciderCounts()
     for score in scores:
         deciding.watch(score)
     return deciding
@@ -82,7 +82,7 @@ def test_shares_are_of_all_answers_also_of_those_that_left_nothing_to_decide() -
 def test_an_exam_without_rationales_counts_its_rules_too() -> None:
     exam = opened("csbench")
     choice, blank = first(exam, "choice"), first(exam, "blank")
-    deciding = Deciding()
+    deciding = DeciderCounts()
     for question, text, found in (
         (choice, str(choice.answer), evidence()),
         (choice, "", evidence()),
@@ -114,7 +114,7 @@ def test_experts_are_told_apart() -> None:
 def test_an_exams_own_scores() -> None:
     exam = opened()
     choice, blank = first(exam, "choice"), first(exam, "open")
-    deciding = Deciding()
+    deciding = DeciderCounts()
     for question, found in (
         (choice, evidence(rationale=["1", "0"])),
         (choice, evidence(alike={RATIONALE: 0.95})),

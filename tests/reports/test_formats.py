@@ -21,7 +21,7 @@ from viva.reports.result import Grid, bounds_text, cell_text, footnotes, outcome
 from viva.reports.summary import summary_terminal
 from viva.reports.text import latex, markdown
 from viva.types import OUTCOMES
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 DRAWN = ("chart.py", "textchart.py", "agreementchart.py", "text.py")
 """Pictures for a terminal and SVG, which no LaTeX sees; and the signs themselves."""
@@ -281,11 +281,11 @@ def _unchanged_in_json(name: str) -> None:
 
 @given(text=st.text())
 def test_what_is_made_visible_shows_every_hidden_character_and_changes_nothing_else(text: str) -> None:
-    shown = visible(text)
+    shown = escape_invisible(text)
     assert not dangerous(shown)
-    hidden = {c for c in text if c not in "\n\t" and visible(c) != c}
+    hidden = {c for c in text if c not in "\n\t" and escape_invisible(c) != c}
     assert hidden >= dangerous(text)
-    assert all(visible(c) == f"<U+{ord(c):04X}>" for c in hidden)
+    assert all(escape_invisible(c) == f"<U+{ord(c):04X}>" for c in hidden)
     if not hidden:
         assert shown == text
 
@@ -334,9 +334,9 @@ def test_every_sign_of_the_reports_is_set_by_plain_latex() -> None:
 
 
 def test_a_long_text_is_cut_and_says_by_how_much() -> None:
-    assert visible("x" * 1010, limit=10) == "xxxxxxxxxx … (1,000 more characters)"
-    assert visible("x" * 10, limit=10) == "x" * 10
-    assert visible("\x1b[31m") == "<U+001B>[31m"
+    assert escape_invisible("x" * 1010, limit=10) == "xxxxxxxxxx … (1,000 more characters)"
+    assert escape_invisible("x" * 10, limit=10) == "x" * 10
+    assert escape_invisible("\x1b[31m") == "<U+001B>[31m"
 
 
 def test_a_narrow_terminal_breaks_no_figure() -> None:

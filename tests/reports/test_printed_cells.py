@@ -36,18 +36,19 @@ from viva.reports.formats import as_csv
 from viva.reports.result import Report, Result, bounds_text, cell_text
 from viva.reports.slices import Shown
 from viva.reports.slices import as_csv as slices_csv
-from viva.types import UNANSWERED, Layout, Line, Outcome, ScoreRow
+from viva.types import UNANSWERED, Aggregate, Outcome, ScoreRow, TableSpec
 
 ROUNDING = 1e-9
 LESS = settings(max_examples=settings.default.max_examples // 2)
 """For what takes many cells an example."""
-WHOLE = Line("all")
-LAYOUT = Layout(
+WHOLE = Aggregate("all")
+LAYOUT = TableSpec(
     "t", "By everything",
-    (WHOLE, Line("a", {"subject": ("a",)}), Line("nobody", {"subject": ("z",)}), Line("macro", over="subject")),
+    (WHOLE, Aggregate("a", {"subject": ("a",)}), Aggregate("nobody", {"subject": ("z",)}), Aggregate("macro",
+    over="subject")),
     (
-        Line("as asked"), Line("best", attempts="best"), Line("best@2", attempts="best@2"),
-        Line("pass@1", attempts="pass@1"), Line("full part", part="full"),
+        Aggregate("as asked"), Aggregate("best", attempts="best"), Aggregate("best@2", attempts="best@2"),
+        Aggregate("pass@1", attempts="pass@1"), Aggregate("full part", part="full"),
     ),
 )  # fmt: skip
 
@@ -272,7 +273,7 @@ def test_every_difference_holds_together_and_its_bounds_hold_every_completion(
 
 def test_a_tag_that_nothing_has_makes_one_group_in_a_table_and_is_refused_where_it_was_asked_for() -> None:
     breakdown = Breakdown(frame(rows_of([Question("-", 1, [[1.0], [0.0]]), Question("-", 1, [["error"], [0.5]])])))
-    plain, macro = breakdown.cell(WHOLE), breakdown.cell(Line("", over="subject"))
+    plain, macro = breakdown.cell(WHOLE), breakdown.cell(Aggregate("", over="subject"))
     assert (macro.mean, macro.sd, macro.floor, macro.ceiling) == (plain.mean, plain.sd, plain.floor, plain.ceiling)
     questions = breakdown.questions(WHOLE)
     for compare in (

@@ -19,8 +19,8 @@ from review.material import ITEMS
 from viva.engine.reviews import ReviewLog
 from viva.review.filters import Filter
 from viva.review.items import Item
-from viva.review.room import Settings
 from viva.review.server import application
+from viva.review.session import Settings
 from viva.web.guard import Access
 
 CHROMIUM = "/usr/bin/chromium"

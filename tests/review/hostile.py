@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viva.engine.reviews import item_key
 from viva.review.items import Item
-from viva.types import ANSWER, RATIONALE, Draft
+from viva.types import ANSWER, RATIONALE, ReviewItem
 
 TEXTS = (
     "<script>alert(1)</script>",
@@ -33,7 +33,7 @@ TEXTS = (
 def hostile(text: str) -> Item:
     """An item that is this text, wherever a text can be."""
     drafts = tuple(
-        Draft(
+        ReviewItem(
             aspect=aspect,
             text=text,
             gold=text,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viva.engine.reviews import item_key
 from viva.review.items import Item, spread
-from viva.types import ANSWER, RATIONALE, Draft
+from viva.types import ANSWER, RATIONALE, ReviewItem
 
 HALVES = (0.0, 0.5, 1.0)
 JUDGES = ("openai/judge-a", "openai/judge-b", "openai/judge-c")
@@ -41,7 +41,7 @@ def item(
         question=text,
         options=options,
         drafts=(
-            Draft(
+            ReviewItem(
                 aspect=ANSWER,
                 text=answer[0],
                 gold=answer[1],
@@ -50,7 +50,7 @@ def item(
                 decided="rule",
                 reasons=f"read {answer[0]!r}, the gold is {answer[1]!r}",
             ),
-            Draft(
+            ReviewItem(
                 aspect=RATIONALE,
                 text=rationale[0],
                 gold=rationale[1],
@@ -178,5 +178,7 @@ def many(count: int) -> tuple[Item, ...]:
 
 def editable(key: str = "f" * 32) -> Item:
     """A drafted rationale that an expert approves, edits or rejects."""
-    draft = Draft(aspect=RATIONALE, text="First line.\nSecond line.", gold="Say why.", value=None, scale=(0.0, 1.0))
+    draft = ReviewItem(
+        aspect=RATIONALE, text="First line.\nSecond line.", gold="Say why.", value=None, scale=(0.0, 1.0)
+    )
     return Item(key=key, about={"question": "own/mc/1"}, question="Why?", drafts=(draft,), editable=True)

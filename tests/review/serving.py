@@ -8,8 +8,8 @@ from pathlib import Path
 from review.hostile import HOSTILE
 from review.material import ITEMS, editable, many
 from viva.engine.reviews import ReviewLog
-from viva.review.room import Settings
 from viva.review.server import serve
+from viva.review.session import Settings
 
 if __name__ == "__main__":
     serve(

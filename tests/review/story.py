@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from viva.benchmarks import open_exam
-from viva.benchmarks.explained.combining import combine
+from viva.benchmarks.rationale.combining import combine
 from viva.types import ExamSpec, Question
 
 NOTHING = "It is simply known from the lecture, and everybody says so."

@@ -133,7 +133,7 @@ def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
     assert result["reviewed"]
     assert result["overall"]["mean"] != draft, "the expert's marks count before the judges'"
 
-    agreed = viva("agree", run, "--format", "json", "--out", tmp_path / "agreement.json")
+    agreed = viva("agreement", run, "--format", "json", "--out", tmp_path / "agreement.json")
     assert agreed.code == 0, agreed.err
     content = json.loads((tmp_path / "agreement.json").read_text(encoding="utf-8"))
     (whole,) = [one["powered"] for one in content["scores"] if one["metric"] == "score"]

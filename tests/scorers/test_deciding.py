@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evidence import opinion
 from rows import table
-from viva.scorers.deciding import ALIKE, Panel, decide, drafted, heard, settle, spread
+from viva.scorers.resolution import ALIKE, Panel, decide, marks_by_judge, review_item, settle, spread
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import ANSWER, RATIONALE, Mark, Opinion
 
@@ -46,7 +46,7 @@ def test_expert_beats_judge_beats_similarity() -> None:
         for marks, verdicts, alike, value, by in cases:
             with row((marks, verdicts, alike)):
                 opinions = {"judge": verdicts}
-                decision = decide(RATIONALE, marks=marks, opinions=opinions, heard=len(verdicts), similarity=alike)
+                decision = decide(RATIONALE, marks=marks, opinions=opinions, replies=len(verdicts), similarity=alike)
                 assert (decision.value, decision.by) == (value, by)
                 assert decision.verdicts == verdicts, "what the judges gave is kept, whoever decides"
                 assert decision.why
@@ -56,14 +56,14 @@ def test_the_reasons_name_who_decided_or_what_is_missing() -> None:
     assert "ada 0.5, bob 1" in decide(RATIONALE, marks=(mark(0.5), mark(1.0, reviewer="bob"))).why
     assert "0.9312" in decide(RATIONALE, similarity=0.93121).why
     assert decide(RATIONALE).why == "no judge was asked"
-    assert decide(RATIONALE, heard=2).why == "no judge came to a decision"
+    assert decide(RATIONALE, replies=2).why == "no judge came to a decision"
     assert "0.8999 is below 0.9" in decide(RATIONALE, similarity=0.8999).why
     assert decide(RATIONALE, opinions={"a": (1.0, 0.0)}, panel="majority").why == "no majority of 2 verdicts"
 
 
 def test_a_panel_that_is_tied_is_not_overruled_by_similarity() -> None:
     """Judges were heard and disagree: what is like the gold in words does not settle that."""
-    decision = decide(RATIONALE, opinions={"a": (0.0,), "b": (1.0,)}, heard=2, panel="majority", similarity=0.95)
+    decision = decide(RATIONALE, opinions={"a": (0.0,), "b": (1.0,)}, replies=2, panel="majority", similarity=0.95)
     assert (decision.value, decision.by) == (None, None)
     assert decision.verdicts == (0.0, 1.0)
 
@@ -140,14 +140,14 @@ def test_replies_without_a_mark_and_of_other_aspects_are_left_out() -> None:
         Opinion("a", RATIONALE, "VERDICT: 0.5"),
         Opinion("c", RATIONALE, "VERDICT: 0"),
     ]
-    assert heard(opinions, RATIONALE, lambda one: read_mark(one, SCALE)) == {"a": (1.0, 0.5), "c": (0.0,)}
-    assert heard((), RATIONALE, lambda reply: 1.0) == {}
+    assert marks_by_judge(opinions, RATIONALE, lambda one: read_mark(one, SCALE)) == {"a": (1.0, 0.5), "c": (0.0,)}
+    assert marks_by_judge((), RATIONALE, lambda reply: 1.0) == {}
 
 
 def test_a_draft_shows_all_that_was_written_and_each_judges_mean() -> None:
     wrote = [Opinion("a", RATIONALE, "Good.\nVERDICT: 1\n"), Opinion("b", ANSWER, "no"), Opinion("a", RATIONALE, "x")]
-    decision = decide(RATIONALE, opinions={"a": (1.0, 0.5)}, heard=2)
-    draft = drafted(RATIONALE, decision, wrote, {"a": (1.0, 0.5), "b": ()}, text="t", gold="g", scale=SCALE)
+    decision = decide(RATIONALE, opinions={"a": (1.0, 0.5)}, replies=2)
+    draft = review_item(RATIONALE, decision, wrote, {"a": (1.0, 0.5), "b": ()}, text="t", gold="g", scale=SCALE)
     assert (draft.value, draft.decided, draft.opinions, draft.scale) == (0.75, "judge", {"a": 0.75}, SCALE)
     assert draft.reasons == "mean of 2 verdicts\n\na: Good.\nVERDICT: 1\n\na: x"
 

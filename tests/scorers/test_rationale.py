@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rows import table
 from thorough import LONG, SECONDS
 from viva.benchmarks import open_exam
-from viva.benchmarks.explained.combining import Q_A
+from viva.benchmarks.rationale.combining import Q_A
 from viva.scorers.rationale import Taken, take_apart
 from viva.types import RATIONALE, Evidence, ExamSpec, Opinion, Response
 from within import within

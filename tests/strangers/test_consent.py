@@ -51,11 +51,11 @@ def test_addresses_and_variables_of_a_folder_are_not_gone_to(server: LocalServer
                 for command in (
                     ("resume", "copy"),
                     ("resume", "copy", "--judge", "openai/j"),
-                    ("errors", "copy", "--judge", "openai/j"),
+                    ("error-types", "copy", "--judge", "openai/j"),
                 ):
                     ended = viva(*command)
                     assert ended.code == 2, ended.err
-                    assert command[0] == "errors" or "--trust-endpoints" in ended.err, ended.err
+                    assert command[0] == "error-types" or "--trust-endpoints" in ended.err, ended.err
                 assert server.asked == asked
     assert viva.resume(run="run").code == 0, "one's own run goes on without a word"
 
@@ -201,7 +201,7 @@ def test_scores_beyond_full_marks_are_damage(tmp_path: Path, viva: Viva) -> None
         for value in (b"1.5", b"1e999", b"-1e300", b'"1"', b"9" * 400):
             with row(value):
                 (run / "scores.jsonl").write_bytes(re.sub(VALUE, b'"value":' + value, honest, count=1))
-                for command in (("report", run), ("breakdown", run, "--by", "kind"), ("items", run)):
+                for command in (("report", run), ("breakdown", run, "--by", "kind"), ("item-analysis", run)):
                     ended = viva(*command)
                     assert ended.code == 5, ended.err
                     assert "is damaged" in ended.err

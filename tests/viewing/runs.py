@@ -45,20 +45,20 @@ class Growing:
         )
         self.folder = RunFolder.create(root / name, record)
         self.path = self.folder.path
-        examination = prepare(self.folder, Limits(progress="quiet"), [exam for exam, _ in exams])
-        self.wanted = [(sitting, *asked) for sitting in examination.sittings for asked in sitting.requests()]
+        opened = prepare(self.folder, Limits(progress="quiet"), [exam for exam, _ in exams])
+        self.wanted = [(evaluation, *asked) for evaluation in opened.evaluations for asked in evaluation.requests()]
         self.journal = self.folder.journal("responses")
         self.next = 0
 
     def answer(self, count: int = 1, *, text: str | None = None, failed: bool = False) -> None:
         """The next answers come in: the right ones, unless `text` says otherwise."""
         for _ in range(count):
-            sitting, question, key, request = self.wanted[self.next]
+            evaluation, question, key, request = self.wanted[self.next]
             self.journal.append(
                 Entry(
                     key=key.hex(),
-                    benchmark=sitting.exam.spec.benchmark,
-                    model=sitting.model.name,
+                    benchmark=evaluation.exam.spec.benchmark,
+                    model=evaluation.model.name,
                     question=question.id,
                     sample=request.sample,
                     text="" if failed else text or f"It is {WORDS[int(question.id[1:])]}.",

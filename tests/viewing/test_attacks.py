@@ -16,7 +16,7 @@ from viewing.runs import Growing
 from viva.runs.live_tables import open_run
 from viva.viewing.pages import value_of
 from viva.viewing.server import application
-from viva.visible import visible
+from viva.visible import escape_invisible
 from viva.web.guard import Access
 from web.hostile import LONG, MODELS, TEXTS, UNBROKEN, assert_harmless, assert_only_text
 
@@ -44,11 +44,11 @@ def test_every_text_of_every_page_is_text(run: tuple[TestClient, str]) -> None:
     pages = [visitor.get(where).text for where in ("/", address, f"{address}/answers", f"{address}/answers?page=2")]
     for number, text in enumerate(TEXTS.values(), 1):
         page = visitor.get(f"{address}/answer/2.{number}").text
-        assert visible(text.replace("\r\n", "\n"))[:500].strip() in plain(page)
+        assert escape_invisible(text.replace("\r\n", "\n"))[:500].strip() in plain(page)
         pages.append(page)
     for page in pages:
         assert_only_text(page)
-    assert all(visible(model) in plain(pages[1]) for model in MODELS)
+    assert all(escape_invisible(model) in plain(pages[1]) for model in MODELS)
 
 
 def test_the_corpus_would_be_noticed(run: tuple[TestClient, str]) -> None:
@@ -85,7 +85,7 @@ def test_a_text_to_look_at_is_visible_and_a_text_to_keep_is_as_it_came(run: tupl
         where = f"{address}/answer/2.{number}/reply.txt"
         looked, kept = visitor.get(where), visitor.get(f"{where}?download=1")
         assert_harmless(looked.content.decode())
-        assert looked.content.decode() == visible(text), name
+        assert looked.content.decode() == escape_invisible(text), name
         assert kept.content.decode() == text, name
         assert kept.headers["content-disposition"] == f'attachment; filename="reply-2.{number}.txt"'
 

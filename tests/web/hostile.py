@@ -23,10 +23,10 @@ from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
 from viva.engine.programs import program_key
 from viva.engine.reviews import Review, ReviewLog, item_key, line_id
-from viva.engine.stages import Sitting
+from viva.engine.stages import Evaluation
 from viva.runs.config import Choice, Limits
 from viva.runs.exams import label, open_exams, remember
-from viva.runs.open import Examination, prepare
+from viva.runs.open import OpenRun, prepare
 from viva.types import Execution, Failure, Question, Usage
 
 MARK = "vivaattack"
@@ -154,14 +154,14 @@ def make_run(
         samples=samples,
     )
     run = RunFolder.create(folder / "run", record)
-    examination = prepare(run, Limits(progress="quiet"), [exam for exam, _ in exams])
+    opened = prepare(run, Limits(progress="quiet"), [exam for exam, _ in exams])
     responses, verdicts, executions = (run.journal(stage) for stage in ("responses", "annotations", "executions"))
-    for number, sitting in enumerate(examination.sittings):
-        _answer(sitting, responses, number, answered, big=big and not number)
-        _execute(sitting, responses, executions)
+    for number, evaluation in enumerate(opened.evaluations):
+        _answer(evaluation, responses, number, answered, big=big and not number)
+        _execute(evaluation, responses, executions)
     if judged:
-        _judge(examination, responses, verdicts)
-        _review(examination, run)
+        _judge(opened, responses, verdicts)
+        _review(opened, run)
     for journal in (responses, verdicts, executions):
         journal.close()
     run.unlock()
@@ -173,8 +173,8 @@ def text_of(question: Question) -> str:
     return question.text.rpartition(" (question ")[0]
 
 
-def _answer(sitting: Sitting, journal: Journal, number: int, share: float, *, big: bool) -> None:
-    wanted = list(sitting.requests())
+def _answer(evaluation: Evaluation, journal: Journal, number: int, share: float, *, big: bool) -> None:
+    wanted = list(evaluation.requests())
     for place, (question, key, request) in enumerate(wanted[: round(share * len(wanted))]):
         text = text_of(question)
         if big and place < 2:
@@ -183,8 +183,8 @@ def _answer(sitting: Sitting, journal: Journal, number: int, share: float, *, bi
         journal.append(
             Entry(
                 key=key.hex(),
-                benchmark=sitting.exam.spec.benchmark,
-                model=sitting.model.name,
+                benchmark=evaluation.exam.spec.benchmark,
+                model=evaluation.model.name,
                 question=question.id,
                 sample=request.sample,
                 text="" if failed else text,
@@ -196,31 +196,31 @@ def _answer(sitting: Sitting, journal: Journal, number: int, share: float, *, bi
         )
 
 
-def _execute(sitting: Sitting, responses: Journal, executions: Journal) -> None:
-    for question, _, entry in sitting.answers(responses):
-        for request in sitting.exam.executions(question, entry.response()) if entry and not entry.error else ():
+def _execute(evaluation: Evaluation, responses: Journal, executions: Journal) -> None:
+    for question, _, entry in evaluation.answers(responses):
+        for request in evaluation.exam.executions(question, entry.response()) if entry and not entry.error else ():
             said = Execution("failed", f"Error: {text_of(question)}", 0.5, 0.25)
             executions.append(
                 Entry(
                     key=program_key(request).hex(),
-                    benchmark=sitting.exam.spec.benchmark,
-                    model=sitting.model.name,
+                    benchmark=evaluation.exam.spec.benchmark,
+                    model=evaluation.model.name,
                     question=question.id,
                     text=msgspec.json.encode(said).decode(),
                 )
             )
 
 
-def _judge(examination: Examination, responses: Journal, verdicts: Journal) -> None:
-    assert examination.bench is not None
+def _judge(opened: OpenRun, responses: Journal, verdicts: Journal) -> None:
+    assert opened.judge_panel is not None
     asked: set[bytes] = set()
-    for sitting in examination.sittings:
-        for question, _, entry in sitting.answers(responses):
+    for evaluation in opened.evaluations:
+        for question, _, entry in evaluation.answers(responses):
             if entry is None or entry.error:
                 continue
-            for judge in examination.bench.judges:
+            for judge in opened.judge_panel.judges:
                 response = entry.response()
-                for key, request in examination.bench.requests(judge.model, sitting.exam, question, response, {}):
+                for key, request in opened.judge_panel.requests(judge.model, evaluation.exam, question, response, {}):
                     if key not in asked:
                         asked.add(key)
                         verdicts.append(
@@ -235,10 +235,10 @@ def _judge(examination: Examination, responses: Journal, verdicts: Journal) -> N
                         )
 
 
-def _review(examination: Examination, run: RunFolder) -> None:
-    sitting = examination.sittings[0]
-    question, text = next(iter(sitting.exam.questions())), TEXTS["script"]
-    item = item_key(label(sitting.exam), sitting.model.name, question.id, 0, text)
+def _review(opened: OpenRun, run: RunFolder) -> None:
+    evaluation = opened.evaluations[0]
+    question, text = next(iter(evaluation.exam.questions())), TEXTS["script"]
+    item = item_key(label(evaluation.exam), evaluation.model.name, question.id, 0, text)
     line = Review(
         id=line_id("hostile"),
         at=1.0,

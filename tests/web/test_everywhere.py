@@ -89,7 +89,7 @@ def test_whatever_is_said_of_them_steers_no_terminal(runs: dict[str, str], capsy
         ("scaling", "A"),
         ("breakdown", "A", "--by", "<b>\x9b31m"),
         ("items", "A", "B", "--anchors", "5"),
-        ("report", "A", "--format", "csv", "--beside", "\u2066x"),
+        ("report", "A", "--format", "csv", "--published-rows", "\u2066x"),
     )
     with table() as row:
         for arguments in commands:

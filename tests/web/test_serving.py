@@ -19,8 +19,8 @@ from rows import table
 from viva.cli.serving_options import token_options
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
-from viva.review.room import Settings
 from viva.review.server import application
+from viva.review.session import Settings
 from viva.web import serving
 from viva.web.guard import Access
 

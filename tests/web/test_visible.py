@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.reports.text import json_text, markdown
-from viva.visible import escaped, visible
+from viva.visible import escape_invisible, escaped
 from web.hostile import TEXTS, assert_harmless
 
 ANY = st.text(st.characters(codec="utf-8"))
@@ -21,7 +21,7 @@ def test_every_character_of_a_category_c_is_spelled_out_alone_and_among_others()
         character = chr(code)
         hidden = unicodedata.category(character)[0] == "C" and character not in "\n\t"
         for around in ("", "a\nb 中\t"):
-            shown = visible(around + character)
+            shown = escape_invisible(around + character)
             assert not hidden or shown == f"{around}<U+{code:04X}>", hex(code)
             assert hidden or len(shown) - len(around) in (1, 8, 9), hex(code)
 
@@ -31,7 +31,7 @@ def test_escaped_json_means_the_same_and_hides_nothing(name: str, text: str) -> 
     content = {name: [text, 1]}
     for said in (json_text(content), escaped(json.dumps(content, ensure_ascii=False))):
         assert json.loads(said) == content
-        assert visible(said) == said
+        assert escape_invisible(said) == said
 
 
 def test_hostile_texts_are_unharmed_in_json_and_harmless_in_a_terminal() -> None:

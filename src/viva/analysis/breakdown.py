@@ -44,7 +44,7 @@ from viva.analysis.uncertainty import (
     standard_deviation,
     zero_one_interval,
 )
-from viva.types import OUTCOMES, RATIONALE, SCORED, UNANSWERED, Layout, Line, ScoreRow
+from viva.types import OUTCOMES, RATIONALE, SCORED, UNANSWERED, Aggregate, ScoreRow, TableSpec
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -171,7 +171,7 @@ class Breakdown:
     exam's tables: their lines are the parts that a cell may lack.
     """
 
-    def __init__(self, scores: pl.DataFrame, attempts: str = "", layouts: Iterable[Layout] = ()) -> None:
+    def __init__(self, scores: pl.DataFrame, attempts: str = "", layouts: Iterable[TableSpec] = ()) -> None:
         self._scores = scores
         self._parts = _parts(layouts, scores.columns)
         self._known = [*(name for name in scores.columns if name.startswith("tag:")), "weight"]
@@ -209,7 +209,7 @@ class Breakdown:
             self._views[attempts, part, given, aspects] = _View(answers, weighted)
         return self._views[attempts, part, given, aspects]
 
-    def table(self, layout: Layout, exam: str, model: str) -> Table:
+    def table(self, layout: TableSpec, exam: str, model: str) -> Table:
         """A layout's cells, without the lines that want more answers to a question than there are."""
         rows, columns = (tuple(filter(self._enough, lines)) for lines in (layout.rows, layout.columns))
         return Table(
@@ -224,18 +224,18 @@ class Breakdown:
             cells=tuple(tuple(self.cell(row, column) for column in columns) for row in rows),
         )
 
-    def label(self, line: Line) -> str:
+    def label(self, line: Aggregate) -> str:
         """A line's label; of the best of ten answers with the number that there are, where they are fewer."""
         if line.attempts != "best" or not 0 < self._each < _TEN:
             return line.label
         return re.sub(r"\bten\b|(?<=@)10\b", str(self._each), line.label)
 
-    def _enough(self, line: Line) -> bool:
+    def _enough(self, line: Aggregate) -> bool:
         """Whether any question has the answers that "best@10" wants: of two there is no best of ten."""
         count = line.attempts.partition("@")[2]
         return not count.isdecimal() or int(count) <= self._most
 
-    def cell(self, *lines: Line) -> Cell:
+    def cell(self, *lines: Aggregate) -> Cell:
         """The answers that all `lines` share, averaged as they say."""
         over = next((line.over for line in lines if line.over), "")
         signed = any(line.signed for line in lines)
@@ -270,7 +270,7 @@ class Breakdown:
         zeroed = _zeroed(part, over) if outcomes.get("ungraded") else None
         return replace(found, mean=mean, low=low, high=high, sd=sd, zeroed=zeroed)
 
-    def _viewed(self, lines: Sequence[Line]) -> tuple[str, _View]:
+    def _viewed(self, lines: Sequence[Aggregate]) -> tuple[str, _View]:
         """What several answers count as, and the answers as `lines` count them."""
         attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
         measured = next((line for line in lines if line.part), None)
@@ -291,7 +291,7 @@ class Breakdown:
         # First what tells most: a format that nobody graded is short in every domain, too.
         return tuple(dict.fromkeys(name for _, few in sorted(found, key=lambda one: one[0]) for name in few))
 
-    def questions(self, *lines: Line) -> pl.DataFrame:
+    def questions(self, *lines: Aggregate) -> pl.DataFrame:
         """The questions that all `lines` share, a row each, for what compares questions.
 
         Columns `question`, `weight`, `tag:*`, and the sums over a question's answers as a cell counts them, each as
@@ -302,7 +302,7 @@ class Breakdown:
         """
         return self._part(self._viewed(lines)[1].questions, lines)
 
-    def _part(self, data: pl.DataFrame, lines: Sequence[Line]) -> pl.DataFrame:
+    def _part(self, data: pl.DataFrame, lines: Sequence[Aggregate]) -> pl.DataFrame:
         conditions = [
             pl.col(f"tag:{tag}").cast(pl.String).is_in(values) if f"tag:{tag}" in data.columns else pl.lit(value=False)
             for line in lines
@@ -310,7 +310,7 @@ class Breakdown:
         ]
         return data.filter(*conditions) if conditions else data
 
-    def _deviation(self, answers: pl.DataFrame, lines: Sequence[Line], over: str) -> float | None:
+    def _deviation(self, answers: pl.DataFrame, lines: Sequence[Aggregate], over: str) -> float | None:
         part = self._part(answers, lines).filter(pl.col("answered") == 1)
         groups = ["repeat", _group_of(part, over)] if over else ["repeat"]
         weighted = (pl.col("points") * pl.col("weight")).sum() / pl.col("weight").sum()
@@ -324,7 +324,7 @@ _SOME = 0.005
 """Share of a cell's answers that a part must lack to be named: one answer lost of a handful makes no other quantity."""
 
 
-def _parts(layouts: Iterable[Layout], columns: Sequence[str]) -> dict[str, dict[str, str]]:
+def _parts(layouts: Iterable[TableSpec], columns: Sequence[str]) -> dict[str, dict[str, str]]:
     """Tag → its values that are lines of the tables by themselves → what the lines are called."""
     found: dict[str, dict[str, str]] = {}
     for layout in layouts:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.breakdown import Breakdown, one_sided
-from viva.types import UNANSWERED, Line
+from viva.types import UNANSWERED, Aggregate
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
         )
 
 
-def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Line) -> ItemScores:
+def item_scores(exam: str, frames: Mapping[str, pl.DataFrame], headline: Aggregate) -> ItemScores:
     """From each model's scores (`analysis.breakdown.frame`). Questions stand in the order in which they first occur."""
     columns: dict[str, dict[str, float]] = {}
     groups: dict[str, tuple[str, float]] = {}

@@ -28,7 +28,7 @@ LONGEST_SHOWN = 2_000
 """Characters of a text that are kept to be shown."""
 
 
-class Manner(Struct, frozen=True, kw_only=True):
+class OverlapConfig(Struct, frozen=True, kw_only=True):
     """How texts are compared."""
 
     threshold: float = 0.7
@@ -89,7 +89,7 @@ class Shared(Struct, frozen=True):
     longest: Passage
 
 
-class Found(Struct, frozen=True):
+class TextMatch(Struct, frozen=True):
     """All that one batch has in common with the set."""
 
     near: tuple[Near, ...]
@@ -103,24 +103,24 @@ class Found(Struct, frozen=True):
 class Search:
     """A set, ready to be found in other texts."""
 
-    def __init__(self, questions: Sequence[str], manner: Manner) -> None:
-        self.manner = manner
+    def __init__(self, questions: Sequence[str], overlap_config: OverlapConfig) -> None:
+        self.overlap_config = overlap_config
         self._tokens = tokens_of(questions)
         self._counts = np.diff(self._tokens.bounds)
-        self._shingles = manner.shingles(self._tokens)
-        self._signer = Signer(manner.bands, manner.seed)
+        self._shingles = overlap_config.shingles(self._tokens)
+        self._signer = Signer(overlap_config.bands, overlap_config.seed)
         self._signatures = self._signer.signatures(self._shingles)
         keys = self._signer.keys(self._signatures)
         # A text without a token is like none; each gets a key of its own that no text has.
         keys[self._counts == 0] = np.uint64(0)
         self._index = Index(keys)
         distinct = np.diff(self._shingles.bounds)
-        self._most = int(distinct.max(initial=0) / manner.threshold) + 1
+        self._most = int(distinct.max(initial=0) / overlap_config.threshold) + 1
         self._looked_at: dict[int, tuple[U64, list[str]]] = {}
         self._runs = dict(self._by_length())
 
     def _by_length(self) -> Iterator[tuple[int, _Runs]]:
-        n, least = self.manner.n, min(self.manner.least, self.manner.n)
+        n, least = self.overlap_config.n, min(self.overlap_config.least, self.overlap_config.n)
         for length in range(least, n + 1):
             wanted = (self._counts >= n) if length == n else (self._counts == length)
             if wanted.any():
@@ -134,10 +134,10 @@ class Search:
             found[runs.questions] = self._counts[runs.questions] - length + 1
         return [int(count) for count in found]
 
-    def batch(self, documents: Sequence[Document]) -> Found:
+    def batch(self, documents: Sequence[Document]) -> TextMatch:
         """What a batch of texts has in common with the set."""
         tokens = tokens_of([document.text for document in documents])
-        return Found(
+        return TextMatch(
             near=tuple(self._near(documents, tokens)),
             shared=tuple(self._shared(documents, tokens)),
             texts=len(documents),
@@ -153,7 +153,7 @@ class Search:
             return
         few = len(fitting) < len(documents)
         some = tokens_of([documents[int(at)].text for at in fitting]) if few else tokens
-        shingles = self.manner.shingles(some)
+        shingles = self.overlap_config.shingles(some)
         signatures = self._signer.signatures(shingles)
         last, here, figures = -1, shingles.of(0), [""]
         for row, question in self._index.candidates(self._signer.keys(signatures)):
@@ -164,7 +164,7 @@ class Search:
                 last, here, figures = row, np.unique(shingles.of(row)), _numbers(some, row)
             there, theirs = self._known(question)
             alike = jaccard_of_sets(here, there)
-            if alike >= self.manner.threshold:
+            if alike >= self.overlap_config.threshold:
                 estimate = estimated(signatures[row], self._signatures[question])
                 yield Near(question, document.place, alike, estimate, figures != theirs, document.text[:LONGEST_SHOWN])
 
@@ -178,7 +178,7 @@ class Search:
 
     def _longest_fitting(self) -> int:
         """Tokens above which no text is compared: room for shingles that repeat is left, four times over."""
-        return 4 * (self._most + self.manner.shingle) + 64
+        return 4 * (self._most + self.overlap_config.shingle) + 64
 
     def _shared(self, documents: Sequence[Document], tokens: Tokens) -> Iterator[Shared]:
         for length, runs in self._runs.items():
@@ -329,7 +329,7 @@ class Leaks:
         self.texts = self.characters = self.unread = 0
         self.unread_first = ""
 
-    def add(self, found: Found) -> None:
+    def add(self, found: TextMatch) -> None:
         """One batch."""
         self.texts += found.texts
         self.characters += found.characters

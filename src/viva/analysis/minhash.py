@@ -19,7 +19,7 @@ from viva.analysis.gramhash import U64, Grams, mixed
 
 SURE = 0.995
 """How likely a pair exactly at the threshold is found, at least."""
-_ROOM = 1 << 21
+_CAPACITY = 1 << 21
 """Hashes computed at once."""
 
 
@@ -56,7 +56,7 @@ class Signer:
         texts = len(grams.bounds) - 1
         found = np.full((texts, len(self._factors)), 0xFFFFFFFF, dtype=np.uint32)
         filled = np.flatnonzero(np.diff(grams.bounds))
-        step = max(1, _ROOM // len(self._factors))
+        step = max(1, _CAPACITY // len(self._factors))
         at = 0
         while at < len(filled):
             # As many texts as fit, and never less than one.

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from viva.analysis.breakdown import Breakdown, Cell, mean_of
 from viva.analysis.multiplicity import Correction, adjusted
 from viva.errors import DataError
-from viva.types import Line
+from viva.types import Aggregate
 
 LEVEL = 0.05
 """A slice is called different where its adjusted p-value is at most this."""
@@ -55,7 +55,7 @@ which is on the safe side: the variance is too large by less than 400 in 20,000.
 _AT_ONCE = 4_000_000
 """Numbers of one chunk of permutations: 32 MB."""
 
-_PLAIN = Line("mean")
+_PLAIN = Aggregate("mean")
 
 Where = tuple[tuple[str, str], ...]
 """A slice by its tags and their values."""
@@ -136,7 +136,7 @@ def slices(
     scores: pl.DataFrame,
     tags: Sequence[tuple[str, ...]],
     *,
-    headline: Line = _PLAIN,
+    headline: Aggregate = _PLAIN,
     smallest: int = SMALLEST,
     correct: Correction = "holm",
     seed: int = 0,
@@ -205,10 +205,10 @@ def _cut(questions: pl.DataFrame, tags: Sequence[tuple[str, ...]]) -> Iterator[t
 
 
 def _described(
-    breakdown: Breakdown, measure: Line, questions: pl.DataFrame, where: Where, mask: NDArray[np.bool_]
+    breakdown: Breakdown, measure: Aggregate, questions: pl.DataFrame, where: Where, mask: NDArray[np.bool_]
 ) -> Slice:
     """The slice's cell, and its difference from the rest."""
-    cell = breakdown.cell(measure, Line("", where={tag: (value,) for tag, value in where}))
+    cell = breakdown.cell(measure, Aggregate("", where={tag: (value,) for tag, value in where}))
     heard = questions["answered"].to_numpy() > 0
     rest, low, high = mean_of(questions.filter(pl.Series(~mask)))
     difference = between = None

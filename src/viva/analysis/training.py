@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from viva.analysis.breakdown import Breakdown, Cell
 from viva.analysis.correlation import coefficient
-from viva.types import Layout, Line
+from viva.types import Aggregate, TableSpec
 
-Lines = dict[str, tuple[Line, ...]]
+Lines = dict[str, tuple[Aggregate, ...]]
 """Curve → the lines whose answers it averages."""
 
 
@@ -59,20 +59,22 @@ def parts_of(scores: pl.DataFrame, tag: str) -> list[str]:
     return [str(value) for value in scores[f"tag:{tag}"].cast(pl.String).drop_nulls().unique(maintain_order=True)]
 
 
-def by_tag(scores: pl.DataFrame, tag: str, headline: Line) -> Lines:
+def by_tag(scores: pl.DataFrame, tag: str, headline: Aggregate) -> Lines:
     """A curve for each value of a tag, and the headline's; all are averaged as the headline is."""
-    lines: Lines = {value: (Line(value, where={tag: (value,)}, over=headline.over),) for value in parts_of(scores, tag)}
+    lines: Lines = {
+        value: (Aggregate(value, where={tag: (value,)}, over=headline.over),) for value in parts_of(scores, tag)
+    }
     name = headline.label if headline.label not in lines else f"{headline.label} (overall)"
     return {**lines, name: (headline,)}
 
 
-def by_table(layout: Layout) -> Lines:
+def by_table(layout: TableSpec) -> Lines:
     """A curve for each column of a table that has a row a model."""
     (row,) = layout.rows
     return {column.label: (row, column) for column in layout.columns}
 
 
-def by_rows(layout: Layout, headline: Line) -> Lines:
+def by_rows(layout: TableSpec, headline: Aggregate) -> Lines:
     """A curve for each row of a table, averaged as the headline is; a row of everything is the headline."""
     return {row.label: (replace(row, over=headline.over),) if row.where else (headline,) for row in layout.rows}
 

@@ -13,10 +13,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from viva.api.apart import apart
-from viva.api.examinees import Answers, Examinees, Whom, answer_rows, examinees
 from viva.api.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, parameter_names, with_signature
+from viva.api.model_arguments import Answers, ModelArgument, ResolvedModels, answer_rows, resolve_models
 from viva.api.opened import ALL_TABLES, Run
+from viva.api.threads import run_in_thread
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
@@ -25,10 +25,10 @@ from viva.models.replay import KEPT, Replay
 from viva.runs.answer_files import Collected
 from viva.runs.config import Limits, Output, pick
 from viva.runs.configfile import Configuration, read_config
-from viva.runs.execute import examine
+from viva.runs.execute import execute_run
 from viva.runs.grading import plan_grading
-from viva.runs.messages import Host
-from viva.runs.open import Examination, earlier_runs, open_encoder_of, prepare
+from viva.runs.messages import Caller
+from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, create_folder, plan_run
 from viva.runs.score import grade_run
 from viva.runs.trust import confirm_endpoints
@@ -43,7 +43,7 @@ class UnansweredWarning(UserWarning):
 def run(
     benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     *,
-    model: Whom | None = None,
+    model: ModelArgument | None = None,
     config: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Run:
@@ -64,24 +64,24 @@ def run(
     names = names or list(read.benchmarks)
     if not names:
         raise VivaError("benchmark: name one, or several, or a configuration that does (config=)")
-    whom = examinees(list(read.models) if model is None else model)
+    resolved = resolve_models(list(read.models) if model is None else model)
     given = keywords(RUN_OPTIONS, options, "viva.run")
     given |= {name: value for name, value in read.values.items() if name not in options}
     given |= {
         "benchmarks": names,
-        "models": tuple(whom.named),
+        "models": tuple(resolved.named),
         "settings": read.settings if model is None else {},
         "run_path": given["run"],
     }
 
-    def work(host: Host) -> Run:
-        examination, earlier = plan_run(given, whom.own)
-        examination.kept = whom.kept
-        _sign(examination, "viva.run", names)
-        begin(examination)
-        return _through(examination, earlier, given, host)
+    def work(caller: Caller) -> Run:
+        opened, earlier = plan_run(given, resolved.own)
+        opened.kept = resolved.kept
+        _sign(opened, "viva.run", names)
+        begin(opened)
+        return _through(opened, earlier, given, caller)
 
-    return _warned(apart(work))
+    return _warned(run_in_thread(work))
 
 
 @with_signature(RESUME_OPTIONS)
@@ -89,7 +89,7 @@ def run(
 def resume(
     run: str | PathLike[str],
     *,
-    model: Whom | None = None,
+    model: ModelArgument | None = None,
     **options: Any,
 ) -> Run:
     """Ask only what is missing or failed in a run (a run folder, or a folder of runs: the newest in it).
@@ -98,19 +98,19 @@ def resume(
     and prices, as for `viva resume`. Waits and raises as `viva.run` does.
     """
     given = keywords(RESUME_OPTIONS, options, "viva.resume")
-    whom = examinees(model) if model is not None else Examinees()
+    resolved = resolve_models(model) if model is not None else ResolvedModels()
 
-    def work(host: Host) -> Run:
+    def work(caller: Caller) -> Run:
         folder = RunFolder.open(find_run(Path(run)))
         limits = pick(Limits, given)
         confirm_endpoints(folder, limits)
-        examination = prepare(folder, limits, own=_given_again(whom, folder), asking=True)
+        opened = prepare(folder, limits, own=_given_again(resolved, folder), asking=True)
         earlier = earlier_runs(given["reuse"])
-        open_encoder_of(examination, new=False)
+        open_encoder_of(opened, new=False)
         folder.lock()
-        return _through(examination, earlier, given, host)
+        return _through(opened, earlier, given, caller)
 
-    return _warned(apart(work))
+    return _warned(run_in_thread(work))
 
 
 @with_signature(GRADE_OPTIONS)
@@ -133,14 +133,14 @@ def grade(
         paths = [Path(answers)] if isinstance(answers, str | PathLike) else list(map(Path, answers))
     given = keywords(GRADE_OPTIONS, options, "viva.grade")
 
-    def work(host: Host) -> Run:
-        examination, _ = plan_grading(name, paths, given["run"], given, collected)
-        _sign(examination, "viva.grade", [name, *map(str, paths)])
-        open_encoder_of(examination, new=True)
-        create_folder(examination)
-        return _through(examination, [], given, host)
+    def work(caller: Caller) -> Run:
+        opened, _ = plan_grading(name, paths, given["run"], given, collected)
+        _sign(opened, "viva.grade", [name, *map(str, paths)])
+        open_encoder_of(opened, new=True)
+        create_folder(opened)
+        return _through(opened, [], given, caller)
 
-    return _warned(apart(work))
+    return _warned(run_in_thread(work))
 
 
 def _collected(answers: Answers) -> Collected:
@@ -151,42 +151,42 @@ def _collected(answers: Answers) -> Collected:
     return Collected(replays=[replay], models=[record], kept={"answers.jsonl": content})
 
 
-def _sign(examination: Examination, command: str, arguments: Sequence[str]) -> None:
+def _sign(opened: OpenRun, command: str, arguments: Sequence[str]) -> None:
     """run.json says which function was called: the program's own command line says nothing of it."""
-    examination.folder.record.command = [command, *arguments]
+    opened.folder.record.command = [command, *arguments]
 
 
-def _given_again(whom: Examinees, folder: RunFolder) -> dict[str, Model]:
+def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model]:
     """The functions by the names that the run knows them by. Raises VivaError for what it did not ask."""
     known = [model.name for model in folder.record.models if model.name.startswith(PROVIDER)]
-    own = dict(whom.own)
+    own = dict(resolved.own)
     if len(own) == len(known) == 1:  # the one is the other, whatever it is called
         only = next(iter(own.values()))
         own = {known[0]: Called(known[0].removeprefix(PROVIDER), only.function)} if isinstance(only, Called) else own
-    for name in (*whom.named, *own):
+    for name in (*resolved.named, *own):
         if name not in known:
             asked = ", ".join(known) or "none"
             raise VivaError(f"model: this run did not ask {name}; the functions that it asked: {asked}")
     return own
 
 
-def _through(examination: Examination, earlier: list[RunFolder], given: Mapping[str, Any], host: Host) -> Run:
+def _through(opened: OpenRun, earlier: list[RunFolder], given: Mapping[str, Any], caller: Caller) -> Run:
     """Ask and grade. The folder is locked, and free again at the end."""
-    folder = examination.folder
+    folder = opened.folder
     output = Output(format=ALL_TABLES, beside=given["beside"])
     try:
-        code = examine(examination, earlier)
-        if code == EXIT_INTERRUPTED or host.interrupted:
+        code = execute_run(opened, earlier)
+        if code == EXIT_INTERRUPTED or caller.interrupted:
             raise KeyboardInterrupt
-        report = grade_run(examination, output)
+        report = grade_run(opened, output)
     finally:
         folder.unlock()
     if code == EXIT_REFUSED:
-        raise RefusedError("; ".join(host.said))
-    return Run(folder.path, report, host.said)
+        raise RefusedError("; ".join(caller.messages))
+    return Run(folder.path, report, caller.messages)
 
 
 def _warned(run: Run) -> Run:
-    if run.said:
-        warnings.warn("; ".join(run.said), UnansweredWarning, stacklevel=4)
+    if run.messages:
+        warnings.warn("; ".join(run.messages), UnansweredWarning, stacklevel=4)
     return run

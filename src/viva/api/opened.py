@@ -36,12 +36,12 @@ _SHOWN = 6
 class Run:
     """A run folder, graded. What it says is of the moment when it was opened; the folder stays where it is."""
 
-    def __init__(self, path: Path, report: Report, said: Sequence[str] = ()) -> None:
+    def __init__(self, path: Path, report: Report, messages: Sequence[str] = ()) -> None:
         self.path = path
         """The run folder: what `viva show`, `viva report`, `viva resume` and all other commands take."""
         self.report = report
         """All results, and the notes beside them, as plain data."""
-        self.said = tuple(said)
+        self.messages = tuple(messages)
         """What was said on the way, such as why something is unanswered: what commands say on stderr."""
 
     @property
@@ -135,12 +135,12 @@ class Run:
         return Comparisons(compared_sources([self.path, second], Wanted(by=by)))
 
     def __repr__(self) -> str:
-        said = [
+        messages = [
             f"  {one.exam} · {one_line(one.model, 80)}: {cell_text(one.overall)} % of {one.overall.n:,}"
             for one in self.results[:_SHOWN]
         ]
         more = [f"  … and {len(self.results) - _SHOWN} more"] if len(self.results) > _SHOWN else []
-        return "\n".join([f"viva run {one_line(str(self.path), 200)}", *said, *more])
+        return "\n".join([f"viva run {one_line(str(self.path), 200)}", *messages, *more])
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()

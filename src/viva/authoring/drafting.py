@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from viva.contracts import Model
 from viva.engine.adaptive import Adaptive
-from viva.engine.asking import LanePlan, Run, Tally, Task, carry_out
+from viva.engine.asking import GroupPlan, Run, Tally, Task, carry_out
 from viva.engine.budget import Budget, Price
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
@@ -71,13 +71,13 @@ def _ask(model: Model, tasks: Sequence[Task], journal: Journal, asking: Asking, 
         Fixed(asking.concurrency)
         if asking.concurrency
         else Fixed(1)
-        if model.lane == "replay"
+        if model.rate_limit_group == "replay"
         else Adaptive(patience=asking.timeout)
     )
     todo: Iterator[Task] = iter(tasks)
 
     async def work(run: Run) -> None:
-        await carry_out(run, {model.lane: LanePlan([todo], ceiling, Pace())})
+        await carry_out(run, {model.rate_limit_group: GroupPlan([todo], ceiling, Pace())})
 
     asyncio.run(watched(run, doing, asking.progress, work, [model]))
     return run

@@ -109,7 +109,7 @@ def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> 
 
 def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
     """The questions of a question file."""
-    from viva.benchmarks.questions.loading import sound_questions
+    from viva.benchmarks.custom.loading import sound_questions
     from viva.benchmarks.sets import fingerprint, read_bytes
 
     read = sound_questions(source)
@@ -148,9 +148,9 @@ def _values(values: Mapping[str, object], dimension: str) -> str:
 
 def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
     """Pairs that are nearly the same, as `viva overlap` finds them."""
-    from viva.analysis.leakage import Document, Manner, Search
+    from viva.analysis.leakage import Document, OverlapConfig, Search
 
-    search = Search(texts, Manner(threshold=threshold))
+    search = Search(texts, OverlapConfig(threshold=threshold))
     found = search.batch([Document(str(at), text, at) for at, text in enumerate(texts)])
     return [(near.question, int(near.place)) for near in found.near]
 
@@ -167,7 +167,7 @@ def contents_of(source: Path, opened: Splittable, valid: set[str], language: Lan
             said = {"Split": side.capitalize()} if "Split" in record else {}
             sides[side].append({**record, **said})
         return {opened.files[side]: written(halves) for side, halves in sides.items()}
-    from viva.benchmarks.questions.subset import subset
+    from viva.benchmarks.custom.subset import subset
 
     others = {item.name for item in opened.items} - valid
     found = {opened.files["test"]: subset(source, others), opened.files["valid"]: subset(source, valid)}

@@ -11,7 +11,7 @@ import msgspec
 
 from viva.contracts import Benchmark, Exam
 from viva.errors import DataError, VivaError
-from viva.types import About, ExamSpec, Way
+from viva.types import BenchmarkInfo, ExamSpec, Way
 
 BENCHMARKS: dict[str, str] = {
     "csbench": "viva.benchmarks.csbench.benchmark",
@@ -21,16 +21,16 @@ BENCHMARKS: dict[str, str] = {
     "syneval": "viva.benchmarks.syneval.benchmark",
 }
 """Name → module that holds a `BENCHMARK`."""
-OWN = "questions"
+CUSTOM = "questions"
 """What a run calls the benchmark of a question file of one's own."""
-EXPLAINED = "rationale"
+RATIONALE_EXAM = "rationale"
 """What the templates of the protocol of rationales are called among those of an exam."""
-_OWN_MODULE = "viva.benchmarks.questions.benchmark"
+_OWN_MODULE = "viva.benchmarks.custom.benchmark"
 
 
 def find_benchmark(name: str) -> Benchmark:
     """The benchmark of that name. Raises VivaError naming the ones there are."""
-    module = _OWN_MODULE if name == OWN else BENCHMARKS.get(name)
+    module = _OWN_MODULE if name == CUSTOM else BENCHMARKS.get(name)
     if module is None:
         known = ", ".join(BENCHMARKS)
         raise VivaError(f"there is no benchmark {name!r}; there are: {known}, and question files (NAME.yaml)")
@@ -55,26 +55,26 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
         )
     if spec.choose and (spec.chain_of_thought or spec.rationale):
         raise DataError(
-            f"--choose {spec.choose} takes what comes first as the answer: it goes without --cot and --rationale"
+            f"--answer-by {spec.choose} takes what comes first as the answer: it goes without --cot and --rationale"
         )
     if not spec.rationale:
         spec = msgspec.structs.replace(spec, encoder="")  # there is nothing to compare
     if spec.questions and spec.limit is not None:
         raise DataError("--questions and --limit both say which questions to ask: leave one of them out")
-    own = {key: value for key, value in (templates or {}).items() if key != EXPLAINED}
+    own = {key: value for key, value in (templates or {}).items() if key != RATIONALE_EXAM}
     exam = benchmark.open(spec, data, own if templates is not None else None)
     if spec.questions:
         from viva.benchmarks.selecting import Selected
 
         exam = Selected(exam)
     if spec.choose:
-        from viva.benchmarks.choosing import Chosen
+        from viva.benchmarks.logprob import LogprobExam
 
-        exam = Chosen(exam)
+        exam = LogprobExam(exam)
     elif spec.rationale:
-        from viva.benchmarks.explained.exam import Explained
+        from viva.benchmarks.rationale.exam import RationaleExam
 
-        exam = Explained(exam, cast("Mapping[str, object] | None", (templates or {}).get(EXPLAINED)))
+        exam = RationaleExam(exam, cast("Mapping[str, object] | None", (templates or {}).get(RATIONALE_EXAM)))
     if spec.shard:  # outermost: all that the others find out about an exam, they find out about the whole of it
         from viva.benchmarks.sharding import Sharded
 
@@ -82,7 +82,7 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
     return exam
 
 
-def _refuse_unsupported(spec: ExamSpec, about: About) -> None:
+def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:
     """Raise DataError for a setting that the benchmark does not know of."""
     asked: dict[Way, str] = {}
     if spec.chain_of_thought:
@@ -92,7 +92,7 @@ def _refuse_unsupported(spec: ExamSpec, about: About) -> None:
     if spec.only:
         asked[spec.only] = f"--only {spec.only}"
     if spec.choose:
-        asked[spec.choose] = f"--choose {spec.choose}"
+        asked[spec.choose] = f"--answer-by {spec.choose}"
     if spec.as_published:
         asked["as-published"] = "--as-published"
     for way, option in asked.items():

@@ -13,16 +13,16 @@ from functools import cache
 
 import msgspec
 
-from viva.benchmarks.ruled import GradedByRule
+from viva.benchmarks.defaults import GradedByRule
 from viva.benchmarks.sets import spread
-from viva.contracts import Room
+from viva.contracts import ContextWindow
 from viva.prompting import (
     ESTIMATED,
     Templates,
     chosen_text,
     exemplar_length,
     fill,
-    fitted,
+    fit_to_context,
     gap_between,
     stops_before,
 )
@@ -30,18 +30,18 @@ from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading, no_reply
 from viva.types import (
     NOTHING,
+    Aggregate,
     Defect,
     Evidence,
     ExamSpec,
     Generate,
-    Layout,
-    Line,
     Message,
     Prompt,
     Question,
     Response,
     Sampling,
     Score,
+    TableSpec,
 )
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -99,7 +99,9 @@ class MultipleChoiceExam(GradedByRule):
         """What the task's template names, for the questions of a group."""
         return {"group": group}
 
-    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Generate:
         """The prompt of one question; exemplars that would not fit the context go, the longest first."""
         base = self.spec.form == "base"
 
@@ -108,18 +110,18 @@ class MultipleChoiceExam(GradedByRule):
             return text if base else (Message("user", text),)
 
         def fits(prompt: Prompt) -> bool:
-            return (room or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
+            return (context_window or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
 
-        prompt, dropped = fitted(self._shots(question), render, exemplar_length, fits)
+        prompt, dropped = fit_to_context(self._shots(question), render, exemplar_length, fits)
         return Generate(
             question=question.id,
             sample=sample,
             prompt=prompt,
             dropped=dropped,
             sampling=msgspec.structs.replace(sampling, stop=self._stop) if base else sampling,
-            legal=_letters(len(question.options)),
+            choices=_letters(len(question.options)),
             options=question.options,
-            gap=self._gap,
+            answer_separator=self._gap,
         )
 
     def _group(self, question: Question) -> str:
@@ -178,18 +180,18 @@ class MultipleChoiceExam(GradedByRule):
         reading = read_choice(response.text, letters=letters, language=question.language, options=question.options)
         return grade_reading(reading, question.answer, response)
 
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[TableSpec, ...]:
         """The overall accuracy, and a table for each of `tables`."""
         rows = {tag: sorted({question.tags[tag] for question in self._questions}) for tag in self.tables}
-        accuracy = (Line("Accuracy"),)
+        accuracy = (Aggregate("Accuracy"),)
         return (
-            Layout("overall", "Overall", (Line("Overall"),), accuracy),
+            TableSpec("overall", "Overall", (Aggregate("Overall"),), accuracy),
             *(
-                Layout(tag, f"By {tag}", tuple(Line(value, {tag: (value,)}) for value in values), accuracy)
+                TableSpec(tag, f"By {tag}", tuple(Aggregate(value, {tag: (value,)}) for value in values), accuracy)
                 for tag, values in rows.items()
             ),
         )
 
-    def headline(self) -> Line:
+    def headline(self) -> Aggregate:
         """The mean over all questions."""
-        return Line("Overall")
+        return Aggregate("Overall")

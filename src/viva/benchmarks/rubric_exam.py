@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.defaults import NoSimilarity
 from viva.benchmarks.judging import ask_judge
-from viva.benchmarks.ruled import ComparesNothing
-from viva.contracts import Room
+from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
-from viva.scorers.deciding import decide, heard
 from viva.scorers.fold import after_thinking
 from viva.scorers.grading import no_reply
 from viva.scorers.refusal import refusal
+from viva.scorers.resolution import decide, marks_by_judge
 from viva.scorers.rubric.code import assemble, default_seconds
 from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.model import Graded, Points, Rubric
@@ -22,24 +22,24 @@ from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
     ANSWER,
     NOTHING,
+    Aggregate,
     Defect,
-    Draft,
     Evidence,
     ExamSpec,
     Execute,
     Execution,
     Generate,
     Isolation,
-    Layout,
-    Line,
     Message,
     Opinion,
     Outcome,
     Prompt,
     Question,
     Response,
+    ReviewItem,
     Sampling,
     Score,
+    TableSpec,
 )
 
 JUDGE_SCALE = 10
@@ -67,7 +67,7 @@ class Item(Struct, frozen=True, kw_only=True):
     post_handler: PostHandler | None = None
 
 
-class RubricExam(ComparesNothing):
+class RubricExam(NoSimilarity):
     """Questions with rubrics, as an exam. Tables and headline are those of the benchmark that makes it."""
 
     def __init__(
@@ -78,8 +78,8 @@ class RubricExam(ComparesNothing):
         fingerprint: str,
         templates: Templates,
         defects: Sequence[Defect] = (),
-        layouts: tuple[Layout, ...] = (),
-        headline: Line | None = None,
+        layouts: tuple[TableSpec, ...] = (),
+        headline: Aggregate | None = None,
     ) -> None:
         self.spec = spec
         self.fingerprint = fingerprint
@@ -87,7 +87,7 @@ class RubricExam(ComparesNothing):
         self._items = {item.question.id: item for item in items}
         self._texts = templates
         self._layouts = layouts
-        self._headline = headline or Line("Overall")
+        self._headline = headline or Aggregate("Overall")
 
     @property
     def templates(self) -> Mapping[str, object]:
@@ -101,7 +101,9 @@ class RubricExam(ComparesNothing):
         """The questions in file order."""
         return (item.question for item in self._items.values())
 
-    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Generate:
         """System prompt and question; for a base model both as one text, on separate lines."""
         item = self._items[question.id]
         system = item.system
@@ -121,7 +123,7 @@ class RubricExam(ComparesNothing):
             sample=sample,
             prompt=prompt,
             sampling=self._fitting(prompt, sampling),
-            legal=legal,
+            choices=legal,
             examples=item.examples,
         )
 
@@ -129,8 +131,8 @@ class RubricExam(ComparesNothing):
         """No more new tokens than the context leaves, where it is known (the paper's min(1024, context - prompt))."""
         if self.spec.context is None:
             return sampling
-        room = max(1, self.spec.context - estimate_tokens(prompt_text(prompt)))
-        return msgspec.structs.replace(sampling, max_tokens=min(sampling.max_tokens or room, room))
+        capacity = max(1, self.spec.context - estimate_tokens(prompt_text(prompt)))
+        return msgspec.structs.replace(sampling, max_tokens=min(sampling.max_tokens or capacity, capacity))
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """One program a unit test; none for an answer that says nothing (the authors' grader runs that, too)."""
@@ -184,7 +186,7 @@ class RubricExam(ComparesNothing):
         mark = read_mark(opinion, range(JUDGE_SCALE + 1))
         return None if mark is None else mark / JUDGE_SCALE
 
-    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
         """None: the points of a rubric are not put before experts."""
         return ()
 
@@ -203,8 +205,8 @@ class RubricExam(ComparesNothing):
         lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
         explanation = "\n".join(lines[:SHOWN_LINES])
         if graded.share is None:
-            outcome: Outcome = "unsound" if graded.unsound else "ungraded"
-            why = graded.unsound or graded.pending
+            outcome: Outcome = "unsound" if graded.invalid_gold else "ungraded"
+            why = graded.invalid_gold or graded.pending
             return Score(value=None, outcome=outcome, explanation=f"{why}\n{explanation}".strip())
         summary = f"{graded.points:g} of {graded.total:g} points"
         return Score(
@@ -219,8 +221,8 @@ class RubricExam(ComparesNothing):
     def graded(self, question: Question, text: str, evidence: Evidence = NOTHING) -> Graded:
         """The points of one answer, part by part."""
         item = self._items[question.id]
-        opinions = heard(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion))
-        decision = decide(ANSWER, opinions=opinions, heard=len(evidence.opinions), panel=self.spec.panel)
+        opinions = marks_by_judge(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion))
+        decision = decide(ANSWER, opinions=opinions, replies=len(evidence.opinions), panel=self.spec.panel)
         return grade(
             item.rubric,
             text,
@@ -238,11 +240,11 @@ class RubricExam(ComparesNothing):
         start, unfinished = after_thinking(response.text)
         return "" if unfinished else response.text[start:]
 
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[TableSpec, ...]:
         """The benchmark's tables."""
         return self._layouts
 
-    def headline(self) -> Line:
+    def headline(self) -> Aggregate:
         """The benchmark's one number."""
         return self._headline
 

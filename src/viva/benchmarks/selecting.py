@@ -4,14 +4,14 @@
 
 Questions are asked in the order of the set, with the prompts, exemplars and keys that they have in the whole exam, so
 answers of one can be taken over by the other (`--reuse`). A mean over chosen questions estimates nothing by itself:
-`viva items --predict` does.
+`viva item-analysis --predict` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.benchmarks.around import Around
+from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.types import Question
@@ -20,7 +20,7 @@ from viva.visible import one_line
 _NAMED = 10
 
 
-class Selected(Around):
+class Selected(ExamWrapper):
     """The exam inside, with the questions only that its settings list. Raises DataError for an id that it lacks."""
 
     def __init__(self, inner: Exam) -> None:

@@ -15,7 +15,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from viva.benchmarks.around import Around
+from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import Exam
 from viva.errors import VivaError
 from viva.types import Question
@@ -47,7 +47,7 @@ def read_shard(text: str) -> Shard:
     return Shard(int(found[2]), int(found[1]))
 
 
-class Sharded(Around):
+class Sharded(ExamWrapper):
     """The exam inside, with one shard's questions only. Raises VivaError where some shard would have none."""
 
     def __init__(self, inner: Exam) -> None:

@@ -14,7 +14,7 @@ from viva.reports.result import Report
 from viva.runs.config import Output
 
 if TYPE_CHECKING:
-    from viva.runs.open import Examination
+    from viva.runs.open import OpenRun
 
 
 def print_report(report: Report, output: Output) -> None:
@@ -64,9 +64,9 @@ def emit(text: str, out: Path | None) -> None:
         raise StorageError(f"cannot write {out}: {problem.strerror}") from None
 
 
-def print_estimate(examination: Examination) -> None:
+def print_estimate(opened: OpenRun) -> None:
     """Print what a run would be asked, and what that would cost."""
     from viva.runs.estimate import estimate
 
-    for line in estimate(examination):
+    for line in estimate(opened):
         click.echo(line)

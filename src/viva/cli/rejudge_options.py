@@ -50,7 +50,7 @@ _OPTIONS = (
 )
 
 
-def anew_options(function: F) -> F:
+def rejudge_options(function: F) -> F:
     """The options of `Anew`."""
     for option in reversed(_OPTIONS):
         function = option(function)

@@ -10,27 +10,27 @@ module, or a partial of one), and results depend on their piece alone. So whoeve
 lost, the same comes out.
 """
 
-from viva.contracts import Crew
+from viva.contracts import WorkerPool
 from viva.distributed.local import cores
 from viva.distributed.lost import LostWorkerError
 from viva.errors import VivaError
 
-__all__ = ["Crew", "LostWorkerError", "cores", "open_crew", "refuse_no_place"]
+__all__ = ["LostWorkerError", "WorkerPool", "cores", "open_worker_pool", "refuse_no_place"]
 
 
-def open_crew(on: str = "local", jobs: int = 0) -> Crew:
+def open_worker_pool(on: str = "local", jobs: int = 0) -> WorkerPool:
     """Workers where `on` says: "local"; "ray" or an address of a cluster. `jobs` 0 is one a core.
 
     Raises VivaError for a place that is none.
     """
     if on == "local":
-        from viva.distributed.local import LocalCrew
+        from viva.distributed.local import LocalWorkerPool
 
-        return LocalCrew(jobs)
+        return LocalWorkerPool(jobs)
     refuse_no_place(on)
-    from viva.distributed.rayed import RayCrew
+    from viva.distributed.rayed import RayWorkerPool
 
-    return RayCrew(on, jobs)
+    return RayWorkerPool(on, jobs)
 
 
 def refuse_no_place(on: str) -> None:
@@ -43,5 +43,5 @@ def refuse_no_place(on: str) -> None:
     if on == "local":
         return
     if not is_place(on):
-        raise VivaError(f"--on {on[:200]!r} is no place to work: it is local, ray, ray://HOST:PORT or HOST:PORT")
+        raise VivaError(f"--backend {on[:200]!r} is no place to work: it is local, ray, ray://HOST:PORT or HOST:PORT")
     need_ray(on)

@@ -26,7 +26,7 @@ import viva
 from viva.errors import EXIT_INCOMPLETE, VivaError
 from viva.visible import one_line
 
-NEEDS = "--on {} needs {}: pip install 'viva[ray]'"
+NEEDS = "--backend {} needs {}: pip install 'viva[ray]'"
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0", "DO_NOT_TRACK": "1"}
 """No telemetry of a cluster that is made here; of another one, whoever started it decided."""
 KNOCK = 10.0

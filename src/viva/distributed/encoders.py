@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from viva.distributed.cluster import connect
-from viva.distributed.hands import Needs
 from viva.distributed.pool import Pool
 from viva.distributed.worker import outcome
+from viva.distributed.worker_handles import Needs
 from viva.errors import VivaError
 
 Recipe = Callable[[int], Callable[[Sequence[tuple[str, str]]], list[float]]]

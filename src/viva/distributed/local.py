@@ -36,14 +36,14 @@ def unnamed(_: object) -> str:
     return ""
 
 
-class Hand(NamedTuple):
+class ProcessHandle(NamedTuple):
     """A process, and the line to it."""
 
     process: subprocess.Popen[bytes]
     connection: Connection
 
     @classmethod
-    def hire(cls) -> Hand:
+    def hire(cls) -> ProcessHandle:
         """Start one."""
         ours, theirs = socket.socketpair()
         # Ctrl-C reaches the whole group; a process that is just starting would answer it with a traceback.
@@ -79,13 +79,13 @@ class Hand(NamedTuple):
 class Team(Generic[P]):
     """The hands of one map."""
 
-    def __init__(self, jobs: int, recipe: bytes, idle: list[Hand]) -> None:
+    def __init__(self, jobs: int, recipe: bytes, idle: list[ProcessHandle]) -> None:
         self.jobs = jobs
         self._recipe = recipe
         self._others = idle
         """Those of the crew, who know other recipes."""
-        self._idle: deque[Hand] = deque()
-        self._busy: dict[Connection, tuple[Hand, int]] = {}
+        self._idle: deque[ProcessHandle] = deque()
+        self._busy: dict[Connection, tuple[ProcessHandle, int]] = {}
         self._lost: list[Ended] = []
 
     @property
@@ -97,15 +97,15 @@ class Team(Generic[P]):
         """A piece for one that is free."""
         content = b"p" + pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)
         known = bool(self._idle)
-        hand = self._idle.popleft() if known else self._others.pop() if self._others else Hand.hire()
+        handle = self._idle.popleft() if known else self._others.pop() if self._others else ProcessHandle.hire()
         try:
             if not known:
-                hand.connection.send_bytes(b"r" + self._recipe)
-            hand.connection.send_bytes(content)
+                handle.connection.send_bytes(b"r" + self._recipe)
+            handle.connection.send_bytes(content)
         except ConnectionError:
-            self._lost.append(Ended(number, lost=hand.lost()))
+            self._lost.append(Ended(number, lost=handle.lost()))
         else:
-            self._busy[hand.connection] = (hand, number)
+            self._busy[handle.connection] = (handle, number)
 
     def ended(self, wait: bool) -> list[Ended]:
         """What is done or lost by now."""
@@ -114,31 +114,31 @@ class Team(Generic[P]):
             return found
         for connection in connections_ready(list(self._busy), None if wait and not found else 0):
             assert isinstance(connection, Connection)
-            hand, number = self._busy.pop(connection)
+            handle, number = self._busy.pop(connection)
             try:
                 found.append(Ended(number, connection.recv_bytes()))
-                self._idle.append(hand)
+                self._idle.append(handle)
             except (EOFError, OSError):
-                found.append(Ended(number, lost=hand.lost()))
+                found.append(Ended(number, lost=handle.lost()))
         return found
 
     def leave(self) -> None:
         """Back to the crew; who still works on something that nobody waits for is ended."""
         self._others.extend(self._idle)
         self._idle.clear()
-        for hand, _ in self._busy.values():
-            hand.kill()
-        for hand, _ in self._busy.values():
-            hand.process.wait()
+        for handle, _ in self._busy.values():
+            handle.kill()
+        for handle, _ in self._busy.values():
+            handle.process.wait()
         self._busy.clear()
 
 
-class LocalCrew:
+class LocalWorkerPool:
     """This process (`jobs` 1, or a single piece), or as many of its own as there are jobs. A context: it ends them."""
 
     def __init__(self, jobs: int = 0) -> None:
         self._jobs = jobs or cores()
-        self._idle: list[Hand] = []
+        self._idle: list[ProcessHandle] = []
 
     @property
     def jobs(self) -> int:
@@ -171,8 +171,8 @@ class LocalCrew:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for hand in self._idle:
-            hand.kill()
-        for hand in self._idle:
-            hand.process.wait()
+        for handle in self._idle:
+            handle.kill()
+        for handle in self._idle:
+            handle.process.wait()
         self._idle.clear()

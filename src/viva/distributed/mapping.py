@@ -25,7 +25,7 @@ class Ended(NamedTuple):
     lost: str = ""
 
 
-class Hands(Protocol[P_contra]):
+class WorkerHandles(Protocol[P_contra]):
     """Workers that were told what to do with a piece."""
 
     @property
@@ -75,7 +75,9 @@ def by_one(recipe: Callable[[], Callable[[P], Any]], pieces: Iterable[P]) -> Ite
         yield work(piece)
 
 
-def in_order(hands: Hands[P], source: Source[P], first: Iterable[P], name: Callable[[P], str]) -> Iterator[Any]:
+def in_order(
+    handles: WorkerHandles[P], source: Source[P], first: Iterable[P], name: Callable[[P], str]
+) -> Iterator[Any]:
     """The results of the pieces of `first` and `source`, in their order.
 
     Raises LostWorkerError for a piece that lost several workers, and in its turn what the work on a piece raised.
@@ -87,22 +89,22 @@ def in_order(hands: Hands[P], source: Source[P], first: Iterable[P], name: Calla
     losses: Counter[int] = Counter()
     numbers = itertools.count(len(ready))
     given = 0
-    most = AHEAD * hands.jobs
+    most = AHEAD * handles.jobs
     while True:
-        while hands.free and (again or (ready and ready[0][0] - given < most)):
+        while handles.free and (again or (ready and ready[0][0] - given < most)):
             number, piece = again.pop() if again else ready.popleft()
             going[number] = piece
-            hands.give(number, piece)
+            handles.give(number, piece)
         while given in done:
             yield outcome(done.pop(given))
             given += 1
-        if len(ready) < hands.jobs:
+        if len(ready) < handles.jobs:
             ready.extend((next(numbers), piece) for piece in source.take())
         if not going and not again and not ready:
             break
-        more = hands.free and bool(again or ready) and (bool(again) or ready[0][0] - given < most)
-        reading = not source.ended and len(ready) < hands.jobs
-        for number, content, lost in hands.ended(wait=not (more or reading)):
+        more = handles.free and bool(again or ready) and (bool(again) or ready[0][0] - given < most)
+        reading = not source.ended and len(ready) < handles.jobs
+        for number, content, lost in handles.ended(wait=not (more or reading)):
             piece = going.pop(number)
             if not lost:
                 done[number] = content

@@ -19,10 +19,21 @@ from functools import partial
 from typing import Any
 
 from viva.distributed.cluster import Cluster, ClusterError, Node, edition
-from viva.distributed.hands import LONGEST, Event, Hand, Needs, Piece, Skills, Unfit, how_lost, not_started, settle
 from viva.distributed.lost import LOSSES, LostWorkerError
-from viva.distributed.station import Hello, Station
+from viva.distributed.remote_worker import Hello, RemoteWorker
 from viva.distributed.worker import outcome
+from viva.distributed.worker_handles import (
+    LONGEST,
+    Capabilities,
+    Event,
+    Needs,
+    NoCapableWorker,
+    Piece,
+    WorkerHandle,
+    how_lost,
+    not_started,
+    settle,
+)
 from viva.errors import VivaError
 from viva.visible import one_line
 
@@ -36,15 +47,15 @@ class Pool:
     """Workers of one recipe. `recipe(place)` is what the worker at a node's n-th place is told, pickled."""
 
     def __init__(
-        self, cluster: Cluster, recipe: Callable[[int], bytes], needs: Needs, skills: Skills | None = None
+        self, cluster: Cluster, recipe: Callable[[int], bytes], needs: Needs, capabilities: Capabilities | None = None
     ) -> None:
         self._cluster = cluster
         self._recipe = recipe
         self._needs = needs
-        self._skills = skills
+        self._capabilities = capabilities
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._nodes: list[Node] = cluster.nodes()
-        self._hands: list[Hand] = []
+        self._handles: list[WorkerHandle] = []
         self._waiting: deque[Piece] = deque()
         self._going: dict[int, Piece] = {}
         self._reports: dict[str, Any] = {}
@@ -65,8 +76,8 @@ class Pool:
     @property
     def capacity(self) -> int:
         """How many workers there is room for, in use by others or not; at least one."""
-        room = sum(self._needs.fit(node) for node in self._nodes if node.id not in self._barred)
-        return max(1, min(room, self._needs.most or room))
+        capacity = sum(self._needs.fit(node) for node in self._nodes if node.id not in self._barred)
+        return max(1, min(capacity, self._needs.most or capacity))
 
     def submit(self, piece: object, need: str = "") -> Future[bytes]:
         """What will become of a piece: see worker.attempt. Fails with LostWorkerError, Unfit, ClusterError, or what
@@ -81,7 +92,7 @@ class Pool:
         self._events.put(Event("begin"))
         return pickle.loads(self._first.result())  # noqa: S301 - our own worker's
 
-    def hurry(self) -> None:
+    def drain(self) -> None:
         """Ask the workers to give back what they have not begun."""
         self._events.put(Event("hurry"))
 
@@ -112,10 +123,10 @@ class Pool:
                 why = one_line(f"{type(problem).__name__}: {problem}", LONGEST)
                 self._fail(ClusterError(f"the Ray cluster does not answer any more ({why})"))
         self._fail(ClusterError("the workers were sent home"))
-        self._dismiss(self._hands)
+        self._dismiss(self._handles)
 
     def _see_to(self, event: Event) -> None:
-        hand, piece, future = event.hand, event.piece, event.future
+        handle, piece, future = event.handle, event.piece, event.future
         if event.kind == "new" and piece is not None:
             if self._broken is not None:
                 settle(piece.future, self._broken)
@@ -124,41 +135,41 @@ class Pool:
         elif event.kind == "begin":
             self._eager = True
         elif event.kind == "hurry":
-            for one in self._hands:
-                one.actor.hurry.remote()
-        elif event.kind == "hello" and hand is not None and future is not None:
-            self._welcome(hand, future)
-        elif event.kind == "done" and hand is not None and future is not None and piece is not None:
-            self._book(hand, piece, future)
+            for one in self._handles:
+                one.actor.drain.remote()
+        elif event.kind == "hello" and handle is not None and future is not None:
+            self._welcome(handle, future)
+        elif event.kind == "done" and handle is not None and future is not None and piece is not None:
+            self._book(handle, piece, future)
 
-    def _welcome(self, hand: Hand, future: Future[bytes]) -> None:
+    def _welcome(self, handle: WorkerHandle, future: Future[bytes]) -> None:
         """A worker that started, or could not."""
         problem = future.exception()
-        if hand not in self._hands:
+        if handle not in self._handles:
             return
         if problem is not None:
-            self._lose(hand)
-            if hand.began:
+            self._lose(handle)
+            if handle.began:
                 return
-            self._failures[hand.node.id] += 1
-            if self._failures[hand.node.id] >= LOSSES or "No module named 'viva" in str(problem):
-                self._bar(hand.node, ClusterError(not_started(problem)))
+            self._failures[handle.node.id] += 1
+            if self._failures[handle.node.id] >= LOSSES or "No module named 'viva" in str(problem):
+                self._bar(handle.node, ClusterError(not_started(problem)))
             return
         hello: Hello = pickle.loads(future.result())  # noqa: S301 - our own worker's
         if hello.edition != edition():
-            self._bar(hand.node, ClusterError(f"Viva is {hello.edition} there, and {edition()} here"))
+            self._bar(handle.node, ClusterError(f"Viva is {hello.edition} there, and {edition()} here"))
         elif hello.failure:
             try:
                 outcome(hello.failure)
             except Exception as failure:
-                self._bar(hand.node, failure)
+                self._bar(handle.node, failure)
         else:
-            hand.hello, hand.began = hello, True
-            self._failures[hand.node.id] = 0
+            handle.hello, handle.began = hello, True
+            self._failures[handle.node.id] = 0
             settle(self._first, pickle.dumps(hello.report))
-            self._reports[hand.node.id] = hello.report
-            if self._skills is not None:
-                self._skills.met(hand.node.host, hello.report)
+            self._reports[handle.node.id] = hello.report
+            if self._capabilities is not None:
+                self._capabilities.met(handle.node.host, hello.report)
 
     def _bar(self, node: Node, why: BaseException) -> None:
         """Nobody of ours can work on this node."""
@@ -167,11 +178,11 @@ class Pool:
             others = any(self._needs.fit(one) for one in self._nodes if one.id not in self._barred)
             if others:
                 print(one_line(f"viva: nobody works on {node.host}: {why}", 2 * LONGEST), file=sys.stderr)
-        self._dismiss([hand for hand in self._hands if hand.node.id == node.id])
+        self._dismiss([handle for handle in self._handles if handle.node.id == node.id])
 
-    def _book(self, hand: Hand, piece: Piece, future: Future[bytes]) -> None:
+    def _book(self, handle: WorkerHandle, piece: Piece, future: Future[bytes]) -> None:
         """A piece that is done, or whose worker was lost."""
-        hand.going.discard(id(piece))
+        handle.going.discard(id(piece))
         self._going.pop(id(piece), None)
         problem = future.exception()
         if problem is None:
@@ -180,35 +191,35 @@ class Pool:
         if isinstance(problem, self._cluster.ray.exceptions.RayTaskError):
             settle(piece.future, problem)
             return
-        self._lose(hand)
+        self._lose(handle)
         piece.lost += 1
         if piece.lost < self._needs.losses:
             self._waiting.appendleft(piece)
         else:
             settle(piece.future, LostWorkerError(how_lost(problem)))
 
-    def _lose(self, hand: Hand) -> None:
+    def _lose(self, handle: WorkerHandle) -> None:
         """One is gone. Its neighbours may be, too: they are asked before they get another piece."""
-        if hand not in self._hands:
+        if handle not in self._handles:
             return
-        self._dismiss([hand])
+        self._dismiss([handle])
         self._events.put(Event("lost"))
-        for other in self._hands:
-            if other.node.id == hand.node.id and other.hello is not None and not other.going:
+        for other in self._handles:
+            if other.node.id == handle.node.id and other.hello is not None and not other.going:
                 other.hello = None
                 self._tell(other.actor.hello.remote(), Event("hello", other))
 
-    def _dismiss(self, hands: Iterable[Hand]) -> None:
-        for hand in list(hands):
-            self._hands.remove(hand)
+    def _dismiss(self, handles: Iterable[WorkerHandle]) -> None:
+        for handle in list(handles):
+            self._handles.remove(handle)
             with suppress(Exception):  # gone already
-                self._cluster.ray.kill(hand.actor)
+                self._cluster.ray.kill(handle.actor)
 
     def _look(self) -> None:
         """What the cluster is made of now."""
         self._nodes = self._cluster.nodes()
         there = {node.id for node in self._nodes}
-        self._dismiss([hand for hand in self._hands if hand.node.id not in there and not hand.going])
+        self._dismiss([handle for handle in self._handles if handle.node.id not in there and not handle.going])
 
     def _staff(self) -> None:
         """Hire where there is room, as many as there is work for; on every node one at least, where nodes differ."""
@@ -217,42 +228,42 @@ class Pool:
             self._idle_since = time.monotonic()
             return
         open_nodes = [node for node in self._nodes if node.id not in self._barred]
-        used = Counter(hand.node.id for hand in self._hands)
-        room = {node.id: self._needs.fit(node) for node in open_nodes}
-        differ = self._skills is not None
-        most = min(self._needs.most or sum(room.values()), -(-work // self._needs.depth))
+        used = Counter(handle.node.id for handle in self._handles)
+        capacity = {node.id: self._needs.fit(node) for node in open_nodes}
+        differ = self._capabilities is not None
+        most = min(self._needs.most or sum(capacity.values()), -(-work // self._needs.depth))
         if differ:
             most = max(most, len(open_nodes))
-        while len(self._hands) < most:
-            free = [node for node in open_nodes if used[node.id] < room[node.id]]
+        while len(self._handles) < most:
+            free = [node for node in open_nodes if used[node.id] < capacity[node.id]]
             if not free:
                 break
-            node = min(free, key=lambda node: (used[node.id] / room[node.id], node.id))
+            node = min(free, key=lambda node: (used[node.id] / capacity[node.id], node.id))
             self._hire(node)
             used[node.id] += 1
         for need in {piece.need for piece in self._waiting} if differ else ():
-            self._hire_for(need, [node for node in open_nodes if used[node.id] < room[node.id]])
-        self._give_up(open_nodes, room)
+            self._hire_for(need, [node for node in open_nodes if used[node.id] < capacity[node.id]])
+        self._give_up(open_nodes, capacity)
 
     def _hire_for(self, need: str, free: list[Node]) -> None:
         """Somebody who can do it, if only nodes that have nobody of ours could."""
-        if any(hand.hello is None or not self._lacking(hand.hello.report, need) for hand in self._hands):
+        if any(handle.hello is None or not self._lacking(handle.hello.report, need) for handle in self._handles):
             return
         for node in free:
             if node.id not in self._reports or not self._lacking(self._reports[node.id], need):
                 self._hire(node)
                 return
 
-    def _give_up(self, nodes: list[Node], room: dict[str, int]) -> None:
+    def _give_up(self, nodes: list[Node], capacity: dict[str, int]) -> None:
         """Say why nothing happens; fail what nobody can do."""
-        if not self._hands and self._barred and not any(room.values()):
+        if not self._handles and self._barred and not any(capacity.values()):
             why = next(iter(self._barred.values()))
             if isinstance(why, ClusterError):
                 hosts = ", ".join(sorted({node.host for node in self._nodes if node.id in self._barred}))
                 why = ClusterError(f"nobody can work on the Ray cluster ({one_line(hosts, 100)}): {why}")
             self._fail(why)
             return
-        if any(hand.hello is not None for hand in self._hands):
+        if any(handle.hello is not None for handle in self._handles):
             self._idle_since, self._told = time.monotonic(), False
         elif time.monotonic() - self._idle_since > PATIENCE and not self._told:
             self._told = True
@@ -267,11 +278,11 @@ class Pool:
         ray = self._cluster.ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        taken = {hand.place for hand in self._hands if hand.node.id == node.id}
+        taken = {handle.place for handle in self._handles if handle.node.id == node.id}
         place = next(number for number in range(len(taken) + 1) if number not in taken)
         cpus = float(int(node.cpus)) if self._needs.whole and not self._needs.gpus else min(1.0, node.cpus)
         actor = (
-            ray.remote(Station)
+            ray.remote(RemoteWorker)
             .options(
                 num_cpus=cpus,
                 num_gpus=self._needs.gpus,
@@ -282,9 +293,9 @@ class Pool:
             )
             .remote(self._recipe(place))
         )
-        hand = Hand(node, actor, place)
-        self._hands.append(hand)
-        self._tell(actor.hello.remote(), Event("hello", hand))
+        handle = WorkerHandle(node, actor, place)
+        self._handles.append(handle)
+        self._tell(actor.hello.remote(), Event("hello", handle))
 
     def _tell(self, ref: Any, event: Event) -> None:
         """Put the event into the queue when it came to something."""
@@ -293,38 +304,40 @@ class Pool:
     def _hand_out(self) -> None:
         if not self._surveyed():
             return
-        free = [hand for hand in self._hands if hand.hello is not None and len(hand.going) < self._needs.depth]
+        free = [
+            handle for handle in self._handles if handle.hello is not None and len(handle.going) < self._needs.depth
+        ]
         left: deque[Piece] = deque()
         refused: dict[str, str] = {}
-        while self._waiting and (free or self._skills is not None):
+        while self._waiting and (free or self._capabilities is not None):
             piece = self._waiting.popleft()
             if piece.future.cancelled():
                 continue
-            able = [hand for hand in free if hand.hello and not self._lacking(hand.hello.report, piece.need)]
+            able = [handle for handle in free if handle.hello and not self._lacking(handle.hello.report, piece.need)]
             if able:
-                hand = min(able, key=lambda hand: (len(hand.going), self._talents(hand)))
-                self._give(hand, piece)
-                if len(hand.going) >= self._needs.depth:
-                    free.remove(hand)
+                handle = min(able, key=lambda handle: (len(handle.going), self._capability_count(handle)))
+                self._give(handle, piece)
+                if len(handle.going) >= self._needs.depth:
+                    free.remove(handle)
                 continue
             if piece.need not in refused:
                 refused[piece.need] = self._nobody(piece.need)
             if refused[piece.need]:
-                settle(piece.future, Unfit(refused[piece.need]))
+                settle(piece.future, NoCapableWorker(refused[piece.need]))
             else:
                 left.append(piece)
         self._waiting.extendleft(reversed(left))
 
-    def _talents(self, hand: Hand) -> int:
+    def _capability_count(self, handle: WorkerHandle) -> int:
         """How much a worker can do of what differs: who can do most is kept for what few can."""
-        return len(hand.hello.report) if hand.hello and isinstance(hand.hello.report, dict) else 0
+        return len(handle.hello.report) if handle.hello and isinstance(handle.hello.report, dict) else 0
 
     def _lacking(self, report: Any, need: str) -> str:
-        return self._skills.lacking(report, need) if self._skills else ""
+        return self._capabilities.lacking(report, need) if self._capabilities else ""
 
     def _surveyed(self) -> bool:
         """Whether it is known what every node can do, or one keeps us waiting for too long."""
-        if self._skills is None or time.monotonic() - self._began > PATIENCE:
+        if self._capabilities is None or time.monotonic() - self._began > PATIENCE:
             return True
         return all(
             node.id in self._reports or node.id in self._barred or not self._needs.fit(node) for node in self._nodes
@@ -332,7 +345,7 @@ class Pool:
 
     def _nobody(self, need: str) -> str:
         """Why no node of the cluster can ever do it; empty while one may."""
-        if self._skills is None or not self._reports:
+        if self._capabilities is None or not self._reports:
             return ""
         reasons = []
         for node in self._nodes:
@@ -346,10 +359,10 @@ class Pool:
             reasons.append(why)
         return reasons[0] if reasons else ""
 
-    def _give(self, hand: Hand, piece: Piece) -> None:
-        hand.going.add(id(piece))
+    def _give(self, handle: WorkerHandle, piece: Piece) -> None:
+        handle.going.add(id(piece))
         self._going[id(piece)] = piece
-        self._tell(hand.actor.do.remote(piece.content), Event("done", hand, piece))
+        self._tell(handle.actor.do.remote(piece.content), Event("done", handle, piece))
 
     def _fail(self, why: BaseException) -> None:
         self._broken = why

@@ -10,17 +10,17 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from viva.distributed.cluster import connect
-from viva.distributed.hands import Needs
 from viva.distributed.local import unnamed
 from viva.distributed.lost import LostWorkerError
 from viva.distributed.mapping import Ended, Source, in_order
 from viva.distributed.pool import Pool
+from viva.distributed.worker_handles import Needs
 
 P = TypeVar("P")
 R = TypeVar("R")
 
 
-class _Hands(Generic[P]):
+class _RayHandles(Generic[P]):
     """The workers of a pool, as `in_order` knows hands."""
 
     def __init__(self, pool: Pool) -> None:
@@ -53,7 +53,7 @@ class _Hands(Generic[P]):
         return found
 
 
-class RayCrew:
+class RayWorkerPool:
     """A worker for each processor of the cluster, or `jobs` at most. A context: it ends them."""
 
     def __init__(self, on: str, jobs: int = 0) -> None:
@@ -63,8 +63,8 @@ class RayCrew:
     @property
     def jobs(self) -> int:
         """How many pieces are worked on at once."""
-        room = sum(int(node.cpus) for node in self._cluster.nodes())
-        return max(1, min(room, self._jobs or room))
+        capacity = sum(int(node.cpus) for node in self._cluster.nodes())
+        return max(1, min(capacity, self._jobs or capacity))
 
     def map(
         self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = unnamed
@@ -79,8 +79,8 @@ class RayCrew:
         told = pickle.dumps(recipe)
         pool = Pool(self._cluster, lambda _: told, Needs(most=self._jobs, losses=1))
         try:
-            hands: _Hands[P] = _Hands(pool)
-            found: Iterator[Any] = in_order(hands, source, first, name)
+            handles: _RayHandles[P] = _RayHandles(pool)
+            found: Iterator[Any] = in_order(handles, source, first, name)
             yield from found
         finally:
             pool.close()

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
-from viva.contracts import Room
+from viva.contracts import ContextWindow
 from viva.distributed.cluster import connect
 from viva.distributed.encoders import Same, replicas
 from viva.distributed.pool import Pool
@@ -30,13 +30,13 @@ LEAST = 16
 """Requests below which sharing them out among replicas gains nothing."""
 SETTLE = 0.01
 """Seconds that the first request of a handful waits for others."""
-LANE = "hf ray"
+RATE_LIMIT_GROUP = "hf ray"
 
 Asked: TypeAlias = Generate | Choose
 Recipe = Callable[[int], Callable[[Sequence[Asked]], list[Any]]]
 
 
-class Face(Protocol):
+class ModelDescription(Protocol):
     """What is known of a model where it is named, without its weights being opened."""
 
     name: str
@@ -47,11 +47,11 @@ class Face(Protocol):
         ...
 
     @property
-    def room(self) -> Room | None:
+    def context_window(self) -> ContextWindow | None:
         """Its context."""
         ...
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         """Raises VivaError where requests of this kind can never be answered."""
         ...
 
@@ -59,12 +59,12 @@ class Face(Protocol):
 class RemoteModel:
     """A model on a cluster. What names it stays here, what answers is there."""
 
-    lane = LANE
+    rate_limit_group = RATE_LIMIT_GROUP
 
-    def __init__(self, on: str, face: Face, recipe: Recipe) -> None:
-        self.name = face.name
+    def __init__(self, on: str, description: ModelDescription, recipe: Recipe) -> None:
+        self.name = description.name
         self._on = on
-        self._face = face
+        self._description = description
         self._recipe = recipe
         self._pool: Pool | None = None
         self._waiting: deque[tuple[Asked, asyncio.Future[Response]]] = deque()
@@ -74,12 +74,12 @@ class RemoteModel:
     @property
     def identity(self) -> Mapping[str, str]:
         """What else a reply depends on: see LocalModel."""
-        return self._face.identity
+        return self._description.identity
 
     @property
-    def room(self) -> Room | None:
+    def context_window(self) -> ContextWindow | None:
         """Its context, measured with its own tokenizer."""
-        return self._face.room
+        return self._description.context_window
 
     @property
     def capacity(self) -> int:
@@ -94,9 +94,9 @@ class RemoteModel:
             else:
                 await asyncio.sleep(SETTLE)  # what waits is about to be sent
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         """Raises VivaError where requests of this kind can never be answered."""
-        self._face.rehearse(request)
+        self._description.check_supported(request)
 
     async def answer(self, request: Generate) -> Response:
         """The model's own words."""
@@ -125,7 +125,7 @@ class RemoteModel:
                 future.set_exception(ModelError("interrupted", "the run ended before its turn came"))
         self._waiting.clear()
         if self._pool is not None:
-            self._pool.hurry()
+            self._pool.drain()
 
     async def _asked(self, request: Asked) -> Response:
         await _turn().take(self)
@@ -143,7 +143,7 @@ class RemoteModel:
                 connect(self._on),
                 lambda place: pickle.dumps(partial(self._recipe, place)),
                 replicas(self._on),
-                Same(f"model {self.name}", lambda report: report, self._face.identity),
+                Same(f"model {self.name}", lambda report: report, self._description.identity),
             )
 
     def _send(self) -> None:
@@ -234,7 +234,7 @@ class Window:
         return "as many as the replicas work on"
 
 
-def give_back_what_waits() -> None:
+def cancel_pending() -> None:
     """Fail what nobody works on yet."""
     model = _turn().model
     if model is not None:

@@ -55,7 +55,7 @@ def outcome(content: bytes) -> Any:
     raise value
 
 
-class Bench:
+class WorkerLoop:
     """What a worker works with: what the recipe made, once; a recipe that fails fails each piece."""
 
     def __init__(self, recipe: bytes) -> None:
@@ -71,9 +71,9 @@ class Bench:
         told: Callable[[], object] | None = getattr(self._work, "report", None)
         return told() if told else None
 
-    def hurry(self) -> None:
+    def drain(self) -> None:
         """Tell it that the run is to end, where it can do anything about that."""
-        told: Callable[[], object] | None = getattr(self._work, "hurry", None)
+        told: Callable[[], object] | None = getattr(self._work, "drain", None)
         if told:
             told()
 
@@ -102,14 +102,14 @@ def serve(descriptor: int, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with, args=(parent, descriptor), daemon=True).start()
-    bench: Bench | None = None
+    loop: WorkerLoop | None = None
     with Connection(descriptor) as connection:
         try:
             while True:
                 message = connection.recv_bytes()
                 if message[:1] == b"r":
-                    bench = Bench(message[1:])
-                elif bench is not None:
-                    connection.send_bytes(bench.do(message[1:]))
+                    loop = WorkerLoop(message[1:])
+                elif loop is not None:
+                    connection.send_bytes(loop.do(message[1:]))
         except (EOFError, ConnectionError):
             os._exit(0)  # what the recipe opened may have threads that wait for something

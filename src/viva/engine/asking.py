@@ -101,10 +101,10 @@ class Run:
         """Those of them where nobody answers: nothing is wrong with key or model."""
         self.absent: set[str] = set()
         """Those of these whose server never replied to anything."""
-        self.lanes: dict[str, Slots] = {}
+        self.groups: dict[str, Slots] = {}
         """What is being asked now, by lane."""
         self._wake = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._drain = asyncio.Event()
 
     def finish(self, why: Stop) -> None:
         """Ask nothing more; what is in flight may end. A user who interrupts has the last word."""
@@ -112,11 +112,11 @@ class Run:
             self.stop = why
         self._wake.set()
         if why != "budget":  # what is paid for is answered
-            self._hurry.set()
+            self._drain.set()
 
-    async def told_to_hurry(self) -> None:
+    async def stop_requested(self) -> None:
         """Wait until what nobody works on yet is to be given back."""
-        await self._hurry.wait()
+        await self._drain.wait()
 
     async def sleep(self, seconds: float) -> None:
         """Sleep, unless the run is told to finish."""
@@ -127,7 +127,7 @@ class Run:
                 return
 
 
-class LanePlan(Struct):
+class GroupPlan(Struct):
     """What one lane has to do: the requests of each of its models, its bound and its pace."""
 
     tasks: list[Iterator[Task]]
@@ -135,26 +135,26 @@ class LanePlan(Struct):
     pace: Pace
     policy: Policy | None = None
     """Patience of its own, where the run's is not meant for it."""
-    in_turn: bool = False
+    sequential: bool = False
     """One model after the other: they share what cannot hold two."""
-    hurry: Callable[[], None] | None = None
+    drain: Callable[[], None] | None = None
     """What gives back the requests that nobody works on yet, when the run is told to finish."""
 
 
-async def carry_out(run: Run, lanes: Mapping[str, LanePlan]) -> None:
-    """Ask everything in `lanes`. Returns when all is answered, failed or stopped.
+async def carry_out(run: Run, groups: Mapping[str, GroupPlan]) -> None:
+    """Ask everything in `groups`. Returns when all is answered, failed or stopped.
 
     Raises StorageError when an answer could not be written. Cancelling it drops what is in flight.
     """
-    working = {name: _Lane(run, plan) for name, plan in lanes.items()}
-    run.lanes |= {name: lane.slots for name, lane in working.items()}
-    await asyncio.gather(*(lane.run() for lane in working.values()))
+    working = {name: _Group(run, plan) for name, plan in groups.items()}
+    run.groups |= {name: rate_limit_group.slots for name, rate_limit_group in working.items()}
+    await asyncio.gather(*(rate_limit_group.run() for rate_limit_group in working.values()))
 
 
-class _Lane:
+class _Group:
     """One provider's endpoint: a set of workers that grows and shrinks with the ceiling."""
 
-    def __init__(self, run: Run, plan: LanePlan) -> None:
+    def __init__(self, run: Run, plan: GroupPlan) -> None:
         self._shared = run
         self._plan = plan
         self._policy = plan.policy or run.policy
@@ -172,9 +172,9 @@ class _Lane:
 
     async def run(self) -> None:
         # Each model's first request goes ahead alone: see CANARY_PATIENCE.
-        first = self._plan.tasks[: 1 if self._plan.in_turn else self._plan.ceiling.limit]
+        first = self._plan.tasks[: 1 if self._plan.sequential else self._plan.ceiling.limit]
         canaries = [self._hire(self._first(tasks)) for tasks in first]
-        aside = [asyncio.create_task(self._hurry())]
+        aside = [asyncio.create_task(self._drain())]
         try:
             _, silent = await asyncio.wait(canaries, timeout=CANARY_PATIENCE)
             if silent:
@@ -198,10 +198,10 @@ class _Lane:
         if self._asked is not None and (problem := await self._first_reply.inquire(self._asked)):
             self._shared.tally.last_error = f"{self._asked.name}: {problem.message}"
 
-    async def _hurry(self) -> None:
-        await self._shared.told_to_hurry()
-        if self._plan.hurry is not None:
-            self._plan.hurry()
+    async def _drain(self) -> None:
+        await self._shared.stop_requested()
+        if self._plan.drain is not None:
+            self._plan.drain()
 
     def _hire(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         self.slots.using += 1
@@ -468,7 +468,7 @@ def write(
             nonce=task.nonce,
         )
     )
-    run.journal.keep_room(run.tally.in_flight)
+    run.journal.keep_reserve(run.tally.in_flight)
     if run.journal.full:
         run.finish("disk")
 

@@ -16,7 +16,7 @@ TRANSFER = 3600.0
 """Seconds that handing in or reading one batch may take: hundreds of megabytes over a slow line."""
 
 
-class HurriedError(Exception):
+class DrainedError(Exception):
     """The run is told to finish."""
 
 
@@ -31,10 +31,10 @@ class Calls:
     async def sleep(self, seconds: float) -> None:
         """Sleep. Raises HurriedError as soon as the run is told to finish."""
         try:
-            await asyncio.wait_for(self._run.told_to_hurry(), max(0.0, seconds))
+            await asyncio.wait_for(self._run.stop_requested(), max(0.0, seconds))
         except TimeoutError:
             return
-        raise HurriedError
+        raise DrainedError
 
     async def once(self, call: Callable[[], Awaitable[T]], limit: float) -> T:
         """What a call comes to, in `limit` seconds. Raises ModelError."""

@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from viva.contracts import Batches, Model
 from viva.engine.asking import Run, Tally, Task
-from viva.engine.batchcalls import TRANSFER, Calls, HurriedError
+from viva.engine.batchcalls import TRANSFER, Calls, DrainedError
 from viva.engine.batchlog import PROVIDERS_NAME, Batch, BatchLog, Dropped, Read, Submitted
-from viva.engine.batchresults import Debts
+from viva.engine.batchresults import PendingResults
 from viva.errors import ModelError
 from viva.types import Generate
 from viva.visible import one_line
@@ -49,7 +49,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     leave: bool = False
 
 
-class Errand(Struct, frozen=True):
+class BatchJob(Struct, frozen=True):
     """What one model is to be asked through batches. `wanted` renders it anew at every call, without what is known."""
 
     model: Model
@@ -57,13 +57,13 @@ class Errand(Struct, frozen=True):
     wanted: Callable[[Tally], Iterator[Task]]
 
 
-async def carry_out_batches(run: Run, log: BatchLog, stage: str, errands: Sequence[Errand], patience: Patience) -> None:
+async def carry_out_batches(run: Run, log: BatchLog, stage: str, jobs: Sequence[BatchJob], patience: Patience) -> None:
     """Ask everything of every errand. Returns when all is answered, failed or stopped, or handed in (without `wait`).
 
     Raises StorageError when an answer or a batch could not be written down. Cancelling it leaves batches to be found.
     """
     board: dict[str, str] = {}
-    await asyncio.gather(*(_Work(run, log, stage, errand, patience, board).run() for errand in errands))
+    await asyncio.gather(*(_Work(run, log, stage, job, patience, board).run() for job in jobs))
 
 
 class _Chunk(Struct):
@@ -80,20 +80,20 @@ class _Work:
     """One model's errand."""
 
     def __init__(
-        self, run: Run, log: BatchLog, stage: str, errand: Errand, patience: Patience, board: dict[str, str]
+        self, run: Run, log: BatchLog, stage: str, job: BatchJob, patience: Patience, board: dict[str, str]
     ) -> None:
         self._shared = run
         self._log = log
         self._stage = stage
-        self._errand = errand
-        self._model = errand.model
-        self._batches = errand.batches
+        self._job = job
+        self._model = job.model
+        self._batches = job.batches
         self._patience = patience
         self._board = board
         self._quiet = min(LATE, 2 * patience.poll)
-        self._most = errand.batches.most[0]
-        self._calls = Calls(run, errand.model.name, wait=patience.wait)
-        self._debts = Debts(run, log, stage, errand.model.identity)
+        self._most = job.batches.most[0]
+        self._calls = Calls(run, job.model.name, wait=patience.wait)
+        self._pending = PendingResults(run, log, stage, job.model.identity)
         self._searched: dict[str, float] = {}
         """Label of a batch that is searched for → since when (monotonic)."""
         self._others: set[str] = set()
@@ -106,7 +106,7 @@ class _Work:
     async def run(self) -> None:
         try:
             await self._go_on()
-        except HurriedError:
+        except DrainedError:
             pass
         except ModelError as problem:
             self._shared.refused.setdefault(self._model.name, problem.message)
@@ -181,26 +181,26 @@ class _Work:
     async def _register(self, tally: Tally) -> None:
         """Which of the wanted requests the open batches answer."""
         pending = dict(itertools.chain.from_iterable(batch.nonces() for batch in self._open()))
-        for number, task in enumerate(self._errand.wanted(tally)):
+        for number, task in enumerate(self._job.wanted(tally)):
             if task.key in pending:
-                self._debts.wait_for(msgspec.structs.replace(task, nonce=pending[task.key]), sent_before=True)
+                self._pending.wait_for(msgspec.structs.replace(task, nonce=pending[task.key]), sent_before=True)
             if number % 256 == 0:
                 await asyncio.sleep(0)
 
     async def _send(self, tally: Tally) -> bool:
         """Hand in all that is wanted and in no open batch; says whether there was anything."""
-        busy = {key for batch in self._open() for key in batch.requests()} | self._debts.given_up
+        busy = {key for batch in self._open() for key in batch.requests()} | self._pending.given_up
         chunks: dict[str, _Chunk] = {}
         self._short = self._shared.stop == "budget"
         some = False
-        for number, task in enumerate(self._errand.wanted(tally)):
+        for number, task in enumerate(self._job.wanted(tally)):
             if number % 256 == 0:
                 await asyncio.sleep(0)
             if self._stopped:
                 break
             if task.key in busy or self._short or not isinstance(task.request, Generate):
                 continue
-            if not self._debts.wait_for(task):
+            if not self._pending.wait_for(task):
                 self._short = True  # go on: the rest of what is wanted is to be counted
                 continue
             busy.add(task.key)
@@ -222,7 +222,7 @@ class _Work:
                     "too long", f"the request has {len(line):,} bytes, a whole batch {most_bytes:,} at most"
                 )
         except ModelError as problem:
-            self._debts.fail(key, problem, "")
+            self._pending.fail(key, problem, "")
             return
         if chunk.lines and (len(chunk.lines) >= min(most, self._most) or chunk.size + len(line) >= most_bytes):
             await self._hand_in(kind, chunks.pop(kind))
@@ -333,7 +333,7 @@ class _Work:
 
     def _release(self, batch: Batch) -> None:
         for key in batch.requests():
-            self._debts.release(key)
+            self._pending.release(key)
 
     # Waiting and reading
 
@@ -362,7 +362,7 @@ class _Work:
             raise problem
         for number, words in lines.items():
             if 0 <= number < len(keys):
-                self._debts.fail(keys[number], ModelError("rejected", words), batch.name)
+                self._pending.fail(keys[number], ModelError("rejected", words), batch.name)
         if problem.kind == TOO_MUCH and len(keys) > 1:
             self._most = max(1, min(self._most, len(keys)) // 2)
             self._release(batch)
@@ -370,9 +370,9 @@ class _Work:
             return
         for key in keys:
             if lines:
-                self._debts.release(key)
+                self._pending.release(key)
             else:
-                self._debts.again(key, problem, batch.name)
+                self._pending.again(key, problem, batch.name)
 
     async def _read(self, batch: Batch) -> None:
         """Journal what a batch brought; what it did not is asked again."""
@@ -386,7 +386,7 @@ class _Work:
             strangers = 0
             async for name, reply in self._batches.replies(batch.name):
                 if self._shared.stop in ("interrupted", "disk"):
-                    raise HurriedError
+                    raise DrainedError
                 match = _NAME.fullmatch(name)
                 key = bytes.fromhex(match[2]) if match and match[1] == batch.label else b""
                 if key not in keys or key in seen:
@@ -395,7 +395,7 @@ class _Work:
                 seen.add(key)
                 if key not in done:
                     done.add(key)
-                    answered += self._debts.settle(key, reply, batch.name)
+                    answered += self._pending.settle(key, reply, batch.name)
                 if len(seen) % 256 == 0:
                     await asyncio.sleep(0)
             return strangers
@@ -409,7 +409,7 @@ class _Work:
                 raise
             missing = ModelError(GONE, problem.message, retry=True)
         for key in keys - done:
-            self._debts.again(key, missing, batch.name)
+            self._pending.again(key, missing, batch.name)
         failed = len(keys) - answered
         self._log.note(Read(label=batch.label, answered=answered, failed=failed, strangers=strangers, at=time.time()))
-        self._debts.refuse_the_hopeless(self._model.name)
+        self._pending.refuse_the_hopeless(self._model.name)

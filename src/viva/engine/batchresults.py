@@ -15,13 +15,13 @@ from viva.errors import ModelError
 from viva.types import Failure, Response, Usage
 
 ROUNDS = 3
-"""In so many batches a request is asked before its failure is journaled as such (fewer with --attempts)."""
+"""In so many batches a request is asked before its failure is journaled as such (fewer with --max-attempts)."""
 FREE = "parameter"
 """The kind of an error that the model's adapter has learned from: the next time is no second try."""
 UNREADABLE = ModelError("unreadable", "the judge's reply holds no verdict", retry=True)
 
 
-class Owed(Struct, frozen=True):
+class PendingRequest(Struct, frozen=True):
     """A request in an open batch; without its prompt, which is rendered again where it is needed."""
 
     task: Task
@@ -30,7 +30,7 @@ class Owed(Struct, frozen=True):
     """US dollars."""
 
 
-class Debts:
+class PendingResults:
     """The requests of one model that are in open batches, and how often each was asked.
 
     Tries are counted from the last failure that was journaled as such, over processes: see `batchlog`.
@@ -40,7 +40,7 @@ class Debts:
         self.given_up: set[bytes] = set()
         """What this process asks no more: its failure is journaled."""
         self._run = run
-        self._owed: dict[bytes, Owed] = {}
+        self._requests: dict[bytes, PendingRequest] = {}
         self._tries = _tried_before(run, log, stage, identity)
         self._freed: set[bytes] = set()
         self._refused = 0
@@ -56,19 +56,19 @@ class Debts:
         elif not self._run.budget.take(amount):
             return False
         light = msgspec.structs.replace(task, request=msgspec.structs.replace(task.request, prompt=""))
-        self._owed[task.key] = Owed(light, worst, amount)
+        self._requests[task.key] = PendingRequest(light, worst, amount)
         return True
 
     def release(self, key: bytes, cost: float = 0.0) -> None:
         """A request is in no batch any more; it came to `cost` US dollars."""
-        owed = self._owed.pop(key, None)
-        if owed is not None:
-            self._run.budget.settle(owed.reserved, cost)
+        request = self._requests.pop(key, None)
+        if request is not None:
+            self._run.budget.settle(request.reserved, cost)
 
     def settle(self, key: bytes, reply: Response | ModelError, batch: str) -> bool:
         """One result of a batch: journaled, or left to be asked again. Says whether it is an answer."""
-        owed = self._owed.get(key)
-        if owed is None or key in self._run.journal.answered:  # nobody wants it any more, or it was read before
+        request = self._requests.get(key)
+        if request is None or key in self._run.journal.answered:  # nobody wants it any more, or it was read before
             self.release(key)
             return key in self._run.journal.answered
         if isinstance(reply, ModelError):
@@ -78,8 +78,8 @@ class Debts:
                 self.fail(key, reply, batch)
             return False
         self._succeeded = True
-        task = owed.task
-        cost = book(self._run, task.price, reply.usage, owed.worst)
+        task = request.task
+        cost = book(self._run, task.price, reply.usage, request.worst)
         if task.readable(reply):
             write(self._run, task, reply, None, 0.0, self._tries[key] + 1, batch)
             self.release(key, cost)
@@ -91,11 +91,11 @@ class Debts:
         self, key: bytes, problem: ModelError, batch: str, reply: Response | None = None, cost: float = 0.0
     ) -> None:
         """There is no answer in this batch: to be asked in the next one, if there were not enough already."""
-        owed = self._owed.get(key)
-        if owed is None:
+        request = self._requests.get(key)
+        if request is None:
             return
         run = self._run
-        run.tally.last_error = f"{owed.task.model.name}: {problem.message}"
+        run.tally.last_error = f"{request.task.model.name}: {problem.message}"
         if problem.kind == FREE and key not in self._freed:
             self._freed.add(key)
         else:
@@ -105,28 +105,30 @@ class Debts:
             run.tally.retries += 1
             self.release(key, cost)
             return
-        self._write_failure(owed, reply or Response(), problem, self._tries[key], batch)
+        self._write_failure(request, reply or Response(), problem, self._tries[key], batch)
         self.release(key, cost)
 
     def fail(self, key: bytes, problem: ModelError, batch: str) -> None:
         """There is none, and asking again would not change that."""
-        owed = self._owed.get(key)
-        if owed is None:
+        request = self._requests.get(key)
+        if request is None:
             return
-        run, name = self._run, owed.task.model.name
+        run, name = self._run, request.task.model.name
         run.tally.last_error = f"{name}: {problem.message}"
         if problem.fatal:
             run.refused.setdefault(name, problem.message)
         elif problem.kind not in PARTICULAR:
             self._refused += 1
             self._last = problem.message
-        self._write_failure(owed, Response(), problem, self._tries[key] + 1, batch)
+        self._write_failure(request, Response(), problem, self._tries[key] + 1, batch)
         self.release(key)
 
-    def _write_failure(self, owed: Owed, reply: Response, problem: ModelError, attempts: int, batch: str) -> None:
+    def _write_failure(
+        self, request: PendingRequest, reply: Response, problem: ModelError, attempts: int, batch: str
+    ) -> None:
         failure = Failure(problem.kind, problem.message)
-        write(self._run, owed.task, reply, failure, 0.0, attempts, batch)
-        self.given_up.add(owed.task.key)
+        write(self._run, request.task, reply, failure, 0.0, attempts, batch)
+        self.given_up.add(request.task.key)
 
     def refuse_the_hopeless(self, model: str) -> None:
         """A model that has refused its first requests for good, and answered none, gets no more."""

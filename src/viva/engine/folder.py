@@ -6,7 +6,7 @@ executions.jsonl  how their programs fared in the sandbox
 similarities.jsonl how near texts come to the gold, where an encoder compares them
 annotations.jsonl the judges' replies
 batches.jsonl     what was handed in to the batch APIs of providers, and what became of it
-errors.jsonl      what judges say of wrong answers, where `viva errors` asked them
+errors.jsonl      what judges say of wrong answers, where `viva error-types` asked them
 reviews.jsonl     the experts' marks
 scores.jsonl      a row an answer, made anew by every scoring
 """

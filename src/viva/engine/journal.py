@@ -128,7 +128,7 @@ class Journal:
             file.write(os.urandom(1 << 16) * blocks)  # random: no file system can shrink it
         self._kept += blocks << 16
 
-    def keep_room(self, in_flight: int) -> None:
+    def keep_reserve(self, in_flight: int) -> None:
         """Have the ballast hold the answers still in flight, going by the ones that came; `full` where it cannot."""
         if self.full or not self._lines:
             return

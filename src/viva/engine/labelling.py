@@ -14,7 +14,7 @@ from msgspec import Struct
 from viva.engine.asking import Tally, Task
 from viva.engine.journal import Entry, Journal
 from viva.engine.keys import Keys
-from viva.engine.stages import Bench, Gathered, Judge, Sitting
+from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel
 from viva.types import Generate, Outcome, Question, Response, Score
 
 STAGE = "errors"
@@ -40,11 +40,11 @@ class Labeller(Protocol):
 class Labelling(Struct, kw_only=True):
     """What is to be labelled: one model's answers to one exam, by these judges."""
 
-    sitting: Sitting
+    evaluation: Evaluation
     labeller: Labeller
-    bench: Bench
+    judge_panel: JudgePanel
     answers: Journal
-    gathered: Gathered
+    evidence_store: EvidenceStore
 
 
 class Labelled(Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class _Wrong(Struct, frozen=True):
 
 def labels_wanted(work: Labelling, judge: Judge, journal: Journal, tally: Tally, asked: set[bytes]) -> Iterator[Task]:
     """What one judge must still be asked. `asked` collects keys over all sittings."""
-    benchmark = work.sitting.exam.spec.benchmark
+    benchmark = work.evaluation.exam.spec.benchmark
     for wrong in _wrong(work):
         for key, request in _requests(work, judge, wrong):
             if key in asked:
@@ -93,27 +93,29 @@ def labels_wanted(work: Labelling, judge: Judge, journal: Journal, tally: Tally,
 
 def keys_wanted(work: Labelling) -> set[bytes]:
     """The keys of all that judges are asked, for the progress line."""
-    return {key for wrong in _wrong(work) for judge in work.bench.judges for key, _ in _requests(work, judge, wrong)}
+    return {
+        key for wrong in _wrong(work) for judge in work.judge_panel.judges for key, _ in _requests(work, judge, wrong)
+    }
 
 
 def labelled(work: Labelling, journal: Journal) -> Iterator[Labelled]:
     """Every wrong answer with what the judges said of it, from the journals alone."""
-    sitting = work.sitting
+    evaluation = work.evaluation
     for wrong in _wrong(work):
         votes: list[tuple[str, tuple[str, ...] | None]] = []
         said: list[str] = []
-        for judge in work.bench.judges:
+        for judge in work.judge_panel.judges:
             for key, _ in _requests(work, judge, wrong):
                 entry = journal.read(key)
                 labels = work.labeller.labels(wrong.question, entry.text) if _whole(entry) and entry else None
                 votes.append((judge.model.name, labels))
                 said.append(entry.text if entry else "")
         yield Labelled(
-            exam=sitting.label,
-            model=sitting.model.name,
+            exam=evaluation.label,
+            model=evaluation.model.name,
             question=wrong.question.id,
             sample=wrong.sample,
-            repeat=wrong.sample // sitting.per_repeat,
+            repeat=wrong.sample // evaluation.per_repeat,
             outcome=wrong.score.outcome,
             answer=wrong.score.answer,
             tags=wrong.question.tags,
@@ -128,17 +130,17 @@ def _whole(entry: Entry | None) -> bool:
 
 
 def _wrong(work: Labelling) -> Iterator[_Wrong]:
-    for question, sample, entry in work.sitting.answers(work.answers):
+    for question, sample, entry in work.evaluation.answers(work.answers):
         if entry is None or entry.error or not entry.text.strip():
             continue
         response = entry.response()
-        score = work.gathered.score(work.sitting, question, sample, response)
+        score = work.evidence_store.score(work.evaluation, question, sample, response)
         if work.labeller.wrong(question, score):
             yield _Wrong(question, sample, score, response)
 
 
 def _requests(work: Labelling, judge: Judge, wrong: _Wrong) -> Iterator[tuple[bytes, Generate]]:
     keys = Keys(judge.model.identity, STAGE)
-    for sample in range(work.bench.samples):
+    for sample in range(work.judge_panel.samples):
         request = work.labeller.request(wrong.question, wrong.response, sample)
         yield keys.of(request, own_question=False), request

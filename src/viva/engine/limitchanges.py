@@ -43,10 +43,10 @@ class LimitRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     tokens_per_minute: Rates = {}
 
 
-class LaneLimits(Struct, kw_only=True):
+class GroupLimits(Struct, kw_only=True, rename={"rate_limit_group": "lane"}):
     """One endpoint: its bound, what is in flight, what came back so far, and what bounds it."""
 
-    lane: str
+    rate_limit_group: str
     limit: int
     in_flight: int
     waiting: int
@@ -56,11 +56,11 @@ class LaneLimits(Struct, kw_only=True):
     pace: str
 
 
-class LimitAnswer(Struct, kw_only=True):
+class LimitAnswer(Struct, kw_only=True, rename={"groups": "lanes"}):
     """The limits after request `number`, and what of it was not applied."""
 
     number: str
-    lanes: list[LaneLimits]
+    groups: list[GroupLimits]
     problem: str = ""
 
 
@@ -83,9 +83,9 @@ def write_file(path: Path, content: Struct) -> None:
 
 async def listen(
     folder: Path,
-    lanes: Mapping[str, Slots],
+    groups: Mapping[str, Slots],
     apply: Callable[[LimitRequest], str],
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> None:
     """Look for requests until cancelled. `apply` returns what was not applied; `tell` hears what cannot be used."""
     ignored: tuple[int, int] | None = None
@@ -99,11 +99,11 @@ async def listen(
             try:
                 request = read_file(folder / ASKED, LimitRequest)
                 if request and request.pid == os.getpid():
-                    answer = LimitAnswer(number=request.number, problem=apply(request), lanes=[])
-                    answer.lanes = [_now(lane, slots) for lane, slots in lanes.items()]
+                    answer = LimitAnswer(number=request.number, problem=apply(request), groups=[])
+                    answer.groups = [_now(rate_limit_group, slots) for rate_limit_group, slots in groups.items()]
                     write_file(folder / TOLD, answer)
             except (ValueError, OSError) as problem:
-                tell(f"limits were not changed: {problem}")
+                notify(f"limits were not changed: {problem}")
             with contextlib.suppress(OSError):
                 (folder / ASKED).unlink(missing_ok=True)
         await asyncio.sleep(LOOK)
@@ -116,9 +116,9 @@ def forget(folder: Path) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def _now(lane: str, slots: Slots) -> LaneLimits:
-    return LaneLimits(
-        lane=lane,
+def _now(rate_limit_group: str, slots: Slots) -> GroupLimits:
+    return GroupLimits(
+        rate_limit_group=rate_limit_group,
         limit=slots.ceiling.limit,
         in_flight=slots.in_flight,
         waiting=slots.resting,

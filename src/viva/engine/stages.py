@@ -49,7 +49,7 @@ _SHOWN = 2000
 NO_REPLY_YET = Response(error=Failure(NOT_ASKED, "no answer has come in yet"))
 
 
-class Sitting(Struct):
+class Evaluation(Struct):
     """One model sitting one exam: everything a stage needs to know."""
 
     exam: Exam
@@ -69,7 +69,7 @@ class Sitting(Struct):
     @classmethod
     def of(
         cls, exam: Exam, label: str, model: Model, sampling: Sampling, samples: int, repeats: int, price: Price | None
-    ) -> Sitting:
+    ) -> Evaluation:
         """A sitting with its keys."""
         keys = Keys(model.identity, exam.spec.benchmark)
         return cls(exam, label, model, sampling, samples * repeats, samples, keys, price)
@@ -80,7 +80,7 @@ class Sitting(Struct):
         for question in self.exam.questions():
             prompt = None
             for sample in range(self.samples):
-                request = self.exam.request(question, sample, self.sampling, self.model.room)
+                request = self.exam.request(question, sample, self.sampling, self.model.context_window)
                 dropped += request.dropped if request.prompt != prompt else 0
                 prompt = request.prompt
                 key = self.keys.of(request)
@@ -108,7 +108,7 @@ class Judge(Struct):
     price: Price | None = None
 
 
-class Bench(Struct):
+class JudgePanel(Struct):
     """The judges, how often each is asked about an answer, and how it must write its verdict."""
 
     judges: tuple[Judge, ...]
@@ -140,7 +140,7 @@ class Bench(Struct):
         return "line" if exam.spec.as_published or recorded else self.verdicts
 
 
-class Likenesses(Struct):
+class SimilarityStore(Struct):
     """The similarities that are known: whose they are, and where they stand."""
 
     identity: Mapping[str, str]
@@ -158,32 +158,34 @@ class Likenesses(Struct):
 
 
 def answers_wanted(
-    sitting: Sitting, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally
+    evaluation: Evaluation, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally
 ) -> Iterator[Task]:
     """The requests of one sitting that nobody has answered yet."""
-    benchmark = sitting.exam.spec.benchmark
-    for _, key, request in sitting.requests():
+    benchmark = evaluation.exam.spec.benchmark
+    for _, key, request in evaluation.requests():
         if not _kept(key, journal, earlier, tally):
-            yield Task(key, benchmark, request, sitting.model, sitting.price)
+            yield Task(key, benchmark, request, evaluation.model, evaluation.price)
 
 
 class VerdictQueue(Struct):
     """What one judge must still be asked. Equal answers to a question share a verdict, whoever gave them."""
 
-    bench: Bench
+    judge_panel: JudgePanel
     judge: Judge
     journal: Journal
     earlier: Sequence[tuple[str, Journal]]
     tally: Tally
     asked: set[bytes] = msgspec.field(default_factory=set)
 
-    def about(self, sitting: Sitting, answers: Journal, likenesses: Likenesses | None) -> Iterator[Task]:
+    def about(
+        self, evaluation: Evaluation, answers: Journal, similarity_store: SimilarityStore | None
+    ) -> Iterator[Task]:
         """The answers of one sitting."""
-        for question, _, entry in sitting.answers(answers):
+        for question, _, entry in evaluation.answers(answers):
             if entry is not None and not entry.error:
                 response = entry.response()
-                similarities = likenesses.of(sitting.exam, question, response) if likenesses else {}
-                yield from self._about_one(sitting.exam, question, response, similarities)
+                similarities = similarity_store.of(evaluation.exam, question, response) if similarity_store else {}
+                yield from self._about_one(evaluation.exam, question, response, similarities)
 
     def about_canaries(self, canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[Task]:
         """Answers whose marks are known, asked about as about any other."""
@@ -193,15 +195,15 @@ class VerdictQueue(Struct):
     def _about_one(
         self, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[Task]:
-        bench, judge = self.bench, self.judge
-        form = bench.form(judge.model, exam)
-        for key, request in bench.requests(judge.model, exam, question, response, similarities):
+        judge_panel, judge = self.judge_panel, self.judge
+        form = judge_panel.form(judge.model, exam)
+        for key, request in judge_panel.requests(judge.model, exam, question, response, similarities):
             if key in self.asked:
                 continue
             self.asked.add(key)
             if not _kept(key, self.journal, self.earlier, self.tally):
                 accept = _reader(exam, question, judge.model.name, request.aspect)
-                nonce = "" if form == "line" else bench.nonce(key)
+                nonce = "" if form == "line" else judge_panel.nonce(key)
                 sent = with_nonce(request, nonce, form)
                 yield Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
 
@@ -219,7 +221,7 @@ def with_questions(canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterato
 
 
 def comparisons_wanted(
-    sitting: Sitting,
+    evaluation: Evaluation,
     identity: Mapping[str, str],
     answers: Journal,
     journal: Journal,
@@ -228,21 +230,21 @@ def comparisons_wanted(
     asked: set[bytes],
 ) -> Iterator[Comparison]:
     """The texts of one sitting's answers that nobody has compared yet. `asked` collects keys over all sittings."""
-    benchmark = sitting.exam.spec.benchmark
-    for question, sample, entry in sitting.answers(answers):
+    benchmark = evaluation.exam.spec.benchmark
+    for question, sample, entry in evaluation.answers(answers):
         if entry is None or entry.error:
             continue
-        for request in sitting.exam.comparisons(question, entry.response()):
+        for request in evaluation.exam.comparisons(question, entry.response()):
             key = comparison_key(identity, request)
             if key in asked:
                 continue
             asked.add(key)
             if not _kept(key, journal, earlier, tally):
-                yield Comparison(key, benchmark, sitting.model.name, question.id, sample, request)
+                yield Comparison(key, benchmark, evaluation.model.name, question.id, sample, request)
 
 
 def programs_wanted(
-    sitting: Sitting,
+    evaluation: Evaluation,
     answers: Journal,
     journal: Journal,
     earlier: Sequence[tuple[str, Journal]],
@@ -250,17 +252,17 @@ def programs_wanted(
     asked: set[bytes],
 ) -> Iterator[Program]:
     """The programs of one sitting's answers that nobody has run yet. `asked` collects their keys over all sittings."""
-    benchmark = sitting.exam.spec.benchmark
-    for question, _, entry in sitting.answers(answers):
+    benchmark = evaluation.exam.spec.benchmark
+    for question, _, entry in evaluation.answers(answers):
         if entry is None or entry.error:
             continue
-        for request in sitting.exam.executions(question, entry.response()):
+        for request in evaluation.exam.executions(question, entry.response()):
             key = program_key(request)
             if key in asked:
                 continue
             asked.add(key)
             if not _kept(key, journal, earlier, tally):
-                yield Program(key, benchmark, sitting.model.name, request)
+                yield Program(key, benchmark, evaluation.model.name, request)
 
 
 def _reader(exam: Exam, question: Question, judge: str, aspect: str) -> Callable[[str, str], bool]:
@@ -289,46 +291,46 @@ def _not_examined(language: str, program: str) -> Sequence[Flag] | None:
     return None
 
 
-class Gathered(Struct):
+class EvidenceStore(Struct):
     """What was found out about a run's answers: the journals of encoder, judges and sandbox, and the experts' marks."""
 
-    bench: Bench | None = None
+    judge_panel: JudgePanel | None = None
     verdicts: Journal | None = None
     executions: Journal | None = None
-    likenesses: Likenesses | None = None
+    similarity_store: SimilarityStore | None = None
     marks: Callable[[str], Sequence[Mark]] = _no_marks
     """Item (`reviews.item_key`) → the experts' marks."""
     examine: Callable[[str, str], Sequence[Flag] | None] = _not_examined
     """Language and program → its constructs that honest solutions rarely need; None where it was not examined."""
 
-    def about(self, sitting: Sitting, question: Question, sample: int, response: Response) -> Evidence:
+    def about(self, evaluation: Evaluation, question: Question, sample: int, response: Response) -> Evidence:
         """All about one answer."""
         if response.error:
             return NOTHING
-        exam = sitting.exam
-        similarities = self.likenesses.of(exam, question, response) if self.likenesses else {}
-        item = item_key(sitting.label, sitting.model.name, question.id, sample, response.text)
+        exam = evaluation.exam
+        similarities = self.similarity_store.of(exam, question, response) if self.similarity_store else {}
+        item = item_key(evaluation.label, evaluation.model.name, question.id, sample, response.text)
         return Evidence(
             executions=self._executions(exam, question, response),
             similarities=similarities,
-            opinions=self._opinions(sitting, question, response, similarities),
+            opinions=self._opinions(evaluation, question, response, similarities),
             marks=self.marks(item),
         )
 
     def _opinions(
-        self, sitting: Sitting, question: Question, response: Response, similarities: Mapping[str, float]
+        self, evaluation: Evaluation, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> list[Opinion]:
-        judges = self.bench.judges if self.bench else ()
-        found = (self.opinions(judge, sitting.exam, question, response, similarities) for judge in judges)
+        judges = self.judge_panel.judges if self.judge_panel else ()
+        found = (self.opinions(judge, evaluation.exam, question, response, similarities) for judge in judges)
         return [opinion for opinions in found for opinion in opinions if opinion]
 
     def opinions(
         self, judge: Judge, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[Opinion | None]:
         """What one judge replied to all that it is asked about an answer; None where there is no reply to read."""
-        if self.bench is None or self.verdicts is None:
+        if self.judge_panel is None or self.verdicts is None:
             return
-        for key, request in self.bench.requests(judge.model, exam, question, response, similarities):
+        for key, request in self.judge_panel.requests(judge.model, exam, question, response, similarities):
             entry = self.verdicts.read(key)
             whole = entry and not entry.error and entry.stop_reason != "length"
             yield Opinion(judge.model.name, request.aspect, entry.text, entry.nonce) if entry and whole else None
@@ -358,37 +360,37 @@ class Gathered(Struct):
         journal = self.executions
         return [read_execution(journal.read(program_key(request))) for request in exam.executions(question, response)]
 
-    def score(self, sitting: Sitting, question: Question, sample: int, response: Response) -> Score:
+    def score(self, evaluation: Evaluation, question: Question, sample: int, response: Response) -> Score:
         """The score of one answer."""
-        return sitting.exam.score(question, response, self.about(sitting, question, sample, response))
+        return evaluation.exam.score(question, response, self.about(evaluation, question, sample, response))
 
 
-def scores(sitting: Sitting, answers: Journal, gathered: Gathered) -> Iterator[ScoreRow]:
+def scores(evaluation: Evaluation, answers: Journal, evidence_store: EvidenceStore) -> Iterator[ScoreRow]:
     """The score of every answer of a sitting, from the journals alone. What nobody answered yet is `not asked`."""
-    exam = sitting.exam
+    exam = evaluation.exam
     shown = parts_shown(exam)
-    for question, sample, entry in sitting.answers(answers):
-        score = gathered.score(sitting, question, sample, entry.response() if entry else NO_REPLY_YET)
-        yield row_of(sitting, question, sample, score, shown)
+    for question, sample, entry in evaluation.answers(answers):
+        score = evidence_store.score(evaluation, question, sample, entry.response() if entry else NO_REPLY_YET)
+        yield row_of(evaluation, question, sample, score, shown)
 
 
-def suspicions(sitting: Sitting, answers: Journal, gathered: Gathered) -> Iterator[Suspicion]:
+def suspicions(evaluation: Evaluation, answers: Journal, evidence_store: EvidenceStore) -> Iterator[Suspicion]:
     """What should be looked at in the answers whose programs passed, from the journals alone."""
-    if gathered.executions is not None and gathered.executions.answered:
-        for question, _, entry in sitting.answers(answers):
+    if evidence_store.executions is not None and evidence_store.executions.answered:
+        for question, _, entry in evaluation.answers(answers):
             if entry:
-                yield gathered.suspicion(sitting.exam, question, entry.response())
+                yield evidence_store.suspicion(evaluation.exam, question, entry.response())
 
 
-def row_of(sitting: Sitting, question: Question, sample: int, score: Score, shown: frozenset[str]) -> ScoreRow:
+def row_of(evaluation: Evaluation, question: Question, sample: int, score: Score, shown: frozenset[str]) -> ScoreRow:
     """One answer's score as a row; `shown` are the exam's `parts_shown`."""
     return ScoreRow(
-        benchmark=sitting.exam.spec.benchmark,
-        exam=sitting.label,
-        model=sitting.model.name,
+        benchmark=evaluation.exam.spec.benchmark,
+        exam=evaluation.label,
+        model=evaluation.model.name,
         question=question.id,
         sample=sample,
-        repeat=sample // sitting.per_repeat,
+        repeat=sample // evaluation.per_repeat,
         value=score.value,
         outcome=score.outcome,
         answer=score.answer[:_SHOWN],

@@ -29,18 +29,18 @@ from viva.sandbox import Sandbox
 from viva.types import (
     SCORED,
     UNANSWERED,
-    About,
-    Draws,
+    Aggregate,
+    BenchmarkInfo,
     Evidence,
     ExamSpec,
     Execution,
     Generate,
-    Line,
     Message,
     Opinion,
     Outcome,
     Question,
     Response,
+    SamplingPlan,
     Score,
     ScoreRow,
     VerdictFormat,
@@ -70,11 +70,11 @@ class Asked(Struct):
     """An exam opened for another harness."""
 
     exam: Exam
-    about: About
+    about: BenchmarkInfo
     data: Path | None
 
     @property
-    def draws(self) -> Draws:
+    def draws(self) -> SamplingPlan:
         """How the paper draws answers, with so many exemplars."""
         return self.about.few_shot if self.about.few_shot and self.exam.spec.shots else self.about.draws
 
@@ -218,7 +218,7 @@ class Marked(Struct, frozen=True):
     weight: int = 1
 
 
-def overall(marked: Sequence[Marked], line: Line, group: int = 1) -> Cell:
+def overall(marked: Sequence[Marked], line: Aggregate, group: int = 1) -> Cell:
     """The exam's one number over answers, as Viva's tables have it; `group` answers to a question are a repeat."""
     rows = (
         ScoreRow(

@@ -30,7 +30,7 @@ from inspect_ai.solver import Solver, TaskState, solver
 
 from viva.interop import asked
 from viva.interop.asked import Asked, Settings, open_asked
-from viva.types import Generate, Line, Message, Outcome, Prompt, Question, Response, Sampling, StopReason
+from viva.types import Aggregate, Generate, Message, Outcome, Prompt, Question, Response, Sampling, StopReason
 
 _STOPS: dict[str, StopReason] = {
     "stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "filter",
@@ -205,7 +205,7 @@ def headline(label: str, over: str, attempts: str) -> Metric:
 
     def measure(scores: list[SampleScore]) -> Value:
         marked = [_marked(one, number) for number, one in enumerate(scores)]
-        cell = asked.overall(marked, Line(label, over=over))
+        cell = asked.overall(marked, Aggregate(label, over=over))
         unknown = float("nan")
         return {
             label: unknown if cell.mean is None else cell.mean,

@@ -18,7 +18,7 @@ import msgspec
 from viva.contracts import Exam
 from viva.interop import asked
 from viva.interop.asked import Settings, open_asked
-from viva.types import UNANSWERED, Line, Question, Response
+from viva.types import UNANSWERED, Aggregate, Question, Response
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -106,7 +106,7 @@ def headline(items: Sequence[dict[str, Any]]) -> float:
         return float("nan")
     first = items[0]
     answers = [msgspec.convert(answer, asked.Marked) for item in items for answer in item["answers"]]
-    cell = asked.overall(answers, Line("", over=first["over"], attempts=first["attempts"]), first["group"])
+    cell = asked.overall(answers, Aggregate("", over=first["over"], attempts=first["attempts"]), first["group"])
     return float("nan") if cell.mean is None else cell.mean
 
 

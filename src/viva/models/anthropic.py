@@ -37,7 +37,7 @@ class AnthropicModel(TextOnly):
     def __init__(self, name: str, client: anthropic.AsyncAnthropic, key: str) -> None:
         self.name = f"anthropic/{name}"
         endpoint = str(client.base_url).rstrip("/")
-        self.lane = f"anthropic {endpoint}"
+        self.rate_limit_group = f"anthropic {endpoint}"
         self.identity: Mapping[str, str] = {"provider": "anthropic", "model": name, "endpoint": endpoint}
         self._model = name
         self._client = client

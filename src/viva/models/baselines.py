@@ -22,16 +22,16 @@ NEVER = -100.0
 
 def _longest(request: Generate, seed: int) -> str:
     if not request.options:
-        return request.legal[0]
-    return request.legal[max(range(len(request.legal)), key=lambda index: len(request.options[index]))]
+        return request.choices[0]
+    return request.choices[max(range(len(request.choices)), key=lambda index: len(request.options[index]))]
 
 
 def _random(request: Generate, seed: int) -> str:
-    return _drawn(request.legal, request, seed)
+    return _drawn(request.choices, request, seed)
 
 
 def _example(request: Generate, seed: int) -> str:
-    return _drawn(request.examples or request.legal, request, seed)
+    return _drawn(request.examples or request.choices, request, seed)
 
 
 def _drawn(answers: Sequence[str], request: Generate, seed: int) -> str:
@@ -42,8 +42,8 @@ def _drawn(answers: Sequence[str], request: Generate, seed: int) -> str:
 EXAMPLES = "example-answers"
 BASELINES: dict[str, Callable[[Generate, int], str]] = {
     "random": _random,
-    "first": lambda request, seed: request.legal[0],
-    "last": lambda request, seed: request.legal[-1],
+    "first": lambda request, seed: request.choices[0],
+    "last": lambda request, seed: request.choices[-1],
     "longest": _longest,
     "silent": lambda request, seed: "",
     EXAMPLES: _example,
@@ -64,8 +64,8 @@ class Baseline:
 
     def __init__(self, name: str, seed: int) -> None:
         self.name = f"baseline/{name}"
-        self.room = None
-        self.lane = "baseline"
+        self.context_window = None
+        self.rate_limit_group = "baseline"
         self.identity: Mapping[str, str] = {"provider": "baseline", "model": name, "seed": str(seed)}
         self._rule = BASELINES[name]
         self._seed = seed
@@ -73,11 +73,11 @@ class Baseline:
 
     async def answer(self, request: Generate) -> Response:
         """The rule's answer."""
-        some = request.legal or (request.examples and self._rule is _example)
+        some = request.choices or (request.examples and self._rule is _example)
         text = self._rule(request, self._seed) if some else "I do not know." if self._speaks else ""
         return Response(text=text, usage=Usage())
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         """It answers anything."""
 
     async def choose(self, request: Choose) -> Response:
@@ -87,7 +87,7 @@ class Baseline:
             sample=request.sample,
             prompt=request.prompt,
             sampling=Sampling(),
-            legal=request.continuations,
+            choices=request.continuations,
             options=request.options,
         )
         said = self._rule(drawn, self._seed) if self._speaks else None

@@ -57,14 +57,14 @@ class Called(TextOnly):
         self.name = f"{PROVIDER}{name}"
         self.awaits = _awaits(function)
         # Functions that wait by themselves may be asked many at a time; others, one after the other (runs/execute.py).
-        self.lane = f"python {'many' if self.awaits else 'one'} {name}"
+        self.rate_limit_group = f"python {'many' if self.awaits else 'one'} {name}"
         self.identity: Mapping[str, str] = {"provider": "python", "model": name}
         self.function = function
         self._idle: list[ThreadPoolExecutor] = []
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         """Raises VivaError for a choice by probability, and where the function is not here."""
-        super().rehearse(request)
+        super().check_supported(request)
         if self.function is None:
             raise VivaError(self._gone())
 

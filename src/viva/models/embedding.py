@@ -59,8 +59,8 @@ class Embedded(Struct, frozen=True):
 class Cache:
     """What was used last, up to `room` bytes."""
 
-    def __init__(self, room: int) -> None:
-        self.room = room
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
         self.used = 0
         self._kept: OrderedDict[str, Embedded] = OrderedDict()
 
@@ -76,11 +76,11 @@ class Cache:
 
     def put(self, text: str, embedded: Embedded) -> None:
         """Keep it, and let go of what has not been used for longest. What is larger than all the room is not kept."""
-        if text in self._kept or _weight(text, embedded) > self.room:
+        if text in self._kept or _weight(text, embedded) > self.capacity:
             return
         self._kept[text] = embedded
         self.used += _weight(text, embedded)
-        while self.used > self.room:
+        while self.used > self.capacity:
             self.used -= _weight(*self._kept.popitem(last=False))
 
 
@@ -93,7 +93,7 @@ class Frame(Struct, frozen=True):
 
     before: list[int]
     after: list[int]
-    room: int
+    capacity: int
     padding: int
     lead: str
 
@@ -107,12 +107,18 @@ class ContextualEncoder:
     """
 
     def __init__(
-        self, name: str, identity: Mapping[str, str], tokenizer: Any, model: Any, room: int = CACHE, device: str = ""
+        self,
+        name: str,
+        identity: Mapping[str, str],
+        tokenizer: Any,
+        model: Any,
+        capacity: int = CACHE,
+        device: str = "",
     ) -> None:
         self._torch: Any = importlib.import_module("torch")
         self.name = name
         self.identity = identity
-        self.cache = Cache(room)
+        self.cache = Cache(capacity)
         self.device = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
         self._tokenizer = tokenizer
         self._model = model.to(self.device).eval()
@@ -204,7 +210,7 @@ class ContextualEncoder:
 
     def _windows(self, tokens: list[int]) -> list[list[int]]:
         frame = self.frame
-        pieces = [tokens[start : start + frame.room] for start in range(0, len(tokens), frame.room)]
+        pieces = [tokens[start : start + frame.capacity] for start in range(0, len(tokens), frame.capacity)]
         return [[*frame.before, *piece, *frame.after] for piece in pieces]
 
     def _encode(self, windows: list[list[int]]) -> list[Any]:

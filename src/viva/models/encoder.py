@@ -51,7 +51,7 @@ def missing(name: str) -> str:
     absent = [package for package in ("torch", "transformers") if importlib.util.find_spec(package) is None]
     if absent:
         return f"comparing texts needs {' and '.join(absent)}: {_INSTALL}{_WITHOUT}"
-    place, _ = _parted(name)
+    place, _ = _split_revision(name)
     folder = Path(place).expanduser()
     if place and folder.is_dir():
         return _lacking(name, folder)
@@ -62,7 +62,7 @@ def missing(name: str) -> str:
     return ""
 
 
-def open_encoder(name: str, room: int = CACHE) -> Encoder:
+def open_encoder(name: str, capacity: int = CACHE) -> Encoder:
     """The encoder `name`, ready; `room` bounds its cache, in bytes. Blocking: seconds, and a download the first time.
 
     Raises VivaError where it cannot be used, saying what to do.
@@ -71,12 +71,12 @@ def open_encoder(name: str, room: int = CACHE) -> Encoder:
     if problem:
         raise VivaError(problem)
     os.environ.update(QUIET)
-    place, layer = _parted(name)
+    place, layer = _split_revision(name)
     folder = Path(place).expanduser()
     tokenizer, model, revision, layer = _load(name, place, layer)
     weights = fingerprint(folder) if folder.is_dir() else f"{place}@{revision}"
     identity = {"encoder": "token matching F1", "version": VERSION, "weights": weights, "layer": str(layer)}
-    return ContextualEncoder(name, identity, tokenizer, model, room)
+    return ContextualEncoder(name, identity, tokenizer, model, capacity)
 
 
 def fingerprint(folder: Path) -> str:
@@ -109,7 +109,7 @@ def _published() -> tuple[dict[str, int], frozenset[str]]:
     return data["layers"], frozenset(data["owners"])
 
 
-def _parted(name: str) -> tuple[str, int | None]:
+def _split_revision(name: str) -> tuple[str, int | None]:
     """NAME#17 as name and layer; a folder's own name may hold the sign."""
     place, sign, layer = name.rpartition("#")
     if not sign or not re.fullmatch("[0-9]{1,4}", layer) or Path(name).expanduser().is_dir():

@@ -36,7 +36,7 @@ class GoogleModel(TextOnly):
 
     def __init__(self, name: str, client: genai.Client, key: str) -> None:
         self.name = f"google/{name}"
-        self.lane = "google"
+        self.rate_limit_group = "google"
         endpoint = os.environ.get("GOOGLE_GEMINI_BASE_URL", "generativelanguage")
         self.identity: Mapping[str, str] = {"provider": "google", "model": name, "endpoint": endpoint}
         self._model = name

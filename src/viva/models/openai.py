@@ -60,8 +60,8 @@ class OpenAIModel:
 
     def __init__(self, name: str, url: str, key: str | None, shown: str | None = None, template: str = "") -> None:
         self.name = f"openai/{shown or name}"
-        self.lane = f"openai {url}"
-        self.room = None
+        self.rate_limit_group = f"openai {url}"
+        self.context_window = None
         self.identity: Mapping[str, str] = {"provider": "openai", "model": name, "endpoint": url}
         if template:
             self.identity = {**self.identity, "template": templates.version(template)}
@@ -155,7 +155,7 @@ class OpenAIModel:
         self._shown.add(True)
         return found
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         """Raises VivaError for the likelihood of a text in a chat, of which servers say nothing."""
         weighed = isinstance(request, Choose) and request.by == "likelihood"
         if weighed and self._body(request.prompt, 1).messages:

@@ -46,7 +46,7 @@ class Replay(TextOnly):
 
     def __init__(self, path: Path, *, shown: str = "", content: bytes | None = None) -> None:
         self.name = shown or f"replay/{path.name}"  # not the path: names go into tables and signatures
-        self.lane = "replay"
+        self.rate_limit_group = "replay"
         self.errors: dict[tuple[str, int], str] = {}
         """Why there is no answer, where a row says so."""
         self.mended: list[int] = []

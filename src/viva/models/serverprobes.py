@@ -62,9 +62,9 @@ class Report(Struct, frozen=True):
         return self.findings["chat"].usable or self.findings["completions"].usable
 
 
-async def probe(asking: Asking, named: bool, tell: Callable[[Finding], None]) -> Report:
+async def probe(asking: Asking, named: bool, notify: Callable[[Finding], None]) -> Report:
     """Try everything out; `tell` hears each finding as it is made. `named`: the user named the model."""
-    probes = Probes(asking, tell)
+    probes = Probes(asking, notify)
     await probes.models(named)
     await probes.chat()
     await probes.completions()
@@ -80,12 +80,12 @@ async def probe(asking: Asking, named: bool, tell: Callable[[Finding], None]) ->
 class Probes:
     """The probes of one server, in the order in which they build on each other."""
 
-    def __init__(self, asking: Asking, tell: Callable[[Finding], None]) -> None:
+    def __init__(self, asking: Asking, notify: Callable[[Finding], None]) -> None:
         self.findings: dict[str, Finding] = {}
         self.got: Got | None = None
         """The first answer, at temperature 0."""
         self._asking = asking
-        self._tell = tell
+        self._tell = notify
         self._troubles: list[Trouble] = []
         self._by_chat = False
 

@@ -10,9 +10,9 @@ class TextOnly:
     """The part of `Model` that such a model cannot do."""
 
     name: str
-    room = None
+    context_window = None
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         """Raises VivaError for a choice: nobody can read a probability out of a text."""
         if isinstance(request, Choose):
             raise VivaError(self._no_probabilities())
@@ -22,4 +22,6 @@ class TextOnly:
         raise ModelError("unsupported", self._no_probabilities(), fatal=True)
 
     def _no_probabilities(self) -> str:
-        return f"{self.name} does not say how probable an option is: leave --choose out, and its reply is read instead"
+        return (
+            f"{self.name} does not say how probable an option is: leave --answer-by out, and its reply is read instead"
+        )

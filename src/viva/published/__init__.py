@@ -13,7 +13,7 @@ Facts: every figure is as its paper or its authors print it. What they are facts
 from viva.published.catalogue import about, bibtex, catalogue, table, tables
 from viva.published.model import Column, Entry, Kind, Neighbour, Paper, Size, Source, Table, plain, share
 from viva.published.names import called, find, similar
-from viva.published.neighbours import NEAREST, NONE, beside, neighbours
+from viva.published.neighbours import NEAREST, NONE, neighbours, published_rows
 from viva.published.sizes import size
 
 __all__ = [
@@ -28,13 +28,13 @@ __all__ = [
     "Source",
     "Table",
     "about",
-    "beside",
     "bibtex",
     "called",
     "catalogue",
     "find",
     "neighbours",
     "plain",
+    "published_rows",
     "share",
     "similar",
     "size",

@@ -151,7 +151,9 @@ def _mixed(cell: tuple[str, str, str]) -> bool:
     return layout != "formats" or row == "Overall"
 
 
-def beside(everything: Sequence[Neighbour], asked: str, score: float | None, model: str) -> tuple[Neighbour, ...]:
+def published_rows(
+    everything: Sequence[Neighbour], asked: str, score: float | None, model: str
+) -> tuple[Neighbour, ...]:
     """The neighbours to be shown: `none`, `nearest`, or those named, separated by commas.
 
     `nearest` is the same model, the next above `score` and the next below it. Raises DataError for a name that no row
@@ -182,5 +184,5 @@ def _called(everything: Sequence[Neighbour], name: str) -> Neighbour:
     if found is None:
         near = [repr(other.name) for other in similar(everything, name, limit=12)]
         hint = f"; do you mean {' or '.join(near)}?" if near else "; `viva published` lists the tables"
-        raise DataError(f"--beside: no published row is called {name[:60]!r}{hint}")
+        raise DataError(f"--published-rows: no published row is called {name[:60]!r}{hint}")
     return found

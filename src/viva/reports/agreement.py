@@ -14,7 +14,7 @@ from viva.analysis.prediction import VERIFIED, Estimate, Powered
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid
 from viva.reports.text import json_text
-from viva.visible import harmless, one_line
+from viva.visible import csv_safe, one_line
 
 NAMES: dict[Kind, str] = {
     "cronbach": "Cronbach's alpha",
@@ -221,13 +221,13 @@ def as_csv(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[Sc
         rows += [(one.judge or "", "people", measure) for measure in one.judged]
         rows += [(pair.first, pair.second, measure) for pair in one.pairs for measure in pair.measures]
         for first, second, m in rows:
-            where = [harmless(one.title), harmless(first), harmless(second)]
+            where = [csv_safe(one.title), csv_safe(first), csv_safe(second)]
             table.writerow([*where, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason])
         if one.powered is not None:
-            where = [harmless(one.title), harmless(one.judge or ""), "people"]
+            where = [csv_safe(one.title), csv_safe(one.judge or ""), "people"]
             table.writerows([*where, *row] for row in _powered_rows(one.powered))
     for score in scores:
-        where = [harmless(score.title), harmless(score.metric), "experts"]
+        where = [csv_safe(score.title), csv_safe(score.metric), "experts"]
         table.writerows([*where, *row] for row in _powered_rows(score.powered))
     return out.getvalue()
 

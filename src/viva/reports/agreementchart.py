@@ -35,7 +35,7 @@ def svg_agreement(found: Agreement, name: str = "agreement") -> str:
     """
     squares = [one for one in (found.table, found.spots or None) if one is not None]
     bars = [measure for measure in (*found.among, *found.judged) if measure.kind not in _UNBOUNDED]
-    parted = len(found.among)
+    aspects = len(found.among)
     top = 60 + (_PANEL + 110 if squares else 0)
     height = top + 38 + _ROW * (len(bars) + 2) + 50
     title = f"Agreement · {found.title}" if found.title else "Agreement of raters"
@@ -55,7 +55,7 @@ def svg_agreement(found: Agreement, name: str = "agreement") -> str:
         left += _PANEL + _GAP
     if found.spots:
         lines += _dots(found.spots, found.judge or "", left, 90)
-    lines += _bars(bars, parted, found, top)
+    lines += _bars(bars, aspects, found, top)
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
@@ -148,7 +148,7 @@ def _ticks(spots: Sequence[Spot]) -> list[float]:
     return [marks[0] + (marks[-1] - marks[0]) * step / 4 for step in range(5)]
 
 
-def _bars(measures: Sequence[Measure], parted: int, found: Agreement, top: int) -> Iterator[str]:
+def _bars(measures: Sequence[Measure], aspects: int, found: Agreement, top: int) -> Iterator[str]:
     """A dot and its interval a measure, from -1 or 0 to 1."""
     lows = [bound for one in measures for bound in (one.value, one.low) if bound is not None]
     low = 0.0 if all(bound >= 0 for bound in lows) else max(-1.0, math.floor(min(lows) * 5) / 5)
@@ -163,7 +163,7 @@ def _bars(measures: Sequence[Measure], parted: int, found: Agreement, top: int) 
         yield f'<text class="soft" x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{tick:.2g}</text>'
     y = top + 12
     for index, one in enumerate(measures):
-        if index in (0, parted):
+        if index in (0, aspects):
             y += 8 if index else 0
             whose = f"{len(found.people)} people" if index == 0 else f"{found.judge} against the people"
             yield f'<text x="20" y="{y}" font-size="13" font-weight="bold">{_text(whose)}</text>'

@@ -9,7 +9,7 @@ from viva.analysis.agreement import Agreement
 from viva.reports.agreement import ScoreFromLabels, agreement_grids, score_grids
 from viva.reports.agreementchart import svg_agreement
 from viva.reports.result import Grid
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 
 def html_agreement(found: Sequence[Agreement], scores: Sequence[ScoreFromLabels], notes: Sequence[str]) -> str:
@@ -41,4 +41,4 @@ def _table(grid: Grid) -> Iterator[str]:
 
 
 def _safe(text: str) -> str:
-    return escape(visible(text))
+    return escape(escape_invisible(text))

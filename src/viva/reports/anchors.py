@@ -12,7 +12,7 @@ from msgspec import Struct
 from viva.analysis.anchors import Line, Validation, Way
 from viva.reports.result import Grid, percent
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 COLUMNS = (
     *("question", "weight", "facility", "discrimination", "exam", "of_questions", "models"),
@@ -147,19 +147,19 @@ def _factor(models: int) -> float:
 
 
 def anchors_csv(found: AnchorSet) -> str:
-    """The file that `viva run --questions` and `viva items --predict` take."""
+    """The file that `viva run --questions` and `viva item-analysis --predict` take."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(COLUMNS)
     same = (found.line.intercept, found.line.slope, found.lowest, found.highest, found.error)
     for one in found.anchors:
         own = (
-            harmless(one.question),
+            csv_safe(one.question),
             one.weight,
             one.facility,
             "" if one.discrimination is None else one.discrimination,
         )
-        table.writerow([*own, harmless(found.exam), found.of_questions, found.models, *same])
+        table.writerow([*own, csv_safe(found.exam), found.of_questions, found.models, *same])
     return out.getvalue()
 
 
@@ -220,7 +220,7 @@ def prediction_csv(found: Sequence[Prediction], anchors: AnchorSet) -> str:
     for one in found:
         full = "" if one.full is None else one.full
         table.writerow([
-            harmless(anchors.exam), harmless(one.model), harmless(one.source), one.value, one.low, one.high,
+            csv_safe(anchors.exam), csv_safe(one.model), csv_safe(one.source), one.value, one.low, one.high,
             one.anchor_mean, one.answered, one.of, full,
         ])  # fmt: skip
     return out.getvalue()

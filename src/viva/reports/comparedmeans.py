@@ -13,7 +13,7 @@ from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import Grid, signed
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 
 class Published(Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ def as_csv(found: Sequence[Published], one: Table, notes: Sequence[str]) -> str:
     rows.writerow(["first_name", "second_name", "of", "column", "first", "second", "difference"])
     for pair in found:
         for name, figures in pair.figures.items():
-            rows.writerow([*map(harmless, (pair.first, pair.second, pair.what)), name, *figures])
+            rows.writerow([*map(csv_safe, (pair.first, pair.second, pair.what)), name, *figures])
     return out.getvalue()
 
 

@@ -15,7 +15,7 @@ from viva.reports.notebook import grids_html
 from viva.reports.printing import formats
 from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
 from viva.reports.text import json_text
-from viva.visible import harmless, one_line
+from viva.visible import csv_safe, one_line
 
 LEGEND = (
     "Per cent. Difference: the second minus the first, over the questions that both have a score for, with its 95 % "
@@ -108,13 +108,13 @@ def _names(one: Comparison, *, short: bool) -> tuple[tuple[str, ...], Callable[[
 
     `short`: the table has much else to say.
     """
-    parted = any(row.part for row in one.rows)
-    alone = (parted or short) and len({(row.first, row.second) for row in one.rows}) == 1
-    header = (*((one.by,) if parted else ()), *(() if alone else ("first", "second")))
+    has_parts = any(row.part for row in one.rows)
+    alone = (has_parts or short) and len({(row.first, row.second) for row in one.rows}) == 1
+    header = (*((one.by,) if has_parts else ()), *(() if alone else ("first", "second")))
     title = f" · {one.rows[0].first} → {one.rows[0].second}" if alone else ""
 
     def cells(row: Row) -> tuple[str, ...]:
-        return (*((row.part,) if parted else ()), *(() if alone else (row.first, row.second)))
+        return (*((row.part,) if has_parts else ()), *(() if alone else (row.first, row.second)))
 
     return header, cells, title
 
@@ -272,7 +272,7 @@ def as_csv(found: Sequence[Comparison]) -> str:
         for row in one.rows:
             words = (one.title, one.by if row.part else "", row.part, row.first, row.second, row.found.test)
             figures = [getattr(row.found, name) for name in numbers]
-            table.writerow([*map(harmless, words), *figures, row.smallest, *row.questions.values()])
+            table.writerow([*map(csv_safe, words), *figures, row.smallest, *row.questions.values()])
     return out.getvalue()
 
 

@@ -13,7 +13,7 @@ from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import UNSURE, Grid, p_text
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (
@@ -126,12 +126,12 @@ def as_csv(found: Sequence[Correlations], notes: Sequence[str]) -> str:
     for one in found:
         for pair in one.pairs:
             partial = sum(row in one.partial for row, *_ in pair.rows)
-            names = map(harmless, (one.title, pair.first, pair.second))
+            names = map(csv_safe, (one.title, pair.first, pair.second))
             where = [*names, pair.n, pair.left_out, partial]
             for each in pair.coefficients:
                 lean = each.leaning
                 last = ["", "", "", ""] if lean is None else [
-                    lean.low, harmless(lean.low_without), lean.high, harmless(lean.high_without),
+                    lean.low, csv_safe(lean.low_without), lean.high, csv_safe(lean.high_without),
                 ]  # fmt: skip
                 table.writerow([*where, each.kind, each.value, each.p, each.low, each.high, *last])
     return out.getvalue()

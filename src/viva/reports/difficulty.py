@@ -10,7 +10,7 @@ from msgspec import Struct
 from viva.analysis.difficulty import Levels, agreement, named
 from viva.reports.result import Grid
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 _LISTED = 20
 
@@ -110,7 +110,7 @@ def difficulty_csv(grouping: Grouping) -> str:
     table.writerow(["question", "level", "possible", "given"])
     for question, possible in grouping.found.items():
         decided = possible[0] if len(possible) == 1 else ""
-        table.writerow([harmless(question), decided, " ".join(map(str, possible)), grouping.given.get(question, "")])
+        table.writerow([csv_safe(question), decided, " ".join(map(str, possible)), grouping.given.get(question, "")])
     return out.getvalue()
 
 

@@ -13,7 +13,7 @@ from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import Grid, percent
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 LEGEND = (
     "A cell: how many labelled answers show this type of error, and their share in per cent with its 95 % interval "
@@ -115,7 +115,7 @@ def as_csv(told: Told) -> str:
             for share in one.shares:
                 said = (one.exam, one.model, one.group, by, one.value, share.type, told.names.get(share.type, ""))
                 figures = (one.wrong, one.labelled, share.count, share.share, share.low, share.high)
-                table.writerow([*map(harmless, said), *figures])
+                table.writerow([*map(csv_safe, said), *figures])
     return out.getvalue()
 
 

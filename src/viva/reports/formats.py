@@ -24,7 +24,7 @@ from viva.reports.result import (
 )
 from viva.reports.text import json_text
 from viva.types import OUTCOMES
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 LEGEND = (
     "Per cent with 95 % intervals. Unparsed, empty, truncated and refused replies earn no point and stay in the "
@@ -107,7 +107,7 @@ def as_csv(report: Report) -> str:
                     counts = [cell.outcomes.get(outcome, 0) for outcome in OUTCOMES]
                     where = [result.exam, result.model, found.name, label, column]
                     table.writerow(
-                        [*map(harmless, where), *values, *counts, result.trained, harmless(result.signature), ""]
+                        [*map(csv_safe, where), *values, *counts, result.trained, csv_safe(result.signature), ""]
                     )
         for published in _published_lines(result):
             table.writerow(published)
@@ -119,7 +119,7 @@ def _canary_lines(report: Report) -> Iterator[list[object]]:
     """Judges stand where models do: the share of verdicts that agree, and the mean marks of right and wrong answers."""
     empty = [""] * (6 + len(OUTCOMES) + 3)
     for one in report.canaries:
-        where = [harmless(one.exam), harmless(one.judge), "canaries"]
+        where = [csv_safe(one.exam), csv_safe(one.judge), "canaries"]
         yield [*where, "all", "agreement", len(one.known), one.agreement, *empty]
         for row, right in (("known right", True), ("known wrong", False)):
             mean, count = one.mean(right=right)
@@ -129,11 +129,11 @@ def _canary_lines(report: Report) -> Iterator[list[object]]:
 def _published_lines(result: Result) -> Iterator[list[object]]:
     empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and zeroed, outcomes, tokens and signature
     for one in result.beside:
-        where = harmless(f"{one.source.cited}; {one.condition}")
+        where = csv_safe(f"{one.source.cited}; {one.condition}")
         tables = {found.name: found for found in result.tables}
         for (name, row, column), figure in one.figures.items():
             if name in tables and row in tables[name].rows and column in tables[name].columns:
-                yield [*map(harmless, (result.exam, one.model, name, row, column)), "", figure, *empty, where]
+                yield [*map(csv_safe, (result.exam, one.model, name, row, column)), "", figure, *empty, where]
 
 
 def as_json(report: Report) -> str:

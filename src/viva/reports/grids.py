@@ -8,7 +8,7 @@ from operator import gt
 
 from viva.reports.result import Grid
 from viva.reports.text import latex, markdown
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 WORDS = frozenset({"outcomes", "model", "exam", "judge", "published as"})
 """Columns of words, which a terminal table sets flush left, as it does the first one."""
@@ -40,7 +40,7 @@ def grids_terminal(
         highlight=False,
     )
     for found in grids:
-        shown = [[visible(cell) for cell in row] for row in (found.header, *found.rows)]
+        shown = [[escape_invisible(cell) for cell in row] for row in (found.header, *found.rows)]
         left = [index == 0 or name in words for index, name in enumerate(found.header)]
         widths = _widths(shown, left, console.width)
         table = RichTable()
@@ -55,14 +55,14 @@ def grids_terminal(
                 table.add_column(Text(name), justify="left" if flush else "right", overflow="fold", width=wide)
             for row in shown[1:]:
                 table.add_row(*map(Text, row))
-        console.print(Text(visible(found.title), style="bold"), soft_wrap=True)
+        console.print(Text(escape_invisible(found.title), style="bold"), soft_wrap=True)
         console.print(table)
     for line in closing:
-        console.print(Text(visible(line)), soft_wrap=True)
+        console.print(Text(escape_invisible(line)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], room: int) -> list[int] | None:
+def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int) -> list[int] | None:
     """Columns as wide as their texts, or narrower: to where no figure breaks in the middle. None: that does not fit."""
     from rich.cells import cell_len
 
@@ -73,12 +73,12 @@ def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], room: int) -> 
     widths = [longest(line for text in column for line in text.splitlines()) for column in columns]
     words = [longest(word for text in column for word in text.split()) for column in columns]
     least = [min(word, _NAME) if flush else word for word, flush in zip(words, left, strict=True)]
-    room -= 3 * len(columns) + 1  # borders, and a blank on either side
-    if len(columns) > _PAIR and sum(least) > room:
+    capacity -= 3 * len(columns) + 1  # borders, and a blank on either side
+    if len(columns) > _PAIR and sum(least) > capacity:
         return None
     cells = [longest(line for text in column[1:] for line in text.splitlines()) for column in columns]
     for floor in (list(map(max, least, cells)), least):  # headings break first
-        while sum(widths) > room and any(map(gt, widths, floor)):
+        while sum(widths) > capacity and any(map(gt, widths, floor)):
             widths[max(range(len(widths)), key=lambda at: (widths[at] > floor[at], widths[at]))] -= 1
     return widths
 
@@ -105,7 +105,7 @@ def grids_latex(grids: Sequence[Grid], closing: Sequence[str]) -> str:
         lines += [" & ".join(map(latex, found.header)) + r" \\", r"\midrule"]
         lines += [" & ".join(map(latex, row)) + r" \\" for row in found.rows]
         lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
-    lines += [f"% {' '.join(visible(line).split())}" for line in closing]
+    lines += [f"% {' '.join(escape_invisible(line).split())}" for line in closing]
     return "\n".join(lines) + "\n"
 
 

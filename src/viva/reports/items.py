@@ -17,7 +17,7 @@ from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import UNSURE, Grid, percent, range_text
 from viva.reports.text import json_text
-from viva.visible import harmless, one_line
+from viva.visible import csv_safe, one_line
 
 LEGEND = (
     "Facility: the models' mean score on a question, per cent. Discrimination: the correlation, over models, of the "
@@ -308,7 +308,7 @@ def items_csv(every: Sequence[Examined]) -> str:
         stats, why = found.statistics, {flag.place: flag.why for flag in flags(found)}
         for place, question in enumerate(found.scores.questions):
             table.writerow([
-                harmless(found.scores.exam), harmless(question), int(stats.models[place]),
+                csv_safe(found.scores.exam), csv_safe(question), int(stats.models[place]),
                 *map(_field, (stats.facility[place], stats.discrimination[place], stats.p[place])),
                 why.get(place, ""), *_response_fields(found, place),
             ])  # fmt: skip

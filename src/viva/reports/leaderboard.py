@@ -13,7 +13,7 @@ from viva.analysis.best import Estimate, Scores, best_in_groups, best_of, mean_s
 from viva.published import Entry, share
 from viva.reports.result import UNSURE, Grid, percent
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 MOST_LOST = 0.05
 """The share of a row's questions without a score up to which a published figure stands beside it."""
@@ -23,7 +23,7 @@ _FIGURES = {"level": "level_", "lang": "lang_", "language": "lang_", "type": ""}
 """Tag → what the published columns of its values begin with."""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class LeaderboardRow(Struct, frozen=True, kw_only=True):
     """One row: a model on all its questions, or on those whose `tag` has this `value`. Shares of 1."""
 
     model: str
@@ -50,20 +50,20 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class Leaderboard(Struct, frozen=True, kw_only=True):
-    """Everything that `viva reduce` found out."""
+    """Everything that `viva score-table` found out."""
 
     benchmark: str
     table: str
     group: int
-    standings: tuple[Standing, ...]
-    parts: tuple[Standing, ...] = ()
+    standings: tuple[LeaderboardRow, ...]
+    parts: tuple[LeaderboardRow, ...] = ()
     """The same by tag."""
     notes: tuple[str, ...] = ()
 
 
 def standing(
     model: str, questions: Sequence[Scores], group: int, ks: Iterable[int], published: Entry | None = None
-) -> Standing:
+) -> LeaderboardRow:
     """A model's row."""
     found = _measured(model, questions, group, ks)
     if published is None or not same_questions(questions):
@@ -100,13 +100,13 @@ def parts(
     group: int,
     ks: Iterable[int],
     published: Entry | None = None,
-) -> list[Standing]:
+) -> list[LeaderboardRow]:
     """A model's rows by the values of a tag (question → value), in the order of the values."""
     ks = tuple(ks)
     questions: dict[str, list[Scores]] = {}
     for question, answers in scores.items():
         questions.setdefault(values[question], []).append(answers)
-    rows: list[Standing] = []
+    rows: list[LeaderboardRow] = []
     for value in sorted(questions):
         row = msgspec.structs.replace(_measured(model, questions[value], group, ks), tag=tag, value=value)
         beside = published is not None and same_questions(questions[value])
@@ -117,10 +117,10 @@ def parts(
     return rows
 
 
-def _measured(model: str, questions: Sequence[Scores], group: int, ks: Iterable[int]) -> Standing:
+def _measured(model: str, questions: Sequence[Scores], group: int, ks: Iterable[int]) -> LeaderboardRow:
     counts = [len(scores) for scores in questions]
     wanted = tuple(ks)
-    return Standing(
+    return LeaderboardRow(
         model=model,
         questions=len(questions),
         fewest=min(counts),
@@ -155,12 +155,12 @@ def estimate_text(estimate: Estimate, *, unscored: int = 0) -> str:
     return text
 
 
-def _bounds(row: Standing) -> str:
+def _bounds(row: LeaderboardRow) -> str:
     found = row.grouped
     return "" if found.floor is None else f"{percent(found.floor)}–{percent(found.ceiling)}"
 
 
-def _published(row: Standing) -> str:
+def _published(row: LeaderboardRow) -> str:
     if row.published is None:
         return ""
     return percent(row.published) + ("" if row.published_sd is None else f" ± {percent(row.published_sd)}")
@@ -169,14 +169,14 @@ def _published(row: Standing) -> str:
 def leaderboard_grids(board: Leaderboard) -> list[Grid]:
     """The table of models, then one a tag and model."""
     grids = [_grid(f"Leaderboard · {board.benchmark} · {board.table}", "model", board.standings)]
-    groups: dict[tuple[str, str], list[Standing]] = {}
+    groups: dict[tuple[str, str], list[LeaderboardRow]] = {}
     for row in board.parts:
         groups.setdefault((row.tag, row.model), []).append(row)
     grids.extend(_grid(f"By {tag} · {model}", tag, rows) for (tag, model), rows in groups.items())
     return grids
 
 
-def _grid(title: str, first: str, rows: Sequence[Standing]) -> Grid:
+def _grid(title: str, first: str, rows: Sequence[LeaderboardRow]) -> Grid:
     ks, passes, group = list(rows[0].best), list(rows[0].passed), rows[0].group
     unscored, published = any(row.unscored for row in rows), any(row.published is not None for row in rows)
     header = [first, "questions", "samples", "mean@1", f"best@{group} ± sd"]
@@ -254,10 +254,10 @@ def leaderboard_csv(board: Leaderboard) -> str:
         for measure, k, found in measures:
             beside: list[object] = ["", "", ""]
             if measure == "best_grouped" and row.published is not None:
-                beside = [row.published, row.published_sd, harmless(row.published_as)]
+                beside = [row.published, row.published_sd, csv_safe(row.published_as)]
             if measure == "mean" and row.published_mean is not None:
-                beside = [row.published_mean, "", harmless(row.published_as)]
-            where = [*map(harmless, (row.model, row.tag, row.value)), measure, k]
+                beside = [row.published_mean, "", csv_safe(row.published_as)]
+            where = [*map(csv_safe, (row.model, row.tag, row.value)), measure, k]
             values = [getattr(found, number) for number in numbers]
             table.writerow([*where, *values, row.answers, row.unscored, *beside])
     return out.getvalue()

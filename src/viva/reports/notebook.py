@@ -7,7 +7,7 @@ from html import escape
 
 from viva.reports.grids import WORDS
 from viva.reports.result import Grid
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 LONGEST = 2000
 """Characters of one cell."""
@@ -35,4 +35,4 @@ def _cell(kind: str, side: str, text: str) -> str:
 
 
 def _safe(text: str) -> str:
-    return escape(visible(text[:LONGEST]))
+    return escape(escape_invisible(text[:LONGEST]))

@@ -12,7 +12,7 @@ from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import Grid, percent
 from viva.reports.text import json_text
-from viva.visible import harmless, one_line
+from viva.visible import csv_safe, one_line
 
 SHOWN = 20
 """Questions of each table on a terminal; --all shows the rest, and so do the other forms."""
@@ -31,7 +31,7 @@ class Row(Struct, frozen=True, kw_only=True):
     leaked: bool
 
 
-class Beside(Struct, frozen=True, kw_only=True):
+class Reference(Struct, frozen=True, kw_only=True):
     """All that was read of one other set or corpus."""
 
     name: str
@@ -53,7 +53,7 @@ class Overlaps(Struct, frozen=True, kw_only=True):
     n: int
     recall: float
     """How likely a pair exactly at the threshold is found."""
-    beside: tuple[Beside, ...]
+    beside: tuple[Reference, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     signature: str
@@ -179,16 +179,16 @@ def as_csv(found: Overlaps) -> str:
          "longest_tokens", "leaked", "text", "text_there"]
     )  # fmt: skip
     for row in found.rows:
-        head = [harmless(found.set), harmless(row.question), harmless(row.beside)]
+        head = [csv_safe(found.set), csv_safe(row.question), csv_safe(row.beside)]
         for near in row.leak.near:
             table.writerow(
-                [*head, "near-duplicate", harmless(near.place), "", near.jaccard, near.estimate, near.numbers_differ,
-                 "", "", row.leaked, harmless(row.text), harmless(near.text)]
+                [*head, "near-duplicate", csv_safe(near.place), "", near.jaccard, near.estimate, near.numbers_differ,
+                 "", "", row.leaked, csv_safe(row.text), csv_safe(near.text)]
             )  # fmt: skip
         if longest := row.leak.longest:
             table.writerow(
-                [*head, "passage", harmless(longest.place), longest.offset, "", "", "", row.leak.share,
-                 longest.tokens, row.leaked, harmless(row.text), harmless(longest.text)]
+                [*head, "passage", csv_safe(longest.place), longest.offset, "", "", "", row.leak.share,
+                 longest.tokens, row.leaked, csv_safe(row.text), csv_safe(longest.text)]
             )  # fmt: skip
     return out.getvalue()
 

@@ -12,7 +12,7 @@ from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import Grid, p_text
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
 """Fields of `Figures` that are figures."""
@@ -38,7 +38,7 @@ class Row(Struct, frozen=True, kw_only=True):
     figures: Figures
 
 
-class Beside(Struct, frozen=True, kw_only=True):
+class Reference(Struct, frozen=True, kw_only=True):
     """Two sets under one model; None where one of them has too few texts."""
 
     model: str
@@ -54,7 +54,7 @@ class Perplexities(Struct, frozen=True, kw_only=True):
     k: float
     by: str
     rows: tuple[Row, ...]
-    beside: tuple[Beside, ...]
+    beside: tuple[Reference, ...]
     notes: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
 
@@ -201,7 +201,7 @@ def as_csv(found: Perplexities) -> str:
     pairs = ("against", "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high")
     table.writerow(["set", "tag", "model", "field", "k", *counts, *bounds, *pairs, "auc", "p"])
     for row in found.rows:
-        where = [harmless(row.set), harmless(row.tag), harmless(row.model), harmless(found.field), found.k]
+        where = [csv_safe(row.set), csv_safe(row.tag), csv_safe(row.model), csv_safe(found.field), found.k]
         figures = [part for measure in MEASURES for part in _parts(getattr(row.figures, measure))]
         table.writerow(
             [*where, *(getattr(row.figures, count) for count in counts), *figures, *([""] * (len(pairs) + 2))]
@@ -209,9 +209,9 @@ def as_csv(found: Perplexities) -> str:
     for one in found.beside:
         if (known := one.comparison) is None:
             continue
-        where = [harmless(one.first), "", harmless(one.model), harmless(found.field), found.k]
+        where = [csv_safe(one.first), "", csv_safe(one.model), csv_safe(found.field), found.k]
         blank = [""] * (len(counts) + len(bounds))
-        last = [harmless(one.second), *_parts(known.ratio), *_parts(known.difference), known.auc, known.p]
+        last = [csv_safe(one.second), *_parts(known.ratio), *_parts(known.difference), known.auc, known.p]
         table.writerow([*where, *blank, *last])
     return out.getvalue()
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from viva.published import Column, Entry, Kind, Size, Table
 from viva.reports.result import Grid
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 SHOWN = 17
 """Columns right of the names that a terminal table has at most: the widest table of a paper has so many."""
@@ -39,7 +39,7 @@ def table_grid(table: Table, *, most: int | None = None) -> Grid:
     """A table as printed, `most` columns of it; with few rows and many columns it is turned round."""
     before = _before(table)
     turned = most is not None and len(table.entries) <= FEW and len(table.columns) > FEW
-    columns = table.columns if turned else table.columns[: _room(table, most)]
+    columns = table.columns if turned else table.columns[: _column_count(table, most)]
     lines = [["", *before, *(column.label for column in columns)]]
     for row, entry in enumerate(table.entries):
         said = [texts[row] for texts in before.values()]
@@ -64,7 +64,7 @@ def _before(table: Table) -> dict[str, list[str]]:
     return found
 
 
-def _room(table: Table, most: int | None) -> int:
+def _column_count(table: Table, most: int | None) -> int:
     """How many columns of figures there are to be shown."""
     return len(table.columns) if most is None else max(FEW, most - len(_before(table)))
 
@@ -77,7 +77,7 @@ def closing(table: Table, *, most: int | None = None) -> list[str]:
     lines.append(f"Figures as printed: {', '.join(said.get(unit, unit) for unit in units)}; a dash: not published.")
     if "billions" in _before(table):
         lines.append("Billions of parameters: as stated or as the name says; of a mixture of experts all / active.")
-    left = table.columns[_room(table, most) :] if len(table.entries) > FEW else ()
+    left = table.columns[_column_count(table, most) :] if len(table.entries) > FEW else ()
     if left:
         labels = ", ".join(column.label for column in left)
         lines.append(f"{len(left)} more columns, with --format csv or for a few rows (--model NAME): {labels}.")
@@ -112,9 +112,9 @@ def table_csv(table: Table) -> str:
     writer.writerow(["model", "kind", *words, "total", "active", *names])
     for entry in table.entries:
         size = ["", ""] if entry.size is None else [f"{entry.size.total:g}", f"{entry.size.active:g}"]
-        said = [harmless(entry.words.get(word, "")) for word in words]
+        said = [csv_safe(entry.words.get(word, "")) for word in words]
         figures = [f"{entry.figures[name]:g}" if name in entry.figures else "" for name in names]
-        writer.writerow([harmless(entry.name), entry.kind, *said, *size, *figures])
+        writer.writerow([csv_safe(entry.name), entry.kind, *said, *size, *figures])
     return out.getvalue()
 
 

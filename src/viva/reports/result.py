@@ -303,20 +303,20 @@ def side_by_side(results: Sequence[Result]) -> list[Grid]:
     groups: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         groups.setdefault((result.benchmark, result.model), []).append(result)
-    for (benchmark, model), sat in groups.items():
-        if len({result.language for result in sat}) < 2:
+    for (benchmark, model), of_exam in groups.items():
+        if len({result.language for result in of_exam}) < 2:
             continue
-        for index, table in enumerate(sat[0].tables):
-            if table.detail or table.across or any(len(result.tables) <= index for result in sat):
+        for index, table in enumerate(of_exam[0].tables):
+            if table.detail or table.across or any(len(result.tables) <= index for result in of_exam):
                 continue
-            columns = [dict(zip(r.tables[index].rows, r.tables[index].cells, strict=True)) for r in sat]
-            labels = dict.fromkeys(label for result in sat for label in result.tables[index].rows)
+            columns = [dict(zip(r.tables[index].rows, r.tables[index].cells, strict=True)) for r in of_exam]
+            labels = dict.fromkeys(label for result in of_exam for label in result.tables[index].rows)
             rows = tuple(
                 (label, *(cell_text(column[label][-1]) if label in column else "–" for column in columns))
                 for label in labels
             )
             title = f"{table.title}, languages side by side · {benchmark} · {model}"
-            grids.append(Grid(title, ("", *(result.language for result in sat)), rows))
+            grids.append(Grid(title, ("", *(result.language for result in of_exam)), rows))
     return grids
 
 
@@ -327,12 +327,14 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Gr
     """
     grids: list[Grid] = []
     for exam in dict.fromkeys(result.exam for result in results):
-        sat = [result for result in results if result.exam == exam]
-        beside = comparable({(one.model, one.condition): one for result in sat for one in result.beside}.values(), sat)
-        for index, table in enumerate(sat[0].tables):
+        of_exam = [result for result in results if result.exam == exam]
+        beside = comparable(
+            {(one.model, one.condition): one for result in of_exam for one in result.beside}.values(), of_exam
+        )
+        for index, table in enumerate(of_exam[0].tables):
             if not table.across or (table.detail and not details):
                 continue
-            rows = [(result.model, *map(cell_text, result.tables[index].cells[0])) for result in sat]
+            rows = [(result.model, *map(cell_text, result.tables[index].cells[0])) for result in of_exam]
             rows += _published_rows(table, beside)
             if len(rows) > 1:
                 grids.append(Grid(f"{table.title} · {exam}", ("model", *table.columns), tuple(rows)))

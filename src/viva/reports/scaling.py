@@ -15,7 +15,7 @@ from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import UNSURE, Grid, left_out, p_text, percent
 from viva.reports.text import json_text
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 NAMES: dict[Kind, str] = {"family": "family", "log": "log-linear", "segments": "two segments"}
 TEN = 0.30102999566398120
@@ -255,7 +255,7 @@ def as_csv(found: Sequence[Scaling]) -> str:
     table.writerow(["table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis"])
     for one in found:
         for group in one.groups:
-            where = [harmless(one.title), harmless(group.name)]
+            where = [csv_safe(one.title), csv_safe(group.name)]
             for role, points in (("fitted", group.points), ("held out", group.held_out)):
                 table.writerows([*where, role, "", *_point_cells(point), ""] for point in points)
             for forecast in group.forecasts:
@@ -266,7 +266,7 @@ def as_csv(found: Sequence[Scaling]) -> str:
 
 
 def _point_cells(point: Point) -> list[object]:
-    return [harmless(point.model), point.size, point.score, point.low, point.high, "yes" if point.partial else ""]
+    return [csv_safe(point.model), point.size, point.score, point.low, point.high, "yes" if point.partial else ""]
 
 
 def as_json(found: Sequence[Scaling]) -> str:

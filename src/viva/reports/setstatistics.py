@@ -13,7 +13,7 @@ from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import Grid, percent
 from viva.reports.text import json_text
-from viva.visible import harmless, one_line
+from viva.visible import csv_safe, one_line
 
 
 class Counts(Struct, frozen=True):
@@ -106,21 +106,21 @@ def as_csv(found: Sequence[SetStatistics]) -> str:
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["set", "language", "kind", "first", "first_value", "second", "second_value", "figure"])
     for one in found:
-        head = [harmless(one.set), one.language]
+        head = [csv_safe(one.set), one.language]
         for counts in one.counts:
             for value, count in counts.values:
-                table.writerow([*head, "questions", harmless(counts.dimension), harmless(value), "", "", count])
+                table.writerow([*head, "questions", csv_safe(counts.dimension), csv_safe(value), "", "", count])
         for cross in one.crosses:
             for row, values in cross.rows:
                 for column, count in zip(cross.columns, values, strict=True):
                     parts = [cross.first, row, cross.second, column]
-                    table.writerow([*head, "questions", *map(harmless, parts), count])
+                    table.writerow([*head, "questions", *map(csv_safe, parts), count])
         for lengths in one.lengths:
             figures = {"texts": lengths.texts, "mean": lengths.mean, "sd": lengths.sd, "least": lengths.least}
             figures |= {f"quantile {share:g}": value for share, value in zip(QUANTILES, lengths.quantiles, strict=True)}
             for name, figure in (figures | {"most": lengths.most}).items():
                 said = f"{one.field}, {one.measure}"
-                table.writerow([*head, "length", harmless(said), harmless(lengths.group), "figure", name, figure])
+                table.writerow([*head, "length", csv_safe(said), csv_safe(lengths.group), "figure", name, figure])
     return out.getvalue()
 
 

@@ -25,7 +25,7 @@ from viva.reports.result import (
     signed,
 )
 from viva.reports.text import json_text
-from viva.visible import harmless, one_line
+from viva.visible import csv_safe, one_line
 
 MARK = "*"
 """Behind the difference of a slice that differs from the rest by more than chance."""
@@ -105,11 +105,11 @@ def difference_text(one: Slice) -> str:
 def _side_by_side(found: Sequence[Slices]) -> list[Grid]:
     grids: list[Grid] = []
     for exam in dict.fromkeys(one.exam for one in found):
-        sat = [one for one in found if one.exam == exam]
-        if len(sat) < 2:
+        of_exam = [one for one in found if one.exam == exam]
+        if len(of_exam) < 2:
             continue
-        names = dict.fromkeys(each.where for one in sat for each in one.slices)
-        cells = [{each.where: each for each in one.slices} for one in sat]
+        names = dict.fromkeys(each.where for one in of_exam for each in one.slices)
+        cells = [{each.where: each for each in one.slices} for one in of_exam]
         rows = tuple(
             (
                 " · ".join(value for _, value in where),
@@ -122,9 +122,9 @@ def _side_by_side(found: Sequence[Slices]) -> list[Grid]:
             )
             for where in names
         )
-        overall = ("overall", *(cell_text(one.overall) for one in sat))
-        title = f"By {_cut_by(sat[0])}, models side by side · {exam}"
-        grids.append(Grid(title, ("slice", *(one.model for one in sat)), (*rows, overall)))
+        overall = ("overall", *(cell_text(one.overall) for one in of_exam))
+        title = f"By {_cut_by(of_exam[0])}, models side by side · {exam}"
+        grids.append(Grid(title, ("slice", *(one.model for one in of_exam)), (*rows, overall)))
     return grids
 
 
@@ -219,7 +219,7 @@ def as_csv(found: Sequence[Slices], shown: Shown) -> str:
             tags = " · ".join(tag for tag, _ in each.where)
             table.writerow(
                 [
-                    *(harmless(text) for text in (one.exam, one.model, tags, each.name)),
+                    *(csv_safe(text) for text in (one.exam, one.model, tags, each.name)),
                     *(cell.n, each.questions, cell.mean, cell.low, cell.high, cell.floor, cell.ceiling, cell.zeroed),
                     *(outcomes_text(cell), each.rest, each.difference, each.low, each.high),
                     *(each.p, each.adjusted, each.test, "yes" if each.significant else "no"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from viva.visible import escaped, visible
+from viva.visible import escape_invisible, escaped
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -43,12 +43,12 @@ _LATEX = {
 
 def latex(text: str) -> str:
     """Text that LaTeX prints as it is, in one line: an empty one would end a caption."""
-    return "".join(_LATEX.get(character, character) for character in " ".join(visible(text).split()))
+    return "".join(_LATEX.get(character, character) for character in " ".join(escape_invisible(text).split()))
 
 
 def markdown(text: str) -> str:
     """Text that a Markdown table cell shows as it is."""
-    text = visible(text)
+    text = escape_invisible(text)
     for character in "\\`*_{}[]<>|#":
         text = text.replace(character, "\\" + character)
     return " ".join(text.split())

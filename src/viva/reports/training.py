@@ -13,7 +13,7 @@ from viva.reports.printing import formats
 from viva.reports.result import RANGE, UNSURE, Grid, cell_text, counted, p_text, percent
 from viva.reports.text import json_text
 from viva.reports.textchart import Dot, Series, short_number, sparkline, text_chart
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 _NONE = Cell(n=0, mean=None)
 _WORDS = {*WORDS, "checkpoint", "curve", "over training"}
@@ -121,7 +121,7 @@ def as_csv(found: Sequence[Training], notes: Sequence[str]) -> str:
     for one in found:
         for point in one.points:
             for name, cell in point.cells.items():
-                where = [harmless(one.exam), harmless(point.checkpoint), one.axis, f"{point.at:.12g}", harmless(name)]
+                where = [csv_safe(one.exam), csv_safe(point.checkpoint), one.axis, f"{point.at:.12g}", csv_safe(name)]
                 table.writerow([*where, *(getattr(cell, measure) for measure in measures)])
     return out.getvalue()
 

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from viva.engine.reviews import Review, line_id
 from viva.review.items import Item
-from viva.types import Draft
+from viva.types import ReviewItem
 from viva.web.guard import BODY_LIMIT
 
 COMMENT_LIMIT = 4_000
@@ -118,7 +118,7 @@ class Marking(Struct, frozen=True, kw_only=True):
             )
         return found
 
-    def _comment(self, number: int, draft: Draft) -> str:
+    def _comment(self, number: int, draft: ReviewItem) -> str:
         comment = self.form.get(f"comment.{number}", "").strip()
         if len(comment) > COMMENT_LIMIT:
             raise FormError(
@@ -128,7 +128,7 @@ class Marking(Struct, frozen=True, kw_only=True):
             )
         return comment
 
-    def _value(self, number: int, draft: Draft, last: Review | None) -> float | None:
+    def _value(self, number: int, draft: ReviewItem, last: Review | None) -> float | None:
         chosen = self.form.get(f"mark.{number}", "")
         if chosen:
             if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 4 and int(chosen) < len(draft.scale)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from viva.types import Draft
+from viva.types import ReviewItem
 
 DECIDED = "decided"
 """The tag that is not in `about`: who decided a draft."""
@@ -30,7 +30,7 @@ class Item(Struct, frozen=True, kw_only=True):
     about: dict[str, str]
     question: str
     options: tuple[str, ...] = ()
-    drafts: tuple[Draft, ...]
+    drafts: tuple[ReviewItem, ...]
     disagreement: float = 0.0
     editable: bool = False
     code: bool = False

@@ -22,10 +22,10 @@ from viva.errors import StorageError
 from viva.review.filters import PAGE, Filter
 from viva.review.forms import COMMENT_LIMIT, Form, FormError, Marking, form_id, read_form
 from viva.review.items import TELLING, Item
-from viva.review.room import Refused, Room
+from viva.review.session import Refused, ReviewSession
 from viva.review.text import name_problem
 from viva.review.views import aspects, figure, labels, marked
-from viva.visible import harmless
+from viva.visible import csv_safe
 from viva.web import guard
 from viva.web.guard import Access
 from viva.web.pages import environment
@@ -47,8 +47,8 @@ _COLUMNS = tuple(Review.__struct_fields__)
 class Pages:
     """One method a route."""
 
-    def __init__(self, room: Room, access: Access) -> None:
-        self._room = room
+    def __init__(self, session: ReviewSession, access: Access) -> None:
+        self._session = session
         self._access = access
         self._templates = environment("viva.review")
         self._templates.globals |= {"raw": _raw, "figure": figure, "marked": marked}
@@ -62,10 +62,10 @@ class Pages:
         if self._access.people and (person := self._access.person(request.cookies)):
             return person
         name = unquote(request.cookies.get(self._access.cookie("reviewer"), ""), errors="replace")
-        return self._room.settings.reviewer if name_problem(name) else name
+        return self._session.settings.reviewer if name_problem(name) else name
 
     def _filter(self, request: Request) -> Filter:
-        return Filter.read(request.query_params, self._room.settings.start.blind)
+        return Filter.read(request.query_params, self._session.settings.start.blind)
 
     def _page(self, request: Request, template: str, status: int = 200, **values: object) -> Response:
         """A page; a browser without a session gets one."""
@@ -73,14 +73,14 @@ class Pages:
         known = guard.session_of(request.cookies, name)
         session = known or guard.new_session()
         text = self._templates.get_template(template).render(
-            title=self._room.settings.title,
+            title=self._session.settings.title,
             reviewer=self._reviewer(request),
             csrf=guard.form_token(session),
             form=secrets.token_hex(16),
-            has_agreement=self._room.settings.agreement is not None,
-            damaged=len(self._room.log.damaged),
+            has_agreement=self._session.settings.agreement is not None,
+            damaged=len(self._session.log.damaged),
             said=_SAID.get(request.query_params.get("said", ""), ""),
-            start=self._room.settings.start.query(),
+            start=self._session.settings.start.query(),
             **values,
         )
         response = HTMLResponse(text, status)
@@ -114,7 +114,7 @@ class Pages:
     async def home(self, request: Request) -> Response:
         """Whoever is known goes to the list, others say their name first."""
         await self._refresh()
-        where = f"/items?{self._room.settings.start.query()}" if self._reviewer(request) else "/start"
+        where = f"/items?{self._session.settings.start.query()}" if self._reviewer(request) else "/start"
         return RedirectResponse(where, 303)
 
     async def start(self, request: Request) -> Response:
@@ -138,12 +138,12 @@ class Pages:
         if not reviewer:
             return RedirectResponse("/start", 303)
         await self._refresh()
-        chosen, room = self._filter(request), self._room
-        found = room.listed(chosen, reviewer)
+        chosen, session = self._filter(request), self._session
+        found = session.listed(chosen, reviewer)
         pages = max(1, -(-len(found) // PAGE))
         page = min(chosen.page, pages)
         shown_items = [
-            (item, labels(item, chosen.blind, room.names), room.own(item, reviewer), len(room.reviewers(item)))
+            (item, labels(item, chosen.blind, session.names), session.own(item, reviewer), len(session.reviewers(item)))
             for item in found[(page - 1) * PAGE : page * PAGE]
         ]
         return self._page(
@@ -154,17 +154,17 @@ class Pages:
             found=len(found),
             page=page,
             pages=pages,
-            tags={name: values for name, values in room.tags.items() if not (chosen.blind and name in TELLING)},
-            strata=[name for name in room.tags if name not in TELLING],
-            progress=room.progress(chosen, reviewer),
-            wanted=room.settings.marks_per_item,
+            tags={name: values for name, values in session.tags.items() if not (chosen.blind and name in TELLING)},
+            strata=[name for name in session.tags if name not in TELLING],
+            progress=session.progress(chosen, reviewer),
+            wanted=session.settings.marks_per_item,
         )
 
     async def next(self, request: Request) -> Response:
         """The next item to mark in a filter, from its beginning."""
         await self._refresh()
         chosen = self._filter(request)
-        item = self._room.next_to_do(None, chosen, self._reviewer(request))
+        item = self._session.next_to_do(None, chosen, self._reviewer(request))
         if item is None:
             return RedirectResponse(f"/items?{chosen.query()}&said=done", 303)
         return RedirectResponse(f"/item/{item.key}?{chosen.query()}", 303)
@@ -177,7 +177,7 @@ class Pages:
         return self._item_page(request, self._item(request))
 
     def _item(self, request: Request) -> Item:
-        item = self._room.item(request.path_params["key"])
+        item = self._session.item(request.path_params["key"])
         if item is None:
             raise HTTPException(404, "There is no such item in this run. It may have been answered anew since.")
         return item
@@ -185,29 +185,29 @@ class Pages:
     def _item_page(
         self, request: Request, item: Item, status: int = 200, entered: Form | None = None, problem: str = ""
     ) -> Response:
-        reviewer, chosen, room = self._reviewer(request), self._filter(request), self._room
-        chain = room.select(chosen)
-        before, after = room.beside(item, chosen, reviewer)
-        own = room.own(item, reviewer)
-        shown_aspects = aspects(item, own, room.others(item, reviewer), entered, chosen.blind)
+        reviewer, chosen, session = self._reviewer(request), self._filter(request), self._session
+        chain = session.select(chosen)
+        before, after = session.beside(item, chosen, reviewer)
+        own = session.own(item, reviewer)
+        shown_aspects = aspects(item, own, session.others(item, reviewer), entered, chosen.blind)
         if not chosen.blind:
-            room.showed(item, reviewer)
+            session.showed(item, reviewer)
         return self._page(
             request,
             "item.html",
             status,
             item=item,
-            labels=labels(item, chosen.blind, room.names),
+            labels=labels(item, chosen.blind, session.names),
             aspects=shown_aspects,
             confirmable=any(aspect.confirmable and not aspect.saved for aspect in shown_aspects),
             chosen=chosen,
             place=next((place for place, other in enumerate(chain, 1) if other.key == item.key), 0),
             before=before,
             after=after,
-            progress=room.progress(chosen, reviewer),
+            progress=session.progress(chosen, reviewer),
             problem=problem,
             comment_limit=COMMENT_LIMIT,
-            blind_again=chosen.blind and not room.blind(item, chosen, reviewer),
+            blind_again=chosen.blind and not session.blind(item, chosen, reviewer),
         )
 
     # Forms
@@ -217,15 +217,15 @@ class Pages:
         form = await self._form(request)
         reviewer = await self._marker(request, form)
         await self._refresh()
-        item, chosen, room = self._item(request), self._filter(request), self._room
+        item, chosen, session = self._item(request), self._filter(request), self._session
         marking = Marking(
             item=item,
             reviewer=reviewer,
             form=form,
-            own=room.own(item, reviewer),
-            blind=room.blind(item, chosen, reviewer),
+            own=session.own(item, reviewer),
+            blind=session.blind(item, chosen, reviewer),
             shown=not chosen.blind,
-            drawn=chosen.design if any(item.key == other.key for other in room.select(chosen)) else "",
+            drawn=chosen.design if any(item.key == other.key for other in session.select(chosen)) else "",
         )
         try:
             lines = marking.lines()
@@ -236,14 +236,14 @@ class Pages:
                 raise
             return self._item_page(request, item, 422, form, problem.sentence)
         try:
-            written = await run_in_threadpool(room.write, lines)
+            written = await run_in_threadpool(session.write, lines)
         except Refused as refused:
             return self._item_page(request, item, 422, form, f"{refused} Nothing was saved.")
         if lines and not written:
             return RedirectResponse(f"/item/{item.key}?{chosen.query()}&said=stale", 303)
         if form.get("action") == "stay":
             return RedirectResponse(f"/item/{item.key}?{chosen.query()}&said={'saved' if written else 'same'}", 303)
-        following = room.next_to_do(item, chosen, reviewer)
+        following = session.next_to_do(item, chosen, reviewer)
         if following is None or following.key == item.key:
             return RedirectResponse(f"/items?{chosen.query()}&said={'done' if written else 'same'}", 303)
         return RedirectResponse(f"/item/{following.key}?{chosen.query()}&said={'saved' if written else 'next'}", 303)
@@ -253,7 +253,7 @@ class Pages:
         form = await self._form(request)
         reviewer = await self._marker(request, form)
         chosen = self._filter(request)
-        written = await run_in_threadpool(self._room.undo, reviewer, form_id(form), time.time())
+        written = await run_in_threadpool(self._session.undo, reviewer, form_id(form), time.time())
         if not written:
             return RedirectResponse(f"/items?{chosen.query()}&said=nothing", 303)
         return RedirectResponse(f"/item/{written[0].item}?{chosen.query()}&said=undone", 303)
@@ -262,7 +262,7 @@ class Pages:
 
     async def agreement(self, request: Request) -> Response:
         """What the caller's code drew: the one place where HTML is trusted, because ours."""
-        make = self._room.settings.agreement
+        make = self._session.settings.agreement
         if make is None:
             raise HTTPException(404, "This review has no agreement page.")
         await self._refresh()
@@ -271,7 +271,7 @@ class Pages:
     async def export(self, request: Request) -> Response:
         """All lines of the log, as JSONL or CSV."""
         await self._refresh()
-        reviews, form = self._room.log.reviews, request.path_params["form"]
+        reviews, form = self._session.log.reviews, request.path_params["form"]
         if form == "jsonl":
             content, kind = b"".join(msgspec.json.encode(line) + b"\n" for line in reviews), "application/x-ndjson"
         elif form == "csv":
@@ -289,7 +289,7 @@ class Pages:
         return Response(self._static[name], media_type=_ASSETS[name])
 
     async def _refresh(self) -> None:
-        await run_in_threadpool(self._room.refresh)
+        await run_in_threadpool(self._session.refresh)
 
     async def refused(self, request: Request, problem: Exception) -> Response:
         """A page that says what was wrong."""
@@ -322,8 +322,8 @@ def reviews_csv(reviews: Sequence[Review]) -> str:
 
 def _cell(value: object) -> object:
     if isinstance(value, dict):
-        return harmless("; ".join(f"{name}={text}" for name, text in value.items()))
-    return harmless(value) if isinstance(value, str) else value
+        return csv_safe("; ".join(f"{name}={text}" for name, text in value.items()))
+    return csv_safe(value) if isinstance(value, str) else value
 
 
 def _raw(text: str) -> Markup:

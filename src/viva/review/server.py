@@ -14,7 +14,7 @@ from viva.errors import DataError, StorageError
 from viva.review.forms import FormError
 from viva.review.items import Item
 from viva.review.pages import Pages
-from viva.review.room import Room, Settings
+from viva.review.session import ReviewSession, Settings
 from viva.web.guard import Access, Guard
 from viva.web.serving import serve as web_serve
 
@@ -23,7 +23,7 @@ PORT = 8470
 
 def application(items: Sequence[Item], log: ReviewLog, settings: Settings, access: Access) -> Guard:
     """The review as an ASGI application, behind its guard."""
-    pages = Pages(Room(items, log, settings), access)
+    pages = Pages(ReviewSession(items, log, settings), access)
     routes = [
         Route("/", pages.home),
         Route("/start", pages.start, methods=["GET", "POST"]),

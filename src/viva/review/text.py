@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 
 def name_problem(name: str) -> str:
@@ -11,6 +11,6 @@ def name_problem(name: str) -> str:
         return "Please give your name: it stands beside every mark of yours."
     if len(name) > 60:
         return "Please give a shorter name: at most 60 characters."
-    if visible(name) != name or "\n" in name or "\t" in name:
+    if escape_invisible(name) != name or "\n" in name or "\t" in name:
         return "Please give a name without control or invisible characters."
     return ""

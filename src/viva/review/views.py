@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from viva.engine.reviews import Review
 from viva.review.items import TELLING, Item
-from viva.types import Draft
+from viva.types import ReviewItem
 
 _WORDS = {0.0: "wrong", 0.5: "half", 1.0: "right"}
 _SET_WORDS = {0.0: "reject", 1.0: "approve"}
@@ -54,7 +54,7 @@ def figure(value: float | None) -> str:
     return "none" if value is None else f"{round(value, 3):g}"
 
 
-def choices(item: Item, draft: Draft) -> tuple[Choice, ...]:
+def choices(item: Item, draft: ReviewItem) -> tuple[Choice, ...]:
     """The scale with words and keys."""
     words = _SET_WORDS if item.editable else _WORDS
     keys = _KEYS | ({0.5: HALF} if set(draft.scale) <= {0.0, 0.5, 1.0} else {})
@@ -98,7 +98,7 @@ def aspects(
     return found
 
 
-def _with_draft(aspect: Aspect, draft: Draft, others: list[Review]) -> Aspect:
+def _with_draft(aspect: Aspect, draft: ReviewItem, others: list[Review]) -> Aspect:
     here = draft.value in draft.scale
     return replace(
         aspect,

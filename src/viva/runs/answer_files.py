@@ -20,7 +20,7 @@ from viva.errors import DataError, StorageError
 from viva.files import write_whole
 from viva.interop.reading import FORMS, PLAIN, read_logs
 from viva.interop.reading.detecting import form_of
-from viva.interop.reading.matching import ID, ORDER, TEXT, Known, Matching, Missed, told
+from viva.interop.reading.matching import ID, ORDER, TEXT, Matching, Missed, QuestionMatcher, told
 from viva.interop.reading.replies import rows_of
 from viva.interop.reading.rows import Columns, Log
 from viva.models import Endpoint
@@ -71,7 +71,7 @@ def collect(
     if (columns.question or columns.text) and form not in (PLAIN, "dataset"):
         raise DataError(f"--question-column and --text-column are for tables, and {paths[0]} was written by {form}")
     logs = read_logs(form, paths, columns)
-    known = Known(_questions(benchmark, choice))
+    known = QuestionMatcher(_questions(benchmark, choice))
     told = _progress(sum(len(log.items) for log in logs), quiet=quiet)
     matchings = [known.match(log.items, by_order=foreign.by_order, told=told) for log in logs]
     _refuse_strange(logs, matchings, paths)

@@ -6,61 +6,67 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from viva.engine.evidence_text import describe_evidence, reply_text
 from viva.engine.folder import RunFolder
 from viva.engine.journal import Entry, Journal
 from viva.engine.scorefile import SCORES, score_rows
-from viva.engine.stages import NO_REPLY_YET, Sitting, row_of
-from viva.engine.testimony import reply_text, testimony
+from viva.engine.stages import NO_REPLY_YET, Evaluation, row_of
 from viva.errors import StorageError
 from viva.prompting import prompt_text
 from viva.reports.answered import Answered
 from viva.runs.graded import is_fresh
-from viva.runs.open import Examination, gather
+from viva.runs.open import OpenRun, open_evidence
 from viva.types import Question, Request, Response, ScoreRow
 
 _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
 
 
-def answered(examination: Examination, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answered]:
+def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answered]:
     """Every answer of a run, in the order of scores.jsonl; of these, the `wanted` places (from 0).
 
     What an answer earned is taken from scores.jsonl where that is fresh, else graded here. Raises StorageError where
     scores.jsonl is of other questions than the run.
     """
-    folder = examination.folder
+    folder = opened.folder
     rows = score_rows(folder.path) if is_fresh(folder) else None
     with ExitStack() as stack:
         journal = folder.journal("responses", write=False)
         stack.callback(journal.close)
-        gathered = gather(examination, stack)
+        evidence_store = open_evidence(opened, stack)
         place = -1
-        for sitting in examination.sittings:
-            for question in sitting.exam.questions():
-                for sample in range(sitting.samples):
+        for evaluation in opened.evaluations:
+            for question in evaluation.exam.questions():
+                for sample in range(evaluation.samples):
                     place += 1
-                    row = _next_row(rows, folder.path, sitting, question, sample)
+                    row = _next_row(rows, folder.path, evaluation, question, sample)
                     if not wanted(place):
                         continue
-                    request = sitting.exam.request(question, sample, sitting.sampling, sitting.model.room)
-                    entry = journal.read(sitting.keys.of(request))
+                    request = evaluation.exam.request(
+                        question, sample, evaluation.sampling, evaluation.model.context_window
+                    )
+                    entry = journal.read(evaluation.keys.of(request))
                     response = entry.response() if entry else NO_REPLY_YET
-                    evidence = gathered.about(sitting, question, sample, response)
+                    evidence = evidence_store.about(evaluation, question, sample, response)
                     if row is None:
                         row = row_of(
-                            sitting, question, sample, sitting.exam.score(question, response, evidence), frozenset()
+                            evaluation,
+                            question,
+                            sample,
+                            evaluation.exam.score(question, response, evidence),
+                            frozenset(),
                         )
-                    suspicion = gathered.suspicion(sitting.exam, question, response)
-                    yield _whole(row, question, request, response, tuple(testimony(evidence, suspicion)))
+                    suspicion = evidence_store.suspicion(evaluation.exam, question, response)
+                    yield _whole(row, question, request, response, tuple(describe_evidence(evidence, suspicion)))
 
 
 def _next_row(
-    rows: Iterator[ScoreRow] | None, path: Path, sitting: Sitting, question: Question, sample: int
+    rows: Iterator[ScoreRow] | None, path: Path, evaluation: Evaluation, question: Question, sample: int
 ) -> ScoreRow | None:
     """The next row of scores.jsonl, which must be of this answer; None where there is no such file to go by."""
     if rows is None:
         return None
     row = next(rows, None)
-    whose = (sitting.label, sitting.model.name, question.id, sample)
+    whose = (evaluation.label, evaluation.model.name, question.id, sample)
     if row is None or (row.exam, row.model, row.question, row.sample) != whose:
         raise StorageError(f"{path / SCORES} is not of this run's questions; `viva score {path}` makes it anew")
     return row

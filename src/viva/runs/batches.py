@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from viva.contracts import BatchModel, Model
 from viva.engine.asking import Run, Tally, Task
-from viva.engine.batching import Errand, Patience, carry_out_batches
+from viva.engine.batching import BatchJob, Patience, carry_out_batches
 from viva.engine.batchlog import FILE, Batch, BatchLog, Left
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError
 from viva.runs.endings import ending_of_asking
-from viva.runs.messages import tell
-from viva.runs.open import UNPAID, Examination
+from viva.runs.messages import notify
+from viva.runs.open import UNPAID, OpenRun
 
 NAMED = 3
 """So many batches are named where it is said that they stay; batches.jsonl has all."""
@@ -30,7 +30,7 @@ class Queue(Struct, frozen=True):
     wanted: Callable[[Tally], Iterator[Task]]
 
 
-class Post(Struct, frozen=True):
+class BatchDispatcher(Struct, frozen=True):
     """The way to the batch APIs: the log of the run's batches, and how long to wait."""
 
     log: BatchLog
@@ -47,32 +47,32 @@ class Post(Struct, frozen=True):
 
     def carry_out(self, run: Run, stage: str, queues: Sequence[Queue]) -> Coroutine[None, None, None]:
         """Ask what is in these queues, of models that are taken."""
-        errands = [
-            Errand(queue.model, queue.model.batches(), queue.wanted)
+        jobs = [
+            BatchJob(queue.model, queue.model.batches(), queue.wanted)
             for queue in queues
             if isinstance(queue.model, BatchModel)
         ]
-        return carry_out_batches(run, self.log, stage, errands, self.patience)
+        return carry_out_batches(run, self.log, stage, jobs, self.patience)
 
     def ending(self, stage: str, resume: str = "") -> Callable[[Run, Path, int], int]:
         """What is said at the end of a stage that was asked through batches."""
         return functools.partial(_ending, self, stage, resume)
 
 
-def open_post(examination: Examination, stack: ExitStack, file: str = FILE) -> Post | None:
+def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = FILE) -> BatchDispatcher | None:
     """The way to the batch APIs, if this run takes it. From now on it does: batches.jsonl (or `file`) is there.
 
     With --no-batch it is the way out of them, where there is still something to come.
     """
-    limits, path = examination.limits, examination.folder.path
-    leave = limits.batch is False and BatchLog.begun(path, examination.folder.record.command, file)
+    limits, path = opened.limits, opened.folder.path
+    leave = limits.batch is False and BatchLog.begun(path, opened.folder.record.command, file)
     if not limits.batch and not leave:
         return None
     log = BatchLog(path, file)
     stack.callback(log.close)
     if leave:
         stack.callback(_left, log)
-    return Post(log, Patience(poll=limits.poll, wait=leave or not limits.no_wait, leave=leave))
+    return BatchDispatcher(log, Patience(poll=limits.poll, wait=leave or not limits.no_wait, leave=leave))
 
 
 def _left(log: BatchLog) -> None:
@@ -81,18 +81,18 @@ def _left(log: BatchLog) -> None:
         log.note(Left(at=time.time()))
 
 
-def refuse_unbatched(examination: Examination, asked: Sequence[Model] = ()) -> None:
+def refuse_unbatched(opened: OpenRun, asked: Sequence[Model] = ()) -> None:
     """Refuse --batch where nobody could be asked so, or only at a price that was not meant; say who is asked otherwise.
 
     `asked` are those who will be, if not all models and judges. Asks nobody.
     """
-    limits = examination.limits
+    limits = opened.limits
     if not limits.batch:
         if limits.no_wait:
             raise VivaError("--no-wait hands batches in and does not wait for them: it goes with --batch")
         return
-    judges = [judge.model for judge in examination.bench.judges] if examination.bench else []
-    models = asked or [*examination.examinees, *judges]
+    judges = [judge.model for judge in opened.judge_panel.judges] if opened.judge_panel else []
+    models = asked or [*opened.models, *judges]
     others = [model for model in models if not isinstance(model, BatchModel)]
     for model in others:
         provider = model.identity.get("provider", "")
@@ -103,25 +103,26 @@ def refuse_unbatched(examination: Examination, asked: Sequence[Model] = ()) -> N
             )
     if len(others) == len(models):
         raise VivaError(f"--batch is for openai/ and anthropic/ models; {others[0].name} has no batch API")
-    for sitting in examination.sittings:
-        if sitting.exam.spec.choose and isinstance(sitting.model, BatchModel) and not asked:
+    for evaluation in opened.evaluations:
+        if evaluation.exam.spec.choose and isinstance(evaluation.model, BatchModel) and not asked:
             raise VivaError(
-                f"--choose {sitting.exam.spec.choose} asks {sitting.model.name} how probable options are, and batches "
-                "carry texts only: leave --batch or --choose out"
+                f"--answer-by {evaluation.exam.spec.choose} asks {evaluation.model.name} how probable options are, "
+                f"and batches "
+                "carry texts only: leave --batch or --answer-by out"
             )
     if others and limits.progress != "quiet":
         names = ", ".join(dict.fromkeys(model.name for model in others))
-        tell(f"--batch: {names} {'are' if others[1:] else 'is'} asked the normal way, having no batch API")
+        notify(f"--batch: {names} {'are' if others[1:] else 'is'} asked the normal way, having no batch API")
 
 
-def _ending(post: Post, stage: str, resume: str, run: Run, path: Path, total: int) -> int:
-    resume = resume or f"viva resume {path}{' --no-batch' if post.patience.leave else ''}"
-    mine = [batch for batch in post.log.waiting() if batch.intent.stage == stage]
+def _ending(dispatcher: BatchDispatcher, stage: str, resume: str, run: Run, path: Path, total: int) -> int:
+    resume = resume or f"viva resume {path}{' --no-batch' if dispatcher.patience.leave else ''}"
+    mine = [batch for batch in dispatcher.log.waiting() if batch.intent.stage == stage]
     handed_in = bool(mine) and not run.stop and not run.refused
     code = EXIT_INCOMPLETE if handed_in else ending_of_asking(run, path, total, resume)
     if mine and code in (EXIT_INCOMPLETE, EXIT_INTERRUPTED):
         asked = sum(len(batch.intent.keys) for batch in mine)
-        tell(
+        notify(
             f"{len(mine)} batch{'es' if mine[1:] else ''} of {asked:,} requests "
             f"{'stay' if mine[1:] else 'stays'} with the provider ({_names(mine)}), today or for weeks; read with: "
             f"{resume}"

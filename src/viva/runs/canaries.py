@@ -11,7 +11,7 @@ from viva.analysis.canaries import CanaryMarks
 from viva.contracts import Exam
 from viva.engine.stages import with_questions
 from viva.errors import DataError, VivaError
-from viva.runs.open import Examination, gather
+from viva.runs.open import OpenRun, open_evidence
 from viva.runs.rationale_check import reply_of
 from viva.runs.score_table import rows_of
 from viva.types import Canary, Question, Response
@@ -100,19 +100,19 @@ def _from_file(path: Path, exams: Sequence[Exam]) -> Iterator[Canary]:
         raise DataError(f"{path} holds no answer to a question of this run")
 
 
-def canary_marks(examination: Examination) -> tuple[CanaryMarks, ...]:
+def canary_marks(opened: OpenRun) -> tuple[CanaryMarks, ...]:
     """What every judge of a run gave its canaries, exam by exam, from the journals alone."""
-    bench, canaries = examination.bench, examination.folder.record.canaries
-    if bench is None or not canaries:
+    judge_panel, canaries = opened.judge_panel, opened.folder.record.canaries
+    if judge_panel is None or not canaries:
         return ()
     marks: dict[tuple[str, str], list[tuple[float, float | None]]] = {}
     with ExitStack() as stack:
-        gathered = gather(examination, stack)
-        for exam, question, canary in with_questions(canaries, examination.exams):
+        evidence_store = open_evidence(opened, stack)
+        for exam, question, canary in with_questions(canaries, opened.exams):
             response = Response(text=canary.text)
-            for judge in bench.judges:
+            for judge in judge_panel.judges:
                 into = marks.setdefault((exam.spec.label, judge.model.name), [])
-                for opinion in gathered.opinions(judge, exam, question, response, {}):
+                for opinion in evidence_store.opinions(judge, exam, question, response, {}):
                     into.append((canary.mark, exam.mark(question, opinion) if opinion else None))
     return tuple(
         CanaryMarks(exam=exam, judge=judge, known=tuple(k for k, _ in found), given=tuple(g for _, g in found))

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from viva.errors import DataError
 from viva.models import PROVIDERS
-from viva.runs.model_paths import HF, existing, folder_of, is_model, is_revision, parted, whole
+from viva.runs.model_paths import HF, existing, folder_of, is_model, is_revision, resolve_path, split_revision
 from viva.visible import one_line
 
 AXES = {"tokens": "training tokens", "steps": "training steps"}
@@ -64,7 +64,7 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
         else:
             folder = "" if self.base_url else existing(self.model, self.beside)
             if is_model(folder):
-                return HF + whole(folder)
+                return HF + resolve_path(folder)
             name = f"openai/{self.model}"
         return f"{name}@{self.base_url}" if self.base_url else name
 
@@ -89,7 +89,7 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
         if not folder:
             return {self.name}
         path = self.model.removeprefix(HF)
-        return {self.name, self.model, HF + whole(path), HF + whole(str(Path(self.beside, path)))}
+        return {self.name, self.model, HF + resolve_path(path), HF + resolve_path(str(Path(self.beside, path)))}
 
 
 class Checkpoints(Struct, frozen=True, kw_only=True):
@@ -165,7 +165,7 @@ def _check_weights(where: str, row: Checkpoint) -> None:
         raise DataError(f"{where}: weights on this machine have no address; leave base_url out, or name a server's")
     if row.name.startswith(f"{HF}/"):
         return  # a folder: `revision` is only what it is called
-    _, named = parted(row.name)
+    _, named = split_revision(row.name)
     if row.revision and row.revision != named:
         raise DataError(
             f"{where}: {one_line(row.model, 120)} names a revision, and so does the column: {row.revision[:80]!r}"

@@ -68,7 +68,7 @@ class Choice(Struct, kw_only=True):
         Path | None,
         Meta(
             description="Ask only the questions whose ids this file lists: CSV or JSONL with a column `question` (such "
-            "as the anchors of `viva items`), or a text file with an id a line."
+            "as the anchors of `viva item-analysis`), or a text file with an id a line."
         ),
     ] = None
     seed: Annotated[

@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.questions.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
+from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
 from viva.errors import DataError
 from viva.files import read_regular
 from viva.runs.config import CONSENT, RUN, ModelOptions, Opening, Option, options, unknown

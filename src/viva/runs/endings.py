@@ -6,7 +6,7 @@ from pathlib import Path
 
 from viva.engine.asking import Run, Tally, disk_full
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
-from viva.runs.messages import tell
+from viva.runs.messages import notify
 
 FOR_GOOD = {"context", "tokens"}
 """Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
@@ -18,7 +18,7 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
     tally = run.tally
     resume = resume or f"viva resume {path}"
     for model, why in run.refused.items():
-        tell(given_up(run, model, why))
+        notify(given_up(run, model, why))
     if run.stop == "disk":
         raise disk_full(run)
     missing = total - tally.answered - tally.kept
@@ -36,7 +36,7 @@ def ending_of_asking(run: Run, path: Path, total: int, resume: str = "") -> int:
         return EXIT_OK
     else:
         said = _missing(run, missing, resume)
-    tell(said)
+    notify(said)
     return code
 
 
@@ -78,10 +78,10 @@ def ending_of_running(run: Run, path: Path, total: int) -> int:
         raise disk_full(run)
     missing = total - tally.answered - tally.kept
     if run.stop == "interrupted":
-        tell(f"interrupted, {missing:,} programs not run yet; go on with: viva resume {path}")
+        notify(f"interrupted, {missing:,} programs not run yet; go on with: viva resume {path}")
         return EXIT_INTERRUPTED
     if missing > 0:
-        tell(
+        notify(
             f"{missing:,} programs could not be run, their answers are not graded ({tally.last_error}); "
             f"`viva toolchains` says what is missing; then: viva resume {path}"
         )
@@ -96,9 +96,11 @@ def ending_of_comparing(run: Run, path: Path, total: int) -> int:
         raise disk_full(run)
     missing = total - tally.answered - tally.kept
     if run.stop == "interrupted":
-        tell(f"interrupted, {missing:,} texts not compared yet; go on with: viva resume {path}")
+        notify(f"interrupted, {missing:,} texts not compared yet; go on with: viva resume {path}")
         return EXIT_INTERRUPTED
     if missing > 0:
-        tell(f"{missing:,} texts could not be compared ({tally.last_error}); try those again with: viva resume {path}")
+        notify(
+            f"{missing:,} texts could not be compared ({tally.last_error}); try those again with: viva resume {path}"
+        )
         return EXIT_INCOMPLETE
     return EXIT_OK

@@ -9,7 +9,7 @@ from msgspec import Struct
 from viva.engine.budget import Price, worst_case
 from viva.engine.limits import Policy
 from viva.engine.stages import Judge, with_questions
-from viva.runs.open import Examination
+from viva.runs.open import OpenRun
 from viva.runs.rationale_check import reply_of
 from viva.types import Choose, ExamSpec, Generate, Kind, Question, Response, Usage
 
@@ -51,44 +51,49 @@ class Judged(Struct):
             self.most_replies += times * TRIES * worst.output
 
 
-def estimate(examination: Examination) -> Iterator[str]:
+def estimate(opened: OpenRun) -> Iterator[str]:
     """Requests, tokens and money for every model, a line each."""
     yield (
         "An estimate from the prompts' lengths (no tokenizer); replies are assumed typical, the most is --max-tokens "
         f"for models, and {TRIES} tries for every verdict of a judge."
     )
-    if examination.limits.batch:
+    if opened.limits.batch:
         yield "Batches: list prices are halved where the vendor does so; those of --price count as they are."
     total = most = 0.0
     known = True
-    bench = examination.bench
-    for sitting in examination.sittings:
+    judge_panel = opened.judge_panel
+    for evaluation in opened.evaluations:
         requests = tokens = output = limit = 0
         judged = Judged()
-        for question in sitting.exam.questions():
-            request = sitting.exam.request(question, 0, sitting.sampling, sitting.model.room)
+        for question in evaluation.exam.questions():
+            request = evaluation.exam.request(question, 0, evaluation.sampling, evaluation.model.context_window)
             worst = worst_case(request)
-            requests += sitting.samples
-            tokens += sitting.samples * worst.input
-            thinks = sitting.exam.spec.chain_of_thought or sitting.exam.spec.rationale
+            requests += evaluation.samples
+            tokens += evaluation.samples * worst.input
+            thinks = evaluation.exam.spec.chain_of_thought or evaluation.exam.spec.rationale
             typical = (THOUGHT if thinks else 0) + SHORT_REPLY[question.kind]
-            output += sitting.samples * (worst.output if isinstance(request, Choose) else typical)
-            limit += sitting.samples * worst.output
-            if bench:
-                wanted = sitting.exam.judgements(question, _typical(sitting.exam.spec, question), bench.samples, {})
-                judged.add(wanted, sitting.samples, worst.output)
-        line = f"{sitting.model.name} on {sitting.label}: {requests:,} requests, about {tokens:,} + {output:,} tokens"
-        costs = _costs(sitting.price, Usage(tokens, output), Usage(tokens, limit))
-        total, most, known = total + costs[0], most + costs[1], known and sitting.price is not None
-        yield line + _money(sitting.price, costs)
-        for judge in bench.judges if bench and judged.requests else ():
+            output += evaluation.samples * (worst.output if isinstance(request, Choose) else typical)
+            limit += evaluation.samples * worst.output
+            if judge_panel:
+                wanted = evaluation.exam.judgements(
+                    question, _typical(evaluation.exam.spec, question), judge_panel.samples, {}
+                )
+                judged.add(wanted, evaluation.samples, worst.output)
+        line = f"{evaluation.model.name} on {evaluation.label}: {requests:,} requests, about {tokens:,} + {output:,} "
+        "tokens"
+        costs = _costs(evaluation.price, Usage(tokens, output), Usage(tokens, limit))
+        total, most, known = total + costs[0], most + costs[1], known and evaluation.price is not None
+        yield line + _money(evaluation.price, costs)
+        for judge in judge_panel.judges if judge_panel and judged.requests else ():
             costs, line = _judging(judge, judged)
             yield line
             total, most, known = total + costs[0], most + costs[1], known and judge.price is not None
     marked = Judged()
-    for exam, question, canary in with_questions(examination.folder.record.canaries, examination.exams):
-        marked.add(exam.judgements(question, Response(text=canary.text), bench.samples if bench else 0, {}), 1, 0)
-    for judge in bench.judges if bench and marked.requests else ():
+    for exam, question, canary in with_questions(opened.folder.record.canaries, opened.exams):
+        marked.add(
+            exam.judgements(question, Response(text=canary.text), judge_panel.samples if judge_panel else 0, {}), 1, 0
+        )
+    for judge in judge_panel.judges if judge_panel and marked.requests else ():
         costs, line = _judging(judge, marked, " of canaries")
         yield line
         total, most = total + costs[0], most + costs[1]

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from viva.benchmarks import BENCHMARKS, EXPLAINED, OWN, find_benchmark, open_exam, question_file
+from viva.benchmarks import BENCHMARKS, CUSTOM, RATIONALE_EXAM, find_benchmark, open_exam, question_file
 from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
@@ -29,7 +29,7 @@ def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, 
     opened: list[tuple[Exam, Path | None]] = []
     for name in names:
         own = question_file(name)
-        benchmark = find_benchmark(OWN if own else name)
+        benchmark = find_benchmark(CUSTOM if own else name)
         data = own or data_folder(choice, name)
         supported = benchmark.about.languages
         named = {part.strip() for given in choice.language for part in given.split(",") if part.strip()}
@@ -50,7 +50,7 @@ def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, 
 
 def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> None:
     """Refuse a rubric for rationales where nobody is asked for one: it would be as if it had counted."""
-    if EXPLAINED in rubric and not any(spec.rationale for spec in asked):
+    if RATIONALE_EXAM in rubric and not any(spec.rationale for spec in asked):
         raise DataError("the rubric file has a table [rationale], and no rationale is asked for: give --rationale too")
 
 
@@ -74,7 +74,7 @@ def read_rubric(path: Path) -> dict[str, object]:
     if "answer" in content:
         found["judge"] = content["answer"]
     if "rationale" in content:
-        found[EXPLAINED] = {"rubric": content["rationale"]}
+        found[RATIONALE_EXAM] = {"rubric": content["rationale"]}
     return found
 
 
@@ -163,7 +163,7 @@ def set_notes(exam: Exam) -> list[str]:
     if exam.spec.questions:
         notes.append(
             f"{name}: only the {len(exam)} questions listed with --questions; their mean is no estimate of the whole "
-            "exam's score (of anchors, `viva items --predict` makes one)."
+            "exam's score (of anchors, `viva item-analysis --predict` makes one)."
         )
     counted: dict[tuple[str, str], int] = {}
     for defect in exam.defects:

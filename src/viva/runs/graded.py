@@ -9,7 +9,7 @@ from pathlib import Path
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.scorefile import SCORES, SOURCES, fault, score_rows
 from viva.errors import StorageError, VivaError
-from viva.runs.messages import tell
+from viva.runs.messages import notify
 from viva.types import ScoreRow
 
 
@@ -39,7 +39,7 @@ def refuse_strange_scores(path: Path) -> None:
     if found is None or found.kind == "missing":  # that is said by who reads them
         return
     if found.kind == "unrecorded":
-        tell(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
+        notify(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
         return
     raise StorageError(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
 
@@ -54,15 +54,15 @@ def regraded(path: Path) -> None:
     from viva.runs.score import grade_run
 
     folder = RunFolder.open(path)
-    examination = prepare(folder, Limits(progress="quiet"))
+    opened = prepare(folder, Limits(progress="quiet"))
     folder.lock()
     try:
-        grade_run(examination, Output(beside="none"))
+        grade_run(opened, Output(beside="none"))
     finally:
         folder.unlock()
 
 
-def sat(path: Path, record: RunRecord) -> Iterator[tuple[ExamRecord, str, Iterator[ScoreRow]]]:
+def rows_by_evaluation(path: Path, record: RunRecord) -> Iterator[tuple[ExamRecord, str, Iterator[ScoreRow]]]:
     """Exam, model and rows, one model on one exam after the other; rows must be read before the next.
 
     Raises StorageError for a file that is damaged, edited, or lacks a model or an exam.

@@ -22,11 +22,11 @@ from viva.runs.batches import refuse_unbatched
 from viva.runs.canaries import read_canaries
 from viva.runs.config import Choice, Foreign, Grading, Limits, Output, pick, refuse_unjudged
 from viva.runs.exams import open_exams, remember
-from viva.runs.open import Examination, prepare
+from viva.runs.open import OpenRun, prepare
 from viva.runs.plan import judge_records
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.types import Sampling, ScoreRow
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 
 def plan_grading(
@@ -35,7 +35,7 @@ def plan_grading(
     run_path: Path | None,
     given: Mapping[str, Any],
     collected: Collected | None = None,
-) -> tuple[Examination, Replay]:
+) -> tuple[OpenRun, Replay]:
     """What `viva grade` with these options would do, and the answers: all is checked, and nothing is written yet.
 
     `collected` are answers that are there already; then `answers` is only what they are called.
@@ -73,10 +73,10 @@ def plan_grading(
     refuse_unknown(output.beside, settings_of(record.exams))
     path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{paths[0].name}")
     own = {model.name: replay for model, replay in zip(collected.models, collected.replays, strict=True)}
-    examination = prepare(RunFolder(path, record), limits, exams, own, asking=True)
-    examination.kept = collected.kept
-    refuse_unbatched(examination)
-    return examination, collected.replays[0]
+    opened = prepare(RunFolder(path, record), limits, exams, own, asking=True)
+    opened.kept = collected.kept
+    refuse_unbatched(opened)
+    return opened, collected.replays[0]
 
 
 def _repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
@@ -128,7 +128,7 @@ def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> s
     table.writerow([question_column, "sample", "score", "outcome", "read", "model"])
     for row in rows:
         score = "" if row.value is None else _exactly(row.value)
-        question, answer, model = map(harmless, (row.question, row.answer[:200], row.model))
+        question, answer, model = map(csv_safe, (row.question, row.answer[:200], row.model))
         table.writerow([question, row.sample, score, row.outcome, answer, model])
     return out.getvalue()
 

@@ -15,9 +15,9 @@ from msgspec import Struct
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
 from viva.runs.exams import reopen
-from viva.runs.graded import runs_in, sat
+from viva.runs.graded import rows_by_evaluation, runs_in
 from viva.runs.score_table import ModelScores, read_scores_table
-from viva.types import Layout, Line, Outcome, ScoreRow
+from viva.types import Aggregate, Outcome, ScoreRow, TableSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,13 +28,13 @@ EXAM = "exam"
 """What --by calls the headline of each exam."""
 FORMAT = "format"
 """The tag that --by means where an exam has no table of models."""
-WHATEVER = ""
+AUTO = ""
 """`--by` value of callers that accept a single column."""
-PLAIN = "question"
-"""What --over calls the plain mean over questions."""
+UNGROUPED = "question"
+"""What --macro-average calls the plain mean over questions."""
 
 
-class Scored(Struct, frozen=True, kw_only=True):
+class ScoreSet(Struct, frozen=True, kw_only=True):
     """One model's scores on one exam."""
 
     source: Path
@@ -43,7 +43,7 @@ class Scored(Struct, frozen=True, kw_only=True):
     model: str
     lines: Lines
     """Column or curve → which of its answers, averaged how."""
-    headline: Line
+    headline: Aggregate
     scores: pl.DataFrame
     """As analysis.breakdown.frame makes it."""
     run: RunRecord | None = None
@@ -58,24 +58,24 @@ class Scored(Struct, frozen=True, kw_only=True):
         return self.model in names or self.model.rpartition("/")[2] in names
 
 
-def scored(
+def score_sets(
     sources: Sequence[Path], by: str | None, over: str | None = None, tags: Sequence[str] = ()
-) -> Iterator[Scored]:
+) -> Iterator[ScoreSet]:
     """Everything that the sources hold, one at a time.
 
     `by`: a table of the exam that has a row a model, or a tag; `EXAM` for the headline alone; None for the exam's first
-    such table, else the tag `format`; `WHATEVER` for these or, where there is neither, the headline alone. `over`: the
+    such table, else the tag `format`; `AUTO` for these or, where there is neither, the headline alone. `over`: the
     tag whose values the headline averages first, `PLAIN` for none; None for the headline of the exam's paper (of a
     table of item scores, which knows no exam: the plain mean). `tags`: what else the scores of a table are to keep;
     those of a run keep all. Raises VivaError for what is no source, damaged, not graded, or has no such table or tag.
     """
-    wanted = None if over is None else Line("mean", over="" if over == PLAIN else over)
+    wanted = None if over is None else Aggregate("mean", over="" if over == UNGROUPED else over)
     for source in sources:
         if source.is_dir():
             for folder in runs_in(source):
                 yield from _of_run(folder, by, wanted)
         else:
-            yield from _of_table(source, by, wanted or Line("mean"), tags)
+            yield from _of_table(source, by, wanted or Aggregate("mean"), tags)
 
 
 def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
@@ -88,43 +88,43 @@ def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
     return paths
 
 
-def _lines(scores: pl.DataFrame, by: str | None, headline: Line, tables: Sequence[Layout], where: str) -> Lines:
-    """What `by` names. The exam's own table has the exam's own averages, so --over takes a tag instead."""
+def _lines(scores: pl.DataFrame, by: str | None, headline: Aggregate, tables: Sequence[TableSpec], where: str) -> Lines:
+    """What `by` names. The exam's own table has the exam's own averages, so --macro-average takes a tag instead."""
     from viva.analysis.training import by_rows, by_table, by_tag, parts_of
 
     if by == EXAM:
         return {headline.label: (headline,)}
-    table = next((one for one in tables if one.across and by in (None, WHATEVER, one.name)), None)
+    table = next((one for one in tables if one.across and by in (None, AUTO, one.name)), None)
     if table is not None:
         return by_table(table)
     rows = next((one for one in tables if _goes_beyond(one, by)), None)
     if rows is not None:
         return by_rows(rows, headline)
     tags = [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
-    if by == WHATEVER and not parts_of(scores, FORMAT):
+    if by == AUTO and not parts_of(scores, FORMAT):
         return {headline.label: (headline,)}
-    for option, tag in (("--by", by or FORMAT), ("--over", headline.over)):
+    for option, tag in (("--by", by or FORMAT), ("--macro-average", headline.over)):
         if tag and not parts_of(scores, tag):
             known = ", ".join([*(one.name for one in tables if one.across), *tags]) or "none"
             raise DataError(f"{option} {tag!r}: {where} has no such tag; it has: {known}")
     return by_tag(scores, by or FORMAT, headline)
 
 
-def _goes_beyond(table: Layout, tag: str | None) -> bool:
+def _goes_beyond(table: TableSpec, tag: str | None) -> bool:
     """Whether a table's rows are a tag's values and more: CMMLU's categories, and its China-specific subjects."""
     tags = {name for row in table.rows for name in row.where}
     return not table.across and len(tags) > 1 and sum(tag in row.where for row in table.rows) > 1
 
 
-def _of_run(path: Path, by: str | None, wanted: Line | None) -> Iterator[Scored]:
+def _of_run(path: Path, by: str | None, wanted: Aggregate | None) -> Iterator[ScoreSet]:
     from viva.analysis.breakdown import frame
 
     record = RunFolder.open(path).record
-    for exam, model, rows in sat(path, record):
+    for exam, model, rows in rows_by_evaluation(path, record):
         own, tables = _published_averages(exam)
         headline, scores = wanted or own, frame(rows)
         lines = _lines(scores, by, headline, () if wanted else tables, f"{exam.spec.label} in {path}")
-        yield Scored(
+        yield ScoreSet(
             source=path,
             exam=exam.spec.label,
             model=model,
@@ -137,7 +137,7 @@ def _of_run(path: Path, by: str | None, wanted: Line | None) -> Iterator[Scored]
         )
 
 
-Averages = tuple[Line, tuple[Layout, ...]]
+Averages = tuple[Aggregate, tuple[TableSpec, ...]]
 _AVERAGES: dict[bytes, Averages] = {}
 
 
@@ -150,7 +150,7 @@ def _published_averages(record: ExamRecord) -> Averages:
     return _AVERAGES[key]
 
 
-def _of_table(path: Path, by: str | None, headline: Line, more: Sequence[str]) -> Iterator[Scored]:
+def _of_table(path: Path, by: str | None, headline: Aggregate, more: Sequence[str]) -> Iterator[ScoreSet]:
     from viva.analysis.breakdown import frame
 
     tag = "" if by == EXAM else by or FORMAT
@@ -158,7 +158,7 @@ def _of_table(path: Path, by: str | None, headline: Line, more: Sequence[str]) -
     for model, found in read_scores_table(path, tags).items():
         scores = frame(_table_rows(path.name, model, found))
         lines = _lines(scores, by, headline, (), str(path))
-        yield Scored(source=path, exam=path.name, model=model, lines=lines, headline=headline, scores=scores)
+        yield ScoreSet(source=path, exam=path.name, model=model, lines=lines, headline=headline, scores=scores)
 
 
 def _table_rows(exam: str, model: str, found: ModelScores) -> Iterator[ScoreRow]:

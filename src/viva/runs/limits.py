@@ -15,7 +15,7 @@ from viva.engine.asking import Run
 from viva.engine.limitchanges import (
     AUTO,
     TOLD,
-    LaneLimits,
+    GroupLimits,
     LimitAnswer,
     LimitRequest,
     listen,
@@ -26,7 +26,7 @@ from viva.errors import VivaError
 from viva.files import open_regular
 from viva.models import PROVIDERS
 from viva.runs.config import Limits
-from viva.runs.messages import tell
+from viva.runs.messages import notify
 
 UNBOUND = ("baseline", "replay", "hf")
 """Providers that are bounded by what this machine holds, not by limits."""
@@ -34,7 +34,7 @@ UNBOUND = ("baseline", "replay", "hf")
 
 async def limited(run: Run, folder: Path, limits: Limits, asking: Coroutine[None, None, None]) -> None:
     """Ask, and meanwhile do what `viva limits` asks for. What it changes holds for the stages after this one too."""
-    listening = asyncio.create_task(listen(folder, run.lanes, lambda request: apply(run, limits, request), tell))
+    listening = asyncio.create_task(listen(folder, run.groups, lambda request: apply(run, limits, request), notify))
     try:
         await asking
     finally:
@@ -50,8 +50,8 @@ def apply(run: Run, limits: Limits, request: LimitRequest) -> str:
     limits.concurrency = _said(limits.concurrency, request.concurrency, "auto")
     limits.requests_per_minute = _said(limits.requests_per_minute, request.requests_per_minute, "none")
     limits.tokens_per_minute = _said(limits.tokens_per_minute, request.tokens_per_minute, "none")
-    for lane, slots in run.lanes.items():
-        provider = lane.split(maxsplit=1)[0]
+    for rate_limit_group, slots in run.groups.items():
+        provider = rate_limit_group.split(maxsplit=1)[0]
         if provider in UNBOUND:
             continue
         number = request.concurrency.get(provider, request.concurrency.get(""))
@@ -78,13 +78,13 @@ PATIENCE = 10.0
 """Seconds that the run has to answer."""
 
 
-def describe(lane: LaneLimits) -> str:
+def describe(group: GroupLimits) -> str:
     """`openai http://…/v1: 64 at once (fixed), 60 in flight, 3 waiting to be asked again, 204 answered, 7 refused`."""
-    parts = [f"{lane.limit} at once ({lane.doing})", f"{lane.in_flight} in flight"]
-    if lane.waiting:
-        parts.append(f"{lane.waiting} waiting to be asked again")
-    parts += [f"{lane.answered:,} answered", f"{lane.refused:,} refused"]
-    return f"{lane.lane}: {', '.join([*parts, lane.pace] if lane.pace else parts)}"
+    parts = [f"{group.limit} at once ({group.doing})", f"{group.in_flight} in flight"]
+    if group.waiting:
+        parts.append(f"{group.waiting} waiting to be asked again")
+    parts += [f"{group.answered:,} answered", f"{group.refused:,} refused"]
+    return f"{group.rate_limit_group}: {', '.join([*parts, group.pace] if group.pace else parts)}"
 
 
 def asking_process(folder: Path) -> int:

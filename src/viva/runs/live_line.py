@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Literal
 
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 Mode = Literal["auto", "live", "plain", "quiet"]
 _CLEAR = "\r\x1b[2K"
@@ -44,7 +44,7 @@ class Screen:
         """A line that stays, also where nobody wants to know how far it is."""
         if self._live:
             sys.stderr.write(_CLEAR)
-        print(visible(line), file=sys.stderr, flush=True)
+        print(escape_invisible(line), file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """The live line goes."""

@@ -11,23 +11,23 @@ import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 
-from viva.visible import visible
+from viva.visible import escape_invisible
 
-_HOST: ContextVar[Host | None] = ContextVar("host", default=None)
+_CALLER: ContextVar[Caller | None] = ContextVar("host", default=None)
 
 
-class Host:
+class Caller:
     """One such program, for as long as a run takes. `interrupt` may come from any thread."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
         """What a terminal would have shown, a sentence each."""
         self.interrupted = False
         self._stop: Callable[[], object] = lambda: None
 
     def serve(self) -> None:
         """From here on, this thread (and what it awaits) works for this host."""
-        _HOST.set(self)
+        _CALLER.set(self)
 
     def interrupt(self) -> None:
         """As Ctrl-C: once, what is in flight ends; twice, it is dropped."""
@@ -43,15 +43,15 @@ class Host:
             loop.call_soon(interrupt)
 
 
-def host() -> Host | None:
+def caller() -> Caller | None:
     """Whom this thread works for; None for a terminal."""
-    return _HOST.get()
+    return _CALLER.get()
 
 
-def tell(sentence: str) -> None:
+def notify(sentence: str) -> None:
     """Say something that belongs to no table: on stderr, or to the host."""
-    told = _HOST.get()
+    told = _CALLER.get()
     if told is not None:
-        told.said.append(sentence)
+        told.messages.append(sentence)
     else:
-        print(visible(f"viva: {sentence}"), file=sys.stderr, flush=True)
+        print(escape_invisible(f"viva: {sentence}"), file=sys.stderr, flush=True)

@@ -23,7 +23,7 @@ from msgspec import Struct
 from viva.errors import VivaError
 from viva.models.weightfiles import HUB_NAME, read_json
 from viva.runs.checkpoints import Checkpoints, amount, models_of
-from viva.runs.model_paths import HF, folder_of, is_model, is_revision, parted, placed, typed_folder
+from viva.runs.model_paths import HF, folder_of, is_model, is_revision, placed, split_revision, typed_folder
 from viva.visible import one_line
 
 _DIGITS = re.compile(r"([0-9]+)")
@@ -66,7 +66,9 @@ def named_models(
         if own.get("revision") is not None:
             named = _revised(named, _revisions(own["revision"]))
         found += [msgspec.structs.replace(one, settings=own) for one in named]
-    found += [Named(name=name, revision=parted(name)[1], trained=tokens) for name, tokens in _listed(checkpoints)]
+    found += [
+        Named(name=name, revision=split_revision(name)[1], trained=tokens) for name, tokens in _listed(checkpoints)
+    ]
     if not found:
         raise VivaError("whom to ask? --model PROVIDER/NAME (repeat for several), or --checkpoints FILE")
     shown = _shown([one.name for one in found])
@@ -77,7 +79,7 @@ def named_models(
     return [_said_by_itself(one) for one in once.values()]
 
 
-def told_apart(arguments: Iterable[str], models: Iterable[str]) -> tuple[list[str], list[str]]:
+def separate_benchmarks_and_models(arguments: Iterable[str], models: Iterable[str]) -> tuple[list[str], list[str]]:
     """Benchmarks and models: a shell that finds folders for hf/step* makes arguments of all but the first."""
     benchmarks: list[str] = []
     more: list[str] = []
@@ -106,7 +108,7 @@ def _tail(path: Sequence[str], others: Sequence[Sequence[str]]) -> tuple[str, ..
 
 
 def _named(pattern: str) -> list[Named]:
-    return [Named(name=name, revision=parted(name)[1]) for name in _expanded(pattern)]
+    return [Named(name=name, revision=split_revision(name)[1]) for name in _expanded(pattern)]
 
 
 def _natural(path: str) -> tuple[list[tuple[str, int, str]], str]:
@@ -164,7 +166,7 @@ def _revised(found: Sequence[Named], revisions: dict[str, float | None]) -> list
         )
     # An error about one folder says more than one about many.
     for one in weights:
-        if folder_of(one.name) or not HUB_NAME.fullmatch(parted(one.name)[0]):
+        if folder_of(one.name) or not HUB_NAME.fullmatch(split_revision(one.name)[0]):
             raise VivaError(
                 f"--revision {first[:80]}: {one_line(one.name, 200)} names a folder, and a folder has no revisions; "
                 "name the folders of its checkpoints, as in --model 'hf/checkpoints/step*'"
@@ -174,7 +176,7 @@ def _revised(found: Sequence[Named], revisions: dict[str, float | None]) -> list
             f"--revision {first[:80]}: of which model, {one_line(weights[0].name, 80)} or "
             f"{one_line(weights[1].name, 80)}? Write --model hf/NAME@REVISION for each, or a file (--checkpoints)"
         )
-    name, revision = parted(weights[0].name)
+    name, revision = split_revision(weights[0].name)
     if revision:
         raise VivaError(
             f"{one_line(weights[0].name, 200)} names a revision, and so does --revision {first[:80]}: name them in one "

@@ -31,7 +31,7 @@ def is_model(folder: str) -> bool:
     return bool(folder) and os.path.isfile(os.path.join(folder, "config.json"))  # noqa: PTH113, PTH118
 
 
-def whole(path: str) -> str:
+def resolve_path(path: str) -> str:
     """The full path, links followed, of what need not be there any more."""
     return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111
 
@@ -54,10 +54,10 @@ def typed_folder(name: str, beside: str = "") -> str:
 def folder_of(name: str, beside: str = "") -> str:
     """The same with links followed, so that it stays the same folder when a link is set anew."""
     typed = typed_folder(name, beside)
-    return whole(typed) if typed else ""
+    return resolve_path(typed) if typed else ""
 
 
-def parted(name: str) -> tuple[str, str]:
+def split_revision(name: str) -> tuple[str, str]:
     """`hf/NAME@REVISION` as NAME and REVISION; "" for the revision of a folder, and where none is named.
 
     Raises VivaError for FOLDER@REVISION.
@@ -82,7 +82,7 @@ def placed(name: str) -> str:
     Raises VivaError for a folder that run.json cannot name.
     """
     if name.startswith("replay/") and name != "replay/":
-        return f"replay/{whole(name.removeprefix('replay/'))}"
+        return f"replay/{resolve_path(name.removeprefix('replay/'))}"
     folder = folder_of(name)
     try:
         folder.encode()

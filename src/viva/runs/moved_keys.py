@@ -13,9 +13,9 @@ from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
-from viva.engine.stages import Gathered, Sitting
+from viva.engine.stages import Evaluation, EvidenceStore
 from viva.runs.config import Limits
-from viva.runs.open import Examination, gather, prepare, reach
+from viva.runs.open import OpenRun, open_evidence, prepare, reach
 from viva.runs.trust import without_consent
 from viva.types import Question
 
@@ -33,23 +33,23 @@ def moved(one: RunRecord, other: RunRecord) -> bool:
 def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
     """Stage → what its keys are in a run with the models and judges of `record`, otherwise the same. Asks nobody."""
     record = without_consent(record)
-    examination = prepare(folder, Limits(progress="quiet"))
-    judged = examination.bench.judges if examination.bench else ()
-    models = list(map(_there, examination.examinees, folder.record.models, record.models))
+    opened = prepare(folder, Limits(progress="quiet"))
+    judged = opened.judge_panel.judges if opened.judge_panel else ()
+    models = list(map(_there, opened.models, folder.record.models, record.models))
     judges = list(map(_there, (judge.model for judge in judged), folder.record.judges, record.judges))
-    elsewhere = dict(zip((model.name for model in examination.examinees), models, strict=True))
+    elsewhere = dict(zip((model.name for model in opened.models), models, strict=True))
     found: dict[str, Renamed] = {"responses": {}, "annotations": {}}
     with ExitStack() as stack:
         journal = folder.journal("responses", write=False)
         stack.callback(journal.close)
-        gathered = gather(examination, stack)
-        for sitting in examination.sittings:
-            keys = Keys(elsewhere[sitting.model.name].identity, sitting.exam.spec.benchmark)
-            for question, key, request in sitting.requests():
+        evidence_store = open_evidence(opened, stack)
+        for evaluation in opened.evaluations:
+            keys = Keys(elsewhere[evaluation.model.name].identity, evaluation.exam.spec.benchmark)
+            for question, key, request in evaluation.requests():
                 found["responses"][key] = keys.of(request)
                 if judges:
                     found["annotations"].update(
-                        _verdicts(examination, gathered, sitting, question, key, journal, judges)
+                        _verdicts(opened, evidence_store, evaluation, question, key, journal, judges)
                     )
     return found
 
@@ -60,24 +60,29 @@ def _there(model: Model, here: ModelRecord, there: ModelRecord) -> Model:
 
 
 def _verdicts(
-    examination: Examination,
-    gathered: Gathered,
-    sitting: Sitting,
+    opened: OpenRun,
+    evidence_store: EvidenceStore,
+    evaluation: Evaluation,
     question: Question,
     key: bytes,
     journal: Journal,
     judges: Sequence[Model],
 ) -> Renamed:
     """The keys of the verdicts on one answer."""
-    entry, bench = journal.read(key), examination.bench
-    if entry is None or entry.error or bench is None:
+    entry, judge_panel = journal.read(key), opened.judge_panel
+    if entry is None or entry.error or judge_panel is None:
         return {}
     response = entry.response()
-    similarities = gathered.likenesses.of(sitting.exam, question, response) if gathered.likenesses else {}
+    similarities = (
+        evidence_store.similarity_store.of(evaluation.exam, question, response)
+        if evidence_store.similarity_store
+        else {}
+    )
     found: Renamed = {}
-    for judge, other in zip(bench.judges, judges, strict=True):
+    for judge, other in zip(judge_panel.judges, judges, strict=True):
         here, there = (
-            bench.requests(model, sitting.exam, question, response, similarities) for model in (judge.model, other)
+            judge_panel.requests(model, evaluation.exam, question, response, similarities)
+            for model in (judge.model, other)
         )
         found.update((old, new) for (old, _), (new, _) in zip(here, there, strict=True))
     return found

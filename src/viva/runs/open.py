@@ -16,13 +16,13 @@ from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, find_run
 from viva.engine.reviews import ReviewLog
-from viva.engine.stages import RECORDED, Bench, Gathered, Judge, Likenesses, Sitting
+from viva.engine.stages import RECORDED, Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
 from viva.runs.config import Limits, per_provider
 from viva.runs.exams import label, reopen, sample_note, set_notes
-from viva.runs.messages import tell
+from viva.runs.messages import notify
 from viva.runs.placement import open_encoder, placed
 from viva.runs.trust import refuse_inherited_code, without_consent
 from viva.sandbox.constructs import Examiner
@@ -35,13 +35,13 @@ REVIEWS = "reviews.jsonl"
 """The experts' marks, in a run folder."""
 
 
-class Examination(Struct, kw_only=True):
+class OpenRun(Struct, kw_only=True):
     """A run opened for work: its folder, exams, models and judge."""
 
     folder: RunFolder
     exams: list[Exam]
-    sittings: list[Sitting]
-    bench: Bench | None
+    evaluations: list[Evaluation]
+    judge_panel: JudgePanel | None
     limits: Limits
     encoder: Encoder | None = None
     """Open only where something may have to be compared."""
@@ -51,14 +51,14 @@ class Examination(Struct, kw_only=True):
     """Whether a stage left something undone that `viva resume` may do."""
 
     @property
-    def examinees(self) -> list[Model]:
+    def models(self) -> list[Model]:
         """Every examined model once."""
-        return list({id(sitting.model): sitting.model for sitting in self.sittings}.values())
+        return list({id(evaluation.model): evaluation.model for evaluation in self.evaluations}.values())
 
     @property
     def answers_wanted(self) -> int:
         """How many answers there are to get in all."""
-        return sum(len(sitting.exam) * sitting.samples for sitting in self.sittings)
+        return sum(len(evaluation.exam) * evaluation.samples for evaluation in self.evaluations)
 
     def notes(self) -> list[str]:
         """What belongs beside the numbers."""
@@ -71,20 +71,23 @@ class Examination(Struct, kw_only=True):
 
     def _left_out(self) -> Iterator[str]:
         """Exemplars that did not fit, an exam; and a model, where one fits more than another."""
-        for name in dict.fromkeys(sitting.label for sitting in self.sittings):
-            sat = [sitting for sitting in self.sittings if sitting.label == name]
-            same = len({sitting.dropped for sitting in sat}) == 1
-            for sitting in sat[:1] if same else sat:
-                if sitting.dropped:
-                    whose = "the context" if same else f"the context of {sitting.model.name}"
-                    yield f"{name}: {sitting.dropped} exemplars did not fit {whose} and were left out."
+        for name in dict.fromkeys(evaluation.label for evaluation in self.evaluations):
+            evaluations = [evaluation for evaluation in self.evaluations if evaluation.label == name]
+            same = len({evaluation.dropped for evaluation in evaluations}) == 1
+            for evaluation in evaluations[:1] if same else evaluations:
+                if evaluation.dropped:
+                    whose = "the context" if same else f"the context of {evaluation.model.name}"
+                    yield f"{name}: {evaluation.dropped} exemplars did not fit {whose} and were left out."
 
     def conflicts(self) -> list[str]:
         """Who judges themselves: models tend to like their own answers."""
-        judges = {tuple(sorted(judge.model.identity.items())) for judge in (self.bench.judges if self.bench else ())}
+        judges = {
+            tuple(sorted(judge.model.identity.items()))
+            for judge in (self.judge_panel.judges if self.judge_panel else ())
+        }
         return [
             f"{model.name} is examinee and judge: models favour their own answers; take another judge, or a panel."
-            for model in self.examinees
+            for model in self.models
             if tuple(sorted(model.identity.items())) in judges
         ]
 
@@ -96,7 +99,7 @@ def prepare(
     own: Mapping[str, Model] | None = None,
     *,
     asking: bool = False,
-) -> Examination:
+) -> OpenRun:
     """Open what run.json describes: exams (unless given), models (unless `own` has one so named), judge, prices.
 
     Only where it is `asking` do models get their keys and weights their code, and not by the folder's word alone:
@@ -115,12 +118,12 @@ def prepare(
     ]
     for model in models if asking else ():
         if isinstance(model, Replay) and model.mended:
-            tell(_mended(model))
+            notify(_mended(model))
     twice = [name for name, times in Counter(model.name for model in models).items() if times > 1]
     if twice:
         raise VivaError(f"two models are both called {twice[0]}: nobody could tell their results apart")
-    sittings = [
-        Sitting.of(
+    evaluations = [
+        Evaluation.of(
             exam,
             label(exam),
             model,
@@ -133,14 +136,16 @@ def prepare(
         for exam, remembered in zip(opened, record.exams, strict=True)
     ]
     judges = [placed(reach(judge, record.seed), limits) for judge in record.judges]
-    bench = Bench(
+    judge_panel = JudgePanel(
         tuple(Judge(model, _price(model, prices, limits)) for model in judges), record.judge_samples, record.verdicts
     )
     _check_limits(limits, (*models, *judges), prices)
     for judge in judges if record.verdicts == "json" else ():
         if judge.identity.get("provider") not in ("openai", *RECORDED):
             raise VivaError(f"--verdicts json needs a server that holds replies to a schema, and {judge.name} is none")
-    return Examination(folder=folder, exams=opened, sittings=sittings, bench=bench if judges else None, limits=limits)
+    return OpenRun(
+        folder=folder, exams=opened, evaluations=evaluations, judge_panel=judge_panel if judges else None, limits=limits
+    )
 
 
 def _mended(replay: Replay) -> str:
@@ -156,13 +161,13 @@ def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
     return msgspec.structs.replace(model, name=located(model.name, folder.path))
 
 
-def open_bench(records: Sequence[ModelRecord], samples: int, seed: int, limits: Limits) -> Bench:
+def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, limits: Limits) -> JudgePanel:
     """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
     refuse_inherited_code(records, limits)
     prices = _prices(limits.price)
     models = [placed(reach(record, seed), limits) for record in records]
     _check_limits(limits, models, prices)
-    return Bench(tuple(Judge(model, _price(model, prices, limits)) for model in models), samples)
+    return JudgePanel(tuple(Judge(model, _price(model, prices, limits)) for model in models), samples)
 
 
 def _check_limits(limits: Limits, asked: Sequence[Model], prices: Mapping[str, Price]) -> None:
@@ -176,18 +181,18 @@ def _check_limits(limits: Limits, asked: Sequence[Model], prices: Mapping[str, P
                 raise VivaError(f"--max-cost needs the price of {model.name}: give --price {model.name}=IN/OUT")
 
 
-def open_encoder_of(examination: Examination, *, new: bool) -> None:
+def open_encoder_of(opened: OpenRun, *, new: bool) -> None:
     """Load the encoder that the exams compare with, and write into run.json what its numbers depend on.
 
     Raises VivaError where it cannot be loaded, or is not the one that this run began with.
     """
-    wanted = {exam.spec.encoder for exam in examination.exams if exam.spec.encoder}
+    wanted = {exam.spec.encoder for exam in opened.exams if exam.spec.encoder}
     if not wanted:
         return
     if len(wanted) > 1:
         raise VivaError(f"one run compares with one encoder; here are {' and '.join(sorted(wanted))}")
-    encoder = open_encoder(wanted.pop(), examination.limits)
-    folder = examination.folder
+    encoder = open_encoder(wanted.pop(), opened.limits)
+    folder = opened.folder
     found = EncoderRecord(name=encoder.name, identity=dict(encoder.identity))
     known = folder.record.encoder
     if known is None or new:
@@ -200,7 +205,7 @@ def open_encoder_of(examination: Examination, *, new: bool) -> None:
             f"{known.identity.get(differing)!r}, and is {found.identity.get(differing)!r} now; put the old one back, "
             "or start a new run (--reuse takes the answers over)"
         )
-    examination.encoder = encoder
+    opened.encoder = encoder
 
 
 def reach(record: ModelRecord, seed: int) -> Model:
@@ -282,9 +287,9 @@ def paces(values: tuple[str, ...], option: str) -> dict[str, float]:
     return found
 
 
-def gather(examination: Examination, stack: ExitStack) -> Gathered:
+def open_evidence(opened: OpenRun, stack: ExitStack) -> EvidenceStore:
     """All that the run folder holds about its answers, to read."""
-    folder = examination.folder
+    folder = opened.folder
     verdicts, executions, similarities = (
         folder.journal(stage, write=False) for stage in ("annotations", "executions", "similarities")
     )
@@ -293,11 +298,11 @@ def gather(examination: Examination, stack: ExitStack) -> Gathered:
     encoder = folder.record.encoder
     examiner = Examiner()
     stack.callback(examiner.close)
-    return Gathered(
-        bench=examination.bench,
+    return EvidenceStore(
+        judge_panel=opened.judge_panel,
         verdicts=verdicts,
         executions=executions,
-        likenesses=Likenesses(encoder.identity, similarities) if encoder else None,
+        similarity_store=SimilarityStore(encoder.identity, similarities) if encoder else None,
         marks=ReviewLog(folder.path / REVIEWS).marks,
         examine=examiner.examine,
     )

@@ -1,4 +1,4 @@
-"""Where work is done that needs processors or cards: on this machine, or on the cluster of --on."""
+"""Where work is done that needs processors or cards: on this machine, or on the cluster of --backend."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def open_sandbox(limits: Limits) -> tuple[Sandbox, int]:
         return Bubble(unsafe_host_execution=unsafe), os.cpu_count() or 1
     from viva.distributed.sandboxes import RemoteSandbox
     from viva.sandbox.languages import canonical, not_there
-    from viva.sandbox.station import station
+    from viva.sandbox.remote_sandbox import remote_sandbox
 
-    sandbox = RemoteSandbox(limits.on, partial(station, unsafe_host_execution=unsafe), canonical, not_there)
+    sandbox = RemoteSandbox(limits.on, partial(remote_sandbox, unsafe_host_execution=unsafe), canonical, not_there)
     try:
         sandbox.begin()
     except BaseException:
@@ -39,9 +39,9 @@ def open_encoder(name: str, limits: Limits) -> Encoder:
 
         return open_here(name)
     from viva.distributed.encoders import RemoteEncoder
-    from viva.models.stations import encoder_station
+    from viva.models.remote_workers import encoder_worker
 
-    return RemoteEncoder(limits.on, partial(encoder_station, name))
+    return RemoteEncoder(limits.on, partial(encoder_worker, name))
 
 
 def batches_at_once(encoder: Encoder) -> int:
@@ -50,18 +50,18 @@ def batches_at_once(encoder: Encoder) -> int:
 
 
 def placed(model: Model, limits: Limits) -> Model:
-    """Weights on a disk are opened where --on says; models of other providers are asked from here."""
-    if limits.on == "local" or model.lane != "hf":
+    """Weights on a disk are opened where --backend says; models of other providers are asked from here."""
+    if limits.on == "local" or model.rate_limit_group != "hf":
         return model
     from viva.distributed.replicas import RemoteModel
     from viva.models.local.model import LocalModel
-    from viva.models.stations import model_station
+    from viva.models.remote_workers import model_worker
 
     if not isinstance(model, LocalModel):
         return model
     if model.weights.device not in ("auto", "cpu", "cuda"):
         raise VivaError(
-            f"--device {model.weights.device} and --on {limits.on}: every replica has one card that Ray gives it; "
+            f"--device {model.weights.device} and --backend {limits.on}: every replica has one card that Ray gives it; "
             "leave --device out"
         )
-    return RemoteModel(limits.on, model, partial(model_station, model.place, model.weights, model.name))
+    return RemoteModel(limits.on, model, partial(model_worker, model.place, model.weights, model.name))

@@ -21,18 +21,18 @@ from viva.runs.canaries import read_canaries
 from viva.runs.checkpoints import read_checkpoints
 from viva.runs.config import Choice, Draw, Grading, Limits, Opening, Output, pick, refuse_unjudged
 from viva.runs.exams import open_exams, remember
-from viva.runs.model_names import Named, named_models, told_apart
-from viva.runs.model_paths import HF, existing, parted, placed, whole
-from viva.runs.open import UNPAID, Examination, earlier_runs, open_encoder_of, prepare
-from viva.runs.preflight import refuse_unopened, rehearse
+from viva.runs.model_names import Named, named_models, separate_benchmarks_and_models
+from viva.runs.model_paths import HF, existing, placed, resolve_path, split_revision
+from viva.runs.open import UNPAID, OpenRun, earlier_runs, open_encoder_of, prepare
+from viva.runs.preflight import check_supported, refuse_unopened
 from viva.runs.published_rows import refuse_unknown
-from viva.runs.rejudge import Anew
+from viva.runs.rejudge import RejudgeOptions
 from viva.runs.settings import sampling
 from viva.runs.trust import keep_approval
 from viva.weights import DTYPES
 
 
-def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -> tuple[Examination, list[RunFolder]]:
+def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -> tuple[OpenRun, list[RunFolder]]:
     """What `viva run` with these options would do, and the runs to take answers from. Nothing is asked or written yet.
 
     `own` are models that are there already, by their names in run.json; they are asked beside those that `given` names.
@@ -41,7 +41,7 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     choice, draw, limits = pick(Choice, given), pick(Draw, given), pick(Limits, given)
     judging, output = pick(Grading, given), pick(Output, given)
     opening = pick(Opening, given)
-    benchmarks, typed = told_apart(given["benchmarks"], given["models"])
+    benchmarks, typed = separate_benchmarks_and_models(given["benchmarks"], given["models"])
     own = own or {}
     named = [] if own and not typed else _models(typed, opening.revision, given)
     models = (*(one.name for one in named), *own)
@@ -73,47 +73,45 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
     path = given["run_path"] or new_run_path(Path("runs"), "-".join(names))
     # Everything that can be refused is refused before a folder is made or a question is asked.
-    examination = prepare(RunFolder(path, record), limits, exams, own, asking=True)
-    record.models = [
-        remembered(model, known) for known, model in zip(record.models, examination.examinees, strict=True)
-    ]
-    remember_judges(record, examination)
-    refuse_unbatched(examination)
-    return examination, earlier_runs(given["reuse"])
+    opened = prepare(RunFolder(path, record), limits, exams, own, asking=True)
+    record.models = [remembered(model, known) for known, model in zip(record.models, opened.models, strict=True)]
+    remember_judges(record, opened)
+    refuse_unbatched(opened)
+    return opened, earlier_runs(given["reuse"])
 
 
-def begin(examination: Examination) -> None:
+def begin(opened: OpenRun) -> None:
     """The last checks, then the run folder."""
-    self_test(examination.exams)
-    rehearse(examination)
-    open_encoder_of(examination, new=True)
-    create_folder(examination)
+    self_test(opened.exams)
+    check_supported(opened)
+    open_encoder_of(opened, new=True)
+    create_folder(opened)
 
 
-def create_folder(examination: Examination) -> None:
+def create_folder(opened: OpenRun) -> None:
     """The folder of a new run, with what says that its addresses are those of its user. Raises StorageError."""
-    examination.folder = RunFolder.create(examination.folder.path, examination.folder.record)
-    keep_approval(examination.folder)
+    opened.folder = RunFolder.create(opened.folder.path, opened.folder.record)
+    keep_approval(opened.folder)
 
 
-def judges_anew(record: RunRecord, anew: Anew) -> list[ModelRecord]:
+def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelRecord]:
     """Those named anew, or the run's. A judge of the run is reached as before, unless an address or key is given."""
     known = {judge.name: judge for judge in record.judges}
-    names = anew.judge or tuple(known)
-    if not names and (anew.judge_base_url or anew.judge_key_env):
+    names = rejudging.judge or tuple(known)
+    if not names and (rejudging.judge_base_url or rejudging.judge_key_env):
         raise VivaError("this run has no judge: --judge-base-url and --judge-key-env need --judge MODEL")
-    judging = Grading(judge=names, judge_base_url=anew.judge_base_url, judge_key_env=anew.judge_key_env)
+    judging = Grading(judge=names, judge_base_url=rejudging.judge_base_url, judge_key_env=rejudging.judge_key_env)
     # A new judge is where the old ones are, else where the examinees are; with the key that goes there, and no other.
     reached = [judge for judge in record.judges if judge.base_url] or [
         model for model in record.models if model.base_url
     ]
     places = {(model.base_url, model.key_variable) for model in reached}
     strangers = [name for name in names if name not in known and name.startswith("openai/") and "@http" not in name]
-    if strangers and len(places) > 1 and not anew.judge_base_url:
+    if strangers and len(places) > 1 and not rejudging.judge_base_url:
         raise VivaError(f"which server is {strangers[0]} on? --judge-base-url URL, or --judge {strangers[0]}@URL")
     address, key = places.pop() if len(places) == 1 else (None, None)
     found = judge_records(judging, address, key, tuple(model.name for model in reached))
-    if anew.judge_base_url or anew.judge_key_env:
+    if rejudging.judge_base_url or rejudging.judge_key_env:
         return found
     return [known.get(judge.name, judge) for judge in found]
 
@@ -151,17 +149,17 @@ def _check_addresses(models: tuple[str, ...], judging: Grading, base_url: str | 
 
 
 def judge_records(
-    judging: Grading, base_url: str | None, key_variable: str | None, examinees: tuple[str, ...] = ()
+    judging: Grading, base_url: str | None, key_variable: str | None, models: tuple[str, ...] = ()
 ) -> list[ModelRecord]:
     """The judges for run.json."""
-    return [_judge_record(name, judging, base_url, key_variable, examinees) for name in dict.fromkeys(judging.judge)]
+    return [_judge_record(name, judging, base_url, key_variable, models) for name in dict.fromkeys(judging.judge)]
 
 
 def _judge_record(
-    name: str, judging: Grading, base_url: str | None, key_variable: str | None, examinees: tuple[str, ...]
+    name: str, judging: Grading, base_url: str | None, key_variable: str | None, models: tuple[str, ...]
 ) -> ModelRecord:
     # A key goes only where it was meant to: not along to a judge at another address.
-    vendors = {examinee.partition("/")[0] for examinee in examinees}
+    vendors = {examinee.partition("/")[0] for examinee in models}
     elsewhere = judging.judge_base_url or "@http" in name or name.partition("/")[0] not in vendors
     inherited = None if elsewhere else key_variable
     record = model_record(name, judging.judge_base_url or base_url, judging.judge_key_env or inherited)
@@ -182,7 +180,7 @@ def model_record(
         weights = opening.weights()
         adapter = existing(weights.adapter)
         record.weights = msgspec.structs.replace(
-            weights, revision=parted(name)[1], adapter=whole(adapter) if adapter else weights.adapter
+            weights, revision=split_revision(name)[1], adapter=resolve_path(adapter) if adapter else weights.adapter
         )
         record.key_variable = None
     elif name.startswith("openai/"):
@@ -213,10 +211,10 @@ def remembered(model: Model, record: ModelRecord) -> ModelRecord:
     return msgspec.structs.replace(record, weights=weights)
 
 
-def remember_judges(record: RunRecord, examination: Examination) -> None:
+def remember_judges(record: RunRecord, opened: OpenRun) -> None:
     """The same of judges whose weights are here."""
-    if examination.bench:
-        judges = zip(record.judges, examination.bench.judges, strict=True)
+    if opened.judge_panel:
+        judges = zip(record.judges, opened.judge_panel.judges, strict=True)
         record.judges = [remembered(judge.model, known) if known.weights else known for known, judge in judges]
 
 

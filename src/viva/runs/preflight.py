@@ -6,28 +6,28 @@ from collections.abc import Mapping, Sequence
 
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam
-from viva.engine.stages import Sitting
+from viva.engine.stages import Evaluation
 from viva.errors import VivaError
 from viva.runs.config import Opening
-from viva.runs.messages import tell
-from viva.runs.open import Examination
+from viva.runs.messages import notify
+from viva.runs.open import OpenRun
 from viva.types import Kind, Question
 
 
-def rehearse(examination: Examination) -> None:
+def check_supported(opened: OpenRun) -> None:
     """Show every model a question of each kind. Raises VivaError where one can answer none of them.
 
     Where it can answer some, the others stay unanswered, and that is said.
     """
-    firsts = {id(exam): _first_of_each_kind(unsharded(exam)) for exam in examination.exams}
-    for sitting in examination.sittings:
-        troubles = _troubles(sitting, firsts[id(sitting.exam)])
+    firsts = {id(exam): _first_of_each_kind(unsharded(exam)) for exam in opened.exams}
+    for evaluation in opened.evaluations:
+        troubles = _troubles(evaluation, firsts[id(evaluation.exam)])
         if troubles and all(troubles.values()):
             raise VivaError(next(iter(troubles.values())))
         for kind, trouble in troubles.items():
             if trouble:
-                said = f"{sitting.model.name} on {sitting.label}: questions of the kind {kind!r} stay unanswered"
-                tell(f"{said}: {trouble}")
+                said = f"{evaluation.model.name} on {evaluation.label}: questions of the kind {kind!r} stay unanswered"
+                notify(f"{said}: {trouble}")
 
 
 def refuse_unopened(opening: Opening, form: str, models: Sequence[str]) -> None:
@@ -58,13 +58,13 @@ def _first_of_each_kind(exam: Exam) -> dict[Kind, Question]:
     return found
 
 
-def _troubles(sitting: Sitting, firsts: Mapping[Kind, Question]) -> dict[Kind, str]:
+def _troubles(evaluation: Evaluation, firsts: Mapping[Kind, Question]) -> dict[Kind, str]:
     """Kind of question → why it cannot be answered; "" where it can."""
     found: dict[Kind, str] = {}
     for kind, question in firsts.items():
-        request = sitting.exam.request(question, 0, sitting.sampling, sitting.model.room)
+        request = evaluation.exam.request(question, 0, evaluation.sampling, evaluation.model.context_window)
         try:
-            sitting.model.rehearse(request)
+            evaluation.model.check_supported(request)
         except VivaError as problem:
             found[kind] = str(problem)
         else:

@@ -1,4 +1,4 @@
-"""`--beside`: which published rows stand in the tables of a run.
+"""`--published-rows`: which published rows stand in the tables of a run.
 
 None stand beside the bundled samples, whose questions are Viva's own, and beside a baseline only published baselines:
 in tables, in every printed form, in reports and charts.
@@ -15,7 +15,7 @@ import msgspec
 
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import DataError
-from viva.published import NEAREST, NONE, Neighbour, beside, neighbours
+from viva.published import NEAREST, NONE, Neighbour, neighbours, published_rows
 from viva.reports.result import Result, comparable
 from viva.types import ExamSpec
 
@@ -40,28 +40,32 @@ def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
     """
     exams = list(exams)
     if _names(asked) and exams and all(sample for _, sample in exams):
-        raise DataError(f"--beside {asked!r}: {_SAMPLE}; ask the published questions (--data DIR), or leave it out")
+        raise DataError(
+            f"--published-rows {asked!r}: {_SAMPLE}; ask the published questions (--data DIR), or leave it out"
+        )
     sets = [found for spec, sample in exams if not sample and (found := neighbours(spec))]
     for name in _names(asked):
         problem: DataError | None = None
         for everything in sets:
             try:
-                beside(everything, name, None, "")
+                published_rows(everything, name, None, "")
                 break
             except DataError as unknown:
                 problem = unknown if problem is None or "mean" in str(unknown) else problem
         else:
-            raise problem or DataError(f"--beside {name!r}: nothing was published that compares with these questions")
+            raise problem or DataError(
+                f"--published-rows {name!r}: nothing was published that compares with these questions"
+            )
 
 
-def with_rows_beside(result: Result, asked: str, exam: ExamRecord, run: RunRecord) -> Result:
+def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRecord) -> Result:
     """The result with the published rows in its tables. A name that this exam lacks is another exam's.
 
     Beside a set of one's own there is none unless it is asked for, and beside the bundled sample none at all: nobody
     published a figure of those questions. Beside a baseline there are published baselines alone. Where the score lacks
     parts, the nearest rows are those of the largest part that is scored.
     """
-    if exam.data is None or (not _names(asked) and _of_ones_own(exam)):
+    if exam.data is None or (not _names(asked) and _is_custom(exam)):
         return result
     everything = neighbours(exam.spec, answers=exam.samples or run.samples, questions=exam.questions)
     if result.model.startswith(BASELINE):
@@ -71,7 +75,7 @@ def with_rows_beside(result: Result, asked: str, exam: ExamRecord, run: RunRecor
         cell, score = _largest(everything, result.tables)
         parts = [msgspec.structs.replace(one, score=one.figures.get(cell)) for one in everything]
         everything = tuple(one for one in parts if one.score is not None or _names(asked))
-    rows = beside(everything, asked, score, result.model) if not _names(asked) else _named(everything, asked)
+    rows = published_rows(everything, asked, score, result.model) if not _names(asked) else _named(everything, asked)
     kept = comparable(rows, [result])
     lost = bool(everything) and asked != NONE and not result.overall.same_parts
     return msgspec.structs.replace(result, beside=kept, withheld=lost)
@@ -95,7 +99,7 @@ def _largest(rows: Sequence[Neighbour], tables: Sequence[Table]) -> tuple[tuple[
     return place, mean
 
 
-def _of_ones_own(exam: ExamRecord) -> bool:
+def _is_custom(exam: ExamRecord) -> bool:
     """Whether the questions are those of a set that `viva build infibench export` wrote."""
     if exam.spec.benchmark != "infibench" or exam.data is None:
         return False
@@ -112,25 +116,29 @@ def unknown_notes(asked: str, exams: Iterable[ExamRecord], models: Iterable[str]
     for exam in exams if _names(asked) else ():
         label = exam.spec.label
         if exam.data is None:
-            notes.append(f"{label}: --beside {asked!r} has no row to show: {_SAMPLE}.")
+            notes.append(f"{label}: --published-rows {asked!r} has no row to show: {_SAMPLE}.")
             continue
         everything = neighbours(exam.spec)
         for name in _names(asked):
             try:
-                beside(everything, name, None, "")
+                published_rows(everything, name, None, "")
             except DataError as unknown:
                 notes.append(f"{label}: {unknown}" + ("" if str(unknown).endswith("?") else "."))
         if not everything:
-            notes.append(f"{label}: nothing was published that compares with it, so --beside has no row to show.")
+            notes.append(
+                f"{label}: nothing was published that compares with it, so --published-rows has no row to show."
+            )
     rules = [model for model in dict.fromkeys(models) if model.startswith(BASELINE)]
     if _names(asked) and rules:
-        notes.append(f"{', '.join(rules)}: beside a baseline stand published baselines only, whatever --beside says.")
+        notes.append(
+            f"{', '.join(rules)}: beside a baseline stand published baselines only, whatever --published-rows says."
+        )
     return notes
 
 
 def _known(everything: tuple[Neighbour, ...], name: str) -> Iterator[Neighbour]:
     try:
-        yield from beside(everything, name, None, "")
+        yield from published_rows(everything, name, None, "")
     except DataError:
         return
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from viva.benchmarks.questions.examples import check_examples
-from viva.benchmarks.questions.model import OwnQuestion, Problem
+from viva.benchmarks.custom.examples import check_examples
+from viva.benchmarks.custom.model import OwnQuestion, Problem
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.engine.programs import program_key
 from viva.errors import VivaError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from viva.benchmarks.explained.combining import Q_A
+from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
 from viva.prompting import prompt_text
 from viva.scorers.golden import phrasings, wrong_answer

@@ -11,7 +11,7 @@ from typing import Literal, cast
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks import EXPLAINED, open_exam
+from viva.benchmarks import RATIONALE_EXAM, open_exam
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError
@@ -23,7 +23,7 @@ BUNDLED = "bundled"
 """In place of a rubric file: the benchmark's own rubric."""
 
 
-class Anew(Struct, kw_only=True):
+class RejudgeOptions(Struct, kw_only=True):
     """What of a run's judging changes: the options of `anew_options`. None and () leave it as it is."""
 
     judge: tuple[str, ...] = ()
@@ -40,49 +40,49 @@ class Anew(Struct, kw_only=True):
         return any(value not in (None, ()) for value in msgspec.structs.astuple(self))
 
 
-def judged_anew(record: RunRecord, anew: Anew, judges: list[ModelRecord]) -> tuple[RunRecord, list[Exam]]:
-    """The run's record with what `anew` says and with these judges, and its exams. Nothing is written.
+def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelRecord]) -> tuple[RunRecord, list[Exam]]:
+    """The run's record with what `rejudging` says and with these judges, and its exams. Nothing is written.
 
     Raises VivaError for options that this run has no use for, and for a rubric that does not fit its benchmarks.
     """
-    if not judges and (anew.panel or anew.judge_samples):
+    if not judges and (rejudging.panel or rejudging.judge_samples):
         raise VivaError("this run has no judge: --panel and --judge-samples need --judge MODEL")
-    if anew.rubric is not None and str(anew.rubric) != BUNDLED:
-        refuse_unused(read_rubric(anew.rubric), [old.spec for old in record.exams])
+    if rejudging.rubric is not None and str(rejudging.rubric) != BUNDLED:
+        refuse_unused(read_rubric(rejudging.rubric), [old.spec for old in record.exams])
     exams: list[Exam] = []
     records: list[ExamRecord] = []
     for old in record.exams:
-        exam = reopen(_with(old, anew))
+        exam = reopen(_with(old, rejudging))
         exams.append(exam)
         records.append(msgspec.structs.replace(old, spec=exam.spec, templates=dict(exam.templates)))
-    if anew.encoder not in (None, "none") and not any(exam.spec.encoder for exam in exams):
-        raise VivaError(f"--encoder {anew.encoder!r} compares rationales, and this run asked for none")
+    if rejudging.encoder not in (None, "none") and not any(exam.spec.encoder for exam in exams):
+        raise VivaError(f"--encoder {rejudging.encoder!r} compares rationales, and this run asked for none")
     new = msgspec.structs.replace(
         record,
         exams=records,
         judges=judges,
-        judge_samples=anew.judge_samples or record.judge_samples,
-        verdicts=anew.verdicts or _verdicts(record, anew),
-        canaries=read_canaries(anew.canaries, exams, record.seed, judged=bool(judges)) or record.canaries,
-        encoder=None if anew.encoder is not None else record.encoder,
+        judge_samples=rejudging.judge_samples or record.judge_samples,
+        verdicts=rejudging.verdicts or _verdicts(record, rejudging),
+        canaries=read_canaries(rejudging.canaries, exams, record.seed, judged=bool(judges)) or record.canaries,
+        encoder=None if rejudging.encoder is not None else record.encoder,
     )
     return new, exams
 
 
-def _verdicts(record: RunRecord, anew: Anew) -> VerdictFormat:
+def _verdicts(record: RunRecord, rejudging: RejudgeOptions) -> VerdictFormat:
     """Judges that are asked anew carry a nonce, also where those of a run of an earlier Viva did not."""
-    asked = anew.judge or anew.rubric is not None
+    asked = rejudging.judge or rejudging.rubric is not None
     return "nonce" if asked and record.verdicts == "line" else record.verdicts
 
 
-def _with(old: ExamRecord, anew: Anew) -> ExamRecord:
+def _with(old: ExamRecord, rejudging: RejudgeOptions) -> ExamRecord:
     spec, templates = old.spec, old.templates
-    if anew.panel:
-        spec = msgspec.structs.replace(spec, panel=anew.panel)
-    if anew.encoder is not None:
-        spec = msgspec.structs.replace(spec, encoder="" if anew.encoder == "none" else anew.encoder)
-    if anew.rubric is not None:
-        templates = _with_rubric(old, anew.rubric)
+    if rejudging.panel:
+        spec = msgspec.structs.replace(spec, panel=rejudging.panel)
+    if rejudging.encoder is not None:
+        spec = msgspec.structs.replace(spec, encoder="" if rejudging.encoder == "none" else rejudging.encoder)
+    if rejudging.rubric is not None:
+        templates = _with_rubric(old, rejudging.rubric)
     return msgspec.structs.replace(old, spec=spec, templates=templates)
 
 
@@ -93,8 +93,8 @@ def _with_rubric(old: ExamRecord, file: Path) -> dict[str, object]:
     over = {} if str(file) == BUNDLED else read_rubric(file)
     if "judge" in bundled and ("judge" in over or not over):
         templates["judge"] = bundled["judge"]
-    if EXPLAINED in bundled and (EXPLAINED in over or not over):
-        protocol = cast("dict[str, object]", bundled[EXPLAINED])
-        said = cast("dict[str, object]", templates[EXPLAINED])
-        templates[EXPLAINED] = {**said, "rubric": protocol["rubric"]}
+    if RATIONALE_EXAM in bundled and (RATIONALE_EXAM in over or not over):
+        protocol = cast("dict[str, object]", bundled[RATIONALE_EXAM])
+        said = cast("dict[str, object]", templates[RATIONALE_EXAM])
+        templates[RATIONALE_EXAM] = {**said, "rubric": protocol["rubric"]}
     return merged(templates, over) or {}

@@ -106,31 +106,31 @@ _OWN = ("model:", "template:", "weights:", "dtype:", "bits:", "adapter:", "seed:
 
 
 def spool_items(
-    read: Sequence[Reported], names: Names, wanted: Wanted, folder: Path
+    read: Sequence[Reported], names: Names, config: Wanted, folder: Path
 ) -> tuple[Spooled | None, list[str]]:
     """The items packed, as many as fit, and what the page says of those that it leaves out."""
     from viva.reports.page.sampling import stratified
     from viva.reports.page.writing import Spooled
 
-    total, room = sum(len(run.strata) for run in read), int((wanted.max_size - _FRAME) * 1e6)
-    if not wanted.items or not total:
+    total, capacity = sum(len(run.strata) for run in read), int((config.max_size - _FRAME) * 1e6)
+    if not config.items or not total:
         return None, []
     strata = [(number, stratum) for number, run in enumerate(read) for stratum in run.strata]
-    count, because = min(total, wanted.items), f"--items {wanted.items:,}"
+    count, because = min(total, config.items), f"--items {config.items:,}"
     while True:
-        chosen = stratified(strata, count, wanted.seed)
-        spooled = Spooled(folder, room)
+        chosen = stratified(strata, count, config.seed)
+        spooled = Spooled(folder, capacity)
         if spooled.fill(_items(read, names, chosen)) or count == 1:
             break
         # So many characters held so many items; a little less of that, since items differ.
-        held = spooled.written.items * room / max(1, spooled.written.size)
+        held = spooled.written.items * capacity / max(1, spooled.written.size)
         spooled.close()
-        count, because = max(1, min(int(count * 0.9), int(held * 0.92))), f"--max-size {wanted.max_size:g}"
+        count, because = max(1, min(int(count * 0.9), int(held * 0.92))), f"--max-size {config.max_size:g}"
     notes = []
     if chosen is not None:
         notes.append(
             f"{count:,} of {total:,} answers are here ({because}): a sample of every exam, model and outcome in "
-            f"proportion, seed {wanted.seed}. All numbers of this report come from all {total:,} scores."
+            f"proportion, seed {config.seed}. All numbers of this report come from all {total:,} scores."
         )
     if spooled.written.cut:
         from viva.reports.page.items import LONGEST

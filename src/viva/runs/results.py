@@ -18,15 +18,15 @@ from viva.engine.stages import suspicions
 from viva.errors import VivaError
 from viva.reports.answered import Answered
 from viva.reports.canaries import canary_notes
-from viva.reports.deciding import Deciding
+from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Result, Suspicious, signature
 from viva.runs.answers import answered, answered_without_questions
 from viva.runs.canaries import canary_marks
 from viva.runs.config import Limits
-from viva.runs.graded import sat
-from viva.runs.open import Examination, gather, prepare
-from viva.runs.published_rows import unknown_notes, with_rows_beside
-from viva.types import OUTCOMES, Layout, Line, ScoreRow
+from viva.runs.graded import rows_by_evaluation
+from viva.runs.open import OpenRun, open_evidence, prepare
+from viva.runs.published_rows import unknown_notes, with_published_rows
+from viva.types import OUTCOMES, Aggregate, ScoreRow, TableSpec
 
 _VALUES = 40
 """Values of a tag beyond which it makes no table, where the exam's own tables are not known."""
@@ -39,7 +39,7 @@ class Reported(Struct, kw_only=True):
     results: list[Result]
     strata: array[int]
     """For every row of scores.jsonl, in order: a number for its exam, model and outcome."""
-    examination: Examination | None
+    opened_run: OpenRun | None
     warnings: list[str]
     notes: list[str]
     canaries: tuple[CanaryMarks, ...] = ()
@@ -47,7 +47,7 @@ class Reported(Struct, kw_only=True):
     def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answered]:
         """The wanted answers (places in scores.jsonl). `name`: what the report calls (exam, model)."""
         found = (
-            answered(self.examination, wanted) if self.examination else answered_without_questions(self.folder, wanted)
+            answered(self.opened_run, wanted) if self.opened_run else answered_without_questions(self.folder, wanted)
         )
         for item in found:
             shown = name(item.exam, item.model)
@@ -60,26 +60,26 @@ def read_run(path: Path, beside: str) -> Reported:
     Raises StorageError for one whose scores.jsonl is missing, damaged, or not what was made of the files beside it.
     """
     folder = RunFolder.open(path)
-    examination, warnings = _opened(folder)
-    found = Reported(folder=folder, results=[], strata=array("i"), examination=examination, warnings=warnings, notes=[])
-    layouts: dict[str, tuple[Line, tuple[Layout, ...]] | None] = {}
-    suspicious = _suspicious(examination) if examination else {}
-    for exam, model, rows in sat(path, folder.record):
+    opened_run, warnings = _opened(folder)
+    found = Reported(folder=folder, results=[], strata=array("i"), opened_run=opened_run, warnings=warnings, notes=[])
+    layouts: dict[str, tuple[Aggregate, tuple[TableSpec, ...]] | None] = {}
+    suspicious = _suspicious(opened_run) if opened_run else {}
+    for exam, model, rows in rows_by_evaluation(path, folder.record):
         label = exam.spec.label
         if label not in layouts:
             layouts[label] = _layouts(found, exam, folder.record.exams.index(exam))
         result = _result(rows, found, exam, model, layouts[label])
         result = msgspec.structs.replace(result, suspicious=suspicious.get((label, model), Suspicious()))
-        found.results.append(with_rows_beside(result, beside, exam, folder.record))
-    if examination:
-        found.canaries = canary_marks(examination)
-        found.notes += [*examination.notes(), *canary_notes(found.canaries)]
+        found.results.append(with_published_rows(result, beside, exam, folder.record))
+    if opened_run:
+        found.canaries = canary_marks(opened_run)
+        found.notes += [*opened_run.notes(), *canary_notes(found.canaries)]
     asked = [result.model for result in found.results]
     found.notes = [*unknown_notes(beside, folder.record.exams, asked), *found.notes]
     return found
 
 
-def _opened(folder: RunFolder) -> tuple[Examination | None, list[str]]:
+def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
     """The run opened for its prompts; where that cannot be (its data moved, say), why not."""
     try:
         return prepare(folder, Limits(progress="quiet")), []
@@ -90,22 +90,22 @@ def _opened(folder: RunFolder) -> tuple[Examination | None, list[str]]:
         ]
 
 
-def _suspicious(examination: Examination) -> dict[tuple[str, str], Suspicious]:
+def _suspicious(opened_run: OpenRun) -> dict[tuple[str, str], Suspicious]:
     """What should be looked at in programs that passed, by exam and model."""
     with ExitStack() as stack:
-        answers = examination.folder.journal("responses", write=False)
+        answers = opened_run.folder.journal("responses", write=False)
         stack.callback(answers.close)
-        gathered = gather(examination, stack)
+        evidence_store = open_evidence(opened_run, stack)
         return {
-            (sitting.label, sitting.model.name): Suspicious.of(suspicions(sitting, answers, gathered))
-            for sitting in examination.sittings
+            (evaluation.label, evaluation.model.name): Suspicious.of(suspicions(evaluation, answers, evidence_store))
+            for evaluation in opened_run.evaluations
         }
 
 
-def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Line, tuple[Layout, ...]] | None:
+def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Aggregate, tuple[TableSpec, ...]] | None:
     """The exam's headline and tables: of the exam itself, else of its bundled sample; None for neither."""
-    if found.examination:
-        exam = found.examination.exams[index]
+    if found.opened_run:
+        exam = found.opened_run.exams[index]
         return exam.headline(), exam.layouts()
     try:
         sample = open_exam(record.spec, None, record.templates)
@@ -119,11 +119,11 @@ def _result(
     found: Reported,
     exam: ExamRecord,
     model: str,
-    known: tuple[Line, tuple[Layout, ...]] | None,
+    known: tuple[Aggregate, tuple[TableSpec, ...]] | None,
 ) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
 
-    deciding, first = Deciding(), len(OUTCOMES) * len(found.results)
+    deciding, first = DeciderCounts(), len(OUTCOMES) * len(found.results)
     isolations = Counter[str]()
 
     def marked() -> Iterator[ScoreRow]:
@@ -140,7 +140,7 @@ def _result(
             for name in scores.columns
             if name.startswith("tag:")
         }
-        known = Line("mean"), tuple(_by_tag(tags))
+        known = Aggregate("mean"), tuple(_by_tag(tags))
     headline, layouts = known
     breakdown = Breakdown(scores, headline.attempts, layouts)
     record = found.folder.record
@@ -163,15 +163,15 @@ def _result(
 
 
 def _opened_model(found: Reported, name: str) -> ModelRecord | None:
-    if found.examination:
-        names = [model.name for model in found.examination.examinees]
+    if found.opened_run:
+        names = [model.name for model in found.opened_run.models]
         return found.folder.record.models[names.index(name)] if name in names else None
     return found.folder.record.model(name)
 
 
-def _by_tag(tags: dict[str, tuple[str, ...]]) -> Iterator[Layout]:
+def _by_tag(tags: dict[str, tuple[str, ...]]) -> Iterator[TableSpec]:
     """Plain tables by tag, where nothing is known of the exam's own."""
     for tag, values in tags.items():
         if 1 < len(values) <= _VALUES:
-            rows = tuple(Line(value, where={tag: (value,)}) for value in sorted(values))
-            yield Layout(tag, f"By {tag}", (*rows, Line("all")), (Line("mean"),))
+            rows = tuple(Aggregate(value, where={tag: (value,)}) for value in sorted(values))
+            yield TableSpec(tag, f"By {tag}", (*rows, Aggregate("all")), (Aggregate("mean"),))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from viva.errors import VivaError
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
     from viva.review.filters import Filter
@@ -49,9 +49,9 @@ def invited(opening: Opening, run: Path) -> dict[str, str]:
     for given in opening.invite:
         name = " ".join(given.split())
         if problem := name_problem(name):
-            raise VivaError(f"--invite {visible(given, limit=80)!r}: {problem}")
+            raise VivaError(f"--invite {escape_invisible(given, limit=80)!r}: {problem}")
         if name in found.values():
-            raise VivaError(f"--invite {visible(name, limit=80)!r} is there twice: one person is not two")
+            raise VivaError(f"--invite {escape_invisible(name, limit=80)!r} is there twice: one person is not two")
         try:
             found[personal_key("review", str(run.resolve()), name)] = name
         except OSError as problem:
@@ -65,7 +65,7 @@ def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
     for (exam, model), count in counts.items():
         if len(counts) > 1 or count < FEW:
             few = f": fewer than {FEW} give a wide interval" if count < FEW else ""
-            yield visible(f"sample: {count:,} answers of {model} in {exam}{few}")
+            yield escape_invisible(f"sample: {count:,} answers of {model} in {exam}{few}")
 
 
 def start_filter(opening: Opening, items: list[Item]) -> Filter:
@@ -79,17 +79,21 @@ def start_filter(opening: Opening, items: list[Item]) -> Filter:
         name, equals, value = condition.partition("=")
         if not equals or name not in names:
             raise VivaError(
-                f"--only {visible(condition)!r}: write TAG=VALUE; the tags are: {visible(', '.join(names))}"
+                f"--only {escape_invisible(condition)!r}: write TAG=VALUE; the tags are: "
+                f"{escape_invisible(', '.join(names))}"
             )
         if opening.blind and name in TELLING:
-            raise VivaError(f"--only {visible(condition)!r} would tell the verdict to who reviews blind; leave one out")
+            raise VivaError(
+                f"--only {escape_invisible(condition)!r} would tell the verdict to who reviews blind; leave one out"
+            )
         values = sorted({value for item in items for value in item.values(name)})
         if value not in values:
-            shown = visible(", ".join(values), limit=400)
-            raise VivaError(f"--only {visible(condition)!r}: no answer has that; {name} is one of: {shown}")
+            shown = escape_invisible(", ".join(values), limit=400)
+            raise VivaError(f"--only {escape_invisible(condition)!r}: no answer has that; {name} is one of: {shown}")
         query[f"t.{name}"] = value
     if opening.strata and (opening.strata not in names or not opening.sample):
         raise VivaError(
-            f"--strata {visible(opening.strata)!r} goes with --sample, and is one of: {visible(', '.join(names))}"
+            f"--strata {escape_invisible(opening.strata)!r} goes with --sample, and is one of: "
+            f"{escape_invisible(', '.join(names))}"
         )
     return Filter.read(query, opening.blind)

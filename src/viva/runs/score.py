@@ -9,35 +9,35 @@ from contextlib import ExitStack
 import msgspec
 
 from viva.engine.scorefile import new_scores
-from viva.engine.stages import Sitting, scores, suspicions
+from viva.engine.stages import Evaluation, scores, suspicions
 from viva.reports.canaries import canary_notes
-from viva.reports.deciding import Deciding
+from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Report, Result, Suspicious, signature
 from viva.runs.canaries import canary_marks
 from viva.runs.config import Output
-from viva.runs.open import Examination, gather
-from viva.runs.published_rows import unknown_notes, with_rows_beside
+from viva.runs.open import OpenRun, open_evidence
+from viva.runs.published_rows import unknown_notes, with_published_rows
 from viva.types import ScoreRow
 
 
-def grade_run(examination: Examination, output: Output) -> Report:
+def grade_run(opened_run: OpenRun, output: Output) -> Report:
     """Score every answer, write scores.jsonl anew, and sum up as far as `output` shows it. Asks nobody."""
-    folder, record = examination.folder, examination.folder.record
-    opened = dict(zip((model.name for model in examination.examinees), record.models, strict=True))
-    remembered = {id(exam): record for exam, record in zip(examination.exams, record.exams, strict=True)}
+    folder, record = opened_run.folder, opened_run.folder.record
+    opened = dict(zip((model.name for model in opened_run.models), record.models, strict=True))
+    remembered = {id(exam): record for exam, record in zip(opened_run.exams, record.exams, strict=True)}
     results: list[Result] = []
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
-        gathered = gather(examination, stack)
+        evidence_store = open_evidence(opened_run, stack)
         write = stack.enter_context(new_scores(folder.path)).write
-        for sitting in examination.sittings:
-            deciding, isolations = Deciding(), Counter[str]()
-            rows = _counted(deciding.watched(scores(sitting, answers, gathered)), isolations)
-            exam = remembered[id(sitting.exam)]
-            model = opened[sitting.model.name]
-            said = signature(record, exam, sitting.model.name, model)
-            result = _result(sitting, _written(rows, write), output, said, judged=bool(record.judges))
+        for evaluation in opened_run.evaluations:
+            deciding, isolations = DeciderCounts(), Counter[str]()
+            rows = _counted(deciding.watched(scores(evaluation, answers, evidence_store)), isolations)
+            exam = remembered[id(evaluation.exam)]
+            model = opened[evaluation.model.name]
+            said = signature(record, exam, evaluation.model.name, model)
+            result = _result(evaluation, _written(rows, write), output, said, judged=bool(record.judges))
             result = msgspec.structs.replace(
                 result,
                 decided=deciding.shares(),
@@ -45,16 +45,17 @@ def grade_run(examination: Examination, output: Output) -> Report:
                 trained=model.trained,
                 programs=isolations["separate"] + isolations["shared"],
                 shared=isolations["shared"],
-                suspicious=Suspicious.of(suspicions(sitting, answers, gathered)),
+                suspicious=Suspicious.of(suspicions(evaluation, answers, evidence_store)),
             )
-            results.append(with_rows_beside(result, output.beside, exam, record))
-    notes = [*unknown_notes(output.beside, record.exams, opened), *examination.notes()]
+            results.append(with_published_rows(result, output.beside, exam, record))
+    notes = [*unknown_notes(output.beside, record.exams, opened), *opened_run.notes()]
     if any(result.reviewed for result in results):
         notes.append(
             "Experts' marks count before verdicts, where there are any: a mean of both depends on what was marked. "
-            f"`viva agree {folder.path}` says how far the verdicts can be trusted, and what the experts' mean would be."
+            f"`viva agreement {folder.path}` says how far the verdicts can be trusted, and what the experts' mean "
+            f"would be."
         )
-    canaries = canary_marks(examination)
+    canaries = canary_marks(opened_run)
     return Report(
         run=str(folder.path),
         results=tuple(results),
@@ -63,20 +64,20 @@ def grade_run(examination: Examination, output: Output) -> Report:
     )
 
 
-def _result(sitting: Sitting, rows: Iterator[ScoreRow], output: Output, said: str, *, judged: bool) -> Result:
+def _result(evaluation: Evaluation, rows: Iterator[ScoreRow], output: Output, said: str, *, judged: bool) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
 
-    every = sitting.exam.layouts()
-    breakdown = Breakdown(frame(rows), sitting.exam.headline().attempts, every)
+    every = evaluation.exam.layouts()
+    breakdown = Breakdown(frame(rows), evaluation.exam.headline().attempts, every)
     short = output.format == "terminal" and not output.all
     layouts = [layout for layout in every if not (layout.detail and short)]
     return Result(
-        exam=sitting.label,
-        benchmark=sitting.exam.spec.benchmark,
-        language=sitting.exam.spec.language,
-        model=sitting.model.name,
-        overall=breakdown.cell(sitting.exam.headline()),
-        tables=tuple(breakdown.table(layout, sitting.label, sitting.model.name) for layout in layouts),
+        exam=evaluation.label,
+        benchmark=evaluation.exam.spec.benchmark,
+        language=evaluation.exam.spec.language,
+        model=evaluation.model.name,
+        overall=breakdown.cell(evaluation.exam.headline()),
+        tables=tuple(breakdown.table(layout, evaluation.label, evaluation.model.name) for layout in layouts),
         signature=said,
         judged=judged,
     )

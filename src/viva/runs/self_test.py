@@ -9,7 +9,7 @@ from viva.prompting import prompt_text
 from viva.runs.rationale_check import explained_problems, said
 from viva.scorers.golden import phrasings, wrong_answer
 from viva.types import Choose, Likelihood, Question, Response, Sampling
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 
 def failures(exam: Exam, at_most: int | None = None) -> list[str]:
@@ -18,7 +18,9 @@ def failures(exam: Exam, at_most: int | None = None) -> list[str]:
     found: list[str] = []
     for index, question in enumerate(exam.questions()):
         if index % step == 0:
-            found.extend(f"question {visible(question.id)}: {problem}" for problem in _problems(exam, question))
+            found.extend(
+                f"question {escape_invisible(question.id)}: {problem}" for problem in _problems(exam, question)
+            )
     return found
 
 

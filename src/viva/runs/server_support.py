@@ -32,8 +32,8 @@ def commands(report: Report) -> list[Works]:
     return [
         Works("viva run", chat, "it answers messages" if chat else _instead(text)),
         Works("--form base", text, "it continues texts" if text else "it does not continue texts"),
-        Works("--choose next-token", *_next_token(has("logprobs in chat"), has("logprobs in completions"))),
-        Works("--choose likelihood", echo, f"{scored}; with --form base, or --template FAMILY" if echo else scored),
+        Works("--answer-by next-token", *_next_token(has("logprobs in chat"), has("logprobs in completions"))),
+        Works("--answer-by likelihood", echo, f"{scored}; with --form base, or --template FAMILY" if echo else scored),
         Works("viva perplexity", echo, scored),
         Works("--samples", chat or text, _samples(found)),
     ]

@@ -8,7 +8,7 @@ from typing import cast
 
 from viva.errors import VivaError
 from viva.runs.config import Choice, Draw
-from viva.types import About, ExamSpec, Language, Sampling
+from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling
 
 
 def languages(choice: Choice, supported: tuple[Language, ...]) -> list[Language]:
@@ -25,7 +25,7 @@ def languages(choice: Choice, supported: tuple[Language, ...]) -> list[Language]
     return [cast("Language", name) for name in dict.fromkeys(named)]
 
 
-def specs(choice: Choice, about: About) -> list[ExamSpec]:
+def specs(choice: Choice, about: BenchmarkInfo) -> list[ExamSpec]:
     """One exam for each language asked for. A benchmark of one language is asked in that one."""
     supported = about.languages
     encoder = about.encoder if choice.encoder is None else choice.encoder

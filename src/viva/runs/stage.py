@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Protocol, runtime_checkable
 
 from viva.engine.asking import Run
-from viva.runs.messages import host
+from viva.runs.messages import caller
 from viva.runs.progress import Mode, Progress
 
 
@@ -58,7 +58,7 @@ def _listen(run: Run, asking: asyncio.Task[None]) -> None:
         waiting = f"{run.tally.in_flight} in flight" if run.tally.in_flight else "nothing in flight"
         print(f"\nviva: finishing ({waiting}); Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
-    serving = host()
+    serving = caller()
     if serving is not None:
         serving.listen(interrupt)
         return

@@ -15,7 +15,7 @@ from viva.engine.endpoints import addressed, approve, is_approved
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import VivaError
 from viva.runs.config import Limits
-from viva.runs.messages import tell
+from viva.runs.messages import notify
 from viva.visible import one_line
 
 _NO_KEY = "VIVA_SENDS_NOTHING"
@@ -50,7 +50,7 @@ def confirm_endpoints(folder: RunFolder, limits: Limits, ask: Callable[[str, str
 def keep_approval(folder: RunFolder) -> None:
     """Write down that the run's addresses are its user's: those of a command line, or confirmed."""
     if problem := approve(folder.path, folder.record):
-        tell(f"{problem}; going on with {folder.path} will ask whether its addresses are yours (--trust-endpoints)")
+        notify(f"{problem}; going on with {folder.path} will ask whether its addresses are yours (--trust-endpoints)")
 
 
 def _described(one: ModelRecord) -> str:

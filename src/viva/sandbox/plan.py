@@ -208,8 +208,8 @@ class Plan:
     def _group(self) -> Group | None:
         """A control group, where this user may make one. Its memory has room for full folders beside full processes;
         its tasks for those of the sandbox itself: of the program's alone, `prlimit` and polling keep count."""
-        room = 3 * limits().disk * _MB
-        return group_for(memory=self.bounds.memory + room, tasks=4 * self.row.processes + 16)
+        capacity = 3 * limits().disk * _MB
+        return group_for(memory=self.bounds.memory + capacity, tasks=4 * self.row.processes + 16)
 
     def _attended(self, begin: Callable[[_Process, Group | None], Started], bounds: Bounds, stop: int) -> Ending:
         """Start by `begin`, in a group where there can be one, and stay to the end."""

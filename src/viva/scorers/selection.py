@@ -175,12 +175,12 @@ def _listed(text: str, known: dict[str, str]) -> set[str] | None:
     if len(gaps) > _MOST_PIECES:
         return None
     starts, ends = [0, *(end for _, end in gaps)], [*(start for start, _ in gaps), len(text)]
-    room = 2 * max(map(len, known)) + 200
+    capacity = 2 * max(map(len, known)) + 200
     at, found = 0, set[str]()
     while at < len(starts):
         for last in range(len(ends) - 1, at - 1, -1):
             part = text[starts[at] : ends[last]]
-            letter = known.get(squeeze(part)) if len(part) <= room else None
+            letter = known.get(squeeze(part)) if len(part) <= capacity else None
             if letter or (last == at and not part.strip()):
                 found.update(letter or "")
                 at = last + 1

@@ -24,10 +24,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks import BENCHMARKS, OWN, find_benchmark, question_file
+from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, question_file
 from viva.benchmarks.sets import read_bytes, spread
 from viva.errors import DataError, VivaError
-from viva.prompting import whole
+from viva.prompting import replace_surrogates
 from viva.runs.config import Choice
 from viva.runs.exams import data_notes, label, open_exams
 from viva.types import Question
@@ -75,7 +75,7 @@ class TextSet(Struct, kw_only=True):
         if text is None or not text.strip():
             self.empty += 1
         else:
-            self.texts.append(Text(identity, whole(text), tag))
+            self.texts.append(Text(identity, replace_surrogates(text), tag))
 
 
 def open_sets(given: Sequence[str], field: str, by: str | None, choice: Choice) -> list[TextSet]:
@@ -106,7 +106,7 @@ def open_sets(given: Sequence[str], field: str, by: str | None, choice: Choice) 
 def _named(given: str) -> tuple[str, str]:
     """`NAME=SET`, unless a file is called so."""
     name, equals, source = given.partition("=")
-    return ("", given) if not equals or Path(given).exists() else (whole(name.strip()), source)
+    return ("", given) if not equals or Path(given).exists() else (replace_surrogates(name.strip()), source)
 
 
 def _fitting(choice: Choice, source: str, *, alone: bool) -> Choice:
@@ -126,7 +126,7 @@ def _of_questions(name: str, source: str, field: str, by: str | None, choice: Ch
     for exam, data in opened:
         called = label(exam)
         one = TextSet(name=called if not name else name if len(opened) == 1 else f"{name}-{exam.spec.language}")
-        one.notes = [] if exam.spec.benchmark == OWN else data_notes(exam, data)
+        one.notes = [] if exam.spec.benchmark == CUSTOM else data_notes(exam, data)
         for question in exam.questions():
             if by is not None and by not in question.tags:
                 raise DataError(f"--by {by!r}: a question of {called} has only {_listed(question.tags) or 'no tags'}")
@@ -170,7 +170,7 @@ def _of_files(name: str, path: Path, field: str, by: str | None, limit: int | No
             f"there is no set {str(path)!r}: name a benchmark ({', '.join(BENCHMARKS)}), a question file (.yaml), a "
             f"file ({kinds}) or a folder of such files"
         )
-    one = TextSet(name=name or whole(path.stem))
+    one = TextSet(name=name or replace_surrogates(path.stem))
     rows = [(file, place, row) for file in files for place, row in _rows(file, field)]
     if rows and not any(field in row for _, _, row in rows):
         raise DataError(f"{path} has no column {field!r}; it has: {_listed(rows[0][2])}; --field names the column")
@@ -180,7 +180,7 @@ def _of_files(name: str, path: Path, field: str, by: str | None, limit: int | No
         identity = row.get("id", row.get("ID"))
         plain = isinstance(identity, (str, int)) and not isinstance(identity, bool) and identity != ""
         called = str(identity) if plain else f"{file.stem}/{place}" if len(files) > 1 else place
-        one.add(whole(called), _value(row.get(field), field, where), _tag(row, by, file, where))
+        one.add(replace_surrogates(called), _value(row.get(field), field, where), _tag(row, by, file, where))
     return one
 
 
@@ -200,12 +200,12 @@ def _tag(row: Row, by: str | None, file: Path, where: str) -> str:
     tags = row.get("tags")
     value = row.get(by, tags.get(by) if isinstance(tags, dict) else None)
     if value is None and by == FILE:
-        return whole(file.stem)
+        return replace_surrogates(file.stem)
     if value is None:
         raise DataError(f"{where}: no column {by!r} to break down by; it has: {_listed(row)}")
     if isinstance(value, (dict, list)):
         raise DataError(f"{where}: {by} is no plain value: {_shown(value)}")
-    return whole(str(value))
+    return replace_surrogates(str(value))
 
 
 def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:

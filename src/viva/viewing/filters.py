@@ -70,12 +70,12 @@ def without_text(sheets: Sequence[Sheet], chosen: Chosen) -> list[Place]:
     """What a filter leaves, but for the text searched for."""
     found: list[Place] = []
     for number, sheet in enumerate(sheets):
-        if chosen.exam and slug(sheet.sitting.label) != chosen.exam:
+        if chosen.exam and slug(sheet.evaluation.label) != chosen.exam:
             continue
-        if chosen.model and slug(sheet.sitting.model.name) != chosen.model:
+        if chosen.model and slug(sheet.evaluation.model.name) != chosen.model:
             continue
         asked = [_has(question.tags, chosen.tags) for question in sheet.questions] if chosen.tags else []
-        samples = sheet.sitting.samples
+        samples = sheet.evaluation.samples
         for place in range(len(sheet.rows)):
             if asked and not asked[place // samples]:
                 continue
@@ -97,7 +97,7 @@ def with_text(sheets: Sequence[Sheet], places: Sequence[Place], text: str, reade
     for number, place in places:
         sheet = sheets[number]
         question, _ = sheet.question(place)
-        key = (number, place // sheet.sitting.samples)
+        key = (number, place // sheet.evaluation.samples)
         if key not in asked:
             if len(asked) > 4096:
                 asked.clear()
@@ -126,8 +126,8 @@ class Choices(Struct, frozen=True):
 
 def choices(sheets: Sequence[Sheet]) -> Choices:
     """What the answers of these sheets can be chosen by."""
-    exams = dict.fromkeys(sheet.sitting.label for sheet in sheets)
-    models = dict.fromkeys(sheet.sitting.model.name for sheet in sheets)
+    exams = dict.fromkeys(sheet.evaluation.label for sheet in sheets)
+    models = dict.fromkeys(sheet.evaluation.model.name for sheet in sheets)
     counted: dict[str, int] = {}
     tags: dict[str, dict[str, None]] = {}
     for sheet in sheets:

@@ -17,7 +17,7 @@ STAGES = ("responses", "executions", "similarities", "annotations")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
-class Found(Struct, frozen=True):
+class RunEntry(Struct, frozen=True):
     """A folder that is a run, or looks like one."""
 
     path: Path
@@ -32,7 +32,7 @@ def slug(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else "~" + hashlib.blake2b(os.fsencode(text), digest_size=8).hexdigest()
 
 
-def runs_in(root: Path) -> list[Found]:
+def runs_in(root: Path) -> list[RunEntry]:
     """Every run in a folder, newest first; the folder itself where it is one. Raises StorageError for no folder."""
     if is_run(root):
         return [_found(root)]
@@ -57,14 +57,14 @@ def is_run(path: Path) -> bool:
     return any(os.path.lexists(file) and not file.is_dir() for file in named)
 
 
-def _found(path: Path) -> Found:
+def _found(path: Path) -> RunEntry:
     changed = 0.0
     for name in ("run.json", *(f"{stage}.jsonl" for stage in STAGES)):
         try:
             changed = max(changed, (path / name).lstat().st_mtime)
         except OSError:
             continue
-    return Found(path, slug(path.resolve().name), changed)
+    return RunEntry(path, slug(path.resolve().name), changed)
 
 
 def read_record(path: Path) -> RunRecord:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.engine.scorefile import fault
-from viva.engine.stages import DIGEST, NO_REPLY_YET, Gathered, Sitting, parts_shown, row_of
+from viva.engine.stages import DIGEST, NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
 from viva.errors import StorageError
 from viva.files import UNREADABLE, lines, reading
 from viva.types import Question, ScoreRow
@@ -25,7 +25,7 @@ _UNKNOWN = -1
 class Sheet(Struct):
     """One sitting's answers, in the order of questions and samples: place = question × samples + sample."""
 
-    sitting: Sitting
+    evaluation: Evaluation
     questions: list[Question]
     rows: list[ScoreRow]
     places: list[int]
@@ -33,25 +33,27 @@ class Sheet(Struct):
     shown: frozenset[str]
 
     @classmethod
-    def of(cls, sitting: Sitting, questions: list[Question]) -> Sheet:
+    def of(cls, evaluation: Evaluation, questions: list[Question]) -> Sheet:
         """A sheet without a row; `questions` are its exam's, shared by all who sat it."""
-        return cls(sitting, questions, [], [], parts_shown(sitting.exam))
+        return cls(evaluation, questions, [], [], parts_shown(evaluation.exam))
 
     def __len__(self) -> int:
-        return len(self.questions) * self.sitting.samples
+        return len(self.questions) * self.evaluation.samples
 
     def key(self, place: int) -> bytes:
         """The request key of one answer."""
-        digests = self.sitting.digests
+        digests = self.evaluation.digests
         if len(digests) == len(self) * DIGEST:
             return bytes(digests[place * DIGEST : (place + 1) * DIGEST])
         question, sample = self.question(place)
-        request = self.sitting.exam.request(question, sample, self.sitting.sampling, self.sitting.model.room)
-        return self.sitting.keys.of(request)
+        request = self.evaluation.exam.request(
+            question, sample, self.evaluation.sampling, self.evaluation.model.context_window
+        )
+        return self.evaluation.keys.of(request)
 
     def question(self, place: int) -> tuple[Question, int]:
         """Whose answer it is: question and sample."""
-        return self.questions[place // self.sitting.samples], place % self.sitting.samples
+        return self.questions[place // self.evaluation.samples], place % self.evaluation.samples
 
 
 def grade(
@@ -65,7 +67,7 @@ def grade(
     """Bring every sheet's rows up to date; with `everything` also those whose answer is the same (new evidence)."""
     done = 0
     with ExitStack() as stack, answers.reading() as reader:
-        gathered = opened.gather(stack)
+        evidence_store = opened.open_evidence(stack)
         for sheet in sheets:
             rows, places = list(sheet.rows), list(sheet.places)
             fresh = not rows
@@ -79,25 +81,25 @@ def grade(
                 stands = answers.place(sheet.key(place))
                 if stands == places[place] and not (stands and everything):
                     continue
-                rows[place] = _row(sheet, place, reader, gathered)
+                rows[place] = _row(sheet, place, reader, evidence_store)
                 places[place] = stands
             sheet.rows, sheet.places = rows, places
     progress(done)
 
 
 def _unasked(sheet: Sheet) -> Iterator[ScoreRow]:
-    sitting = sheet.sitting
+    evaluation = sheet.evaluation
     for question in sheet.questions:
-        score = sitting.exam.score(question, NO_REPLY_YET)
-        for sample in range(sitting.samples):
-            yield _short(row_of(sitting, question, sample, score, sheet.shown))
+        score = evaluation.exam.score(question, NO_REPLY_YET)
+        for sample in range(evaluation.samples):
+            yield _short(row_of(evaluation, question, sample, score, sheet.shown))
 
 
-def _row(sheet: Sheet, place: int, reader: Reader, gathered: Gathered) -> ScoreRow:
+def _row(sheet: Sheet, place: int, reader: Reader, evidence_store: EvidenceStore) -> ScoreRow:
     question, sample = sheet.question(place)
     entry = reader.read(sheet.key(place))
-    score = gathered.score(sheet.sitting, question, sample, entry.response() if entry else NO_REPLY_YET)
-    return _short(row_of(sheet.sitting, question, sample, score, sheet.shown))
+    score = evidence_store.score(sheet.evaluation, question, sample, entry.response() if entry else NO_REPLY_YET)
+    return _short(row_of(sheet.evaluation, question, sample, score, sheet.shown))
 
 
 def _short(row: ScoreRow) -> ScoreRow:
@@ -109,9 +111,9 @@ def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> Non
     """Compute the keys of all answers, once: whose line in the journal is whose."""
     done = 0
     for sheet in sheets:
-        if len(sheet.sitting.digests) == len(sheet) * DIGEST:
+        if len(sheet.evaluation.digests) == len(sheet) * DIGEST:
             continue
-        for _ in sheet.sitting.requests():
+        for _ in sheet.evaluation.requests():
             done += 1
             if done % 256 == 0:
                 progress(done)
@@ -133,10 +135,10 @@ def graded_before(path: Path, sheets: Sequence[Sheet], newest: int) -> bool:
             for sheet in sheets:
                 rows: list[ScoreRow] = []
                 for question in sheet.questions:
-                    for sample in range(sheet.sitting.samples):
+                    for sample in range(sheet.evaluation.samples):
                         row = decode(next(every, b""))
                         whose = (row.exam, row.model, row.question, row.sample)
-                        if whose != (sheet.sitting.label, sheet.sitting.model.name, question.id, sample):
+                        if whose != (sheet.evaluation.label, sheet.evaluation.model.name, question.id, sample):
                             return False
                         rows.append(_short(msgspec.structs.replace(row, tags=question.tags)))
                 taken.append(rows)

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 
 from msgspec import Struct
 
+from viva.engine.evidence_text import describe_evidence
 from viva.engine.journal import Entry
 from viva.engine.stages import NO_REPLY_YET
-from viva.engine.testimony import testimony
 from viva.prompting import prompt_text
 from viva.types import Choose, Question, Request, Response, Score
 from viva.viewing.following import Followed
@@ -55,24 +55,24 @@ class Item(Struct, frozen=True, kw_only=True):
 
 def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item:
     """One answer, graded as it stands now. Raises VivaError where its evidence cannot be read."""
-    sitting = sheet.sitting
+    evaluation = sheet.evaluation
     question, sample = sheet.question(place)
-    request = sitting.exam.request(question, sample, sitting.sampling, sitting.model.room)
-    key = sitting.keys.of(request)
+    request = evaluation.exam.request(question, sample, evaluation.sampling, evaluation.model.context_window)
+    key = evaluation.keys.of(request)
     with ExitStack() as stack, answers.reading() as reader:
         entry = reader.read(key)
         response = entry.response() if entry else NO_REPLY_YET
-        gathered = opened.gather(stack)
-        evidence = gathered.about(sitting, question, sample, response)
-        said = testimony(evidence, gathered.suspicion(sitting.exam, question, response))
+        evidence_store = opened.open_evidence(stack)
+        evidence = evidence_store.about(evaluation, question, sample, response)
+        said = describe_evidence(evidence, evidence_store.suspicion(evaluation.exam, question, response))
         statements = tuple(Said(who[:1].upper() + who[1:], text) for who, text in said)
-        score = sitting.exam.score(question, response, evidence)
+        score = evaluation.exam.score(question, response, evidence)
     return Item(
-        exam=sitting.label,
-        model=sitting.model.name,
+        exam=evaluation.label,
+        model=evaluation.model.name,
         question=question,
         sample=sample,
-        samples=sitting.samples,
+        samples=evaluation.samples,
         key=key.hex(),
         prompt=prompt_text(request.prompt),
         reply=response.text,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from viva.engine.stages import Gathered, Sitting
+from viva.engine.stages import Evaluation, EvidenceStore
 from viva.types import ScoreRow
 
 
@@ -44,10 +44,10 @@ class Tables(Struct, frozen=True, kw_only=True):
 class Opened(Struct, frozen=True, kw_only=True):
     """What is done with a run's files."""
 
-    sittings: Sequence[Sitting]
+    evaluations: Sequence[Evaluation]
     signatures: Sequence[str]
     """What produced the numbers of each sitting."""
-    gather: Callable[[ExitStack], Gathered]
+    open_evidence: Callable[[ExitStack], EvidenceStore]
     """All that was found out about the answers; the stack closes it."""
     tables: Callable[[Sequence[Sequence[ScoreRow]]], Tables]
     """From the rows of each sitting."""

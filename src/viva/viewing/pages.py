@@ -20,10 +20,10 @@ from viva.viewing.filters import PAGE, Chosen
 from viva.viewing.folders import slug
 from viva.viewing.items import Item, item_of
 from viva.viewing.progress import Progress
-from viva.viewing.room import Graded, Room
-from viva.viewing.rooms import Rooms
+from viva.viewing.run_view import Graded, RunView
+from viva.viewing.run_views import RunViews
 from viva.viewing.searching import Searches
-from viva.visible import visible
+from viva.visible import escape_invisible
 from viva.web.pages import asset, environment
 from viva.web.text import LONGEST
 
@@ -41,8 +41,8 @@ _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 class Pages:
     """One method a route."""
 
-    def __init__(self, rooms: Rooms) -> None:
-        self._rooms = rooms
+    def __init__(self, views: RunViews) -> None:
+        self._views = views
         self._searches = Searches()
         self._templates = environment("viva.viewing")
         self._templates.globals |= {
@@ -53,7 +53,7 @@ class Pages:
             "duration": duration,
             "value_of": value_of,
             "longest": LONGEST,
-            "alone": rooms.alone,
+            "alone": views.alone,
         }
         folder = files("viva.viewing") / "static"
         self._static = {name: (folder / name).read_bytes() for name in _ASSETS}
@@ -67,14 +67,14 @@ class Pages:
         return await run_in_threadpool(self._home, request)
 
     def _home(self, request: Request) -> Response:
-        found = self._rooms.found()
-        if self._rooms.alone and found:
+        found = self._views.found()
+        if self._views.alone and found:
             return RedirectResponse(f"/run/{found[0].slug}", 303)
         pages = max(1, -(-len(found) // LISTED))
         page = min(Chosen.read(request.query_params).page, pages)
-        cards = self._rooms.cards(found[(page - 1) * LISTED : page * LISTED])
+        cards = self._views.cards(found[(page - 1) * LISTED : page * LISTED])
         return self._page(
-            "runs.html", cards=cards, count=len(found), page=page, pages=pages, root=str(self._rooms.root)
+            "runs.html", cards=cards, count=len(found), page=page, pages=pages, root=str(self._views.root)
         )
 
     # A run
@@ -84,21 +84,21 @@ class Pages:
         return await run_in_threadpool(self._run, request)
 
     def _run(self, request: Request) -> Response:
-        room = self._room(request)
-        graded = room.look(PATIENCE)
-        return self._page("run.html", **self._about(request, room), graded=graded)
+        view = self._view(request)
+        graded = view.look(PATIENCE)
+        return self._page("run.html", **self._about(request, view), graded=graded)
 
-    def _about(self, request: Request, room: Room) -> dict[str, object]:
+    def _about(self, request: Request, view: RunView) -> dict[str, object]:
         """What every page of a run shows of it."""
         return {
             "run": request.path_params["run"],
-            "name": room.path.resolve().name,
-            "path": str(room.path),
-            "record": room.record(),
-            "progress": room.progress(),
-            "problem": room.problem,
-            "work": room.work,
-            "waiting": room.graded is None and not room.problem,
+            "name": view.path.resolve().name,
+            "path": str(view.path),
+            "record": view.record(),
+            "progress": view.progress(),
+            "problem": view.problem,
+            "work": view.work,
+            "waiting": view.graded is None and not view.problem,
         }
 
     async def progress(self, request: Request) -> Response:
@@ -106,18 +106,18 @@ class Pages:
         return await run_in_threadpool(self._progress, request)
 
     def _progress(self, request: Request) -> Response:
-        return JSONResponse(live(self._room(request).progress()))
+        return JSONResponse(live(self._view(request).progress()))
 
     async def record(self, request: Request) -> Response:
         """run.json as it is on the disk."""
         return await run_in_threadpool(self._record, request)
 
     def _record(self, request: Request) -> Response:
-        room = self._room(request)
+        view = self._view(request)
         try:
-            content = read_regular(room.path / "run.json")
+            content = read_regular(view.path / "run.json")
         except OSError as problem:
-            raise HTTPException(404, f"cannot read {room.path / 'run.json'}: {problem.strerror}") from None
+            raise HTTPException(404, f"cannot read {view.path / 'run.json'}: {problem.strerror}") from None
         return _as_text(content.decode("utf-8", "replace"), "run.json", download="download" in request.query_params)
 
     # Answers
@@ -127,12 +127,12 @@ class Pages:
         return await run_in_threadpool(self._answers, request)
 
     def _answers(self, request: Request) -> Response:
-        room, chosen = self._room(request), Chosen.read(request.query_params)
-        graded = room.look(PATIENCE)
-        about = self._about(request, room)
+        view, chosen = self._view(request), Chosen.read(request.query_params)
+        graded = view.look(PATIENCE)
+        about = self._about(request, view)
         if graded is None:
             return self._page("answers.html", **about, graded=None)
-        found = self._searches.find(room, graded, chosen)
+        found = self._searches.find(view, graded, chosen)
         pages = max(1, -(-len(found) // PAGE))
         page = min(chosen.page, pages)
         rows = [self._line(graded, place) for place in found[(page - 1) * PAGE : page * PAGE]]
@@ -141,7 +141,7 @@ class Pages:
             **about,
             graded=graded,
             chosen=chosen,
-            choices=self._searches.choices(room, graded),
+            choices=self._searches.choices(view, graded),
             rows=rows,
             found=len(found),
             page=page,
@@ -154,9 +154,9 @@ class Pages:
         return {
             "address": f"{place[0] + 1}.{place[1] + 1}",
             "question": question,
-            "sample": sample if sheet.sitting.samples > 1 else None,
-            "exam": sheet.sitting.label,
-            "model": sheet.sitting.model.name,
+            "sample": sample if sheet.evaluation.samples > 1 else None,
+            "exam": sheet.evaluation.label,
+            "model": sheet.evaluation.model.name,
             "row": sheet.rows[place[1]],
             "state": filters.state(sheet, place[1]),
         }
@@ -166,13 +166,13 @@ class Pages:
         return await run_in_threadpool(self._item, request)
 
     def _item(self, request: Request) -> Response:
-        room, chosen = self._room(request), Chosen.read(request.query_params)
-        graded = room.look(PATIENCE)
-        about = self._about(request, room)
+        view, chosen = self._view(request), Chosen.read(request.query_params)
+        graded = view.look(PATIENCE)
+        about = self._about(request, view)
         if graded is None:
             return self._page("item.html", **about, graded=None)
-        place, item = self._place(request, room, graded)
-        found = self._searches.find(room, graded, chosen)
+        place, item = self._place(request, view, graded)
+        found = self._searches.find(view, graded, chosen)
         at = self._searches.position(found, place)
         before = found[at - 1] if at else None
         after = found[at + 1] if at is not None and at + 1 < len(found) else None
@@ -180,9 +180,9 @@ class Pages:
         first = place[1] - item.sample
         samples = range(first, first + item.samples if item.samples > 1 else first)
         others = [
-            (number, other.sitting.model.name, filters.state(other, place[1]), number == place[0])
+            (number, other.evaluation.model.name, filters.state(other, place[1]), number == place[0])
             for number, other in enumerate(graded.sheets)
-            if other.sitting.exam is sheet.sitting.exam
+            if other.evaluation.exam is sheet.evaluation.exam
         ]
         return self._page(
             "item.html",
@@ -200,33 +200,33 @@ class Pages:
             signature=graded.opened.signatures[place[0]],
         )
 
-    def _place(self, request: Request, room: Room, graded: Graded) -> tuple[filters.Place, Item]:
+    def _place(self, request: Request, view: RunView, graded: Graded) -> tuple[filters.Place, Item]:
         number, _, within = request.path_params["place"].partition(".")
         if not (number.isascii() and number.isdecimal() and within.isascii() and within.isdecimal()):
             raise HTTPException(404, "There is no such answer.")
         sheet, place = int(number[:9]) - 1, int(within[:12]) - 1
         if not (0 <= sheet < len(graded.sheets) and 0 <= place < len(graded.sheets[sheet])):
             raise HTTPException(404, "There is no such answer in this run.")
-        return (sheet, place), item_of(graded.sheets[sheet], place, graded.opened, room.answers)
+        return (sheet, place), item_of(graded.sheets[sheet], place, graded.opened, view.answers)
 
     async def text(self, request: Request) -> Response:
         """A text of an answer, whole: as visible characters to look at, or exactly as it came to keep."""
         return await run_in_threadpool(self._text, request)
 
     def _text(self, request: Request) -> Response:
-        room, part = self._room(request), request.path_params["part"]
-        graded = room.look(PATIENCE)
+        view, part = self._view(request), request.path_params["part"]
+        graded = view.look(PATIENCE)
         if graded is None or part not in _PARTS:
             raise HTTPException(404, "There is no such text, or not yet.")
-        (sheet, place), item = self._place(request, room, graded)
+        (sheet, place), item = self._place(request, view, graded)
         content = {"reply": item.reply, "prompt": item.prompt, "reading": item.score.explanation}[part]
         name = f"{part}-{sheet + 1}.{place + 1}.txt"
         return _as_text(content, name, download="download" in request.query_params)
 
     # The rest
 
-    def _room(self, request: Request) -> Room:
-        return self._rooms.room(request.path_params["run"])
+    def _view(self, request: Request) -> RunView:
+        return self._views.view(request.path_params["run"])
 
     async def static(self, request: Request) -> Response:
         """Style sheets, scripts, the icon: from memory, by name."""
@@ -247,7 +247,7 @@ class Pages:
         elif not isinstance(problem, VivaError):
             status = 400
         if request.url.path.endswith("/progress.json"):
-            return JSONResponse({"problem": visible(sentence)}, status)
+            return JSONResponse({"problem": escape_invisible(sentence)}, status)
         page = self._page("message.html", status, sentence=sentence)
         page.headers.update(dict(headers or {}))
         return page
@@ -267,7 +267,7 @@ def _as_text(content: str, name: str, *, download: bool) -> Response:
     def chunks() -> Iterator[bytes]:
         for start in range(0, len(content), _CHUNK):
             piece = content[start : start + _CHUNK]
-            yield (piece if download else visible(piece)).encode("utf-8", "replace")
+            yield (piece if download else escape_invisible(piece)).encode("utf-8", "replace")
 
     how = "attachment" if download else "inline"
     # A page of plain text runs nothing; `sandbox` holds even where a browser is told to see something else in it.

@@ -12,7 +12,7 @@ from viva.viewing import folders
 from viva.viewing.following import Followed
 from viva.viewing.grading import Sheet
 from viva.viewing.waiting import Waiting
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 State = Literal["running", "finished", "waiting", "stopped", "empty"]
 _TOKENLESS = ("baseline/", "replay/", "python/")
@@ -100,9 +100,11 @@ def progress_of(
         seconds_left=(left + failed) / rate if rate else 0.0,
         parts=parts,
         stages={name: count for name, count in stages.items() if count},
-        failures={visible(kind, limit=40): count for kind, count in answers.failures.items()} if failed else {},
-        damaged=tuple(visible(one, limit=200) for one in answers.damaged[:3]),
-        problem=visible(waiting.problem, limit=400),
+        failures={escape_invisible(kind, limit=40): count for kind, count in answers.failures.items()}
+        if failed
+        else {},
+        damaged=tuple(escape_invisible(one, limit=200) for one in answers.damaged[:3]),
+        problem=escape_invisible(waiting.problem, limit=400),
         whole=whole,
     )
 
@@ -128,8 +130,8 @@ def _exact(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
         keys = [sheet.key(place) for place in range(len(sheet))]
         parts.append(
             Part(
-                visible(sheet.sitting.model.name, limit=300),
-                visible(sheet.sitting.label, limit=300),
+                escape_invisible(sheet.evaluation.model.name, limit=300),
+                escape_invisible(sheet.evaluation.label, limit=300),
                 sum(key in answers.answered for key in keys),
                 sum(key in answers.failed for key in keys),
                 len(sheet),
@@ -147,10 +149,16 @@ def _rough(record: RunRecord, answers: Followed) -> list[Part]:
     for model in record.models:
         name = model.shown or model.name
         for benchmark in dict.fromkeys(exam.spec.benchmark for exam, _ in labels.values()):
-            sat = [label for label, (exam, _) in labels.items() if exam.spec.benchmark == benchmark]
-            total = sum(labels[label][1] for label in sat)
+            of_exam = [label for label, (exam, _) in labels.items() if exam.spec.benchmark == benchmark]
+            total = sum(labels[label][1] for label in of_exam)
             counts = answers.by_group.get((name, benchmark)) or answers.by_group.get((model.name, benchmark)) or [0, 0]
             found.append(
-                Part(visible(name, limit=300), visible(", ".join(sat), limit=300), counts[0], counts[1], total)
+                Part(
+                    escape_invisible(name, limit=300),
+                    escape_invisible(", ".join(of_exam), limit=300),
+                    counts[0],
+                    counts[1],
+                    total,
+                )
             )
     return found

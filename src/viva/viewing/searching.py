@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from viva.viewing.filters import Choices, Chosen, Place, choices, with_text, without_text
-from viva.viewing.room import Graded, Room
+from viva.viewing.run_view import Graded, RunView
 
 KEPT = 16
 
@@ -24,16 +24,16 @@ class Searches:
         self._found: OrderedDict[tuple[Path, int, Chosen], Sequence[Place]] = OrderedDict()
         self._choices: OrderedDict[tuple[Path, int], Choices] = OrderedDict()
 
-    def find(self, room: Room, graded: Graded, chosen: Chosen) -> Sequence[Place]:
+    def find(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
         """The answers of a filter, in the order of the run. Raises StorageError where a search cannot read them."""
-        key = (room.path, graded.number, msgspec.structs.replace(chosen, page=1))
+        key = (view.path, graded.number, msgspec.structs.replace(chosen, page=1))
         with self._guard:
             if key in self._found:
                 self._found.move_to_end(key)
                 return self._found[key]
         found: Sequence[Place] = without_text(graded.sheets, chosen)
         if chosen.text:
-            with room.answers.reading() as reader:
+            with view.answers.reading() as reader:
                 found = list(with_text(graded.sheets, found, chosen.text, reader))
         with self._guard:
             self._found[key] = found
@@ -41,9 +41,9 @@ class Searches:
                 self._found.popitem(last=False)
         return found
 
-    def choices(self, room: Room, graded: Graded) -> Choices:
+    def choices(self, view: RunView, graded: Graded) -> Choices:
         """What the answers can be chosen by."""
-        key = (room.path, graded.number)
+        key = (view.path, graded.number)
         with self._guard:
             if key in self._choices:
                 return self._choices[key]

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from viva.errors import VivaError
 from viva.viewing.opened import Opener
 from viva.viewing.pages import Pages
-from viva.viewing.rooms import Rooms
+from viva.viewing.run_views import RunViews
 from viva.web.guard import Access, Guard
 from viva.web.serving import serve as web_serve
 
@@ -22,7 +22,7 @@ PORT = 8471
 
 def application(root: Path, opener: Opener, access: Access) -> Guard:
     """The pages about the runs in `root` as an ASGI application, behind its guard."""
-    pages = Pages(Rooms(root, opener))
+    pages = Pages(RunViews(root, opener))
     routes = [
         Route("/", pages.home),
         Route("/run/{run}", pages.run),

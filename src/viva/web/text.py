@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 LONGEST = 100_000
 """Characters of one text on a page."""
@@ -12,5 +12,5 @@ def shown(text: str, longest: int = LONGEST) -> str:
     """Visible text, with the line ends of one kind; cut where it is longer than a page should be."""
     whole = text[:longest].replace("\r\n", "\n")
     if len(text) <= longest:
-        return visible(whole)
-    return f"{visible(whole)}\n… ({len(text) - longest:,} more characters)"
+        return escape_invisible(whole)
+    return f"{escape_invisible(whole)}\n… ({len(text) - longest:,} more characters)"

@@ -256,7 +256,7 @@ def test_windows_score_every_token_once_with_half_a_context_before_it(tokens: in
 
 def test_more_logits_than_there_is_room_for_are_made_by_and_by(ready: Ready) -> None:
     opened, whole = ready("gemma2")
-    little = Forward(opened, complain, room=4 * WORDS * 7)
+    little = Forward(opened, complain, capacity=4 * WORDS * 7)
     text = random.Random(9).choices(range(WORDS), k=80)
     assert little.texts([text], [1])[0] == pytest.approx(whole.texts([text], [1])[0], abs=1e-5)
     assert little.computed == 79  # the layers were not asked again

@@ -50,7 +50,7 @@ CLOSE = 1e-4
 pytestmark = [pytest.mark.torch("transformers"), pytest.mark.timeout(0 if THOROUGH else 300)]
 
 
-class Sat(Struct):
+class EvaluationResult(Struct):
     """One exam of one model by the run folder: all that was asked, and what came of it, by question."""
 
     folder: Path
@@ -62,25 +62,25 @@ class Sat(Struct):
     values: dict[str, float]
 
 
-def sit(run: Path, spec: ExamSpec, data: Path | None, *folders: Path) -> list[Sat]:
+def sit(run: Path, spec: ExamSpec, data: Path | None, *folders: Path) -> list[EvaluationResult]:
     """Have `viva run` ask the models, and read what it wrote."""
     models = [part for folder in folders for part in ("--model", f"hf/{folder}")]
     where = ("--data", data) if data else ()
     few = ("--limit", spec.limit) if spec.limit else ()
-    how = ("--only", spec.only, "--shots", spec.shots, "--form", spec.form, "--choose", spec.choose, *few)
+    how = ("--only", spec.only, "--shots", spec.shots, "--form", spec.form, "--answer-by", spec.choose, *few)
     told(run_command, spec.benchmark, *where, *how, *models, "--run", run, "--progress", "quiet", "--format", "json")
     entries, rows = (read(run / name) for name in ("responses.jsonl", "scores.jsonl"))
     exam = open_exam(spec, data, None)
-    found: list[Sat] = []
+    found: list[EvaluationResult] = []
     for folder in folders:
         model = connect(f"hf/{folder}", Endpoint())
         questions = list(exam.questions())
-        asked = {question.id: exam.request(question, 0, Sampling(), model.room) for question in questions}
+        asked = {question.id: exam.request(question, 0, Sampling(), model.context_window) for question in questions}
         requests = {name: request for name, request in asked.items() if isinstance(request, Choose)}
         mine = {row["question"]: row for row in rows if row["model"] == model.name and row["question"] in requests}
         said = {entry["question"]: entry for entry in entries if entry["model"] == model.name}
         found.append(
-            Sat(
+            EvaluationResult(
                 folder,
                 requests,
                 {question.id: question.answer or "" for question in questions},
@@ -97,7 +97,9 @@ def read(file: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def sat(made: Callable[..., Path], published: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sat]:
+def sat(
+    made: Callable[..., Path], published: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, EvaluationResult]:
     """CMMLU, asked of all models in one run."""
     spec = ExamSpec(benchmark="cmmlu", language="zh", shots=SHOTS, form="base", choose="next-token", limit=LIMIT)
     folders = [made(**options, width=32) for options in MODELS.values()]
@@ -106,11 +108,11 @@ def sat(made: Callable[..., Path], published: Path, tmp_path_factory: pytest.Tem
 
 
 @pytest.fixture(scope="module")
-def whole(made: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sat]:
+def whole(made: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, EvaluationResult]:
     """The bundled samples, by the likelihood of whole options: after "：", and after a colon and a blank."""
     work = tmp_path_factory.mktemp("whole")
     by: Choosing = "likelihood"
-    found: dict[str, Sat] = {}
+    found: dict[str, EvaluationResult] = {}
     for benchmark, language, only, model in (("cmmlu", "zh", "", "llama"), ("csbench", "en", "comprehension", "qwen2")):
         spec = ExamSpec(benchmark=benchmark, language=language, only=only, shots=1, form="base", choose=by)
         (found[benchmark],) = sit(work / benchmark, spec, None, made(**MODELS[model], width=32))
@@ -118,7 +120,9 @@ def whole(made: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="module")
-def peer(sat: dict[str, Sat], whole: dict[str, Sat], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def peer(
+    sat: dict[str, EvaluationResult], whole: dict[str, EvaluationResult], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
     """What lm-evaluation-harness makes of the same prompts, by question: all models in one process of it.
 
     Of CMMLU it is asked one question a subject, or all where the test is to be thorough.
@@ -141,13 +145,13 @@ def peer(sat: dict[str, Sat], whole: dict[str, Sat], tmp_path_factory: pytest.Te
     return {model: dict(zip(asked_twice(one), rows, strict=True)) for (model, one), rows in both}
 
 
-def asked_twice(one: Sat) -> list[str]:
+def asked_twice(one: EvaluationResult) -> list[str]:
     """The questions that lm-evaluation-harness is asked as well."""
     by_subject = {name.partition("/")[0]: name for name in one.requests}
     return list(one.requests) if THOROUGH or len(by_subject) < SUBJECTS else list(by_subject.values())
 
 
-def document(one: Sat, name: str) -> dict[str, Any]:
+def document(one: EvaluationResult, name: str) -> dict[str, Any]:
     """A question for lm-evaluation-harness."""
     request = one.requests[name]
     gold = names(request).index(one.answers[name]) if one.answers[name] else 0
@@ -160,7 +164,7 @@ def names(request: Choose) -> tuple[str, ...]:
     return ("true", "false") if count == 2 else tuple("ABCD"[:count])
 
 
-def plain(one: Sat) -> dict[str, list[float]]:
+def plain(one: EvaluationResult) -> dict[str, list[float]]:
     """Log-probabilities of the continuations: one prompt at a time, no cache, no padding, nothing of Viva's."""
     import torch
     import transformers
@@ -179,13 +183,13 @@ def plain(one: Sat) -> dict[str, list[float]]:
     return found
 
 
-def differing(one: Sat, other: dict[str, list[float]]) -> list[str]:
+def differing(one: EvaluationResult, other: dict[str, list[float]]) -> list[str]:
     """Questions about which another chose otherwise."""
     best = {name: max(range(len(values)), key=values.__getitem__) for name, values in other.items()}
     return [name for name, index in best.items() if names(one.requests[name])[index] != one.chosen[name]]
 
 
-def furthest(one: Sat, other: dict[str, list[float]]) -> float:
+def furthest(one: EvaluationResult, other: dict[str, list[float]]) -> float:
     """The largest difference between log-probabilities."""
     pairs = ((one.logprobs[name], values) for name, values in other.items())
     return max(abs(mine - theirs) for pair in pairs for mine, theirs in zip(*pair, strict=True))
@@ -202,7 +206,7 @@ def test_a_sample_is_chosen_from_as_one_question_at_a_time(made: Callable[..., P
 
 
 @pytest.mark.slow
-def test_next_token_choice_is_that_of_one_question_at_a_time(sat: dict[str, Sat]) -> None:
+def test_next_token_choice_is_that_of_one_question_at_a_time(sat: dict[str, EvaluationResult]) -> None:
     with table() as row:
         for model, one in sat.items():
             with row(model):
@@ -217,7 +221,9 @@ def test_next_token_choice_is_that_of_one_question_at_a_time(sat: dict[str, Sat]
 
 @pytest.mark.slow
 @pytest.mark.peers("lm_eval")
-def test_next_token_choice_is_that_of_lm_evaluation_harness(sat: dict[str, Sat], peer: dict[str, Any]) -> None:
+def test_next_token_choice_is_that_of_lm_evaluation_harness(
+    sat: dict[str, EvaluationResult], peer: dict[str, Any]
+) -> None:
     with table() as row:
         for model, one in sat.items():
             with row(model):
@@ -230,7 +236,7 @@ def test_next_token_choice_is_that_of_lm_evaluation_harness(sat: dict[str, Sat],
 @pytest.mark.slow
 @pytest.mark.peers("lm_eval")
 def test_the_likelihood_of_whole_options_is_that_of_lm_evaluation_harness(
-    whole: dict[str, Sat], peer: dict[str, Any]
+    whole: dict[str, EvaluationResult], peer: dict[str, Any]
 ) -> None:
     with table() as row:
         for benchmark, one in whole.items():

@@ -73,7 +73,7 @@ def test_a_tokenizer_that_joins_the_letter_with_the_prompt_is_refused() -> None:
     with table() as row:
         for kind in ("bytes", "sentencepiece"):
             with row(kind):
-                with pytest.raises(VivaError, match=r"joins “A” with the end.*答案是：”.*--choose likelihood"):
+                with pytest.raises(VivaError, match=r"joins “A” with the end.*答案是：”.*--answer-by likelihood"):
                     tokens(kind, merged=True).next_tokens("题目 答案是：", LETTERS)
                 assert len(tokens(kind, merged=True).next_tokens("题目 答案是： x", LETTERS)) == 4
 
@@ -93,7 +93,7 @@ def test_what_is_no_choice_of_one_token_is_refused() -> None:
             with row((kind, prompt, continuations)):
                 with pytest.raises(VivaError, match=said) as raised:
                     tokens(kind).next_tokens(prompt, continuations)
-                assert "--choose likelihood" in str(raised.value)
+                assert "--answer-by likelihood" in str(raised.value)
                 assert "\n" not in str(raised.value)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from viva.reports.answered import Answered
 from viva.reports.page.items import CHUNK_ITEMS, LONGEST, Block, ItemWriter, Written, beginning, integers
 from viva.reports.page.sampling import shares, stratified
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 
 def item(number: int = 0, **fields: Any) -> Answered:
@@ -87,7 +87,7 @@ def test_every_prompt_can_be_put_together_again(prompts: list[str]) -> None:
         common = chunk["shared"][one["shared"]] if "shared" in one else ""
         # A line end of two characters is shown as one; that it may be parted at the seam changes nothing to be seen.
         whole = (common + one.get("prompt", "")).replace("<U+000D>\n", "\n")
-        assert whole == visible((same + text).replace("\r\n", "\n")).replace("<U+000D>\n", "\n")
+        assert whole == escape_invisible((same + text).replace("\r\n", "\n")).replace("<U+000D>\n", "\n")
 
 
 @given(st.text(alphabet="ab\n", max_size=200), st.text(alphabet="ab\n", max_size=200))

@@ -191,14 +191,14 @@ def test_two_programs_at_once_see_nothing_of_each_other(arena: Arena, installed:
 def test_a_program_finds_nothing_of_the_one_before_it(installed: Callable[[str], None]) -> None:
     installed("python")
 
-    async def in_turn() -> list[Execution]:
+    async def sequential() -> list[Execution]:
         sandbox = Sandbox(jobs=1)
         names = ("leaves traces", "looks for traces", "leaves traces", "looks for traces")
         found = [await sandbox.run(pair(name, f"turn{number // 2}", 0)) for number, name in enumerate(names)]
         await sandbox.close()
         return found
 
-    found = asyncio.run(in_turn())
+    found = asyncio.run(sequential())
     assert [execution.verdict for execution in found] == ["passed", "failed", "passed", "failed"], found
 
 

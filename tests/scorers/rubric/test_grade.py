@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
-from viva.scorers.deciding import Decision
+from viva.scorers.resolution import Decision
 from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.model import (
     Accepted,
@@ -60,7 +60,7 @@ def test_points_are_added_clipped_and_divided():
             with row(rubric):
                 graded = grade(rubric, ANSWER)
                 assert (graded.points, graded.total, graded.share) == (points, total, points / total)
-                assert (graded.pending, graded.unsound) == ("", "")
+                assert (graded.pending, graded.invalid_gold) == ("", "")
 
 
 def test_metrics_are_added_in_the_published_order():
@@ -110,7 +110,7 @@ def test_a_test_that_was_not_run_leaves_the_answer_pending():
         for executions, why in cases:
             with row(why):
                 graded = grade(Rubric(keywords=(HIT,), tests=TESTS), ANSWER, executions=executions)
-                assert (graded.share, graded.pending, graded.unsound) == (None, why, "")
+                assert (graded.share, graded.pending, graded.invalid_gold) == (None, why, "")
                 assert graded.parts["keywords"].points == 1.0
 
 
@@ -156,7 +156,7 @@ def test_a_rubric_that_cannot_be_applied_gives_no_score_and_says_why():
             with row(rubric):
                 graded = grade(rubric, "yes " + "s" * 200_000 + "!")
                 assert graded.share is None
-                assert said in graded.unsound == graded.pending
+                assert said in graded.invalid_gold == graded.pending
 
 
 def test_a_handler_replaces_what_keywords_or_blanks_gave():

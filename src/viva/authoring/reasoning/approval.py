@@ -31,7 +31,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
         return approval_key(self.question, self.state.text)
 
 
-class Folded(Struct, frozen=True):
+class ApprovalStates(Struct, frozen=True):
     """Every question's rationale, and the ids of questions that were approved once and changed since."""
 
     proposals: list[Proposal]
@@ -43,7 +43,9 @@ class Folded(Struct, frozen=True):
         return [proposal for proposal in self.proposals if proposal.state.status == "approved"]
 
 
-def fold(questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], events: Sequence[Event]) -> Folded:
+def fold(
+    questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], events: Sequence[Event]
+) -> ApprovalStates:
     """Every question with the state of its rationale, events in the order of the audit trail.
 
     `drafts` is what is asked (`Collected.asked`) → (model, text). What the author wrote into the sheet goes before it.
@@ -70,4 +72,4 @@ def fold(questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], 
         for question, author, course in begun
     ]
     fresh = {one.question.id for one in found if one.state.status in ("waiting", "no text")}
-    return Folded(found, frozenset(strangers & fresh))
+    return ApprovalStates(found, frozenset(strangers & fresh))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.authoring.approval import Status
-from viva.authoring.reasoning.approval import Folded, Proposal
+from viva.authoring.reasoning.approval import ApprovalStates, Proposal
 from viva.authoring.reasoning.checks import Checked
 from viva.authoring.reasoning.questions import TYPES, as_item, slug
 from viva.benchmarks.clrbench.loading import Record, Type, problems
@@ -78,7 +78,7 @@ class Export(Struct, frozen=True, kw_only=True):
 
 
 def export(
-    folded: Folded,
+    folded: ApprovalStates,
     checked: Checked,
     *,
     name: str,
@@ -120,7 +120,7 @@ def export(
     return Export(test=test, exemplars=shown, manifest=manifest, held=held, notes=tuple(notes))
 
 
-def _held(folded: Folded, checked: Checked) -> tuple[Held, ...]:
+def _held(folded: ApprovalStates, checked: Checked) -> tuple[Held, ...]:
     usable = {proposal.question.row for proposal in folded.proposals}
     broken = {problem.row: problem for problem in reversed(checked.errors) if problem.row and problem.row not in usable}
     held = [Held("", row, DEFECTIVE) for row in broken]

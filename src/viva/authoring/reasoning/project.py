@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from viva.authoring.approval import Decision, Event
-from viva.authoring.reasoning.approval import Folded, Proposal, fold
+from viva.authoring.reasoning.approval import ApprovalStates, Proposal, fold
 from viva.authoring.reasoning.cells import clean
 from viva.authoring.reasoning.checks import Checked, check_sheet
 from viva.authoring.reasoning.prompt import doubt_of, draft_of
@@ -30,7 +30,7 @@ from viva.authoring.reasoning.topics import Graph, check, read_triples
 from viva.engine.journal import Entry, Journal
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError
-from viva.types import RATIONALE, Draft
+from viva.types import RATIONALE, ReviewItem
 
 if TYPE_CHECKING:
     from viva.review.items import Item
@@ -119,7 +119,7 @@ class Project:
         """The audit trail."""
         return ReviewLog(self.path / REVIEWS)
 
-    def folded(self) -> Folded:
+    def folded(self) -> ApprovalStates:
         """Every usable question with the state of its rationale, by the audit trail as it is now."""
         self.log.refresh()
         if self.log.damaged:  # a lost line may be a rejection
@@ -188,7 +188,7 @@ def items_for_approval(project: Project, *, everything: bool = False) -> list[It
             question=proposal.question.question,
             options=proposal.question.options,
             drafts=(
-                Draft(
+                ReviewItem(
                     aspect=RATIONALE,
                     text=proposal.state.text,
                     gold=proposal.question.gold_text,

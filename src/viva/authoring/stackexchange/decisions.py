@@ -40,7 +40,7 @@ class Event(Struct, frozen=True, kw_only=True):
     undoes: bool = False
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class ApprovalState(Struct, frozen=True, kw_only=True):
     """What was decided about a question's text as it is now."""
 
     approved_by: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Standing(Struct, frozen=True, kw_only=True):
         return "approved" if self.approved_by else "waiting"
 
 
-def standing(question: str, text: str, authors: Sequence[str], events: Sequence[Event]) -> Standing:
+def standing(question: str, text: str, authors: Sequence[str], events: Sequence[Event]) -> ApprovalState:
     """Where a question stands whose file now holds `text`; `events` are those about it, in order."""
     now = digest(question, text)
     made_by: dict[str, dict[str, None]] = {}  # text → who edited it into being, and what it was made of
@@ -84,7 +84,7 @@ def standing(question: str, text: str, authors: Sequence[str], events: Sequence[
     mine = names([*authors, *editors])
     approved = [who for who, event in last.items() if event.decision == "approve"]
     rejected = [(who, event.comment) for who, event in last.items() if event.decision == "reject"]
-    return Standing(
+    return ApprovalState(
         approved_by=tuple(who for who in approved if not names([who]) & mine),
         rejected_by=tuple(who for who, _ in rejected),
         editors=tuple(editors),

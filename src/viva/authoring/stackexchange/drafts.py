@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
     from viva.authoring.stackexchange.project import Project, State
@@ -29,7 +29,7 @@ def put_drafts(project: Project, todo: list[int]) -> None:
         drafted = project.drafts.get(asked(state.about))
         if drafted is None or not drafted.text or state.about.id not in wanted:
             continue
-        beside = f"{visible(drafted.text)}\n".encode("utf-8", "replace")
+        beside = f"{escape_invisible(drafted.text)}\n".encode("utf-8", "replace")
         if project.read(project.folder(state.about) / DRAFT) != beside:
             replace_file(project.folder(state.about) / DRAFT, beside)
         content = template(state.about, drafted.text).encode("utf-8", "replace")

@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from viva.authoring.stackexchange.rows import MAX_ROW, BrokenRowError, RowReader, attributes, is_row
 from viva.authoring.stackexchange.scan import Block, Scanner
 from viva.authoring.stackexchange.tagtree import TagTree
-from viva.contracts import Crew
+from viva.contracts import WorkerPool
 from viva.errors import DataError
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ class Dump(Protocol):
     done: int
     """Bytes that were read."""
 
-    def blocks(self, crew: Crew, tree: TagTree) -> Iterator[Block]:
+    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
         """The columns of all rows, in order. Raises DataError for what is no dump."""
         ...
 
-    def texts(self, crew: Crew, wanted: frozenset[int]) -> Iterator[list[Row]]:
+    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
         """These questions and all their answers, in order; an empty list now and then tells that it goes on."""
         ...
 
@@ -222,17 +222,17 @@ class PlainFile:
         for start in range(0, self.size, self._piece):
             yield Range(str(self._path), start, min(start + self._piece, self.size))
 
-    def blocks(self, crew: Crew, tree: TagTree) -> Iterator[Block]:
+    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
         """By the crew, range by range."""
         self.done = 0
-        for block in crew.map(partial(scan_range, tree), self._ranges()):
+        for block in workers.map(partial(scan_range, tree), self._ranges()):
             self.done += block.bytes
             yield block
 
-    def texts(self, crew: Crew, wanted: frozenset[int]) -> Iterator[list[Row]]:
+    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
         """By the crew, range by range."""
         self.done = 0
-        for rows in crew.map(partial(texts_of_range, wanted), self._ranges()):
+        for rows in workers.map(partial(texts_of_range, wanted), self._ranges()):
             self.done = min(self.size, self.done + self._piece)
             yield rows
 
@@ -255,11 +255,11 @@ class PackedFile:
                 self.done = raw.tell()
                 yield batch
 
-    def blocks(self, crew: Crew, tree: TagTree) -> Iterator[Block]:
+    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
         """In this process."""
         return (block for block, _ in scanned(self._batches(), tree, self._block))
 
-    def texts(self, crew: Crew, wanted: frozenset[int]) -> Iterator[list[Row]]:
+    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
         """In this process, unpacked once more."""
         finder = Finder(wanted)
         for batch in self._batches():
@@ -329,7 +329,7 @@ class Pipe:
         self.size = self.done = 0
         self.dropped: Callable[[int], bool] = lambda _: False
 
-    def blocks(self, crew: Crew, tree: TagTree) -> Iterator[Block]:
+    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
         """In this process; what may be wanted is written down."""
         with self._spool.open("wb") as spool:
             for block, lines in scanned(to_the_end(batches(self._file), self._name), tree, self._block):
@@ -344,11 +344,11 @@ class Pipe:
             return False
         return identity > 0 and not self.dropped(parent or identity)
 
-    def texts(self, crew: Crew, wanted: frozenset[int]) -> Iterator[list[Row]]:
+    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
         """Out of what was written down."""
         rest = PlainFile(self._spool)
         self.size = rest.size
-        for rows in rest.texts(crew, wanted):
+        for rows in rest.texts(workers, wanted):
             self.done = rest.done
             yield rows
 

@@ -15,9 +15,9 @@ from viva.authoring.stackexchange.kit import accepted_text, answer_url, digest, 
 from viva.authoring.stackexchange.kitchecks import metrics_of
 from viva.authoring.stackexchange.pool import PoolQuestion
 from viva.authoring.stackexchange.question_files import emit, question_node, reads_as, verify
+from viva.benchmarks.custom.model import OwnQuestion
 from viva.benchmarks.infibench.built import FORMAT, KIND, MANIFEST
 from viva.benchmarks.infibench.cases import areas
-from viva.benchmarks.questions.model import OwnQuestion
 from viva.benchmarks.sets import fingerprint
 from viva.errors import DataError
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from viva.authoring.stackexchange.kitchecks import graded_problems, tried_texts
 from viva.authoring.stackexchange.pool import PoolQuestion
-from viva.benchmarks.questions.benchmark import own_items
-from viva.benchmarks.questions.examples import check_examples
-from viva.benchmarks.questions.model import OwnQuestion, Problem
+from viva.benchmarks.custom.benchmark import own_items
+from viva.benchmarks.custom.examples import check_examples
+from viva.benchmarks.custom.model import OwnQuestion, Problem
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.engine.programs import program_key
 from viva.prompting import Templates
-from viva.runs.messages import tell
+from viva.runs.messages import notify
 from viva.runs.question_file_check import run_programs
 from viva.scorers.rubric.model import Graded
 from viva.types import Evidence, ExamSpec, Execute, Response
@@ -40,7 +40,7 @@ def grading_problems(
             for request in exam.executions(asked[own.id], Response(text=text)):
                 wanted[program_key(request)] = request
     if wanted:
-        tell(f"running {len(wanted):,} test programs in the sandbox")
+        notify(f"running {len(wanted):,} test programs in the sandbox")
     fared = run_programs(wanted, notes, unsafe=unsafe)
 
     def grade(own: OwnQuestion, answer: str) -> Graded:

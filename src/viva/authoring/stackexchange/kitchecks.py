@@ -22,14 +22,14 @@ from viva.authoring.stackexchange.kit import (
     original_text,
     question_id,
 )
-from viva.authoring.stackexchange.paraphrase import CLOSE, COPIED, Likeness, likeness, words
+from viva.authoring.stackexchange.paraphrase import CLOSE, COPIED, SharedText, shared_text, words
 from viva.authoring.stackexchange.plaintext import one_title
 from viva.authoring.stackexchange.pool import PoolQuestion
-from viva.benchmarks.questions.examples import EXACT
-from viva.benchmarks.questions.loading import read_content
-from viva.benchmarks.questions.model import OwnQuestion, Problem
-from viva.benchmarks.questions.positions import Listing, Mapping, Node, Unreadable, read_yaml
-from viva.benchmarks.questions.validate import FOREVER
+from viva.benchmarks.custom.examples import EXACT
+from viva.benchmarks.custom.loading import read_content
+from viva.benchmarks.custom.model import OwnQuestion, Problem
+from viva.benchmarks.custom.positions import Listing, Mapping, Node, Unreadable, read_yaml
+from viva.benchmarks.custom.validate import FOREVER
 from viva.errors import VivaError
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.keywords import grade_keywords
@@ -61,7 +61,7 @@ class KitChecked(Struct, frozen=True, kw_only=True):
 
     question: OwnQuestion | None = None
     problems: tuple[Problem, ...] = ()
-    likeness: Likeness = Likeness(0.0, 0, 0)
+    shared_text: SharedText = SharedText(0.0, 0, 0)
     authors: tuple[str, ...] = ()
 
     @property
@@ -106,7 +106,7 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
     return KitChecked(
         question=own if sound else None,
         problems=_sorted(problems),
-        likeness=checks.likeness,
+        shared_text=checks.shared_text,
         authors=authors_of(own.tags.get("author", "")),
     )
 
@@ -137,7 +137,7 @@ class _Checks:
         self._node = at(root, "questions", 0)
         self._found: list[Problem] = []
         self._original = original_text(about)
-        self.likeness = likeness(own.text, self._original)
+        self.shared_text = shared_text(own.text, self._original)
 
     def everything(self, *, files: bool) -> list[Problem]:
         """What is wrong, in no order; `files`: whether it reads other files."""
@@ -203,7 +203,7 @@ class _Checks:
                       warning=True)  # fmt: skip
 
     def _copied(self) -> None:
-        alike = self.likeness
+        alike = self.shared_text
         if alike.words and alike.share >= COPIED:
             self._say(f"a copy of the original, which models know by heart: {alike}; paraphrase it", "question")
         elif alike.share >= CLOSE:

@@ -22,7 +22,7 @@ _PRIME, _FACTOR = (1 << 61) - 1, 1_000_003
 _WORD = re.compile(r"[^\W_]+(?:['.+#-][^\W_]+)*")
 
 
-class Likeness(Struct, frozen=True):
+class SharedText(Struct, frozen=True):
     """`share`: of the prompt's runs of four words, those that the original has too (0 to 1). `longest`: words of the
     longest run that both have. `words`: of the prompt."""
 
@@ -39,15 +39,15 @@ def words(text: str) -> list[str]:
     return _WORD.findall(prose(text).casefold())
 
 
-def likeness(prompt: str, original: str) -> Likeness:
+def shared_text(prompt: str, original: str) -> SharedText:
     """How much of a prompt is its original's. A prompt of fewer than four words is compared as one piece."""
     mine, theirs = words(prompt), words(original)
     longest = _longest(mine, theirs)
     if len(mine) < RUN:
-        return Likeness(float(bool(mine) and longest == len(mine)), longest, len(mine))
+        return SharedText(float(bool(mine) and longest == len(mine)), longest, len(mine))
     pieces = _runs(mine, RUN)
     there = set(_runs(theirs, RUN))
-    return Likeness(sum(piece in there for piece in pieces) / len(pieces), longest, len(mine))
+    return SharedText(sum(piece in there for piece in pieces) / len(pieces), longest, len(mine))
 
 
 def _runs(found: Sequence[str], length: int) -> list[tuple[str, ...]]:

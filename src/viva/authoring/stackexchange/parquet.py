@@ -29,7 +29,7 @@ from viva.authoring.stackexchange.scan import (
     split_tags,
 )
 from viva.authoring.stackexchange.tagtree import TagTree
-from viva.contracts import Crew
+from viva.contracts import WorkerPool
 from viva.errors import DataError
 from viva.visible import one_line
 
@@ -49,7 +49,7 @@ class ParquetFiles:
         self.size = sum(path.stat().st_size for path in paths)
         self.done = 0
 
-    def blocks(self, crew: Crew, tree: TagTree) -> Iterator[Block]:
+    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
         """Read in this process; Polars has threads of its own."""
         places: dict[str, int] = {}
         self.done = 0
@@ -60,7 +60,7 @@ class ParquetFiles:
                 yield _block(_collected(frame.slice(start, SLICE), path), tree, places)
                 self.done += path.stat().st_size * min(SLICE, rows - start) // rows
 
-    def texts(self, crew: Crew, wanted: frozenset[int]) -> Iterator[list[Row]]:
+    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
         """Filtered by Polars."""
         pl = _pl()
         self.done = 0

@@ -69,26 +69,26 @@ def gather_answers(
     from viva.engine.folder import RunFolder
     from viva.engine.stages import NO_REPLY_YET
     from viva.runs.config import Limits
-    from viva.runs.open import gather, prepare
+    from viva.runs.open import open_evidence, prepare
     from viva.types import UNANSWERED
 
     folder = RunFolder.open(path)
-    examination = prepare(folder, Limits(progress="quiet"))
-    taken = {exam.fingerprint for exam in examination.exams}
+    opened = prepare(folder, Limits(progress="quiet"))
+    taken = {exam.fingerprint for exam in opened.exams}
     with ExitStack() as stack:
         journal = folder.journal("responses")
         stack.callback(journal.close)
-        evidence = gather(examination, stack)
-        for sitting in examination.sittings:
-            several = label and sum(one.model.name == sitting.model.name for one in examination.sittings) < 2
-            model = f"{sitting.model.name} ({label})" if several else sitting.model.name
-            for question, key, request in sitting.requests():
+        evidence = open_evidence(opened, stack)
+        for evaluation in opened.evaluations:
+            several = label and sum(one.model.name == evaluation.model.name for one in opened.evaluations) < 2
+            model = f"{evaluation.model.name} ({label})" if several else evaluation.model.name
+            for question, key, request in evaluation.requests():
                 if question.id not in known:
                     continue
                 entry = journal.read(key)
                 response = entry.response() if entry else NO_REPLY_YET
-                score = sitting.exam.score(
-                    question, response, evidence.about(sitting, question, request.sample, response)
+                score = evaluation.exam.score(
+                    question, response, evidence.about(evaluation, question, request.sample, response)
                 )
                 value = None if score.outcome in UNANSWERED or entry is None else score.value or 0.0
                 found.setdefault(question.id, Answers()).add(model, value, response.text, score.explanation, keep)

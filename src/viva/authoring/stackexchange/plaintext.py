@@ -9,7 +9,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 LONGEST = 200_000
 """Characters of a post that are read. Stack Overflow allows 30,000 of Markdown."""
@@ -107,18 +107,18 @@ def plain(html: str) -> str:
     more = f"\n\n[... {len(html) - LONGEST:,} more characters]" if len(html) > LONGEST else ""
     if not _MARKUP.search(html):
         text = html[:LONGEST].replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
-        return visible(text.strip("\n")) + more
+        return escape_invisible(text.strip("\n")) + more
     reader = _Reader()
     reader.feed(_NO_TAG.sub("&lt;", _without_comments(html[:LONGEST])))
     reader.close()
     lines = [line if line.startswith(INDENT) else line.strip() for line in "".join(reader.pieces).split("\n")]
     text = _LINES.sub("\n\n", "\n".join(lines)).strip("\n")
-    return visible(text) + more
+    return escape_invisible(text) + more
 
 
 def one_title(title: str) -> str:
     """A title in one line. It is no HTML, but some dumps escape it as that."""
-    return visible(" ".join(unescape(title[:LONGEST]).split()))
+    return escape_invisible(" ".join(unescape(title[:LONGEST]).split()))
 
 
 def prose(markdown: str) -> str:

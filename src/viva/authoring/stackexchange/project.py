@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from viva.authoring.files import content_of
 from viva.authoring.stackexchange.cutoffs import created
-from viva.authoring.stackexchange.decisions import Decision, Event, Standing, Status, standing
+from viva.authoring.stackexchange.decisions import ApprovalState, Decision, Event, Status, standing
 from viva.authoring.stackexchange.kit import (
     FILE,
     LONGEST,
@@ -36,12 +36,12 @@ from viva.authoring.stackexchange.kitchecks import KitChecked, at, check_kit
 from viva.authoring.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read_build, read_pool
 from viva.authoring.stackexchange.prompt import asked, draft_of, unfit_of
 from viva.authoring.stackexchange.set_places import Candidate, Places, places
-from viva.benchmarks.questions.positions import Scalar, Unreadable, read_yaml
+from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
 from viva.engine.journal import Journal
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
 from viva.files import reading
-from viva.runs.messages import tell
+from viva.runs.messages import notify
 
 if TYPE_CHECKING:
     from viva.review.items import Item
@@ -72,7 +72,7 @@ class State(Struct, frozen=True, kw_only=True):
     text: str | None
     """Of question.yaml; None where there is no kit yet."""
     checked: KitChecked
-    standing: Standing
+    standing: ApprovalState
     authors: tuple[str, ...]
     status: Status
 
@@ -224,7 +224,7 @@ class Project:
     def states(self, *, quiet: bool = False) -> list[State]:
         """Every question of the pool, in its order. A pool that takes its time is announced, unless `quiet`."""
         if len(self.pool) > MANY and not quiet:
-            tell(f"reading {len(self.pool):,} questions")
+            notify(f"reading {len(self.pool):,} questions")
         events = self.events()
         return [self.state(about, events.get(question_id(about), ())) for about in self.pool]
 

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from viva.authoring.stackexchange.kitchecks import at
-from viva.benchmarks.questions.loading import MAX_BYTES, read_content
-from viva.benchmarks.questions.model import OwnQuestion
-from viva.benchmarks.questions.positions import Listing, Node, Scalar, read_yaml
-from viva.benchmarks.questions.positions import Mapping as Entries
+from viva.benchmarks.custom.loading import MAX_BYTES, read_content
+from viva.benchmarks.custom.model import OwnQuestion
+from viva.benchmarks.custom.positions import Listing, Node, Scalar, read_yaml
+from viva.benchmarks.custom.positions import Mapping as Entries
 from viva.errors import DataError
 
 _WIDTH = 1_000_000

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from viva.authoring.stackexchange.export import Chosen, Manifest
     from viva.authoring.stackexchange.project import Project, State
-    from viva.benchmarks.questions.model import Problem
+    from viva.benchmarks.custom.model import Problem
 
 
 Held = list[tuple["State", str]]
@@ -59,7 +59,7 @@ def graded(
 ) -> tuple[list[State], list[tuple[State, Problem]]]:
     """Those whose examples score as they should, and the others with the first problem."""
     from viva.authoring.stackexchange.grading import grading_problems
-    from viva.benchmarks.questions.examples import UNTRIED
+    from viva.benchmarks.custom.examples import UNTRIED
 
     pairs = [(state.about, state.checked.question) for state in wanted]
     found = grading_problems([(about, own) for about, own in pairs if own is not None], notes, unsafe=unsafe)

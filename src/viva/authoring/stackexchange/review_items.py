@@ -6,7 +6,7 @@ from viva.authoring.stackexchange.kit import answers_text, original_text, url, w
 from viva.authoring.stackexchange.kitchecks import metrics_of
 from viva.authoring.stackexchange.project import ASPECT, State, key_of
 from viva.review.items import Item
-from viva.types import Draft
+from viva.types import ReviewItem
 
 SHOWN = 10
 """Problems of a file that the page shows."""
@@ -33,7 +33,7 @@ def item(state: State) -> Item:
         about=about(state),
         question=f"{original_text(state.about)}\n\n{url(state.about)}",
         drafts=(
-            Draft(
+            ReviewItem(
                 aspect=ASPECT,
                 text=written(state.text or ""),
                 gold=answers_text(state.about) or "there is none",
@@ -52,7 +52,7 @@ def _reasons(state: State) -> str:
     stands = state.standing
     lines = [f"status: {state.status}; author: {', '.join(state.authors) or 'nobody yet'}"]
     if state.checked.question is not None:
-        lines.append(f"likeness: {state.checked.likeness}")
+        lines.append(f"likeness: {state.checked.shared_text}")
     lines += [
         f"{word} by {', '.join(names)}"
         for word, names in (

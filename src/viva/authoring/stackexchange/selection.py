@@ -41,7 +41,7 @@ from viva.authoring.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tr
 from viva.authoring.stackexchange.view_line import Line
 from viva.authoring.staging import staged
 from viva.benchmarks.sets import fingerprint
-from viva.contracts import Crew
+from viva.contracts import WorkerPool
 from viva.errors import DataError, VivaError
 
 MAX_ANSWERS = 100
@@ -100,7 +100,7 @@ def build_pool(
     source: Path,
     out: Path,
     settings: PoolSettings,
-    crew: Crew,
+    workers: WorkerPool,
     watch: Watch,
     *,
     tree: Path | None = None,
@@ -116,17 +116,17 @@ def build_pool(
     settings = msgspec.structs.replace(settings, tree=branches.fingerprint)
     with staged(out, FILES, BUILD, force=force) as stage, tempfile.TemporaryDirectory(dir=stage) as aside:
         dump = open_dump(source, Path(aside), piece)
-        return _Building(dump, settings, branches, crew, watch).write(stage)
+        return _Building(dump, settings, branches, workers, watch).write(stage)
 
 
 class _Building:
     """One pool in the making."""
 
-    def __init__(self, dump: Dump, settings: PoolSettings, tree: TagTree, crew: Crew, watch: Watch) -> None:
+    def __init__(self, dump: Dump, settings: PoolSettings, tree: TagTree, workers: WorkerPool, watch: Watch) -> None:
         self._dump = dump
         self._settings = settings
         self._tree = tree
-        self._crew = crew
+        self._workers = workers
         self._watch = watch
         self._index = Index(len(tree.names))
         self._broken: Counter[str] = Counter()
@@ -191,7 +191,7 @@ class _Building:
         if isinstance(self._dump, Pipe):
             self._dump.dropped = index.dropped
         self._watch.reading("rows", self._dump, 0)
-        for block in self._dump.blocks(self._crew, self._tree):
+        for block in self._dump.blocks(self._workers, self._tree):
             index.add(block)
             if isinstance(self._dump, Pipe):
                 index.drop(block, rules, languages)
@@ -227,7 +227,7 @@ class _Building:
         answers: dict[int, dict[int, Row]] = {one: {} for one in wanted}
         self._dump.done = held = 0
         self._watch.reading("texts", self._dump, 0)
-        for rows in self._dump.texts(self._crew, wanted):
+        for rows in self._dump.texts(self._workers, wanted):
             for row in rows:
                 kept = answers.get(row.parent, {}) if row.parent else asked
                 if kept.setdefault(row.id, row) is row:

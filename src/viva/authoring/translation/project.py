@@ -35,7 +35,7 @@ from viva.benchmarks.csbench.files import Raw, RawSet, asked, named, read_set, t
 from viva.engine.journal import Entry, Journal
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, VivaError
-from viva.types import Draft, Language
+from viva.types import Language, ReviewItem
 
 if TYPE_CHECKING:
     from viva.review.items import Item
@@ -281,7 +281,7 @@ def items_for_approval(project: Project, *, everything: bool = False) -> list[It
             continue
         findings = project.findings(question)
         labels = about(question, findings)
-        draft = Draft(
+        draft = ReviewItem(
             aspect=ASPECT,
             text=question.state.text,
             gold=question.shown,

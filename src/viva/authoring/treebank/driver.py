@@ -38,7 +38,7 @@ from viva.authoring.treebank.treebank import Plan, Problem, Reader, survey
 from viva.authoring.treebank.workers import Generate, Result, Worker, WorkSettings, chunks, where, worker
 from viva.benchmarks.sets import fingerprint
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
-from viva.distributed import Crew, open_crew
+from viva.distributed import WorkerPool, open_worker_pool
 from viva.errors import DataError
 
 
@@ -135,19 +135,19 @@ class _Build:
         """All of it."""
         settings = self._settings
         work = WorkSettings(published=settings.as_published, sampling=settings.sampling, gzip=settings.gzip)
-        with open_crew(settings.on, settings.jobs) as crew:
-            self._generate_all(crew, partial(worker, work, self._generate))
+        with open_worker_pool(settings.on, settings.jobs) as workers:
+            self._generate_all(workers, partial(worker, work, self._generate))
         self._refuse_nothing()
         drawn = self._sampler.draw()
         manifest = self._manifest(drawn, *self._write_set(drawn))
         write_manifest(manifest, self._stage)
         return manifest
 
-    def _generate_all(self, crew: Crew, recipe: Callable[[], Worker]) -> None:
+    def _generate_all(self, workers: WorkerPool, recipe: Callable[[], Worker]) -> None:
         with ExitStack() as files:
             facts, questions = (files.enter_context(path.open("wb")) for path in (self._facts, self._questions))
             problems: BinaryIO | None = None
-            for result in crew.map(recipe, enumerate(chunks(self._reader.trees())), name=where):
+            for result in workers.map(recipe, enumerate(chunks(self._reader.trees())), name=where):
                 self._sampler.merge(result.drawable)
                 facts.write(result.facts)
                 questions.write(result.questions)

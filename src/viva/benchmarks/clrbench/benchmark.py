@@ -20,16 +20,16 @@ from pathlib import Path
 import msgspec
 
 from viva.benchmarks.clrbench.loading import LETTERS, TITLES, read_records, to_questions
-from viva.benchmarks.explained.combining import compared
+from viva.benchmarks.defaults import NoExecution
 from viva.benchmarks.judging import ask_judge
-from viva.benchmarks.ruled import RunsNothing
+from viva.benchmarks.rationale.combining import compared
 from viva.benchmarks.sets import fingerprint, locate, spread
-from viva.contracts import Room
+from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, fence, fill, read_templates, stops_before
 from viva.scorers.choice import read_choice
-from viva.scorers.deciding import ALIKE, Decision, decide, drafted, heard
 from viva.scorers.grading import grade_reading, no_reply, outcome_of
 from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.resolution import ALIKE, Decision, decide, marks_by_judge, review_item
 from viva.scorers.selection import grade_selection, read_selection
 from viva.scorers.term import Term, read_term
 from viva.scorers.truth import read_truth
@@ -37,21 +37,21 @@ from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
     ANSWER,
     NOTHING,
-    About,
+    Aggregate,
+    BenchmarkInfo,
     Compare,
-    Draft,
     Evidence,
     ExamSpec,
     Generate,
-    Layout,
-    Line,
     Message,
     Opinion,
     Outcome,
     Question,
     Response,
+    ReviewItem,
     Sampling,
     Score,
+    TableSpec,
 )
 
 HERE = Path(__file__).parent
@@ -62,7 +62,7 @@ MANY_OPTIONS = 6
 """Above this, baselines draw a single letter in place of any selection: there would be too many."""
 
 
-class CLRBenchExam(RunsNothing):
+class CLRBenchExam(NoExecution):
     """CLR-Bench's questions with their exemplars; the grading of answers, not of rationales."""
 
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
@@ -94,7 +94,9 @@ class CLRBenchExam(RunsNothing):
         """The questions in file order."""
         return iter(self._questions)
 
-    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Generate:
         """Task, one exemplar of the question's type and discipline, the question."""
         shot = self._exemplar(question)
         task = fill(self._texts.text(f"{question.kind}.task"), {"discipline": question.tags["discipline"]})
@@ -108,7 +110,7 @@ class CLRBenchExam(RunsNothing):
             sample=sample,
             prompt=f"{text}\n{self._texts.text('lead')}" if base else (Message("user", text),),
             sampling=sampling,
-            legal=self._legal(question),
+            choices=self._choices(question),
             options=question.options,
         )
 
@@ -136,7 +138,7 @@ class CLRBenchExam(RunsNothing):
         reply = json.dumps({"Rationale": shot.explanation, "Answer": answer}, ensure_ascii=False)
         return fill(self._texts.text("reply"), {"reply": reply})
 
-    def _legal(self, question: Question) -> tuple[str, ...]:
+    def _choices(self, question: Question) -> tuple[str, ...]:
         letters = LETTERS[: len(question.options)]
         if question.kind == "truth":
             return (self._texts.text("true"), self._texts.text("false"))
@@ -224,23 +226,23 @@ class CLRBenchExam(RunsNothing):
         )
 
     def _decision(self, evidence: Evidence) -> Decision:
-        opinions = heard(evidence.opinions, ANSWER, lambda opinion: read_mark(opinion, SCALE))
+        opinions = marks_by_judge(evidence.opinions, ANSWER, lambda opinion: read_mark(opinion, SCALE))
         return decide(
             ANSWER,
             marks=evidence.marks,
             opinions=opinions,
-            heard=sum(1 for opinion in evidence.opinions if opinion.aspect == ANSWER),
+            replies=sum(1 for opinion in evidence.opinions if opinion.aspect == ANSWER),
             panel=self.spec.panel,
             similarity=evidence.similarities.get(ANSWER),
         )
 
-    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
         """An open-ended answer; what a rule decides is drafted with the rationale."""
         if question.kind != "open" or not response.text.strip():
             return ()
-        opinions = heard(evidence.opinions, ANSWER, lambda opinion: read_mark(opinion, SCALE))
+        opinions = marks_by_judge(evidence.opinions, ANSWER, lambda opinion: read_mark(opinion, SCALE))
         decision = self._decision(evidence)
-        draft = drafted(
+        draft = review_item(
             ANSWER,
             decision,
             evidence.opinions,
@@ -251,28 +253,30 @@ class CLRBenchExam(RunsNothing):
         )
         return (draft,)
 
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[TableSpec, ...]:
         """Rows for the tables: types, disciplines, difficulty; and the paper's main table, a row a model."""
-        types = [(name, Line(title, {"type": (name,)})) for name, title in TITLES.items() if self._has("type", name)]
+        types = [
+            (name, Aggregate(title, {"type": (name,)})) for name, title in TITLES.items() if self._has("type", name)
+        ]
         disciplines = dict.fromkeys(question.tags["discipline"] for question in self._questions)
         found = dict.fromkeys(q.tags["difficulty"] for q in self._questions if "difficulty" in q.tags)
         levels = sorted(found, key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS))
-        overall, score = Line("Overall"), (Line("Score"),)
-        by_discipline = tuple(Line(name, {"discipline": (name,)}) for name in disciplines)
-        by_level = tuple(Line(name, {"difficulty": (name,)}) for name in levels)
+        overall, score = Aggregate("Overall"), (Aggregate("Score"),)
+        by_discipline = tuple(Aggregate(name, {"discipline": (name,)}) for name in disciplines)
+        by_level = tuple(Aggregate(name, {"difficulty": (name,)}) for name in levels)
         return (
-            Layout("types", "By type", (*(line for _, line in types), overall), score),
-            Layout("disciplines", "By discipline", (*by_discipline, overall), score),
-            *((Layout("difficulty", "By difficulty", by_level, score, detail=True),) if by_level else ()),
+            TableSpec("types", "By type", (*(line for _, line in types), overall), score),
+            TableSpec("disciplines", "By discipline", (*by_discipline, overall), score),
+            *((TableSpec("difficulty", "By difficulty", by_level, score, detail=True),) if by_level else ()),
             compared(types),
         )
 
     def _has(self, tag: str, value: str) -> bool:
         return any(question.tags[tag] == value for question in self._questions)
 
-    def headline(self) -> Line:
+    def headline(self) -> Aggregate:
         """The mean over all questions."""
-        return Line("Overall")
+        return Aggregate("Overall")
 
 
 def _term(said: Term | None, response: Response) -> Score:
@@ -292,7 +296,7 @@ def _bundled_templates() -> dict[str, object]:
 class CLRBench:
     """Entry point of the benchmark."""
 
-    about = About(
+    about = BenchmarkInfo(
         name="clrbench",
         title="CLR-Bench",
         paper="arXiv 2410.17558",

@@ -29,15 +29,15 @@ from viva.prompting import (
 )
 from viva.types import (
     NOTHING,
-    About,
+    Aggregate,
+    BenchmarkInfo,
     Defect,
     Evidence,
     ExamSpec,
-    Layout,
-    Line,
     Question,
     Response,
     Score,
+    TableSpec,
 )
 
 HERE = Path(__file__).parent
@@ -231,35 +231,35 @@ class CMMLUExam(MultipleChoiceExam):
             return Score(value=0.25, outcome=score.outcome, explanation=how)
         return score
 
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[TableSpec, ...]:
         """The leaderboard's columns by macro (as published) and micro average, the same without overlap, subjects."""
-        columns = (Line("Macro over subjects", over="subject"), Line("Micro over questions"))
+        columns = (Aggregate("Macro over subjects", over="subject"), Aggregate("Micro over questions"))
         published = (
-            *(Line(name, {"category": (name,)}) for name in CATEGORIES),
-            Line(CHINA, {"china_specific": ("yes",)}),
-            Line("Average"),
+            *(Aggregate(name, {"category": (name,)}) for name in CATEGORIES),
+            Aggregate(CHINA, {"china_specific": ("yes",)}),
+            Aggregate("Average"),
         )
-        apart = (*(Line(name, {"home": (name,)}) for name in (*CATEGORIES, CHINA)), Line("Average"))
-        each = tuple(Line(f"{name} {subjects()[name].chinese}", {"subject": (name,)}) for name in self._counts)
+        apart = (*(Aggregate(name, {"home": (name,)}) for name in (*CATEGORIES, CHINA)), Aggregate("Average"))
+        each = tuple(Aggregate(f"{name} {subjects()[name].chinese}", {"subject": (name,)}) for name in self._counts)
         slices = (
-            Line("Negation word", {"negation": ("yes",)}),
-            Line("No negation word", {"negation": ("no",)}),
-            Line("Sub-options", {"sub_options": ("yes",)}),
-            Line("No sub-options", {"sub_options": ("no",)}),
+            Aggregate("Negation word", {"negation": ("yes",)}),
+            Aggregate("No negation word", {"negation": ("no",)}),
+            Aggregate("Sub-options", {"sub_options": ("yes",)}),
+            Aggregate("No sub-options", {"sub_options": ("no",)}),
         )
-        accuracy = (Line("Accuracy"),)
+        accuracy = (Aggregate("Accuracy"),)
         return (
-            Layout(
+            TableSpec(
                 "averages", "Averages (China-specific subjects count in their home category too)", published, columns
             ),
-            Layout("apart", "Averages without overlap", apart, columns),
-            Layout("subjects", "By subject", each, accuracy, detail=True),
-            Layout("slices", "By form of the question", slices, accuracy, detail=True),
+            TableSpec("apart", "Averages without overlap", apart, columns),
+            TableSpec("subjects", "By subject", each, accuracy, detail=True),
+            TableSpec("slices", "By form of the question", slices, accuracy, detail=True),
         )
 
-    def headline(self) -> Line:
+    def headline(self) -> Aggregate:
         """The published Average: macro over the subjects."""
-        return Line("Average", over="subject")
+        return Aggregate("Average", over="subject")
 
 
 def _inspect(identity: str, row: Row, seen: dict[int, str], defects: list[Defect]) -> None:
@@ -292,7 +292,7 @@ def _tags(subject: Subject, negation: bool, sub_options: bool) -> dict[str, str]
 class CMMLU:
     """Entry point of the benchmark."""
 
-    about = About(
+    about = BenchmarkInfo(
         name="cmmlu",
         title="CMMLU",
         paper="arXiv 2306.09212",

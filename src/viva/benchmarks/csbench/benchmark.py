@@ -20,10 +20,10 @@ import msgspec
 
 from viva.benchmarks.csbench import published
 from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
+from viva.benchmarks.defaults import NoExecution, NoSimilarity
 from viva.benchmarks.judging import ask_judge
-from viva.benchmarks.ruled import ComparesNothing, RunsNothing
 from viva.benchmarks.sets import fingerprint, locate, spread
-from viva.contracts import Room
+from viva.contracts import ContextWindow
 from viva.errors import DataError
 from viva.prompting import (
     ESTIMATED,
@@ -33,35 +33,35 @@ from viva.prompting import (
     exemplar_length,
     fence,
     fill,
-    fitted,
+    fit_to_context,
     gap_between,
     read_templates,
     stops_before,
 )
 from viva.scorers.choice import read_choice
-from viva.scorers.deciding import Decision, decide, drafted, heard
 from viva.scorers.grading import grade_reading, no_reply, outcome_of
+from viva.scorers.resolution import Decision, decide, marks_by_judge, review_item
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import read_mark, reasons, undecided
 from viva.types import (
     ANSWER,
     NOTHING,
-    About,
-    Draft,
+    Aggregate,
+    BenchmarkInfo,
     Evidence,
     ExamSpec,
     Generate,
     Language,
-    Layout,
-    Line,
     Message,
     Opinion,
     Outcome,
     Prompt,
     Question,
     Response,
+    ReviewItem,
     Sampling,
     Score,
+    TableSpec,
 )
 
 HERE = Path(__file__).parent
@@ -69,7 +69,7 @@ LETTERS = "ABCD"
 COMPREHENSION = ("Multiple-choice", "Assertion")
 
 
-class CSBenchExam(RunsNothing, ComparesNothing):
+class CSBenchExam(NoExecution, NoSimilarity):
     """CS-Bench in one language, with its exemplars."""
 
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
@@ -105,14 +105,16 @@ class CSBenchExam(RunsNothing, ComparesNothing):
         """The test questions in file order."""
         return iter(self._questions)
 
-    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Generate:
         """The prompt of one question: see prompts.toml for its parts."""
 
         def fits(prompt: Prompt) -> bool:
-            return (room or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
+            return (context_window or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
 
         shots = self._exemplars.get((question.tags["domain"], question.kind), [])
-        prompt, dropped = fitted(shots, lambda kept: self._prompt(question, kept), exemplar_length, fits)
+        prompt, dropped = fit_to_context(shots, lambda kept: self._prompt(question, kept), exemplar_length, fits)
         legal: tuple[str, ...] = ()
         if question.kind == "choice":
             legal = tuple(LETTERS[: len(question.options)])
@@ -123,13 +125,13 @@ class CSBenchExam(RunsNothing, ComparesNothing):
             sample=sample,
             prompt=prompt,
             sampling=self._stopping(question, sampling),
-            legal=legal,
+            choices=legal,
             options=question.options,
-            gap=self._gap(question),
+            answer_separator=self._answer_separator(question),
             dropped=dropped,
         )
 
-    def _gap(self, question: Question) -> str:
+    def _answer_separator(self, question: Question) -> str:
         """What the exemplars have between the lead and the answer."""
         if self.spec.form != "base":
             return ""
@@ -223,19 +225,19 @@ class CSBenchExam(RunsNothing, ComparesNothing):
         return decide(
             ANSWER,
             marks=evidence.marks,
-            opinions=heard(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion)),
-            heard=len(evidence.opinions),
+            opinions=marks_by_judge(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion)),
+            replies=len(evidence.opinions),
             panel=self.spec.panel,
         )
 
-    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[Draft, ...]:
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
         """A blank or an open-ended answer, as the judges left it."""
         if question.kind not in ("blank", "open") or question.answer is None or not response.text.strip():
             return ()
         scale = (0.0, 1.0) if question.kind == "blank" else tuple(mark / 10 for mark in range(1, 11))
-        opinions = heard(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion))
+        opinions = marks_by_judge(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion))
         return (
-            drafted(
+            review_item(
                 ANSWER,
                 self._decision(question, msgspec.structs.replace(evidence, marks=())),
                 evidence.opinions,
@@ -246,12 +248,12 @@ class CSBenchExam(RunsNothing, ComparesNothing):
             ),
         )
 
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[TableSpec, ...]:
         """Tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and reasoning."""
         columns = (
-            Line("Knowledge", {"tag": ("Knowledge",)}),
-            Line("Reasoning", {"tag": ("Reasoning",)}),
-            Line("Average"),
+            Aggregate("Knowledge", {"tag": ("Knowledge",)}),
+            Aggregate("Reasoning", {"tag": ("Reasoning",)}),
+            Aggregate("Average"),
         )
         present = list(dict.fromkeys(question.tags["format"] for question in self._questions))
         formats = [name for name in KINDS if name in present]
@@ -259,20 +261,22 @@ class CSBenchExam(RunsNothing, ComparesNothing):
             {question.tags["subfield"] for question in self._questions},
             key=lambda name: (list(DOMAINS.values()).index(name.split(":")[0]) if ":" in name else 9, name),
         )
-        format_rows = [Line(name, {"format": (name,)}) for name in formats]
+        format_rows = [Aggregate(name, {"format": (name,)}) for name in formats]
         if len(formats) > len(COMPREHENSION):
-            format_rows.append(Line("Comprehension (MC + assertion)", {"format": COMPREHENSION}))
-        overall = Line("Overall")
-        domains = (*(Line(short, {"domain": (short,)}) for short in DOMAINS.values()), overall)
+            format_rows.append(Aggregate("Comprehension (MC + assertion)", {"format": COMPREHENSION}))
+        overall = Aggregate("Overall")
+        domains = (*(Aggregate(short, {"domain": (short,)}) for short in DOMAINS.values()), overall)
         return (
-            Layout("domains", "By domain", domains, columns),
-            Layout("formats", "By format", (*format_rows, overall), columns),
-            Layout("subfields", "By subfield", tuple(Line(name, {"subfield": (name,)}) for name in subfields), columns),
+            TableSpec("domains", "By domain", domains, columns),
+            TableSpec("formats", "By format", (*format_rows, overall), columns),
+            TableSpec(
+                "subfields", "By subfield", tuple(Aggregate(name, {"subfield": (name,)}) for name in subfields), columns
+            ),
         )
 
-    def headline(self) -> Line:
+    def headline(self) -> Aggregate:
         """The mean over all questions (so weighted by the number of each format)."""
-        return Line("Overall")
+        return Aggregate("Overall")
 
     def _text(self, key: str) -> str:
         return self._texts.text(f"{self.spec.language}.{key}")
@@ -353,7 +357,7 @@ def _bundled_templates() -> dict[str, object]:
 class CSBench:
     """Entry point of the benchmark."""
 
-    about = About(
+    about = BenchmarkInfo(
         name="csbench",
         title="CS-Bench",
         paper="arXiv 2406.08587",

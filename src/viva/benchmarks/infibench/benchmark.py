@@ -18,23 +18,23 @@ from pathlib import Path
 
 import msgspec
 
+from viva.benchmarks.custom.benchmark import own_items
+from viva.benchmarks.custom.loading import sound_questions
 from viva.benchmarks.infibench.built import find_built, read_built
 from viva.benchmarks.infibench.cases import Case, areas
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.benchmarks.infibench.loading import read_cases
-from viva.benchmarks.questions.benchmark import own_items
-from viva.benchmarks.questions.loading import sound_questions
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.errors import DataError
 from viva.prompting import Templates, read_templates
-from viva.types import About, Defect, Draws, ExamSpec, Layout, Line, Question, Sampling
+from viva.types import Aggregate, BenchmarkInfo, Defect, ExamSpec, Question, Sampling, SamplingPlan, TableSpec
 
 HERE = Path(__file__).parent
 SAMPLE = HERE / "sample"
 TYPES = ("code completion", "code debugging", "knowledge question-answering", "non-code debugging")
-DRAWS = Draws(samples=10, sampling=Sampling(temperature=0.2, top_p=0.9, max_tokens=1024))
-BEST = Line("Overall", attempts="best")
+DRAWS = SamplingPlan(samples=10, sampling=Sampling(temperature=0.2, top_p=0.9, max_tokens=1024))
+BEST = Aggregate("Overall", attempts="best")
 
 
 def _published(spec: ExamSpec, data: Path, texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
@@ -57,8 +57,8 @@ def _item(case: Case, texts: Templates) -> Item:
             kind="free",
             text=case.prompt,
             language="en",
-            answer=None if case.unsound else "",
-            explanation=case.unsound or case.url,
+            answer=None if case.invalid_gold else "",
+            explanation=case.invalid_gold or case.url,
             tags=tags,
         ),
         rubric=case.rubric,
@@ -103,37 +103,37 @@ def _items(spec: ExamSpec, data: Path | None, texts: Templates) -> tuple[list[It
     return _published(spec, data, texts) if built is None else _built(built, texts)
 
 
-def layouts(questions: Sequence[Question]) -> tuple[Layout, ...]:
+def layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
     """The tables of the paper's leaderboard: difficulty levels, question types, metrics, areas, languages."""
-    columns = (Line("best of each ten", attempts="best"), Line("mean", attempts="mean"))
+    columns = (Aggregate("best of each ten", attempts="best"), Aggregate("mean", attempts="mean"))
 
-    def rows(tag: str, order: Sequence[str] = ()) -> tuple[Line, ...]:
+    def rows(tag: str, order: Sequence[str] = ()) -> tuple[Aggregate, ...]:
         present = dict.fromkeys(question.tags[tag] for question in questions if tag in question.tags)
         known = [value for value in order if value in present]
         rest = sorted(value for value in present if value not in known)
-        return tuple(Line(value, {tag: (value,)}) for value in (*known, *rest))
+        return tuple(Aggregate(value, {tag: (value,)}) for value in (*known, *rest))
 
-    overall = Line("Overall")
+    overall = Aggregate("Overall")
     attempts = (
-        Line("best@10 by groups", attempts="best"),
-        *(Line(f"best@{k}, expected", attempts=f"best@{k}") for k in (10, 5, 3)),
-        Line("mean@1", attempts="mean"),
-        *(Line(f"pass@{k}, full marks", attempts=f"pass@{k}") for k in (1, 10)),
+        Aggregate("best@10 by groups", attempts="best"),
+        *(Aggregate(f"best@{k}, expected", attempts=f"best@{k}") for k in (10, 5, 3)),
+        Aggregate("mean@1", attempts="mean"),
+        *(Aggregate(f"pass@{k}, full marks", attempts=f"pass@{k}") for k in (1, 10)),
     )
     return (
-        Layout("levels", "By difficulty", (*rows("level"), overall), columns),
-        Layout("types", "By type of question", (*rows("type", TYPES), overall), columns),
-        Layout("metrics", "By what grades it", (*rows("metric"), overall), columns),
-        Layout("areas", "By area", (*rows("area", [area.name for area in areas()]), overall), columns),
-        Layout("languages", "By language", (*rows("language"), overall), columns),
-        Layout("attempts", "Several answers to a question", attempts, (Line("Score"),)),
+        TableSpec("levels", "By difficulty", (*rows("level"), overall), columns),
+        TableSpec("types", "By type of question", (*rows("type", TYPES), overall), columns),
+        TableSpec("metrics", "By what grades it", (*rows("metric"), overall), columns),
+        TableSpec("areas", "By area", (*rows("area", [area.name for area in areas()]), overall), columns),
+        TableSpec("languages", "By language", (*rows("language"), overall), columns),
+        TableSpec("attempts", "Several answers to a question", attempts, (Aggregate("Score"),)),
     )
 
 
 class InfiBench:
     """Entry point of the benchmark."""
 
-    about = About(
+    about = BenchmarkInfo(
         name="infibench",
         title="InfiBench",
         paper="arXiv 2404.07940",

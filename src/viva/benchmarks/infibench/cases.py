@@ -58,7 +58,7 @@ class Case(Struct, frozen=True, kw_only=True):
     full_score: float = 1.0
     null_score: float = 0.0
     """What the question is worth, and what it counts without any answer."""
-    unsound: str = ""
+    invalid_gold: str = ""
     """Why no answer to it can be graded; "" if it can."""
 
 
@@ -116,7 +116,7 @@ def read_case(
         metric_of=metric_of,
         full_score=reading.number_at(node, "full_score", "case", scores[0]),
         null_score=reading.number_at(node, "null_score", "case", scores[1]),
-        unsound=reading.unsound,
+        invalid_gold=reading.invalid_gold,
     )
 
 

@@ -67,7 +67,7 @@ class Reading:
         self.published = published
         self.case = case
         self.defects: list[Defect] = []
-        self.unsound = ""
+        self.invalid_gold = ""
         """Why the case cannot be graded; "" if it can."""
 
     def wrong(self, key: str, problem: str) -> DataError:
@@ -85,7 +85,7 @@ class Reading:
 
     def give_up(self, kind: str, detail: str) -> None:
         """The case cannot be graded."""
-        self.unsound = self.unsound or detail
+        self.invalid_gold = self.invalid_gold or detail
         self.defects.append(Defect(self.case, kind, detail, "unsound"))
 
     def mapping(self, value: object, key: str) -> dict[str, object]:

@@ -18,29 +18,29 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.ruled import GradedByRule
+from viva.benchmarks.defaults import GradedByRule
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.benchmarks.syneval import grading, loading, prompting, tables
 from viva.benchmarks.syneval.items import FORMATS, Format, Item
-from viva.contracts import Room
+from viva.contracts import ContextWindow
 from viva.errors import DataError
-from viva.prompting import ESTIMATED, Templates, fitted, gap_between, read_templates
+from viva.prompting import ESTIMATED, Templates, fit_to_context, gap_between, read_templates
 from viva.scorers.grading import no_reply
 from viva.types import (
     NOTHING,
-    About,
-    Draws,
+    Aggregate,
+    BenchmarkInfo,
     Evidence,
     ExamSpec,
     Generate,
     Kind,
-    Layout,
-    Line,
     Prompt,
     Question,
     Response,
     Sampling,
+    SamplingPlan,
     Score,
+    TableSpec,
 )
 
 HERE = Path(__file__).parent
@@ -111,10 +111,12 @@ class SynEvalExam(GradedByRule):
             weight=times,
         )
 
-    def request(self, question: Question, sample: int, sampling: Sampling, room: Room | None = None) -> Generate:
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Generate:
         """The prompt of one question; exemplars that would not fit the context go, the longest first."""
         item = self._items[question.id]
-        prompt, dropped = self._prompt(item, sample, sampling, room or ESTIMATED)
+        prompt, dropped = self._prompt(item, sample, sampling, context_window or ESTIMATED)
         base = self.spec.form == "base"
         return Generate(
             question=question.id,
@@ -123,23 +125,23 @@ class SynEvalExam(GradedByRule):
             sampling=msgspec.structs.replace(
                 sampling, max_tokens=self._longest_reply(item, sampling), stop=("\n",) if base else sampling.stop
             ),
-            legal=_LEGAL.get(item.format) or prompting.Spans(item.sentence),
+            choices=_LEGAL.get(item.format) or prompting.Spans(item.sentence),
             options=tuple(map(prompting.capitalised, item.options)),
-            gap=gap_between("", self._texts.text(f"{item.format}.answer")) if base else "",
+            answer_separator=gap_between("", self._texts.text(f"{item.format}.answer")) if base else "",
             dropped=dropped,
         )
 
-    def _prompt(self, item: Item, sample: int, sampling: Sampling, room: Room) -> tuple[Prompt, int]:
+    def _prompt(self, item: Item, sample: int, sampling: Sampling, context_window: ContextWindow) -> tuple[Prompt, int]:
         base = self.spec.form == "base"
         pool = self._pools.get((item.knowledge_point, item.format), ())
         seed = self.spec.seed + sample
         shots = prompting.draw(pool, item, self.spec.shots, seed, same_sentence=self.spec.as_published)
         reply = self._longest_reply(item, sampling) or 0
-        return fitted(
+        return fit_to_context(
             shots,
             lambda kept: prompting.render(self._texts, item, kept, base=base, whole=self.spec.choose == "likelihood"),
             lambda shot: len(shot.sentence) + sum(map(len, shot.options)),
-            lambda prompt: room.fits(prompt, reply, self.spec.context),
+            lambda prompt: context_window.fits(prompt, reply, self.spec.context),
         )
 
     def _longest_reply(self, item: Item, sampling: Sampling) -> int | None:
@@ -158,12 +160,12 @@ class SynEvalExam(GradedByRule):
             return grading.as_published(item, response, self._texts.text("lead") if base else "")
         return grading.grade(item, response, base=base)
 
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[TableSpec, ...]:
         """The tables of the paper."""
         present = dict.fromkeys(tables.tags(one.item)["category"] for one in self._listed)
         return tables.layouts(list(present), self.spec.shots)
 
-    def headline(self) -> Line:
+    def headline(self) -> Aggregate:
         """The paper's overall score."""
         return tables.OA
 
@@ -171,7 +173,7 @@ class SynEvalExam(GradedByRule):
 class SynEval:
     """Entry point of the benchmark."""
 
-    about = About(
+    about = BenchmarkInfo(
         name="syneval",
         title="SynEval",
         paper="arXiv 2311.08287",
@@ -184,8 +186,8 @@ class SynEval:
         shots=MAX_SHOTS,
         supports=("base", "next-token", "likelihood", "as-published"),
         reasons={"cot": "it asks for the answer alone", "comprehension": "no question needs a judge"},
-        draws=Draws(sampling=PAPER),
-        few_shot=Draws(samples=SEEDS, sampling=PAPER),
+        draws=SamplingPlan(sampling=PAPER),
+        few_shot=SamplingPlan(samples=SEEDS, sampling=PAPER),
     )
     sample = HERE / "sample"
 

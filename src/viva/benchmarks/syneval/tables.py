@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
-from viva.types import Defect, Layout, Line
+from viva.types import Aggregate, Defect, TableSpec
 
 POOLED = ("GS", "SC", "DO", "IO")
-OA = Line("OA", over="format")
-_TF = Line("TF", {"format": ("TF",)})
-_MC = Line("MC", {"format": ("MC",)})
-_EXACT = Line("FITB accuracy", {"format": ("FITB",)}, part="exact")
-_F1 = Line("FITB F1", {"format": ("FITB",)}, part="f1")
+OA = Aggregate("OA", over="format")
+_TF = Aggregate("TF", {"format": ("TF",)})
+_MC = Aggregate("MC", {"format": ("MC",)})
+_EXACT = Aggregate("FITB accuracy", {"format": ("FITB",)}, part="exact")
+_F1 = Aggregate("FITB F1", {"format": ("FITB",)}, part="f1")
 _MEASURES = (_TF, _MC, _EXACT, _F1)
 _POINTS = tuple(
-    Line(point, {"mvp": ("yes",)} if point == "MVP" else {"knowledge_point": (point,)}) for point in KNOWLEDGE_POINTS
+    Aggregate(point, {"mvp": ("yes",)} if point == "MVP" else {"knowledge_point": (point,)})
+    for point in KNOWLEDGE_POINTS
 )
 
 
@@ -49,25 +50,25 @@ def incomplete(items: Iterable[Item]) -> Iterator[Defect]:
             yield Defect(row, "missing format", detail, "noted")
 
 
-def layouts(categories: Sequence[str], shots: int) -> tuple[Layout, ...]:
+def layouts(categories: Sequence[str], shots: int) -> tuple[TableSpec, ...]:
     """The tables of one run. `categories` are the tags' values that the set has."""
     how = f"{shots}-shot" if shots else "zero-shot"
-    overall = Line("Overall")
-    points = (*_POINTS, Line("All"))
+    overall = Aggregate("Overall")
+    points = (*_POINTS, Aggregate("All"))
     order = {point: place for place, point in enumerate(KNOWLEDGE_POINTS)}
     rows = sorted(categories, key=lambda name: (order[name.partition(":")[0]], name))  # type: ignore[index]
     return (
-        Layout("points", f"By knowledge point, {how}", (*_POINTS, overall), (*_MEASURES, OA)),
-        Layout("formats", f"By format, {how}", (overall,), (*_MEASURES, OA), across=True),
-        Layout("oa", f"OA by knowledge point, {how}", (OA,), points, across=True),
+        TableSpec("points", f"By knowledge point, {how}", (*_POINTS, overall), (*_MEASURES, OA)),
+        TableSpec("formats", f"By format, {how}", (overall,), (*_MEASURES, OA), across=True),
+        TableSpec("oa", f"OA by knowledge point, {how}", (OA,), points, across=True),
         *(
-            Layout(line.label, f"{line.label} by knowledge point, {how}", (line,), points, detail=True, across=True)
+            TableSpec(line.label, f"{line.label} by knowledge point, {how}", (line,), points, detail=True, across=True)
             for line in _MEASURES
         ),
-        Layout(
+        TableSpec(
             "categories",
             f"By syntactic category of what is asked for, {how}",
-            tuple(Line(name, {"category": (name,)}) for name in rows),
+            tuple(Aggregate(name, {"category": (name,)}) for name in rows),
             (*_MEASURES, OA),
             detail=True,
         ),

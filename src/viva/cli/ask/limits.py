@@ -13,7 +13,7 @@ from viva.engine.limitchanges import ASKED, LimitRequest, write_file
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
 from viva.runs.config import Limits, pick
 from viva.runs.limits import answer_to, asking_process, describe
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 
 @click.command(name="limits", short_help="Show and change the limits of a running run.")
@@ -54,6 +54,6 @@ def limits_command(run: Path, **given: tuple[str, ...]) -> int:
         return EXIT_INCOMPLETE
     if answer.problem:
         raise VivaError(f"nothing was changed: {answer.problem}")
-    for lane in answer.lanes:
-        click.echo(visible(describe(lane)))
+    for group in answer.groups:
+        click.echo(escape_invisible(describe(group)))
     return EXIT_OK

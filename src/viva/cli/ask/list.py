@@ -7,7 +7,7 @@ import click
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder, sources
 from viva.types import ExamSpec
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 
 @click.command(name="list", short_help="List benchmarks.")
@@ -68,6 +68,6 @@ def _list_templates(form: str) -> int:
         click.echo(msgspec.json.format(msgspec.json.encode(families()), indent=2).decode())
         return 0
     for name, text in families().items():
-        lines = visible(text).split("\n")
+        lines = escape_invisible(text).split("\n")
         click.echo("\n".join([name, *(f"  | {line}" for line in lines)]))
     return 0

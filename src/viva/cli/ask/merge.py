@@ -66,8 +66,8 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     folder = RunFolder.open(into)
     folder.lock()
     try:
-        examination = prepare(folder, Limits(progress="quiet"))
-        report = grade_run(examination, output)
+        opened = prepare(folder, Limits(progress="quiet"))
+        report = grade_run(opened, output)
     except KeyboardInterrupt:
         print(f"viva: {into} is merged, and not graded: viva score {into}", file=sys.stderr)
         raise
@@ -75,7 +75,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
         folder.unlock()
     print_report(report, output)
     missing = sum(result.missing for result in report.results)
-    counted = examination.answers_wanted - missing
+    counted = opened.answers_wanted - missing
     return _ending(parts, into, missing=missing, strange=found - counted)
 
 

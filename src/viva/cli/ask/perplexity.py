@@ -16,7 +16,7 @@ from viva.cli.output import check_writable, emit, screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.runs.config import Choice, Opening, pick
 from viva.studies.perplexity.study import Wanted, study
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
     from viva.contracts import Model
@@ -82,37 +82,37 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
     viva perplexity csbench cmmlu --data DIR --model hf/checkpoints/last
     viva perplexity test=test.jsonl valid=valid.jsonl --field Question --model hf/A --model hf/B --items items.jsonl
     """
-    from viva.runs.model_names import told_apart
+    from viva.runs.model_names import separate_benchmarks_and_models
     from viva.studies.perplexity.item_file import Items
     from viva.studies.perplexity.text_logprobs import StoppedError, Wish, measure, need_measurers
     from viva.studies.text_sets import open_sets
 
-    wanted = pick(Wanted, given)
-    check_writable(wanted.out)
+    config = pick(Wanted, given)
+    check_writable(config.out)
     opening, choice = pick(Opening, given), pick(Choice, given)
     if opening.template:
         raise VivaError(
             f"--template {opening.template!r} writes messages, and texts are measured as they are: leave it out"
         )
-    named, typed = told_apart(sets, models)
+    named, typed = separate_benchmarks_and_models(sets, models)
     if not named:
         raise VivaError("of which texts? name a benchmark, a question file or a file of texts")
-    opened = _models(typed, wanted, opening)
+    opened = _models(typed, config, opening)
     need_measurers(opened)
-    found = open_sets(named, wanted.field, wanted.by, choice)
+    found = open_sets(named, config.field, config.by, choice)
     wish = Wish(
         sets=found,
-        field=wanted.field,
-        k=wanted.k,
-        concurrency=wanted.concurrency,
-        timeout=wanted.timeout,
-        progress=wanted.progress,
+        field=config.field,
+        k=config.k,
+        concurrency=config.concurrency,
+        timeout=config.timeout,
+        progress=config.progress,
     )
-    items = Items(wanted.items)
+    items = Items(config.items)
     try:
         measured = asyncio.run(measure(opened, wish, items))
     except StoppedError as stopped:
-        kept = f"; go on with the same command, {wanted.items} keeps them" if wanted.items else " (--items keeps them)"
+        kept = f"; go on with the same command, {config.items} keeps them" if config.items else " (--items keeps them)"
         print(
             f"viva: interrupted, {stopped.measured:,} of {stopped.total:,} texts measured{kept}",
             file=sys.stderr,
@@ -122,11 +122,11 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
         items.close()
     if all(one.refused and not any(one.readings.values()) for one in measured):
         return _ended(measured)
-    emit(_printed(study(found, measured, wanted, choice), wanted), wanted.out)
+    emit(_printed(study(found, measured, config, choice), config), config.out)
     return _ended(measured)
 
 
-def _models(typed: Sequence[str], wanted: Wanted, opening: Opening) -> list[Model]:
+def _models(typed: Sequence[str], config: Wanted, opening: Opening) -> list[Model]:
     """Every model that is named, as `viva run` would reach it."""
     from viva.runs.model_names import named_models
     from viva.runs.open import reach
@@ -134,12 +134,12 @@ def _models(typed: Sequence[str], wanted: Wanted, opening: Opening) -> list[Mode
     from viva.runs.preflight import refuse_unopened
 
     named = named_models(typed, opening.revision, None)
-    if wanted.base_url and not any(one.name.startswith("openai/") for one in named):
+    if config.base_url and not any(one.name.startswith("openai/") for one in named):
         raise VivaError(f"--base-url is for openai/ models; here is only {named[0].name}")
     refuse_unopened(opening, "chat", [one.name for one in named])
     models: dict[str, Model] = {}
     for one in named:
-        record = model_record(one.name, wanted.base_url, wanted.api_key_env, opening)
+        record = model_record(one.name, config.base_url, config.api_key_env, opening)
         model = reach(msgspec.structs.replace(record, shown=one.shown), 0)
         if model.name in models:
             raise VivaError(f"two models are both called {model.name}: nobody could tell their figures apart")
@@ -153,18 +153,20 @@ def _ended(measured: Sequence[Measured]) -> int:
     for one in measured:
         if one.refused:
             said = f"{one.model}: {one.refused}" if one.absent else f"{one.model} was given up: {one.refused}"
-            print(visible(f"viva: {said}"), file=sys.stderr)
+            print(escape_invisible(f"viva: {said}"), file=sys.stderr)
             code = max(code, EXIT_INCOMPLETE if one.absent else EXIT_REFUSED)
         elif one.failed:
-            print(visible(f"viva: {one.model}: {one.failed:,} texts not measured ({one.why})"), file=sys.stderr)
+            print(
+                escape_invisible(f"viva: {one.model}: {one.failed:,} texts not measured ({one.why})"), file=sys.stderr
+            )
             code = code or EXIT_INCOMPLETE
     return code
 
 
-def _printed(found: Perplexities, wanted: Wanted) -> str:
+def _printed(found: Perplexities, config: Wanted) -> str:
     from viva.reports import perplexity as report
 
-    if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](found)
-    width, colour = screen(wanted.out)
+    if config.format != "terminal":
+        return report.FORMATS[config.format](found)
+    width, colour = screen(config.out)
     return report.as_terminal(found, width=width, colour=colour)

@@ -13,7 +13,7 @@ from viva.prompting import estimate_tokens, prompt_text
 from viva.runs.config import Choice, pick
 from viva.runs.exams import open_exams
 from viva.types import Choose, Sampling
-from viva.visible import escaped, visible
+from viva.visible import escape_invisible, escaped
 
 
 @click.command(name="prompt", short_help="Show the exact text that a model would be sent.")
@@ -36,13 +36,13 @@ def prompt_command(benchmark: str, identity: str | None, raw: bool, **given: Any
         if not isinstance(prompt, str):
             click.echo(f"--- {len(prompt)} message(s), role {prompt[0].role} ---", err=True)
         # Rendered text must be exact, but never able to drive the terminal.
-        click.echo(visible(text))
+        click.echo(escape_invisible(text))
         click.echo(f"--- {len(text):,} characters, roughly {estimate_tokens(text):,} tokens ---", err=True)
         if request.dropped:
             click.echo(f"--- {request.dropped} exemplars did not fit and were left out ---", err=True)
         if isinstance(request, Choose):
             shown = " ".join(repr(text) for text in request.continuations)
-            click.echo(f"--- one of these follows, by {request.by}: {visible(shown)} ---", err=True)
+            click.echo(f"--- one of these follows, by {request.by}: {escape_invisible(shown)} ---", err=True)
         return 0
     first = next(iter(open_exams((benchmark,), pick(Choice, given))[0][0].questions())).id
     raise VivaError(f"{benchmark} has no question {identity!r} with these options; ids look like {first!r}")

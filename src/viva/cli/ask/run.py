@@ -26,16 +26,16 @@ from viva.cli.options import (
     weights_options,
 )
 from viva.cli.output import check_output, print_report
-from viva.cli.rejudge_options import anew_options
+from viva.cli.rejudge_options import rejudge_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED
 from viva.runs.batches import refuse_unbatched
 from viva.runs.config import Limits, Output, pick
-from viva.runs.execute import examine
-from viva.runs.open import Examination, earlier_runs, open_encoder_of, prepare
-from viva.runs.plan import begin, judges_anew, plan_run, remember_judges
+from viva.runs.execute import execute_run
+from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
+from viva.runs.plan import begin, plan_run, rejudge_records, remember_judges
 from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.rejudge import Anew, judged_anew
+from viva.runs.rejudge import RejudgeOptions, rejudge
 from viva.runs.score import grade_run
 from viva.runs.trust import keep_approval
 
@@ -92,19 +92,19 @@ def run_command(**given: Any) -> int:
     if given["write_config"]:
         write_config(given)
         return 0
-    examination, earlier = plan_run(given)
+    opened, earlier = plan_run(given)
     if given["estimate"]:
         from viva.cli.output import print_estimate as estimate
 
-        estimate(examination)
+        estimate(opened)
         return 0
-    begin(examination)
-    return _finish(examination, earlier, pick(Output, given))
+    begin(opened)
+    return _finish(opened, earlier, pick(Output, given))
 
 
 @click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
 @click.argument("run", type=click.Path(path_type=Path))
-@anew_options
+@rejudge_options
 @engine_options
 @consent_options
 @reuse_option
@@ -120,48 +120,50 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     viva resume runs/NAME --judge openai/a --judge anthropic/b --panel majority
     viva resume runs/of-somebody-else --trust-endpoints     its addresses are yours, and may have your keys
     """
-    output, limits, anew = pick(Output, given), pick(Limits, given), pick(Anew, given)
+    output, limits, rejudging = pick(Output, given), pick(Limits, given), pick(RejudgeOptions, given)
     check_output(output)
     folder = RunFolder.open(find_run(run))
     refuse_unknown(output.beside, settings_of(folder.record.exams))
     earlier = earlier_runs(reuse)
-    if anew:
-        return _judge_anew(folder, anew, limits, earlier, output)
+    if rejudging:
+        return _rejudge_run(folder, rejudging, limits, earlier, output)
     confirm_endpoints(folder, limits)
-    examination = prepare(folder, limits, asking=True)
-    refuse_unbatched(examination)
-    open_encoder_of(examination, new=False)
+    opened = prepare(folder, limits, asking=True)
+    refuse_unbatched(opened)
+    open_encoder_of(opened, new=False)
     folder.lock()
-    return _finish(examination, earlier, output)
+    return _finish(opened, earlier, output)
 
 
-def _judge_anew(folder: RunFolder, anew: Anew, limits: Limits, earlier: list[RunFolder], output: Output) -> int:
+def _rejudge_run(
+    folder: RunFolder, rejudging: RejudgeOptions, limits: Limits, earlier: list[RunFolder], output: Output
+) -> int:
     """Rewrite run.json, then go on as with any run."""
     folder.lock()
     try:
         folder.record = RunFolder.open(folder.path).record  # as it is now that nobody else can write it
         confirm_endpoints(folder, limits)
-        record, exams = judged_anew(folder.record, anew, judges_anew(folder.record, anew))
+        record, exams = rejudge(folder.record, rejudging, rejudge_records(folder.record, rejudging))
         folder.record = record  # all that can be refused is refused before run.json changes
-        examination = prepare(folder, limits, exams, asking=True)
-        refuse_unbatched(examination)
-        open_encoder_of(examination, new=anew.encoder is not None)
-        remember_judges(record, examination)
+        opened = prepare(folder, limits, exams, asking=True)
+        refuse_unbatched(opened)
+        open_encoder_of(opened, new=rejudging.encoder is not None)
+        remember_judges(record, opened)
         folder.remember(record)
         keep_approval(folder)
-        return _finish(examination, earlier, output)
+        return _finish(opened, earlier, output)
     finally:
         folder.unlock()
 
 
-def _finish(examination: Examination, earlier: list[RunFolder], output: Output) -> int:
-    folder = examination.folder
-    quiet = examination.limits.progress == "quiet"
+def _finish(opened: OpenRun, earlier: list[RunFolder], output: Output) -> int:
+    folder = opened.folder
+    quiet = opened.limits.progress == "quiet"
     if not quiet:
         print(f"run folder: {folder.path}", file=sys.stderr)
     try:
-        code = examine(examination, earlier)
-        report = grade_run(examination, output)
+        code = execute_run(opened, earlier)
+        report = grade_run(opened, output)
     finally:
         folder.unlock()
     answered = any(result.answered for result in report.results)
@@ -174,8 +176,8 @@ def _finish(examination: Examination, earlier: list[RunFolder], output: Output) 
         hints = [f"  look at answers: viva show {folder.path} --wrong"] if answered else []
         if output.summary and answered:
             hints += [f"  all tables: viva score {folder.path}", f"  as a page: viva report {folder.path}"]
-        if examination.resumable:
-            way = " --no-batch" if examination.limits.batch is False else ""
+        if opened.resumable:
+            way = " --no-batch" if opened.limits.batch is False else ""
             hints += [f"  go on: viva resume {folder.path}{way}"]
         print("\n".join([f"\nrun folder: {folder.path}", *hints]), file=sys.stderr)
     return code

@@ -87,7 +87,8 @@ build_command.add_command(translate_command)
 @click.option("--gzip", is_flag=True, help="Compress facts.jsonl and questions.jsonl.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Workers.  [default: one a core]")
 @click.option(
-    "--on",
+    "--backend",
+    "on",
     default="local",
     show_default=True,
     metavar="local|ray[://HOST:PORT]",

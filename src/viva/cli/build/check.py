@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from viva.benchmarks import find_benchmark, question_file
-from viva.benchmarks.questions.loading import read_questions
+from viva.benchmarks.custom.loading import read_questions
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.cli.options import exam_options
 from viva.contracts import Exam
@@ -22,7 +22,7 @@ from viva.runs.question_file_check import example_problems
 from viva.runs.self_test import failures
 from viva.runs.settings import data_folder
 from viva.types import Defect
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 
 @click.command(name="check", short_help="Test a data set and its grading with its own gold answers.")
@@ -101,7 +101,7 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
         yield f"{kind}: {len(group)} ({action})"
         shown = group if show_all or len(group) <= 20 else group[:3]
         for defect in shown:
-            yield f"    {visible(defect.question)}: {one_line(defect.detail, 150)}"
+            yield f"    {escape_invisible(defect.question)}: {one_line(defect.detail, 150)}"
         if len(shown) < len(group):
             yield f"    ... and {len(group) - len(shown)} more (--all lists them)"
 
@@ -122,11 +122,11 @@ def check_question_file(path: Path, exam: RubricExam | None, *, unsafe: bool = F
         problems += example_problems(read.questions, exam, notes, unsafe=unsafe)
     problems.sort(key=lambda problem: (problem.line, problem.column))
     for problem in problems[:SHOWN]:
-        click.echo(visible(f"{path}:{problem}"))
+        click.echo(escape_invisible(f"{path}:{problem}"))
     if len(problems) > SHOWN:
         click.echo(f"... and {len(problems) - SHOWN} more")
     for note in notes:
-        click.echo(visible(note))
+        click.echo(escape_invisible(note))
     errors = sum(problem.severity == "error" for problem in problems)
     examples = sum(len(question.examples) for question in read.questions)
     click.echo(

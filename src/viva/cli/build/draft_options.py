@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.authoring.drafting import Asking
@@ -37,7 +37,14 @@ _HOW = (
     click.option(
         "--timeout", type=click.FloatRange(0.1), default=300.0, show_default=True, help="Seconds for one attempt."
     ),
-    click.option("--attempts", type=click.IntRange(1), default=8, show_default=True, help="Tries for each request."),
+    click.option(
+        "--max-attempts",
+        "attempts",
+        type=click.IntRange(1),
+        default=8,
+        show_default=True,
+        help="Tries for each request.",
+    ),
     click.option("--max-requests", type=click.IntRange(1), help="Stop after so many requests, retries included."),
     click.option("--max-cost", type=click.FloatRange(0, min_open=True), help="Never spend more US dollars than this."),
     click.option("--price", metavar="IN/OUT", help="US dollars per million tokens, where the list price is unknown."),
@@ -120,7 +127,7 @@ def tell_refused(run: Run) -> None:
     if run.stop == "disk":
         raise disk_full(run)
     for model, why in run.refused.items():
-        click.echo(visible(f"viva: {given_up(run, model, one_line(why, 400))}"), err=True)
+        click.echo(escape_invisible(f"viva: {given_up(run, model, one_line(why, 400))}"), err=True)
 
 
 def ending(run: Run, asked: int, missing_is: str = "not drafted yet") -> int:
@@ -130,7 +137,7 @@ def ending(run: Run, asked: int, missing_is: str = "not drafted yet") -> int:
     if not missing:
         return EXIT_OK
     last = f" (last error: {one_line(tally.last_error, 300)})" if tally.last_error else ""
-    click.echo(visible(f"viva: {missing:,} {missing_is}{last}; the same command goes on"), err=True)
+    click.echo(escape_invisible(f"viva: {missing:,} {missing_is}{last}; the same command goes on"), err=True)
     if run.stop == "interrupted":
         return EXIT_INTERRUPTED
     return EXIT_REFUSED if run.refused.keys() - run.unreached else EXIT_INCOMPLETE

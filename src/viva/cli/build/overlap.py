@@ -79,7 +79,9 @@ if TYPE_CHECKING:
     help="Exit code 3 if a larger share of the questions has leaked.",
 )
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Processes.  [default: one a core]")
-@click.option("--on", default="local", show_default=True, metavar="local|ray[://HOST:PORT]", help="Where to compare.")
+@click.option(
+    "--backend", "on", default="local", show_default=True, metavar="local|ray[://HOST:PORT]", help="Where to compare."
+)
 @click.option(
     "--progress",
     type=click.Choice(["auto", "live", "plain", "quiet"]),
@@ -106,35 +108,35 @@ def overlap_command(questions: str, **given: Any) -> int:
     from viva.analysis.leakage import Leaks, Search
     from viva.studies.overlap.sets import open_other, open_set
 
-    wanted = pick(Wanted, given)
-    check_writable(wanted.out)
-    manner = manner_of(wanted)
+    config = pick(Wanted, given)
+    check_writable(config.out)
+    overlap_config = manner_of(config)
     choice = pick(Choice, given)
-    opened = open_set(questions, wanted.field, choice)
-    totals = Search([text for _, text in opened.texts], manner).totals
-    others = [open_other(one, wanted.field, choice) for one in wanted.beside] or [opened]
+    opened = open_set(questions, config.field, choice)
+    totals = Search([text for _, text in opened.texts], overlap_config).totals
+    others = [open_other(one, config.field, choice) for one in config.beside] or [opened]
     names = [other.name for other in others]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise VivaError(f"two of --with are both called {twice!r}: name one of them otherwise, NAME=...")
     leaks = [Leaks(totals) for _ in others]
-    compare_sets(opened, others, leaks, manner, wanted)
-    found = overlaps_of(opened, others, leaks, manner, wanted)
-    emit(_printed(found, wanted), wanted.out)
+    compare_sets(opened, others, leaks, overlap_config, config)
+    found = overlaps_of(opened, others, leaks, overlap_config, config)
+    emit(_printed(found, config), config.out)
     leaked = found.leaked() / found.questions
-    if wanted.fail_above is not None and leaked > wanted.fail_above:
+    if config.fail_above is not None and leaked > config.fail_above:
         print(
             f"viva: {found.leaked():,} of {found.questions:,} questions ({100 * leaked:.2f} %) have leaked: more than "
-            f"--fail-above {wanted.fail_above:g}",
+            f"--fail-above {config.fail_above:g}",
             file=sys.stderr,
         )
         return EXIT_INCOMPLETE
     return EXIT_OK
 
 
-def _printed(found: Overlaps, wanted: Wanted) -> str:
+def _printed(found: Overlaps, config: Wanted) -> str:
     from viva.reports import overlap as report
 
-    if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](found)
-    width, colour = screen(wanted.out)
-    return report.as_terminal(found, everything=wanted.all, width=width, colour=colour)
+    if config.format != "terminal":
+        return report.FORMATS[config.format](found)
+    width, colour = screen(config.out)
+    return report.as_terminal(found, everything=config.all, width=width, colour=colour)

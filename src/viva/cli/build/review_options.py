@@ -9,7 +9,7 @@ import click
 
 from viva.cli.serving_options import token_options
 from viva.errors import VivaError
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 
 def deciding_options(marks: str, everything: str = "Also what is approved already.") -> Callable[[Any], Any]:
@@ -37,4 +37,4 @@ def decided_by(reviewer: str | None) -> str:
     """The name that the audit trail keeps for the decisions of a file. Raises VivaError where there is none."""
     if not reviewer or not reviewer.strip() or len(reviewer) > 100:
         raise VivaError("--reviewer NAME: who decided? (the audit trail keeps it)")
-    return " ".join(visible(reviewer).split())
+    return " ".join(escape_invisible(reviewer).split())

@@ -23,7 +23,7 @@ from viva.authoring.split import (
     share_of,
 )
 from viva.errors import VivaError
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.analysis.stratify import Drawn
@@ -114,7 +114,7 @@ def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, group
         closing.append(f"{split:,} questions in {len(groups):,} groups of near-duplicates are each on one side.")
     for cell, count in manifest.short.items():
         closing.append(f"{cell}: {count:,} fewer than its share, since near-duplicates stay together.")
-    click.echo(grids_terminal(grids, [visible(line) for line in closing]), nl=False)
+    click.echo(grids_terminal(grids, [escape_invisible(line) for line in closing]), nl=False)
 
 
 def _dimension(opened: Splittable, drawn: Drawn, at: int, share: Fraction) -> Grid:

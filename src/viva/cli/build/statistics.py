@@ -42,7 +42,7 @@ FIELDS = ("question", "asked", "options", "answer", "explanation")
     metavar="hf/FOLDER|PROVIDER/NAME",
     help="Also the questions' perplexity under these models, as `viva perplexity` tells it.",
 )
-@click.option("--beside", multiple=True, metavar="SET", help="With --model: other sets to put beside it.")
+@click.option("--reference", "beside", multiple=True, metavar="SET", help="With --model: other sets to put beside it.")
 @click.option("--base-url", metavar="URL", help="OpenAI-compatible server of the openai/ models, ending in /v1.")
 @click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]")
 @click.option(
@@ -57,7 +57,7 @@ def stats_command(given: str, **options: Any) -> int:
     \b
     viva build stats csbench --data DIR --language en,zh
     viva build stats myset --language de --chart lengths.svg
-    viva build stats csbench --data DIR --model hf/FOLDER --beside cmmlu     a low perplexity suggests leakage
+    viva build stats csbench --data DIR --model hf/FOLDER --reference cmmlu     a low perplexity suggests leakage
 
     Exit codes: 0 told; 2 wrong use or unreadable files; with --model also those of `viva perplexity`.
     """
@@ -65,7 +65,7 @@ def stats_command(given: str, **options: Any) -> int:
     check_writable(out)
     models, beside = options["models"], options["beside"]
     if beside and not models:
-        raise VivaError("--beside goes with --model: whose perplexity?")
+        raise VivaError("--reference goes with --model: whose perplexity?")
     if models and (out or form in ("json", "csv")):
         raise VivaError(f"--model prints tables: leave out {'--out' if out else f'--format {form}'}, or measure with "
                         "`viva perplexity`, which writes files")  # fmt: skip

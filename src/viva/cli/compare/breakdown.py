@@ -61,19 +61,19 @@ def breakdown_command(sources: tuple[Path, ...], **given: Any) -> int:
     viva breakdown runs/NAME --by negation                       CMMLU: are negated questions harder?
     viva breakdown runs/a runs/b --by domain --by tag --chart heat.svg
     """
-    wanted = pick(Wanted, given)
-    check_writable(wanted.out)
-    if wanted.pairs and wanted.by:
+    config = pick(Wanted, given)
+    check_writable(config.out)
+    if config.pairs and config.by:
         raise VivaError("--pairs looks at every pair of tags: leave out --by, which names them")
-    found = list(study(sources, wanted))
+    found = list(study(sources, config))
     if not found:
         named = " ".join(
-            (*(f"--model {name!r}" for name in wanted.model), *(f"--exam {name!r}" for name in wanted.exam))
+            (*(f"--model {name!r}" for name in config.model), *(f"--exam {name!r}" for name in config.exam))
         )
         raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, sources))}")
-    if wanted.chart is not None:
-        _draw(found, _shown(wanted), wanted.chart)
-    emit(_printed(found, wanted), wanted.out)
+    if config.chart is not None:
+        _draw(found, _shown(config), config.chart)
+    emit(_printed(found, config), config.out)
     return 0
 
 
@@ -87,19 +87,19 @@ def _draw(found: Sequence[Slices], shown: Shown, path: Path) -> None:
     charts.save(slices_chart(found, shown), path)
 
 
-def _shown(wanted: Wanted) -> Shown:
+def _shown(config: Wanted) -> Shown:
     from viva.reports.slices import Shown
 
-    if not wanted.by and wanted.worst is None and wanted.best is None:
+    if not config.by and config.worst is None and config.best is None:
         return Shown(worst=PICKED, best=PICKED)
-    return Shown(worst=wanted.worst, best=wanted.best)
+    return Shown(worst=config.worst, best=config.best)
 
 
-def _printed(found: Sequence[Slices], wanted: Wanted) -> str:
+def _printed(found: Sequence[Slices], config: Wanted) -> str:
     from viva.reports import slices as report
 
-    shown = _shown(wanted)
-    if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](found, shown)
-    width, colour = screen(wanted.out)
+    shown = _shown(config)
+    if config.format != "terminal":
+        return report.FORMATS[config.format](found, shown)
+    width, colour = screen(config.out)
     return report.as_terminal(found, shown, width=width, colour=colour)

@@ -12,7 +12,7 @@ from viva.cli.chart_options import chart_option, correct_option
 from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.runs.config import pick
-from viva.runs.item_scores import PLAIN, existing
+from viva.runs.item_scores import UNGROUPED, existing
 from viva.studies.compare.study import FACTORS, FLIPS, POINTS, PUBLISHED, Wanted, compared_sources
 
 if TYPE_CHECKING:
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 @click.option("--model", multiple=True, metavar="NAME", help="Only this model; repeatable.")
 @click.option("--by", metavar="TABLE|TAG", help="A row for each column of this table of models, or value of this tag.")
 @click.option(
-    "--over",
+    "--macro-average",
+    "over",
     metavar="TAG",
-    help=f"The overall mean averages the values of this tag first; `{PLAIN}`: the plain mean.  [default: the paper's]",
+    help=f"The overall mean averages the values of this tag first; `{UNGROUPED}`: the plain mean.  [default: the "
+    f"paper's]",
 )
 @click.option("--cluster", metavar="TAG", help="Questions with one value of this tag (one text, say) are no two.")
 @click.option(
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
     help="Compare means of sets that have no question in common, or none that can be told to be the same.",
 )
 @click.option(
-    "--attempts",
+    "--aggregate",
+    "attempts",
     metavar="WAY,...",
     help="What several answers to a question count as: mean, best, best@K, pass@K; several are compared.  "
     "[default: as the exam's headline]",
@@ -76,46 +79,46 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
     \b
     viva compare runs/a runs/b                            what differs is found by itself
     viva compare runs/a runs/b --by domain --correct bh --chart gains.svg
-    viva compare runs/sweep --baseline 'T 0.2' --attempts best@1,best@10
+    viva compare runs/sweep --baseline 'T 0.2' --aggregate best@1,best@10
     viva compare runs/* --pairs llama2-7b=codellama-7b --flips 20
     viva compare infibench
     """
-    wanted = pick(Wanted, given)
-    check_writable(wanted.out)
+    config = pick(Wanted, given)
+    check_writable(config.out)
     if len(sources) == 1 and sources[0] in PUBLISHED and not Path(sources[0]).exists():
-        return _published(sources[0], wanted)
-    found = compared_sources(existing(sources, PUBLISHED), wanted)
-    if wanted.chart is not None:
+        return _published(sources[0], config)
+    found = compared_sources(existing(sources, PUBLISHED), config)
+    if config.chart is not None:
         from viva.reports import charts
         from viva.reports.charts.comparing import comparing_chart
 
-        charts.save(comparing_chart(found), wanted.chart)
-    emit(_printed(found, wanted), wanted.out)
+        charts.save(comparing_chart(found), config.chart)
+    emit(_printed(found, config), config.out)
     return 0
 
 
-def _published(benchmark: str, wanted: Wanted) -> int:
+def _published(benchmark: str, config: Wanted) -> int:
     from viva.reports import comparedmeans as report
     from viva.studies.compare.published import compare_published
 
-    found, one, notes = compare_published(benchmark, wanted)
-    if wanted.chart is not None:
+    found, one, notes = compare_published(benchmark, config)
+    if config.chart is not None:
         from viva.reports import charts
         from viva.reports.charts.comparing import means_chart
 
-        charts.save(means_chart(found, one), wanted.chart)
-    if wanted.format != "terminal":
-        emit(report.FORMATS[wanted.format](found, one, notes), wanted.out)
+        charts.save(means_chart(found, one), config.chart)
+    if config.format != "terminal":
+        emit(report.FORMATS[config.format](found, one, notes), config.out)
         return 0
-    width, colour = screen(wanted.out)
-    emit(report.as_terminal(found, one, notes, width=width, colour=colour), wanted.out)
+    width, colour = screen(config.out)
+    emit(report.as_terminal(found, one, notes, width=width, colour=colour), config.out)
     return 0
 
 
-def _printed(found: Sequence[Comparison], wanted: Wanted) -> str:
+def _printed(found: Sequence[Comparison], config: Wanted) -> str:
     from viva.reports import comparing as report
 
-    if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](found)
-    width, colour = screen(wanted.out)
+    if config.format != "terminal":
+        return report.FORMATS[config.format](found)
+    width, colour = screen(config.out)
     return report.as_terminal(found, width=width, colour=colour)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--columns", multiple=True, metavar="A,B,...", help="Which columns: the first against each of the others."
 )
 @click.option("--every", is_flag=True, help="Every column against every other.")
-@click.option("--without", multiple=True, metavar="ROW", help="Leave this row out; repeatable.")
+@click.option("--exclude", "without", multiple=True, metavar="ROW", help="Leave this row out; repeatable.")
 @click.option(
     "--by",
     metavar="TABLE|TAG",
@@ -49,23 +49,23 @@ def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
     """
     from viva.reports.charts import save
 
-    wanted = pick(Wanted, given)
-    check_writable(wanted.out)
-    tables = read_tables(sources, wanted)
-    found = [study(one, wanted) for one in tables]
-    if wanted.chart is not None:
+    config = pick(Wanted, given)
+    check_writable(config.out)
+    tables = read_tables(sources, config)
+    found = [study(one, config) for one in tables]
+    if config.chart is not None:
         from viva.reports.charts.correlation import chart
 
-        save(chart(found), wanted.chart)
-    emit(_printed(found, [note for one in tables for note in one.notes], wanted), wanted.out)
+        save(chart(found), config.chart)
+    emit(_printed(found, [note for one in tables for note in one.notes], config), config.out)
     return 0
 
 
-def _printed(found: Sequence[Correlations], said: Sequence[str], wanted: Wanted) -> str:
+def _printed(found: Sequence[Correlations], said: Sequence[str], config: Wanted) -> str:
     from viva.reports import correlation as report
 
     notes = [*report.notes_on(found), *said]
-    if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](found, notes)
-    width, colour = screen(wanted.out)
+    if config.format != "terminal":
+        return report.FORMATS[config.format](found, notes)
+    width, colour = screen(config.out)
     return report.as_terminal(found, notes, width=width, colour=colour)

@@ -1,4 +1,4 @@
-"""`viva items`: which questions are worth asking, how able models are, and few questions that predict all."""
+"""`viva item-analysis`: which questions are worth asking, how able models are, and few questions that predict all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 
-@click.command(name="items", short_help="Questions: facility, discrimination, item response, anchors, levels.")
+@click.command(name="item-analysis", short_help="Questions: facility, discrimination, item response, anchors, levels.")
 @click.argument("sources", nargs=-1, type=_PATH, metavar="RUN|TABLE...")
 @click.option("--exam", metavar="NAME", help="Only this exam, where the sources have several.")
 @click.option(
@@ -63,92 +63,92 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option("--given", type=_PATH, metavar="FILE", help="--levels: published levels to compare with.")
 @tables_options
-def items_command(sources: tuple[Path, ...], **given: Any) -> int:
+def item_analysis_command(sources: tuple[Path, ...], **given: Any) -> int:
     """Look at an exam's questions by the scores of several models: run folders (or a folder of runs) and tables of item
     scores. The more models, the more can be told.
 
     \b
-    viva items runs/ --irt 2pl --chart map.svg                      good and bad questions, abilities
-    viva items runs/ --anchors 50 --out anchors.csv                 few questions that predict the score on all
+    viva item-analysis runs/ --irt 2pl --chart map.svg                      good and bad questions, abilities
+    viva item-analysis runs/ --anchors 50 --out anchors.csv                 few questions that predict the score on all
     viva run cmmlu --questions anchors.csv --model openai/NEW       ask a new model only these
-    viva items --predict runs/NEW --anchors-file anchors.csv        its full score, with an interval
-    viva items item_scores.csv.gz --levels --weaker gpt-3.5-turbo --stronger gpt-4-0613
+    viva item-analysis --predict runs/NEW --anchors-file anchors.csv        its full score, with an interval
+    viva item-analysis item_scores.csv.gz --levels --weaker gpt-3.5-turbo --stronger gpt-4-0613
     """
-    wanted = pick(Wanted, given)
-    refuse_contradictions(sources, wanted)
-    check_writable(wanted.out)
-    if wanted.predict:
+    config = pick(Wanted, given)
+    refuse_contradictions(sources, config)
+    check_writable(config.out)
+    if config.predict:
         from viva.studies.items.anchors import predicted
 
-        emit(_told(predicted(wanted.predict, wanted.anchors_file, wanted.exam, wanted.format), wanted), wanted.out)
+        emit(_told(predicted(config.predict, config.anchors_file, config.exam, config.format), config), config.out)
         return 0
     from viva.studies.items.sources import gathered
 
-    found = gathered(sources, wanted.exam)
-    if wanted.levels:
+    found = gathered(sources, config.exam)
+    if config.levels:
         from viva.studies.items.levels import levelled
 
-        emit(_told(levelled(only_exam(found, "--levels"), wanted), wanted), wanted.out)
-    elif wanted.anchors is not None:
-        _choose_anchors(only_exam(found, "--anchors"), wanted)
+        emit(_told(levelled(only_exam(found, "--levels"), config), config), config.out)
+    elif config.anchors is not None:
+        _choose_anchors(only_exam(found, "--anchors"), config)
     else:
-        _look(found, wanted)
+        _look(found, config)
     return 0
 
 
-def _told(content: str | tuple[list[Grid], list[str]], wanted: Wanted) -> str:
+def _told(content: str | tuple[list[Grid], list[str]], config: Wanted) -> str:
     """Text as it is, tables in the form asked for."""
     if isinstance(content, str):
         return content
     from viva.reports.items import GRID_FORMATS, as_terminal
 
     grids, closing = content
-    if wanted.format != "terminal":
-        return GRID_FORMATS[wanted.format](grids, closing)
-    width, colour = screen(wanted.out)
+    if config.format != "terminal":
+        return GRID_FORMATS[config.format](grids, closing)
+    width, colour = screen(config.out)
     return as_terminal(grids, closing, width=width, colour=colour)
 
 
-def _look(found: Sequence[Gathered], wanted: Wanted) -> None:
+def _look(found: Sequence[Gathered], config: Wanted) -> None:
     from viva.reports import items as report
 
-    if wanted.chart is not None:
+    if config.chart is not None:
         only_exam(found, "--chart")
-    examined = [study(one, wanted) for one in found]
+    examined = [study(one, config) for one in found]
     notes = [note for one in examined for note in report.notes_on(one)]
-    if wanted.chart is not None:
+    if config.chart is not None:
         from viva.reports.charts import save
         from viva.reports.charts.items import chart
 
-        save(chart(examined[0]), wanted.chart)
-    if wanted.format == "json":
-        emit(report.items_json(examined, notes), wanted.out)
-    elif wanted.format == "csv":
-        emit(report.items_csv(examined), wanted.out)
+        save(chart(examined[0]), config.chart)
+    if config.format == "json":
+        emit(report.items_json(examined, notes), config.out)
+    elif config.format == "csv":
+        emit(report.items_csv(examined), config.out)
     else:
-        grids = [grid for one in examined for grid in report.item_grids(one, wanted.items)]
-        legend = [report.LEGEND, *([report.RESPONSE] if wanted.irt else [])]
-        emit(_told((grids, [*legend, *dict.fromkeys(notes)]), wanted), wanted.out)
+        grids = [grid for one in examined for grid in report.item_grids(one, config.items)]
+        legend = [report.LEGEND, *([report.RESPONSE] if config.irt else [])]
+        emit(_told((grids, [*legend, *dict.fromkeys(notes)]), config), config.out)
 
 
-def _choose_anchors(one: Gathered, wanted: Wanted) -> None:
+def _choose_anchors(one: Gathered, config: Wanted) -> None:
     from viva.reports import anchors as report
     from viva.studies.items.anchors import chosen
 
-    assert wanted.anchors is not None
-    found, validation, notes = chosen(one, wanted.anchors, wanted.seed)
+    assert config.anchors is not None
+    found, validation, notes = chosen(one, config.anchors, config.seed)
     notes += report.anchor_notes(found, validation)
-    if wanted.format == "json":
-        emit(report.anchors_json(found, validation, notes), wanted.out)
+    if config.format == "json":
+        emit(report.anchors_json(found, validation, notes), config.out)
         return
-    if wanted.format == "csv":
-        emit(report.anchors_csv(found), wanted.out)
+    if config.format == "csv":
+        emit(report.anchors_csv(found), config.out)
         return
-    grids = report.anchor_grids(found, validation, wanted.items)
+    grids = report.anchor_grids(found, validation, config.items)
     closing = [report.LEGEND, *notes]
-    if wanted.out is None or wanted.out.suffix.lower() != ".csv":
-        emit(_told((grids, closing), wanted), wanted.out)
+    if config.out is None or config.out.suffix.lower() != ".csv":
+        emit(_told((grids, closing), config), config.out)
         return
-    emit(report.anchors_csv(found), wanted.out)  # FILE.csv keeps the anchors; how good they are is still to be read
-    wanted.out = None
-    emit(_told((grids, closing), wanted), None)
+    emit(report.anchors_csv(found), config.out)  # FILE.csv keeps the anchors; how good they are is still to be read
+    config.out = None
+    emit(_told((grids, closing), config), None)

@@ -38,56 +38,56 @@ def published_command(benchmark: str | None, name: str | None, **given: Any) -> 
     viva published csbench en_domains --model gpt-4 --model llama3
     viva published infibench leaderboard --format csv --out leaderboard.csv
     """
-    wanted = pick(Wanted, given)
-    check_writable(wanted.out)
-    if wanted.bibtex:
-        if wanted.model or wanted.all or name:
+    config = pick(Wanted, given)
+    check_writable(config.out)
+    if config.bibtex:
+        if config.model or config.all or name:
             raise VivaError("--bibtex prints a paper's entry: it goes with a benchmark, or none for all, and alone")
-        emit("\n".join(map(bibtex, [benchmark] if benchmark else catalogue())), wanted.out)
+        emit("\n".join(map(bibtex, [benchmark] if benchmark else catalogue())), config.out)
         return 0
     found = tables_of(benchmark, name)
-    if name or wanted.all or wanted.model:
-        emit(_printed(narrowed(found, wanted.model), wanted), wanted.out)
+    if name or config.all or config.model:
+        emit(_printed(narrowed(found, config.model), config), config.out)
     else:
-        emit(_listed(found, wanted, notes=benchmark is not None), wanted.out)
+        emit(_listed(found, config, notes=benchmark is not None), config.out)
     return 0
 
 
-def _listed(found: Sequence[Table], wanted: Wanted, *, notes: bool) -> str:
+def _listed(found: Sequence[Table], config: Wanted, *, notes: bool) -> str:
     from viva.reports import published as report
 
-    if wanted.format == "json":
+    if config.format == "json":
         return report.tables_json([msgspec.structs.replace(one, entries=()) for one in found])
-    if wanted.format == "csv":
+    if config.format == "csv":
         raise VivaError("--format csv holds one table's rows: name it, as in `viva published csbench en_domains`")
     closing = [f"{one.name}: {note}" for one in found for note in one.notes] if notes else [
         "`viva published BENCHMARK` also shows the notes on its tables, `viva published BENCHMARK TABLE` a table."
     ]  # fmt: skip
-    return _rendered([report.listed(found)], closing, wanted)
+    return _rendered([report.listed(found)], closing, config)
 
 
-def _printed(found: Sequence[Table], wanted: Wanted) -> str:
+def _printed(found: Sequence[Table], config: Wanted) -> str:
     from viva.reports import published as report
 
-    if wanted.format == "json":
+    if config.format == "json":
         return report.tables_json(found)
-    if wanted.format == "csv":
+    if config.format == "csv":
         if len(found) > 1:
             names = ", ".join(f"{one.benchmark} {one.name}" for one in found[:8])
             raise VivaError(f"--format csv holds one table, and here are {len(found)}: name one of {names}")
         return report.table_csv(found[0])
-    most = report.SHOWN if wanted.format == "terminal" else None
+    most = report.SHOWN if config.format == "terminal" else None
     closing = [line for one in found for line in report.closing(one, most=most)]
-    return _rendered([report.table_grid(one, most=most) for one in found], closing, wanted)
+    return _rendered([report.table_grid(one, most=most) for one in found], closing, config)
 
 
-def _rendered(grids: Sequence[Any], closing: Sequence[str], wanted: Wanted) -> str:
+def _rendered(grids: Sequence[Any], closing: Sequence[str], config: Wanted) -> str:
     from viva.reports.grids import GRID_FORMATS, WORDS, grids_terminal
     from viva.reports.published import WIDTH
 
-    if wanted.format != "terminal":
-        return GRID_FORMATS[wanted.format](grids, closing)
-    width, colour = screen(wanted.out)
+    if config.format != "terminal":
+        return GRID_FORMATS[config.format](grids, closing)
+    width, colour = screen(config.out)
     words = WORDS | {
         "table",
         "about",

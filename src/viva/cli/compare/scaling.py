@@ -44,7 +44,7 @@ _PATH = click.Path(path_type=Path)
     help="Of mixtures of experts: all parameters, or those that a token passes through.",
 )
 @click.option("--model", "models", multiple=True, metavar="PATTERN", help="Only these, as in 'Qwen1.5-*'; repeatable.")
-@click.option("--without", multiple=True, metavar="PATTERN", help="Leave these models out.")
+@click.option("--exclude", "without", multiple=True, metavar="PATTERN", help="Leave these models out.")
 @click.option("--where", multiple=True, metavar="WORD=VALUE", help="Only models of which this is said: domain=Code.")
 @click.option("--best", is_flag=True, help="Only the best model of each size.")
 @click.option("--table", metavar="NAME", help="Which published table (`viva published BENCHMARK`).")
@@ -68,33 +68,33 @@ def scaling_command(sources: tuple[str, ...], **given: Any) -> int:
     """
     from viva.reports.charts import save
 
-    wanted = pick(Wanted, given)
-    check_writable(wanted.out)
-    kinds = curve_kinds(wanted)
+    config = pick(Wanted, given)
+    check_writable(config.out)
+    kinds = curve_kinds(config)
     asked = Source(
-        table=wanted.table,
-        score=wanted.score,
-        parameters=cast("Parameters", wanted.parameters),
-        sizes=read_sizes(wanted.sizes) if wanted.sizes else {},
-        questions=wanted.questions,
+        table=config.table,
+        score=config.score,
+        parameters=cast("Parameters", config.parameters),
+        sizes=read_sizes(config.sizes) if config.sizes else {},
+        questions=config.questions,
     )
-    found = [study(one, kinds, wanted) for one in found_in(sources, asked)]
-    if wanted.chart is not None:
+    found = [study(one, kinds, config) for one in found_in(sources, asked)]
+    if config.chart is not None:
         from viva.reports.charts.scaling import chart
 
         if len(found) > 1:
             raise VivaError(
                 f"a chart shows one exam, and here are {', '.join(one.title for one in found)}: name one's runs"
             )
-        save(chart(found[0]), wanted.chart)
-    emit(_printed(found, wanted), wanted.out)
+        save(chart(found[0]), config.chart)
+    emit(_printed(found, config), config.out)
     return 0
 
 
-def _printed(found: Sequence[Scaling], wanted: Wanted) -> str:
+def _printed(found: Sequence[Scaling], config: Wanted) -> str:
     from viva.reports import scaling as report
 
-    if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](found)
-    width, colour = screen(wanted.out)
+    if config.format != "terminal":
+        return report.FORMATS[config.format](found)
+    width, colour = screen(config.out)
     return report.as_terminal(found, width=width, colour=colour)

@@ -12,7 +12,7 @@ from viva.cli.output import check_writable, emit, screen
 from viva.errors import VivaError
 from viva.runs.checkpoints import read_checkpoints
 from viva.runs.config import pick
-from viva.runs.item_scores import PLAIN
+from viva.runs.item_scores import UNGROUPED
 from viva.studies.training.study import Progress, Wanted, study
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
     "table; format]",
 )
 @click.option(
-    "--over",
+    "--macro-average",
+    "over",
     metavar="TAG",
-    help=f"The overall curve averages the values of this tag first; `{PLAIN}`: the plain mean.  [default: the paper's]",
+    help=f"The overall curve averages the values of this tag first; `{UNGROUPED}`: the plain mean.  [default: the "
+    f"paper's]",
 )
 @click.option(
     "--format",
@@ -59,29 +61,29 @@ def training_command(runs: tuple[Path, ...], **given: Any) -> int:
     viva training runs/steps --chart figure.svg
     viva training runs/a runs/b --checkpoints steps.csv
     """
-    wanted = pick(Wanted, given)
-    check_writable(wanted.out)
-    if wanted.out is not None and wanted.out.suffix.lower() == ".svg":
-        raise VivaError(f"--out {wanted.out} is for tables; --chart {wanted.out} draws")
-    form = wanted.format or (SUFFIXES.get(wanted.out.suffix.lower(), "terminal") if wanted.out else "terminal")
-    progress = Progress(read_checkpoints(wanted.checkpoints) if wanted.checkpoints else None)
-    found, notes = study(runs, progress, wanted)
-    if wanted.chart and len(found) > 1:
+    config = pick(Wanted, given)
+    check_writable(config.out)
+    if config.out is not None and config.out.suffix.lower() == ".svg":
+        raise VivaError(f"--out {config.out} is for tables; --chart {config.out} draws")
+    form = config.format or (SUFFIXES.get(config.out.suffix.lower(), "terminal") if config.out else "terminal")
+    progress = Progress(read_checkpoints(config.checkpoints) if config.checkpoints else None)
+    found, notes = study(runs, progress, config)
+    if config.chart and len(found) > 1:
         exams = ", ".join(one.exam for one in found)
-        raise VivaError(f"--chart {wanted.chart}: a chart shows one exam, and here are {exams}: name the runs of one")
-    emit(_printed(found, notes, form, wanted), wanted.out)
-    if wanted.chart:
+        raise VivaError(f"--chart {config.chart}: a chart shows one exam, and here are {exams}: name the runs of one")
+    emit(_printed(found, notes, form, config), config.out)
+    if config.chart:
         from viva.reports import charts
         from viva.reports.charts.training import training_chart
 
-        charts.save(training_chart(found[0]), wanted.chart)
+        charts.save(training_chart(found[0]), config.chart)
     return 0
 
 
-def _printed(found: list[Training], notes: list[str], form: str, wanted: Wanted) -> str:
+def _printed(found: list[Training], notes: list[str], form: str, config: Wanted) -> str:
     from viva.reports import training as report
 
     if form != "terminal":
         return report.FORMATS[form](found, notes)
-    width, colour = screen(wanted.out)
+    width, colour = screen(config.out)
     return report.as_terminal(found, notes, width=width, colour=colour)

@@ -1,4 +1,4 @@
-"""`viva agree`: how far experts agree with each other, and a judge with them."""
+"""`viva agreement`: how far experts agree with each other, and a judge with them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 MOST_CHARTS = 20
 
 
-@click.command(name="agree", short_help="How far experts agree, and a judge with them.")
+@click.command(name="agreement", short_help="How far experts agree, and a judge with them.")
 @click.argument("source", type=click.Path(path_type=Path), metavar="RUN|RATINGS.csv|.jsonl")
 @click.option("--judge", metavar="NAME", help="The rater that is the judge; all others are people.")
-@click.option("--without", multiple=True, metavar="NAME", help="Leave this rater out; repeatable.")
+@click.option("--exclude", "without", multiple=True, metavar="NAME", help="Leave this rater out; repeatable.")
 @click.option(
     "--scale",
     metavar="MARKS",
@@ -48,7 +48,7 @@ MOST_CHARTS = 20
 @click.option(
     "--chart", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw it; several reports as FILE-1.svg, ..."
 )
-def agree_command(source: Path, **given: Any) -> int:
+def agreement_command(source: Path, **given: Any) -> int:
     """Agreement of a run's experts and judges, or of any raters: rows of item, rater, value; other columns are tags.
 
     Of a run, the judge is the verdict that it had before experts (or one of its judges: --judge NAME); a random sample
@@ -58,54 +58,54 @@ def agree_command(source: Path, **given: Any) -> int:
     judge against the mean human. With --ppi, the people must have rated a random sample of the items.
 
     \b
-    viva agree runs/NAME
-    viva agree ratings.csv --judge gpt-4o --scale 0,0.5,1 --chart agreement.svg
-    viva agree ratings.csv --judge gpt-4o --by type --ppi
+    viva agreement runs/NAME
+    viva agreement ratings.csv --judge gpt-4o --scale 0,0.5,1 --chart agreement.svg
+    viva agreement ratings.csv --judge gpt-4o --by type --ppi
     """
     from viva.studies.agreement.rating_table import read_ratings
 
-    wanted = pick(Wanted, given)
-    check_writable(wanted.out)
-    _check_chart(wanted.chart)
-    if wanted.strata is not None and not wanted.ppi:
-        raise VivaError(f"--strata {wanted.strata!r} says how a sample was drawn: it goes with --ppi")
+    config = pick(Wanted, given)
+    check_writable(config.out)
+    _check_chart(config.chart)
+    if config.strata is not None and not config.ppi:
+        raise VivaError(f"--strata {config.strata!r} says how a sample was drawn: it goes with --ppi")
     if source.is_dir():
         from viva.studies.agreement.labels import ratings_of_run
 
-        if wanted.ppi:
+        if config.ppi:
             raise VivaError(
                 "--ppi is for tables of ratings; a random sample of the review page gives a run's score as is"
             )
         run = find_run(source)
-        ratings, wanted, scores, notes = ratings_of_run(run, wanted)
-        present(ratings, run.name, wanted, scores, notes)
+        ratings, config, scores, notes = ratings_of_run(run, config)
+        present(ratings, run.name, config, scores, notes)
         return 0
-    needed = [tag for tag in (wanted.by, wanted.strata) if tag is not None]
-    present(read_ratings(source, needed), source.name, wanted)
+    needed = [tag for tag in (config.by, config.strata) if tag is not None]
+    present(read_ratings(source, needed), source.name, config)
     return 0
 
 
 def present(
     ratings: Ratings,
     title: str,
-    wanted: Wanted,
+    config: Wanted,
     scores: Sequence[ScoreFromLabels] = (),
     notes: Sequence[str] = (),
 ) -> None:
     """The reports on some ratings, wherever these come from: printed or written, and drawn."""
     from viva.reports.agreementchart import svg_agreement
 
-    found = compared(ratings, title, wanted)
-    if wanted.chart is not None:
+    found = compared(ratings, title, config)
+    if config.chart is not None:
         if len(found) > MOST_CHARTS:
             titles = _listed(one.title for one in found)
-            raise VivaError(f"--chart {wanted.chart}: that would be {len(found)} pictures: {titles}")
+            raise VivaError(f"--chart {config.chart}: that would be {len(found)} pictures: {titles}")
         for number, one in enumerate(found, 1):
-            name = wanted.chart if len(found) == 1 else wanted.chart.with_stem(f"{wanted.chart.stem}-{number}")
+            name = config.chart if len(found) == 1 else config.chart.with_stem(f"{config.chart.stem}-{number}")
             emit(svg_agreement(one), name)
             if len(found) > 1:
                 click.echo(f"{name}: {one_line(one.title, 100)}", err=True)
-    emit(_printed(found, wanted, scores, notes), wanted.out)
+    emit(_printed(found, config, scores, notes), config.out)
 
 
 def _check_chart(chart: Path | None) -> None:
@@ -117,13 +117,13 @@ def _check_chart(chart: Path | None) -> None:
         raise DataError(f"--chart {chart}: write the name of a file, in a folder that exists")
 
 
-def _printed(found: Sequence[Agreement], wanted: Wanted, scores: Sequence[ScoreFromLabels], more: Sequence[str]) -> str:
+def _printed(found: Sequence[Agreement], config: Wanted, scores: Sequence[ScoreFromLabels], more: Sequence[str]) -> str:
     from viva.reports import agreement as report
 
     notes = [*report.notes_on(found), *more]
-    if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](found, notes, scores)
-    width, colour = screen(wanted.out)
+    if config.format != "terminal":
+        return report.FORMATS[config.format](found, notes, scores)
+    width, colour = screen(config.out)
     return report.as_terminal(found, notes, scores, width=width, colour=colour)
 
 

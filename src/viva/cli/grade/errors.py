@@ -1,4 +1,4 @@
-"""`viva errors`: why were the wrong answers wrong? The error types of CS-Bench, labelled by judges."""
+"""`viva error-types`: why were the wrong answers wrong? The error types of CS-Bench, labelled by judges."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.labelling import STAGE, Labelled, Labelling, labelled
 from viva.errors import VivaError
 from viva.prompting import read_templates
-from viva.runs.batches import open_post, refuse_unbatched
+from viva.runs.batches import open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import Limits, pick
-from viva.runs.open import gather, open_bench, prepare
-from viva.runs.plan import judges_anew
-from viva.runs.rejudge import Anew
+from viva.runs.open import open_evidence, open_judge_panel, prepare
+from viva.runs.plan import rejudge_records
+from viva.runs.rejudge import RejudgeOptions
 from viva.studies.errors.study import NO_TAG, Wanted, ask_judges, check_by, fits, labels_text, study
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ BATCHES = f"{STAGE}.batches.jsonl"
 LABEL_SUFFIXES = (".csv", ".json", ".jsonl")
 
 
-@click.command(name="errors", short_help="Why wrong answers are wrong: CS-Bench's error types, by a judge.")
+@click.command(name="error-types", short_help="Why wrong answers are wrong: CS-Bench's error types, by a judge.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--judge",
@@ -73,7 +73,7 @@ LABEL_SUFFIXES = (".csv", ".json", ".jsonl")
 @engine_options
 @consent_options
 @tables_options
-def errors_command(run: Path, **given: Any) -> int:
+def error_types_command(run: Path, **given: Any) -> int:
     """Let judges label which types of error the wrong answers of RUN (CS-Bench) show, and count them by model: complete
     and partial conceptual errors and confusions in questions of knowledge; errors of concept, logic and mathematics in
     questions of reasoning. Replies are kept in errors.jsonl of the run folder: the same command goes on where it
@@ -81,62 +81,72 @@ def errors_command(run: Path, **given: Any) -> int:
 
     \b
     viva run csbench --shots 5 --cot --only comprehension --model openai/NAME --run runs/NAME     as in the paper
-    viva errors runs/NAME --judge openai/JUDGE --max-cost 2
-    viva errors runs/NAME --judge openai/A --judge anthropic/B --labels labels.csv --chart errors.svg
+    viva error-types runs/NAME --judge openai/JUDGE --max-cost 2
+    viva error-types runs/NAME --judge openai/A --judge anthropic/B --labels labels.csv --chart errors.svg
     """
-    wanted, limits = pick(Wanted, given), pick(Limits, given)
-    check_writable(wanted.out)
-    if wanted.labels is not None and wanted.labels.suffix.lower() not in LABEL_SUFFIXES:
-        raise VivaError(f"--labels {wanted.labels}: labels are written as {', '.join(LABEL_SUFFIXES)}")
-    check_writable(wanted.labels)
+    config, limits = pick(Wanted, given), pick(Limits, given)
+    check_writable(config.out)
+    if config.labels is not None and config.labels.suffix.lower() not in LABEL_SUFFIXES:
+        raise VivaError(f"--labels {config.labels}: labels are written as {', '.join(LABEL_SUFFIXES)}")
+    check_writable(config.labels)
     folder = RunFolder.open(find_run(run))
     folder.lock()
     try:
-        code, told, rows = _labelled(folder, wanted, limits)
+        code, told, rows = _labelled(folder, config, limits)
     finally:
         folder.unlock()
-    if wanted.labels is not None:
-        emit(labels_text(rows, wanted.labels.suffix.lower()), wanted.labels)
-    if wanted.chart is not None:
-        _draw(told, wanted.chart)
-    emit(_printed(told, wanted), wanted.out)
+    if config.labels is not None:
+        emit(labels_text(rows, config.labels.suffix.lower()), config.labels)
+    if config.chart is not None:
+        _draw(told, config.chart)
+    emit(_printed(told, config), config.out)
     return code
 
 
-def _labelled(folder: RunFolder, wanted: Wanted, limits: Limits) -> tuple[int, Told, list[Labelled]]:
+def _labelled(folder: RunFolder, config: Wanted, limits: Limits) -> tuple[int, Told, list[Labelled]]:
     """Ask what is missing, and read all that there is."""
-    over = read_templates(wanted.instructions) if wanted.instructions else None
-    types = ErrorTypes(wanted.question_format or (PAPERS,), over)
-    examination = prepare(folder, Limits(progress="quiet"))
-    sittings = [sitting for sitting in examination.sittings if fits(sitting.exam.spec)]
-    if not sittings:
-        said = ", ".join(dict.fromkeys(sitting.label for sitting in examination.sittings))
+    over = read_templates(config.instructions) if config.instructions else None
+    types = ErrorTypes(config.question_format or (PAPERS,), over)
+    opened = prepare(folder, Limits(progress="quiet"))
+    evaluations = [evaluation for evaluation in opened.evaluations if fits(evaluation.exam.spec)]
+    if not evaluations:
+        said = ", ".join(dict.fromkeys(evaluation.label for evaluation in opened.evaluations))
         raise VivaError(
             f"{folder.path} holds {said}: error types are those of CS-Bench, for answers that models wrote in words "
-            "(`viva run csbench --shots 5 --cot`; not --rationale, not --choose)"
+            "(`viva run csbench --shots 5 --cot`; not --rationale, not --answer-by)"
         )
-    check_by(sittings, wanted)
-    anew = Anew(judge=wanted.judge, judge_base_url=wanted.judge_base_url, judge_key_env=wanted.judge_key_env)
+    check_by(evaluations, config)
+    rejudging = RejudgeOptions(
+        judge=config.judge, judge_base_url=config.judge_base_url, judge_key_env=config.judge_key_env
+    )
     if limits.batch is None and BatchLog.begun(folder.path, (), BATCHES):
         limits.batch = True
-    if not wanted.judge_base_url:  # a judge is where the run's judges or models are
+    if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm_endpoints(folder, limits)
-    bench = open_bench(judges_anew(folder.record, anew), wanted.judge_samples, folder.record.seed, limits)
+    judge_panel = open_judge_panel(
+        rejudge_records(folder.record, rejudging), config.judge_samples, folder.record.seed, limits
+    )
     with ExitStack() as stack:
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
-        gathered = gather(examination, stack)  # by the run's own judges
-        examination.limits, examination.bench = limits, bench
+        evidence_store = open_evidence(opened, stack)  # by the run's own judges
+        opened.limits, opened.judge_panel = limits, judge_panel
         journal = folder.journal(STAGE)
         stack.callback(journal.close)
         works = [
-            Labelling(sitting=sitting, labeller=types, bench=bench, answers=answers, gathered=gathered)
-            for sitting in sittings
+            Labelling(
+                evaluation=evaluation,
+                labeller=types,
+                judge_panel=judge_panel,
+                answers=answers,
+                evidence_store=evidence_store,
+            )
+            for evaluation in evaluations
         ]
-        refuse_unbatched(examination, [judge.model for judge in bench.judges])
-        code = ask_judges(examination, bench, works, journal, open_post(examination, stack, BATCHES))
+        refuse_unbatched(opened, [judge.model for judge in judge_panel.judges])
+        code = ask_judges(opened, judge_panel, works, journal, open_batch_dispatcher(opened, stack, BATCHES))
         rows = [row for work in works for row in labelled(work, journal)]
-    return code, study(examination, bench, rows, wanted), rows
+    return code, study(opened, judge_panel, rows, config), rows
 
 
 def _draw(told: Told, path: Path) -> None:
@@ -148,10 +158,10 @@ def _draw(told: Told, path: Path) -> None:
     charts.save(errors_chart(told.overall, told.names), path)
 
 
-def _printed(told: Told, wanted: Wanted) -> str:
+def _printed(told: Told, config: Wanted) -> str:
     from viva.reports import errors as report
 
-    if wanted.format != "terminal":
-        return report.FORMATS[wanted.format](told)
-    width, colour = screen(wanted.out)
+    if config.format != "terminal":
+        return report.FORMATS[config.format](told)
+    width, colour = screen(config.out)
     return report.as_terminal(told, width=width, colour=colour)

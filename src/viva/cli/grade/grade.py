@@ -22,7 +22,7 @@ from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.config import Foreign, Output, pick
-from viva.runs.execute import examine
+from viva.runs.execute import execute_run
 from viva.runs.grading import plan_grading, scores_csv
 from viva.runs.open import open_encoder_of
 from viva.runs.plan import create_folder
@@ -67,18 +67,18 @@ def grade_command(
     viva grade csbench replies/ --question-column prompt --text-column response    a folder of Parquet
     """
     check_writable(scores)
-    examination, replay = plan_grading(benchmark, answers, run_path, given)
+    opened, replay = plan_grading(benchmark, answers, run_path, given)
     output = pick(Output, given)
-    open_encoder_of(examination, new=True)
-    create_folder(examination)
+    open_encoder_of(opened, new=True)
+    create_folder(opened)
     try:
-        code = examine(examination, [])
-        report = grade_run(examination, output)
+        code = execute_run(opened, [])
+        report = grade_run(opened, output)
     finally:
-        examination.folder.unlock()
+        opened.folder.unlock()
     print_report(report, output)
-    if code == EXIT_OK and UNMATCHED in examination.kept:
+    if code == EXIT_OK and UNMATCHED in opened.kept:
         code = EXIT_INCOMPLETE
     if scores:
-        emit(scores_csv(score_rows(examination.folder.path), replay.question_column), scores)
+        emit(scores_csv(score_rows(opened.folder.path), replay.question_column), scores)
     return code

@@ -1,4 +1,4 @@
-"""`viva reduce`: from a table of item scores to leaderboard rows, or to levels of difficulty."""
+"""`viva score-table`: from a table of item scores to leaderboard rows, or to levels of difficulty."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from viva.reports.result import Grid
 
 
-@click.command(name="reduce", short_help="Leaderboard rows from a table of item scores.")
+@click.command(name="score-table", short_help="Leaderboard rows from a table of item scores.")
 @click.argument("benchmark")
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option(
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     help="Answers without a point that make a question level 5.",
 )
 @tables_options
-def reduce_command(benchmark: str, table: Path, **given: Any) -> int:
+def score_table_command(benchmark: str, table: Path, **given: Any) -> int:
     """Reduce the item scores in TABLE to BENCHMARK's leaderboard rows, beside the published ones.
 
     TABLE is CSV or JSONL, also gzipped: a row an answer with `model`, `case` (or `question`), `sample`, `score` (a
@@ -81,9 +81,9 @@ def reduce_command(benchmark: str, table: Path, **given: Any) -> int:
     scores.jsonl, are such tables.
 
     \b
-    viva reduce infibench item_scores.csv.gz --k 1 --k 5 --k 10
-    viva reduce infibench item_scores.csv.gz --levels difficulty_levels.yaml --by level
-    viva reduce infibench item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
+    viva score-table infibench item_scores.csv.gz --k 1 --k 5 --k 10
+    viva score-table infibench item_scores.csv.gz --levels difficulty_levels.yaml --by level
+    viva score-table infibench item_scores.csv.gz --difficulty --gpt35 gpt-3.5-turbo --gpt4 gpt-4-0613
     """
     if benchmark not in BENCHMARKS:
         raise VivaError(f"there is no benchmark {benchmark!r}; there are: {', '.join(BENCHMARKS)}")

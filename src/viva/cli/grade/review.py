@@ -14,7 +14,7 @@ from viva.errors import VivaError
 from viva.runs.config import Limits, pick
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.review import Opening, invited, shares_of, start_filter
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 
 @click.command(name="review", short_help="Let experts confirm or change verdicts.")
@@ -66,15 +66,15 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     """
     from viva.engine.reviews import ReviewLog
     from viva.reports.agreementchart import STYLE
-    from viva.review.room import Settings
     from viva.review.server import serve
+    from viva.review.session import Settings
     from viva.review.text import name_problem
     from viva.studies.agreement.labels import agreement_page
     from viva.studies.agreement.ratings import rated
 
     opening = pick(Opening, given)
     if opening.reviewer and (problem := name_problem(opening.reviewer)):
-        raise VivaError(f"--reviewer {visible(opening.reviewer, limit=80)!r}: {problem}")
+        raise VivaError(f"--reviewer {escape_invisible(opening.reviewer, limit=80)!r}: {problem}")
     people = invited(opening, find_run(run))
     folder = RunFolder.open(find_run(run))
     if plan is not None:

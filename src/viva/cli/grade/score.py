@@ -26,10 +26,10 @@ def score_command(run: Path, **given: Any) -> int:
     check_output(output)
     folder = RunFolder.open(find_run(run))
     refuse_unknown(output.beside, settings_of(folder.record.exams))
-    examination = prepare(folder, Limits(progress="quiet"))
+    opened = prepare(folder, Limits(progress="quiet"))
     folder.lock()
     try:
-        report = grade_run(examination, output)
+        report = grade_run(opened, output)
     finally:
         folder.unlock()
     print_report(report, output)

@@ -70,48 +70,48 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
 
     \b
     viva report runs/NAME                                  writes runs/NAME/report.html
-    viva report runs/a runs/b --out both.html --beside gpt-4,llama3-8b
+    viva report runs/a runs/b --out both.html --published-rows gpt-4,llama3-8b
     viva report runs/NAME --format latex --out tables.tex
     """
-    wanted = pick(Wanted, given)
-    if html and wanted.format != "html":
-        raise VivaError(f"--html and --format {wanted.format} exclude each other: give one of them")
+    config = pick(Wanted, given)
+    if html and config.format != "html":
+        raise VivaError(f"--html and --format {config.format} exclude each other: give one of them")
     folders = list(dict.fromkeys(found for run in runs for found in runs_at(run)))
-    if wanted.out is None and wanted.format == "html":
-        wanted.out = (folders[0] if len(folders) == 1 else Path()) / "report.html"
-    check_writable(wanted.out)
+    if config.out is None and config.format == "html":
+        config.out = (folders[0] if len(folders) == 1 else Path()) / "report.html"
+    check_writable(config.out)
     from viva.runs.results import read_run
 
-    read = [read_run(folder, wanted.beside) for folder in folders]
+    read = [read_run(folder, config.beside) for folder in folders]
     names = names_of(read)
     report = together(read, names)
-    if wanted.format == "html":
-        return _page(read, names, report, wanted)
-    if wanted.format == "terminal":
+    if config.format == "html":
+        return _page(read, names, report, config)
+    if config.format == "terminal":
         from viva.runs.config import Output
 
-        print_report(report, Output(format="terminal", out=wanted.out, all=True))
+        print_report(report, Output(format="terminal", out=config.out, all=True))
     else:
         from viva.reports.formats import FORMATS as RENDERERS
 
-        emit(RENDERERS[wanted.format](report), wanted.out)
+        emit(RENDERERS[config.format](report), config.out)
     return 0
 
 
-def _page(read: Sequence[Reported], names: Names, report: Report, wanted: Wanted) -> int:
+def _page(read: Sequence[Reported], names: Names, report: Report, config: Wanted) -> int:
     from viva.reports.page.content import page_of
     from viva.reports.page.writing import write_page
 
-    out = wanted.out
+    out = config.out
     assert out is not None
-    title = wanted.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
+    title = config.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
         f" and {len(read) - 4} more runs" if len(read) > 4 else ""
     )
     # Above all charts, not in a note below them: what they show beside each other is no comparison.
     warnings = [warning for run in read for warning in run.warnings] + list(uneven(report.results))
     called = [one_line(run.folder.path.resolve().name, 200) for run in read]
     page = page_of(report, [run.folder.record for run in read], title, names=called, warnings=warnings)
-    spooled, notes = spool_items(read, names, wanted, out.absolute().parent)
+    spooled, notes = spool_items(read, names, config, out.absolute().parent)
     try:
         size = write_page(out, page, spooled, notes)
     finally:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
+from viva.engine.evidence_text import describe_evidence
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import NO_REPLY_YET
-from viva.engine.testimony import testimony
 from viva.errors import VivaError
 from viva.prompting import prompt_text
 from viva.runs.config import Limits
-from viva.runs.open import Examination, gather, prepare
+from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.types import OUTCOMES, Choose, Generate, Question, Request, Response, Score, Suspicion
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 
 @click.command(name="show", short_help="Show prompt, reply, what was read in it, and the verdict.")
@@ -46,7 +46,7 @@ def show_command(
 ) -> int:
     """Show answers of RUN with what was read where, and why they scored as they did."""
     folder = RunFolder.open(find_run(run))
-    examination = prepare(folder, Limits(progress="quiet"))
+    opened = prepare(folder, Limits(progress="quiet"))
     wanted = {outcome} if outcome else set(OUTCOMES)
     if wrong or unparsed:
         wanted = ({"wrong"} if wrong else set()) | (
@@ -55,7 +55,7 @@ def show_command(
     shown = found = 0
     with ExitStack() as stack:
         for text, name, graded, question, suspicion in _answers(
-            examination, stack, bool(prompts or (prompts is None and identity))
+            opened, stack, bool(prompts or (prompts is None and identity))
         ):
             if identity not in (None, question.id) or graded.outcome not in wanted or model not in (None, name):
                 continue
@@ -72,47 +72,49 @@ def show_command(
 
 
 def _answers(
-    examination: Examination,
+    opened: OpenRun,
     stack: ExitStack,
     prompts: bool,
 ) -> Iterator[tuple[str, str, Score, Question, Suspicion]]:
-    answers = examination.folder.journal("responses")
+    answers = opened.folder.journal("responses")
     stack.callback(answers.close)
-    gathered = gather(examination, stack)
-    for sitting in examination.sittings:
-        for question, key, request in sitting.requests():
+    evidence_store = open_evidence(opened, stack)
+    for evaluation in opened.evaluations:
+        for question, key, request in evaluation.requests():
             entry = answers.read(key)
             response = entry.response() if entry else NO_REPLY_YET
-            evidence = gathered.about(sitting, question, request.sample, response)
-            score = sitting.exam.score(question, response, evidence)
-            whose = f"{sitting.label} {question.id}, sample {request.sample}, {sitting.model.name}"
-            lines = [visible(f"=== {whose}: {score.outcome}")]
+            evidence = evidence_store.about(evaluation, question, request.sample, response)
+            score = evaluation.exam.score(question, response, evidence)
+            whose = f"{evaluation.label} {question.id}, sample {request.sample}, {evaluation.model.name}"
+            lines = [escape_invisible(f"=== {whose}: {score.outcome}")]
             if prompts:
                 # The key covers the prompt: that the answer was found under it proves this is what was sent.
-                lines += [f"--- prompt (request {key.hex()})", visible(prompt_text(request.prompt))]
+                lines += [f"--- prompt (request {key.hex()})", escape_invisible(prompt_text(request.prompt))]
             lines += _replied(request, response)
             if entry and entry.usage and isinstance(request, Generate):
                 lines[-1] += (
                     f"\n    ({entry.usage.output} tokens, stopped by {entry.stop_reason}, {entry.seconds:.2f} s)"
                 )
             lines.append(
-                f"--- read: {visible(score.answer, limit=200) or '–'}   gold: {visible(question.answer or '–')}"
+                f"--- read: {escape_invisible(score.answer, limit=200) or '–'}   gold: "
+                f"{escape_invisible(question.answer or '–')}"
             )
-            lines.append(f"--- why: {visible(score.explanation, limit=1000)}")
-            suspicion = gathered.suspicion(sitting.exam, question, response)
+            lines.append(f"--- why: {escape_invisible(score.explanation, limit=1000)}")
+            suspicion = evidence_store.suspicion(evaluation.exam, question, response)
             lines += [
-                f"--- {visible(who)}: {visible(said, limit=2000)}" for who, said in testimony(evidence, suspicion)
+                f"--- {escape_invisible(who)}: {escape_invisible(said, limit=2000)}"
+                for who, said in describe_evidence(evidence, suspicion)
             ]
-            yield "\n".join(lines) + "\n", sitting.model.name, score, question, suspicion
+            yield "\n".join(lines) + "\n", evaluation.model.name, score, question, suspicion
 
 
 def _replied(request: Request, response: Response) -> list[str]:
     """What came back: a text, or how probable each continuation is."""
     if not isinstance(request, Choose) or response.error:
-        return ["--- reply", visible(response.text, limit=4000)]
+        return ["--- reply", escape_invisible(response.text, limit=4000)]
     lines = [f"--- log-probability, by {request.by}"]
     for text, one in zip(request.continuations, response.likelihoods, strict=False):
         least = "at most " if one.bound else ""
         of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
-        lines.append(f"    {least}{one.logprob:.4f}{of}  {visible(repr(text), limit=200)}")
+        lines.append(f"    {least}{one.logprob:.4f}{of}  {escape_invisible(repr(text), limit=200)}")
     return lines

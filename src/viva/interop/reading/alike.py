@@ -26,7 +26,7 @@ def grams(text: str) -> frozenset[str]:
     return frozenset(text[at : at + _GRAM] for at in range(max(1, len(text) - _GRAM + 1))) if text else frozenset()
 
 
-class Likenesses:
+class QuestionOverlap:
     """How much of a question stands in a text, for messages and for ids whose text was edited; never for a match."""
 
     def __init__(self, questions: Iterable[Question]) -> None:

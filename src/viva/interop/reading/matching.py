@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.interop.reading.alike import Likenesses, bare
+from viva.interop.reading.alike import QuestionOverlap, bare
 from viva.interop.reading.rows import Item
 from viva.types import Question
 from viva.visible import one_line
@@ -74,7 +74,7 @@ class _Span(Struct, frozen=True):
         return self.start >= other.over and self.end <= other.end
 
 
-class Known:
+class QuestionMatcher:
     """The questions of an exam, ready to be recognised."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
@@ -92,7 +92,7 @@ class Known:
             if lines:
                 self._lines[text] = lines
                 self._anchors.setdefault(max(lines, key=len), []).append(text)
-        self._alike: Likenesses | None = None
+        self._alike: QuestionOverlap | None = None
         self._turns: Counter[tuple[object, ...]] = Counter()
 
     def match(
@@ -175,7 +175,7 @@ class Known:
         if named is not None:
             if any(named.id == one.id for one in candidates):
                 return self._checked(named, item)
-            if not candidates and self._likenesses().share(named, item.texts) >= 0.5:
+            if not candidates and self._overlap().share(named, item.texts) >= 0.5:
                 return self._checked(named, item)
             if not candidates:
                 return None, f"its id is {named.id!r}, but its text is of another question"
@@ -270,14 +270,14 @@ class Known:
     def _nearest(self, item: Item) -> str:
         if not _tells(item):
             return f"its id {item.ids[0]!r} is none of this set's" if item.ids else "it has neither an id nor a text"
-        near = self._likenesses().nearest(item.texts)
+        near = self._overlap().nearest(item.texts)
         if near is None:
             return "no question of this set stands in it"
         return f"no question of this set stands in it word for word; {near.id!r} is alike, which is not enough"
 
-    def _likenesses(self) -> Likenesses:
+    def _overlap(self) -> QuestionOverlap:
         if self._alike is None:
-            self._alike = Likenesses(self.questions)
+            self._alike = QuestionOverlap(self.questions)
         return self._alike
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.prompting import whole
+from viva.prompting import replace_surrogates
 from viva.types import StopReason, Usage
 
 MOST_ITEMS = 5_000_000
@@ -88,7 +88,7 @@ class Meter:
 def text_of(value: object) -> str:
     """A text out of what a JSON file or a table may hold in its place; "" for what is none."""
     if isinstance(value, str):
-        return whole(value)
+        return replace_surrogates(value)
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from viva.analysis.breakdown import Cell
+from viva.engine.evidence_text import reply_text
 from viva.engine.folder import ExamRecord, RunRecord
-from viva.engine.testimony import reply_text
 from viva.types import (
-    About,
-    Line,
+    Aggregate,
+    BenchmarkInfo,
     Prompt,
     Question,
     Request,
@@ -57,17 +57,17 @@ class Answer(Struct, frozen=True, kw_only=True):
         return [self.question.answer, *self.question.accepted]
 
 
-class Sat(Struct, frozen=True, kw_only=True):
+class EvaluationResult(Struct, frozen=True, kw_only=True):
     """One model on one exam."""
 
     run: str
     """The run's name."""
     record: RunRecord
     exam: ExamRecord
-    about: About
+    about: BenchmarkInfo
     model: str
     overall: Cell
-    headline: Line
+    headline: Aggregate
     """How `overall` averages."""
     signature: str
     settings: dict[str, str | int]

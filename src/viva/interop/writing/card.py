@@ -11,10 +11,10 @@ from pathlib import Path
 from msgspec import Struct, convert
 
 from viva import __version__
-from viva.interop.writing.answers import Sat
+from viva.interop.writing.answers import EvaluationResult
 from viva.interop.writing.tables import Column
 from viva.interop.writing.text import clean
-from viva.types import About, Language
+from viva.types import BenchmarkInfo, Language
 from viva.visible import one_line
 
 _SIZES = (
@@ -37,7 +37,7 @@ class Set(Struct, frozen=True, kw_only=True):
     """A question set that is in the data, or that its answers are about."""
 
     label: str
-    about: About
+    about: BenchmarkInfo
     language: Language
     questions: int
     fingerprint: str
@@ -58,7 +58,7 @@ class Subset(Struct, frozen=True, kw_only=True):
 class Card(Struct, frozen=True, kw_only=True):
     """What a card is made of."""
 
-    sat: list[Sat]
+    evaluations: list[EvaluationResult]
     sets: list[Set]
     subsets: list[Subset]
     gold: bool
@@ -67,7 +67,7 @@ class Card(Struct, frozen=True, kw_only=True):
     def title(self) -> str:
         """What the data set is called."""
         exams = ", ".join(dict.fromkeys(one_line(one.label, 60) for one in self.sets))
-        whole = f"Answers and scores: {exams}" if self.sat else f"Questions: {exams}"
+        whole = f"Answers and scores: {exams}" if self.evaluations else f"Questions: {exams}"
         return whole if len(whole) <= 200 else f"{whole[:199]}…"
 
     @property
@@ -91,7 +91,7 @@ class Card(Struct, frozen=True, kw_only=True):
                 "before you publish: gold answers are in it, and what is published gets into training data; --no-gold "
                 "leaves them out."
             )
-        elif self.sat:
+        elif self.evaluations:
             yield "before you publish: gold answers are left out, but an answer marked right still tells one."
 
 
@@ -110,7 +110,9 @@ def card_text(card: Card) -> str:
     """The whole README.md. Strangers' names stand in it as code, what cannot be seen is spelled out."""
     lines = ["---", _head(card), "---", "", f"# {_plain(card.title)}", ""]
     what = (
-        "Answers of language models to questions, and what each earned" if card.sat else "Questions of an examination"
+        "Answers of language models to questions, and what each earned"
+        if card.evaluations
+        else "Questions of an examination"
     )
     lines += [f"{what}; written by [Viva](https://pypi.org/project/viva/) {__version__}.", ""]
     lines += ["## Before you publish this", ""]
@@ -118,7 +120,7 @@ def card_text(card: Card) -> str:
     lines += [f"- {_plain(_capital(warning.removeprefix('before you publish: ')))}" for warning in said]
     if not said:
         lines.append("- The questions are Viva's own, under Apache-2.0.")
-    lines += ["", *_questions(card), *_results(card.sat), *_tables(card)]
+    lines += ["", *_questions(card), *_results(card.evaluations), *_tables(card)]
     return clean("\n".join(lines)) + "\n"
 
 
@@ -177,15 +179,15 @@ def _questions(card: Card) -> Iterator[str]:
     yield ""
 
 
-def _results(sat: Sequence[Sat]) -> Iterator[str]:
-    if not sat:
+def _results(evaluations: Sequence[EvaluationResult]) -> Iterator[str]:
+    if not evaluations:
         return
     yield "## The results"
     yield ""
     yield "Shares of 1 with 95 % intervals. What was not answered or not graded is left out of a mean."
     yield ""
     rows = []
-    for one in sat:
+    for one in evaluations:
         cell = one.overall
         mean = "–" if cell.mean is None else f"{cell.mean:.4f}"
         interval = "" if cell.low is None or cell.high is None else f"[{cell.low:.4f}, {cell.high:.4f}]"
@@ -196,7 +198,7 @@ def _results(sat: Sequence[Sat]) -> Iterator[str]:
     yield ""
     yield "What produced each number:"
     yield ""
-    for one in sat:
+    for one in evaluations:
         yield f"- {_code(one.signature, '|')}"
     yield ""
 

@@ -85,8 +85,8 @@ def croissant_text(card: Card) -> bytes:
             for subset in card.subsets
         ],
     }
-    if card.sat:
-        content["datePublished"] = max(created(one.record) for one in card.sat).date().isoformat()
+    if card.evaluations:
+        content["datePublished"] = max(created(one.record) for one in card.evaluations).date().isoformat()
     return pretty(content)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.engine.folder import ModelRecord
-from viva.interop.writing.answers import Answer, Sat, Totals, created, moment
+from viva.interop.writing.answers import Answer, EvaluationResult, Totals, created, moment
 from viva.interop.writing.text import encoded, file_part, pretty, sha256
 from viva.prompting import prompt_text
 
@@ -25,47 +25,47 @@ _PANEL = {"mean": "average", "median": "median", "majority": "majority_vote"}
 _LONGEST_TEMPLATE = 20_000
 
 
-def write_every_eval_ever(sat: Sat, folder: Path) -> Path | None:
+def write_every_eval_ever(result: EvaluationResult, folder: Path) -> Path | None:
     """Write the record of one model on one exam and give its file; None where there is no mean to write."""
-    if sat.overall.mean is None:
+    if result.overall.mean is None:
         return None
-    opened = sat.record.model(sat.model)
-    model = model_info(sat.model, opened)
+    opened = result.record.model(result.model)
+    model = model_info(result.model, opened)
     developer, _, name = str(model["id"]).partition("/")
-    place = Path("data", file_part(sat.label), file_part(developer), file_part(name.replace("/", "_")))
+    place = Path("data", file_part(result.label), file_part(developer), file_part(name.replace("/", "_")))
     (folder / place).mkdir(parents=True, exist_ok=True)
-    identity = str(uuid.UUID(bytes=bytes.fromhex(sat.digest("record")[:32]), version=4))
-    at = created(sat.record).timestamp()
-    key = {"evaluation_id": f"{file_part(sat.label)}/{model['id']}/{at}", "model_id": str(model["id"])}
+    identity = str(uuid.UUID(bytes=bytes.fromhex(result.digest("record")[:32]), version=4))
+    at = created(result.record).timestamp()
+    key = {"evaluation_id": f"{file_part(result.label)}/{model['id']}/{at}", "model_id": str(model["id"])}
     totals, rows, hashed = Totals(), 0, hashlib.sha256()
     samples = place / f"{identity}_samples.jsonl"
     with (folder / samples).open("wb") as out:
-        for answer in sat.answers():
+        for answer in result.answers():
             totals.count(answer)
             if answer.row.points is None:
                 continue
-            line = encoded({"schema_version": SCHEMA, **key, **_instance(sat, answer, answer.row.points)}) + b"\n"
+            line = encoded({"schema_version": SCHEMA, **key, **_instance(result, answer, answer.row.points)}) + b"\n"
             hashed.update(line)
             out.write(line)
             rows += 1
     content = {
         "schema_version": SCHEMA,
         "evaluation_id": key["evaluation_id"],
-        "evaluation_timestamp": moment(totals.first) or created(sat.record).isoformat(),
+        "evaluation_timestamp": moment(totals.first) or created(result.record).isoformat(),
         "retrieved_timestamp": str(at),
         "source_metadata": {
-            "source_name": f"Viva run {sat.run}",
+            "source_name": f"Viva run {result.run}",
             "source_type": "evaluation_run",
             "source_organization_name": "unknown",
             "evaluator_relationship": "other",
         },
         "eval_library": {
             "name": "viva",
-            "version": sat.record.viva,
-            "additional_details": {"signature": sat.signature},
+            "version": result.record.viva,
+            "additional_details": {"signature": result.signature},
         },
         "model_info": model,
-        "evaluation_results": [_result(sat, totals)],
+        "evaluation_results": [_result(result, totals)],
     }
     if rows:
         content["detailed_evaluation_results"] = {
@@ -114,13 +114,13 @@ def model_info(name: str, opened: ModelRecord | None) -> dict[str, Any]:
     return found
 
 
-def _result(sat: Sat, totals: Totals) -> dict[str, Any]:
-    cell, spec = sat.overall, sat.exam.spec
-    drawn = sat.exam.sampling or sat.record.sampling
-    uncertainty: dict[str, Any] = {"num_samples": sat.scored}
-    if sat.stderr is not None:
+def _result(result: EvaluationResult, totals: Totals) -> dict[str, Any]:
+    cell, spec = result.overall, result.exam.spec
+    drawn = result.exam.sampling or result.record.sampling
+    uncertainty: dict[str, Any] = {"num_samples": result.scored}
+    if result.stderr is not None:
         uncertainty |= {
-            "standard_error": {"value": sat.stderr, "method": "half of the 95 % interval over 1.96"},
+            "standard_error": {"value": result.stderr, "method": "half of the 95 % interval over 1.96"},
             "confidence_interval": {
                 "lower": cell.low,
                 "upper": cell.high,
@@ -129,8 +129,8 @@ def _result(sat: Sat, totals: Totals) -> dict[str, Any]:
             },
         }
     metric: dict[str, Any] = {
-        "evaluation_description": f"{sat.about.title} ({sat.about.paper}); graded by Viva",
-        "metric_name": f"score ({sat.metric} of a question's answers)" if sat.draws > 1 else "score",
+        "evaluation_description": f"{result.about.title} ({result.about.paper}); graded by Viva",
+        "metric_name": f"score ({result.metric} of a question's answers)" if result.draws > 1 else "score",
         "metric_kind": "score",
         "metric_unit": "proportion",
         "lower_is_better": False,
@@ -138,17 +138,17 @@ def _result(sat: Sat, totals: Totals) -> dict[str, Any]:
         "min_score": 0.0 if (cell.mean or 0.0) >= 0 else "-Infinity",
         "max_score": 1.0,
     }
-    if sat.record.judges:
+    if result.record.judges:
         metric["llm_scoring"] = {
-            "judges": [{"model_info": model_info(judge.shown or judge.name, judge)} for judge in sat.record.judges],
-            "input_prompt": _judge_template(sat),
+            "judges": [{"model_info": model_info(judge.shown or judge.name, judge)} for judge in result.record.judges],
+            "input_prompt": _judge_template(result),
             "aggregation_method": _PANEL[spec.panel],
         }
-    details = {name: text for name, text in _strings(sat.details()) if name != "mean"}
+    details = {name: text for name, text in _strings(result.details()) if name != "mean"}
     return {
-        "evaluation_result_id": _result_id(sat),
-        "evaluation_name": sat.label,
-        "source_data": _source(sat),
+        "evaluation_result_id": _result_id(result),
+        "evaluation_name": result.label,
+        "source_data": _source(result),
         "metric_config": metric,
         "score_details": {"score": cell.mean, "details": details, "uncertainty": uncertainty},
         "generation_config": {
@@ -158,13 +158,13 @@ def _result(sat: Sat, totals: Totals) -> dict[str, Any]:
                 **({"max_tokens": drawn.max_tokens} if drawn.max_tokens else {}),
                 "reasoning": spec.chain_of_thought or spec.rationale,
             },
-            "additional_details": dict(_strings(sat.settings)),
+            "additional_details": dict(_strings(result.settings)),
         },
     }
 
 
-def _result_id(sat: Sat) -> str:
-    return f"{file_part(sat.label)}/score"
+def _result_id(result: EvaluationResult) -> str:
+    return f"{file_part(result.label)}/score"
 
 
 def _strings(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -174,24 +174,24 @@ def _strings(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, value if isinstance(value, str) else encoded(value).decode()
 
 
-def _source(sat: Sat) -> dict[str, Any]:
-    said = {"licence": sat.about.licence, "fingerprint": sat.exam.fingerprint, "source": sat.about.source}
-    name = sat.about.title + (", Viva's bundled sample" if sat.exam.data is None else "")
+def _source(result: EvaluationResult) -> dict[str, Any]:
+    said = {"licence": result.about.licence, "fingerprint": result.exam.fingerprint, "source": result.about.source}
+    name = result.about.title + (", Viva's bundled sample" if result.exam.data is None else "")
     return {"dataset_name": name, "source_type": "other", "additional_details": said}
 
 
-def _judge_template(sat: Sat) -> str:
-    templates = {name: value for name, value in sat.exam.templates.items() if name in ("judge", "rationale")}
-    text = encoded(templates or sat.exam.templates).decode()
+def _judge_template(result: EvaluationResult) -> str:
+    templates = {name: value for name, value in result.exam.templates.items() if name in ("judge", "rationale")}
+    text = encoded(templates or result.exam.templates).decode()
     return text if len(text) <= _LONGEST_TEMPLATE else f"{text[:_LONGEST_TEMPLATE]} … (sha256 {sha256(text)})"
 
 
-def _instance(sat: Sat, answer: Answer, points: float) -> dict[str, Any]:
+def _instance(result: EvaluationResult, answer: Answer, points: float) -> dict[str, Any]:
     row, question = answer.row, answer.question
     asked, usage = (question.text if question else ""), answer.response.usage
     return {
-        "evaluation_name": sat.label,
-        "evaluation_result_id": _result_id(sat),
+        "evaluation_name": result.label,
+        "evaluation_result_id": _result_id(result),
         "sample_id": row.question,
         "sample_hash": sha256(asked + "".join(answer.target)),
         "interaction_type": "single_turn",

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from viva.interop.writing.answers import Answer, Sat, Totals, created, judged, moment
+from viva.interop.writing.answers import Answer, EvaluationResult, Totals, created, judged, moment
 from viva.interop.writing.text import NAN, encoded, file_part, pretty, sha256
 from viva.types import Outcome
 
@@ -40,20 +40,20 @@ _IDS = 100_000
 """Sample ids beyond which the header does not list them."""
 
 
-def log_name(sat: Sat) -> str:
+def log_name(result: EvaluationResult) -> str:
     """The file name that Inspect would give it: when, which task, which id."""
-    when = created(sat.record).isoformat(timespec="seconds").replace(":", "-").replace("+", "-")
-    return f"{when}_{file_part(sat.label).replace('_', '-')}_{_id(sat, 'task')}.eval"
+    when = created(result.record).isoformat(timespec="seconds").replace(":", "-").replace("+", "-")
+    return f"{when}_{file_part(result.label).replace('_', '-')}_{_id(result, 'task')}.eval"
 
 
-def write_eval(sat: Sat, path: Path) -> Totals:
+def write_eval(result: EvaluationResult, path: Path) -> Totals:
     """Write a .eval archive; one answer at a time is in memory, and a summary of each on the disk."""
     totals = Totals()
     ids: list[str] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive, _spool() as summaries:
-        for answer in sat.answers():
+        for answer in result.answers():
             totals.count(answer)
-            sample = _sample(sat, answer)
+            sample = _sample(result, answer)
             if not answer.row.sample and len(ids) <= _IDS:
                 ids.append(sample["id"])
             _member(archive, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", encoded(sample))
@@ -62,25 +62,25 @@ def write_eval(sat: Sat, path: Path) -> Totals:
         summaries.seek(0)
         with archive.open(_named("summaries.json"), "w", force_zip64=True) as member:
             shutil.copyfileobj(summaries, member)
-        head = _head(sat, totals, ids)
+        head = _head(result, totals, ids)
         _member(archive, "_journal/start.json", encoded({key: head[key] for key in ("version", "eval", "plan")}))
         _member(archive, "header.json", encoded(head))
     return totals
 
 
-def write_json(sat: Sat, path: Path) -> Totals:
+def write_json(result: EvaluationResult, path: Path) -> Totals:
     """The same as one JSON file: larger, slower to open, and readable with any tool."""
     totals = Totals()
     ids: list[str] = []
     with _spool() as samples, path.open("wb") as out:
-        for answer in sat.answers():
+        for answer in result.answers():
             totals.count(answer)
-            sample = _sample(sat, answer)
+            sample = _sample(result, answer)
             if not answer.row.sample and len(ids) <= _IDS:
                 ids.append(sample["id"])
             samples.write((b",\n    " if totals.answers > 1 else b"\n    ") + encoded(sample))
         samples.seek(0)
-        head = pretty(_head(sat, totals, ids)).rstrip()
+        head = pretty(_head(result, totals, ids)).rstrip()
         out.write(head.removesuffix(b"}").rstrip() + b',\n  "samples": [')
         shutil.copyfileobj(samples, out)
         out.write(b"\n  ]\n}\n")
@@ -102,9 +102,9 @@ def _member(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(_named(name), content)
 
 
-def _id(sat: Sat, what: str) -> str:
+def _id(result: EvaluationResult, what: str) -> str:
     """An identifier that is always the same for the same run, exam and model."""
-    return _short(sat.digest(what))
+    return _short(result.digest(what))
 
 
 def _short(digest: str) -> str:
@@ -116,21 +116,21 @@ def _short(digest: str) -> str:
     return found
 
 
-def _head(sat: Sat, totals: Totals, ids: list[str]) -> dict[str, Any]:
+def _head(result: EvaluationResult, totals: Totals, ids: list[str]) -> dict[str, Any]:
     """All of a log but its samples."""
-    began = moment(totals.first) or created(sat.record).isoformat()
+    began = moment(totals.first) or created(result.record).isoformat()
     counted = not totals.uncounted and (totals.input or totals.output)  # a sum of some would pass for that of all
-    usage = {sat.model: _usage(totals.input, totals.output)} if counted else {}
+    usage = {result.model: _usage(totals.input, totals.output)} if counted else {}
     return {
         "version": 2,
         "status": "success",
-        "eval": _spec(sat, ids if len(ids) <= _IDS else None),
+        "eval": _spec(result, ids if len(ids) <= _IDS else None),
         "plan": {
             "name": "plan",
-            "steps": [{"solver": "viva", "params": sat.settings, "params_passed": {}}],
-            "config": _sampling(sat),
+            "steps": [{"solver": "viva", "params": result.settings, "params_passed": {}}],
+            "config": _sampling(result),
         },
-        "results": _results(sat, totals),
+        "results": _results(result, totals),
         "stats": {
             "started_at": began,
             "completed_at": moment(totals.last) or began,
@@ -139,53 +139,53 @@ def _head(sat: Sat, totals: Totals, ids: list[str]) -> dict[str, Any]:
         },
         "invalidated": False,
         "tags": [],
-        "metadata": _about(sat),
+        "metadata": _about(result),
     }
 
 
-def _about(sat: Sat) -> dict[str, Any]:
+def _about(result: EvaluationResult) -> dict[str, Any]:
     return {
-        "viva": sat.record.viva,
-        "run": sat.run,
-        "signature": sat.signature,
-        "benchmark": sat.about.title,
-        "paper": sat.about.paper,
-        "licence_of_the_questions": sat.about.licence,
+        "viva": result.record.viva,
+        "run": result.run,
+        "signature": result.signature,
+        "benchmark": result.about.title,
+        "paper": result.about.paper,
+        "licence_of_the_questions": result.about.licence,
         "missing_scores": "NaN: no reply, not graded, or no usable gold answer; left out of every mean",
-        **({"notes": list(sat.warnings)} if sat.warnings else {}),
+        **({"notes": list(result.warnings)} if result.warnings else {}),
     }
 
 
-def _spec(sat: Sat, ids: list[str] | None) -> dict[str, Any]:
-    spec = sat.exam.spec
+def _spec(result: EvaluationResult, ids: list[str] | None) -> dict[str, Any]:
+    spec = result.exam.spec
     return {
-        "eval_id": _id(sat, "eval"),
-        "run_id": _short(sha256(f"{sat.run}\0{sat.record.created}\0{sat.record.command}")),
-        "created": created(sat.record).isoformat(),
-        "task": sat.label,
-        "task_id": _id(sat, "task"),
-        "task_version": sat.exam.version,
-        "task_display_name": f"{sat.about.title} ({sat.label})",
+        "eval_id": _id(result, "eval"),
+        "run_id": _short(sha256(f"{result.run}\0{result.record.created}\0{result.record.command}")),
+        "created": created(result.record).isoformat(),
+        "task": result.label,
+        "task_id": _id(result, "task"),
+        "task_version": result.exam.version,
+        "task_display_name": f"{result.about.title} ({result.label})",
         "task_attribs": {},
-        "task_args": sat.settings,
+        "task_args": result.settings,
         "task_args_passed": {},
         "dataset": {
-            "name": sat.about.title + (", Viva's bundled sample" if sat.exam.data is None else ""),
-            "samples": sat.exam.questions,
+            "name": result.about.title + (", Viva's bundled sample" if result.exam.data is None else ""),
+            "samples": result.exam.questions,
             "sample_ids": ids,
             "shuffled": False,
         },
-        "model": sat.model,
-        "model_generate_config": _sampling(sat),
+        "model": result.model,
+        "model_generate_config": _sampling(result),
         "model_args": {},
-        "model_roles": {"grader": [_role(judge.shown or judge.name) for judge in sat.record.judges]}
-        if sat.record.judges
+        "model_roles": {"grader": [_role(judge.shown or judge.name) for judge in result.record.judges]}
+        if result.record.judges
         else None,
-        "config": {"limit": spec.limit, "epochs": sat.draws, "epochs_reducer": ["mean"], "fail_on_error": False},
-        "packages": {"viva": sat.record.viva},
-        "metadata": _about(sat),
+        "config": {"limit": spec.limit, "epochs": result.draws, "epochs_reducer": ["mean"], "fail_on_error": False},
+        "packages": {"viva": result.record.viva},
+        "metadata": _about(result),
         "scorers": [{"name": SCORER, "options": {}, "metadata": {}}],
-        "headline_metric": {"scorer": SCORER, "score": SCORER, "metric": sat.metric},
+        "headline_metric": {"scorer": SCORER, "score": SCORER, "metric": result.metric},
     }
 
 
@@ -193,8 +193,8 @@ def _role(model: str) -> dict[str, Any]:
     return {"model": model, "config": {}, "args": {}}
 
 
-def _sampling(sat: Sat) -> dict[str, Any]:
-    drawn = sat.exam.sampling or sat.record.sampling
+def _sampling(result: EvaluationResult) -> dict[str, Any]:
+    drawn = result.exam.sampling or result.record.sampling
     found = {
         "temperature": drawn.temperature,
         "top_p": drawn.top_p,
@@ -205,11 +205,11 @@ def _sampling(sat: Sat) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _results(sat: Sat, totals: Totals) -> dict[str, Any]:
-    cell = sat.overall
+def _results(result: EvaluationResult, totals: Totals) -> dict[str, Any]:
+    cell = result.overall
     figures = {
-        sat.metric: cell.mean,
-        "stderr": sat.stderr,
+        result.metric: cell.mean,
+        "stderr": result.stderr,
         "ci95_low": cell.low,
         "ci95_high": cell.high,
         "floor": cell.floor,
@@ -225,9 +225,9 @@ def _results(sat: Sat, totals: Totals) -> dict[str, Any]:
         "unscored_samples": totals.unscored,
         "params": {},
         "metrics": metrics,
-        "metadata": sat.details(),
+        "metadata": result.details(),
     }
-    headline = {"scorer": SCORER, "score": SCORER, "metric": sat.metric} if cell.mean is not None else None
+    headline = {"scorer": SCORER, "score": SCORER, "metric": result.metric} if cell.mean is not None else None
     return {
         "total_samples": totals.answers,
         "completed_samples": totals.answers - totals.errors,
@@ -240,10 +240,10 @@ def _usage(read: int, written: int) -> dict[str, int]:
     return {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
 
 
-def _sample(sat: Sat, answer: Answer) -> dict[str, Any]:
+def _sample(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
     row, question, response = answer.row, answer.question, answer.response
     target = answer.target
-    asked, given = list(_asked(answer)), _reply(sat, answer)
+    asked, given = list(_asked(answer)), _reply(result, answer)
     metadata: dict[str, Any] = {"question": row.question, "tags": row.tags}
     if row.weight != 1:
         metadata["weight"] = row.weight
@@ -261,8 +261,8 @@ def _sample(sat: Sat, answer: Answer) -> dict[str, Any]:
         "metadata": metadata,
         "store": {},
         "events": [],
-        "model_usage": {sat.model: given["usage"]} if "usage" in given else {},
-        "uuid": sha256(sat.digest("sample", row.question, str(row.sample)))[:22],
+        "model_usage": {result.model: given["usage"]} if "usage" in given else {},
+        "uuid": sha256(result.digest("sample", row.question, str(row.sample)))[:22],
         **_times(answer),
         "error": {"message": _failure(answer), "traceback": "", "traceback_ansi": ""} if response.error else None,
         "attachments": {},
@@ -290,13 +290,13 @@ def _asked(answer: Answer) -> Iterator[dict[str, Any]]:
         yield {"role": message.role, "content": message.content, **source}
 
 
-def _reply(sat: Sat, answer: Answer) -> dict[str, Any]:
+def _reply(result: EvaluationResult, answer: Answer) -> dict[str, Any]:
     response, text = answer.response, answer.reply
     if response.error:
-        return {"model": sat.model, "choices": [], "completion": "", "error": _failure(answer)}
-    message = {"role": "assistant", "content": text, "source": "generate", "model": sat.model}
+        return {"model": result.model, "choices": [], "completion": "", "error": _failure(answer)}
+    message = {"role": "assistant", "content": text, "source": "generate", "model": result.model}
     found: dict[str, Any] = {
-        "model": sat.model,
+        "model": result.model,
         "choices": [{"message": message, "stop_reason": _STOPS[response.stop_reason]}],
         "completion": text,
         "time": answer.seconds,

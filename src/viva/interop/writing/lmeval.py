@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from viva.interop.writing.answers import Answer, Sat, Totals, created, judged
+from viva.interop.writing.answers import Answer, EvaluationResult, Totals, created, judged
 from viva.interop.writing.text import encoded, file_part, pretty, sha256
 from viva.prompting import prompt_text
 
@@ -23,20 +23,20 @@ METRIC = "score"
 FILTER = "none"
 
 
-def write_lm_eval(sat: Sequence[Sat], folder: Path) -> list[Path]:
+def write_lm_eval(evaluations: Sequence[EvaluationResult], folder: Path) -> list[Path]:
     """Write what one run's models got: `sat` in any order. Returns the results files."""
     files: list[Path] = []
-    for _, group in itertools.groupby(sorted(sat, key=lambda one: one.model), key=lambda one: one.model):
+    for _, group in itertools.groupby(sorted(evaluations, key=lambda one: one.model), key=lambda one: one.model):
         files.append(_model(list(group), folder))
     return files
 
 
-def _model(sat: Sequence[Sat], folder: Path) -> Path:
-    first = sat[0]
+def _model(evaluations: Sequence[EvaluationResult], folder: Path) -> Path:
+    first = evaluations[0]
     place = folder / file_part(first.model, between="__")
     place.mkdir(exist_ok=True)
     date, whole = _date(first), _Results()
-    for one in sat:
+    for one in evaluations:
         with (place / f"samples_{_task(one)}_{date}.jsonl").open("wb") as out:
             _write_task(one, whole, out.write)
     path = place / f"results_{date}.json"
@@ -44,16 +44,16 @@ def _model(sat: Sequence[Sat], folder: Path) -> Path:
     return path
 
 
-def _date(sat: Sat) -> str:
+def _date(result: EvaluationResult) -> str:
     """A moment as lm-eval writes it, with microseconds that tell runs of one second apart."""
-    when = created(sat.record).replace(tzinfo=None)
-    run = int(sha256(f"{sat.run}\0{sat.record.created}\0{sat.record.command}")[:12], 16) % 1_000_000
+    when = created(result.record).replace(tzinfo=None)
+    run = int(sha256(f"{result.run}\0{result.record.created}\0{result.record.command}")[:12], 16) % 1_000_000
     return (when + datetime.timedelta(microseconds=run or 1)).isoformat().replace(":", "-")
 
 
-def _task(sat: Sat) -> str:
+def _task(result: EvaluationResult) -> str:
     """The exam as a task's name, which is part of a file name, too: lm-eval reads it up to the last underscore."""
-    return file_part(sat.label)
+    return file_part(result.label)
 
 
 class _Results:
@@ -68,44 +68,44 @@ class _Results:
         self.viva: dict[str, Any] = {}
         self.totals = Totals()
 
-    def add(self, sat: Sat, totals: Totals, questions: int, digest: str) -> None:
+    def add(self, result: EvaluationResult, totals: Totals, questions: int, digest: str) -> None:
         """One exam's."""
-        task, spec = _task(sat), sat.exam.spec
-        figures: dict[str, Any] = {"name": task, "alias": sat.label, "sample_len": questions}
-        if sat.overall.mean is not None:
-            figures[f"{METRIC},{FILTER}"] = sat.overall.mean
-            figures[f"{METRIC}_stderr,{FILTER}"] = "N/A" if sat.stderr is None else sat.stderr
+        task, spec = _task(result), result.exam.spec
+        figures: dict[str, Any] = {"name": task, "alias": result.label, "sample_len": questions}
+        if result.overall.mean is not None:
+            figures[f"{METRIC},{FILTER}"] = result.overall.mean
+            figures[f"{METRIC}_stderr,{FILTER}"] = "N/A" if result.stderr is None else result.stderr
         entries: dict[str, Any] = {
             "results": figures,
             "group_subtasks": [],
             "configs": {
                 "task": task,
-                "dataset_path": sat.about.source if sat.exam.data else "viva (bundled sample)",
-                "description": f"{sat.about.title}, {sat.about.paper}",
+                "dataset_path": result.about.source if result.exam.data else "viva (bundled sample)",
+                "description": f"{result.about.title}, {result.about.paper}",
                 "output_type": "multiple_choice" if spec.choose else "generate_until",
                 "num_fewshot": spec.shots,
-                "repeats": sat.draws,
-                "metric_list": [{"metric": METRIC, "aggregation": sat.metric, "higher_is_better": True}],
-                "metadata": {"version": sat.exam.version, "settings": sat.settings},
+                "repeats": result.draws,
+                "metric_list": [{"metric": METRIC, "aggregation": result.metric, "higher_is_better": True}],
+                "metadata": {"version": result.exam.version, "settings": result.settings},
             },
-            "versions": sat.exam.version,
+            "versions": result.exam.version,
             "n-shot": spec.shots,
             "higher_is_better": {METRIC: True},
-            "n-samples": {"original": sat.exam.questions, "effective": questions},
+            "n-samples": {"original": result.exam.questions, "effective": questions},
         }
         for key, value in entries.items():
             self.tasks[key][task] = value
         self.hashes[task] = digest
-        self.viva[task] = sat.details()
+        self.viva[task] = result.details()
         for name, one, other in (("first", min, totals.first), ("last", max, totals.last)):
             known = getattr(self.totals, name)
             setattr(self.totals, name, one(known, other) if known and other else known or other)
 
-    def content(self, sat: Sat) -> dict[str, Any]:
+    def content(self, result: EvaluationResult) -> dict[str, Any]:
         """The whole, of this model."""
-        drawn = sat.exam.sampling or sat.record.sampling
+        drawn = result.exam.sampling or result.record.sampling
         sampling = {"temperature": drawn.temperature, "top_p": drawn.top_p, "max_gen_toks": drawn.max_tokens}
-        provider, _, name = sat.model.partition("/")
+        provider, _, name = result.model.partition("/")
         return {
             **self.tasks,
             "config": {
@@ -115,25 +115,25 @@ class _Results:
                 "batch_sizes": [],
                 "device": None,
                 "use_cache": None,
-                "limit": sat.exam.spec.limit,
+                "limit": result.exam.spec.limit,
                 "bootstrap_iters": 0,
                 "gen_kwargs": {key: value for key, value in sampling.items() if value is not None},
-                "random_seed": sat.record.seed,
-                "numpy_seed": sat.record.seed,
-                "torch_seed": sat.record.seed,
-                "fewshot_seed": sat.exam.spec.seed,
+                "random_seed": result.record.seed,
+                "numpy_seed": result.record.seed,
+                "torch_seed": result.record.seed,
+                "fewshot_seed": result.exam.spec.seed,
             },
             "git_hash": None,
-            "date": created(sat.record).timestamp(),
-            "viva_version": sat.record.viva,
+            "date": created(result.record).timestamp(),
+            "viva_version": result.record.viva,
             "viva": self.viva,
             "task_hashes": self.hashes,
             "model_source": provider,
-            "model_name": sat.model,
-            "model_name_sanitized": file_part(sat.model, between="__"),
+            "model_name": result.model,
+            "model_name_sanitized": file_part(result.model, between="__"),
             "system_instruction": None,
             "system_instruction_sha": None,
-            "fewshot_as_multiturn": sat.exam.spec.form == "chat",
+            "fewshot_as_multiturn": result.exam.spec.form == "chat",
             "chat_template": None,
             "chat_template_sha": None,
             "start_time": self.totals.first,
@@ -142,25 +142,25 @@ class _Results:
         }
 
 
-def _write_task(sat: Sat, whole: _Results, write: Any) -> None:
+def _write_task(result: EvaluationResult, whole: _Results, write: Any) -> None:
     totals, hashes, questions = Totals(), [], 0
-    for number, group in enumerate(_questions(sat, totals)):
-        line = _line(sat, number, group)
+    for number, group in enumerate(_questions(result, totals)):
+        line = _line(result, number, group)
         questions += 1
         hashes.append(line["doc_hash"] + line["prompt_hash"] + line["target_hash"])
         write(encoded(line) + b"\n")
-    whole.add(sat, totals, questions, sha256("".join(hashes)))
+    whole.add(result, totals, questions, sha256("".join(hashes)))
 
 
-def _questions(sat: Sat, totals: Totals) -> Iterator[list[Answer]]:
-    for _, group in itertools.groupby(sat.answers(), key=lambda answer: answer.row.question):
+def _questions(result: EvaluationResult, totals: Totals) -> Iterator[list[Answer]]:
+    for _, group in itertools.groupby(result.answers(), key=lambda answer: answer.row.question):
         answers = list(group)
         for answer in answers:
             totals.count(answer)
         yield answers
 
 
-def _line(sat: Sat, number: int, answers: Sequence[Answer]) -> dict[str, Any]:
+def _line(result: EvaluationResult, number: int, answers: Sequence[Answer]) -> dict[str, Any]:
     first = answers[0]
     question, target = first.question, "\n".join(first.target[:1])
     doc = {
@@ -172,7 +172,7 @@ def _line(sat: Sat, number: int, answers: Sequence[Answer]) -> dict[str, Any]:
     }
     prompt = prompt_text(first.prompt)
     points = [answer.row.points for answer in answers if answer.row.points is not None]
-    drawn = sat.exam.sampling or sat.record.sampling
+    drawn = result.exam.sampling or result.record.sampling
     until = {"until": list(drawn.stop), "max_gen_toks": drawn.max_tokens, "temperature": drawn.temperature}
     came = [answer for answer in answers if answer.response.error is None]
     return {

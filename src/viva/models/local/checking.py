@@ -96,7 +96,7 @@ def _packages(weights: Weights) -> str:
     return f"a model from its weights needs {' and '.join(absent)}: {install}"
 
 
-def parted(place: str, weights: Weights) -> tuple[str, str]:
+def split_revision(place: str, weights: Weights) -> tuple[str, str]:
     """A Hub's name and its revision, "main" if nothing is said."""
     name, _, revision = place.partition("@")
     return name, revision or weights.revision or "main"
@@ -107,7 +107,7 @@ def folder_of(place: str, weights: Weights) -> Path | None:
     folder = Path(place).expanduser()
     if place and folder.is_dir():
         return folder.absolute()
-    name, revision = parted(place, weights)
+    name, revision = split_revision(place, weights)
     return weightfiles.snapshot(name, revision) if HUB_NAME.fullmatch(name) else None
 
 
@@ -124,7 +124,7 @@ def _place(place: str, weights: Weights) -> str:
 
 
 def _hub(place: str, weights: Weights) -> str:
-    name, revision = parted(place, weights)
+    name, revision = split_revision(place, weights)
     if not HUB_NAME.fullmatch(name) or Path(place).expanduser().is_absolute():
         return f"no such model: {shown(place)!r}: there is no such folder, and it is no Hugging Face name (OWNER/NAME)"
     if "@" in place and weights.revision and weights.revision != revision:
@@ -145,7 +145,7 @@ def _kind(place: str, folder: Path, weights: Weights) -> str:
         return ""  # of a snapshot that is not whole: what lacks is fetched
     if not weights.trust_remote_code and any(part.get("auto_map") for part in both):
         return code_of_its_own(place)
-    if beside := _beside(place, folder, config):
+    if beside := _sibling(place, folder, config):
         return beside
     said = config.get("architectures")
     names = [str(name) for name in said] if isinstance(said, list) else []
@@ -155,7 +155,7 @@ def _kind(place: str, folder: Path, weights: Weights) -> str:
     return ""
 
 
-def _beside(place: str, folder: Path, config: Mapping[str, object]) -> str:
+def _sibling(place: str, folder: Path, config: Mapping[str, object]) -> str:
     """What transformers would read in place of the weights that are hashed, or on top of them, unasked."""
     if config.get("transformers_weights"):
         return (

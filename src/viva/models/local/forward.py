@@ -36,18 +36,18 @@ class Forward:
     VivaError for rows that are empty or longer than the model reads.
     """
 
-    def __init__(self, opened: Opened, tell: Callable[[str], None], room: int = LOGITS) -> None:
+    def __init__(self, opened: Opened, notify: Callable[[str], None], capacity: int = LOGITS) -> None:
         self._torch: Any = importlib.import_module("torch")
         self._opened = opened
-        self._plain = Plain(opened.model, opened.device, room)
-        shared = Shared(opened.model, opened.device, room)
+        self._plain = Plain(opened.model, opened.device, capacity)
+        shared = Shared(opened.model, opened.device, capacity)
         self._best: Way = shared
         with self._careful():
             reason = why_not(opened.model, opened.context, shared, self._plain)
         self.shares = not reason
         if reason:
             self._best = self._plain
-            tell(f"{opened.name}: prompts are computed whole, without sharing what they have in common: {reason}")
+            notify(f"{opened.name}: prompts are computed whole, without sharing what they have in common: {reason}")
 
     @property
     def computed(self) -> int:

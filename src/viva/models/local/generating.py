@@ -105,13 +105,13 @@ def limit(opened: Opened, asked: Asked) -> int:
         raise VivaError(f"a prompt for {opened.name} has no tokens: a model goes on from at least one")
     if opened.context is None:
         return UNLIMITED if wanted is None else wanted
-    room = opened.context - prompt
-    if room <= 0:
+    capacity = opened.context - prompt
+    if capacity <= 0:
         raise VivaError(
             f"a prompt has {prompt} tokens and {opened.name} reads {opened.context} at most, the reply included: show "
             "fewer exemplars (--shots), or use a model with a longer context"
         )
-    return room if wanted is None else min(room, wanted)
+    return capacity if wanted is None else min(capacity, wanted)
 
 
 class _Row:

@@ -24,20 +24,20 @@ LOGITS = 256 << 20
 class Head:
     """The output embeddings of a model, and what comes after them; `room` for logits is in bytes."""
 
-    def __init__(self, model: Any, room: int = LOGITS) -> None:
-        self._room = room
+    def __init__(self, model: Any, capacity: int = LOGITS) -> None:
+        self._capacity = capacity
         self._torch: Any = importlib.import_module("torch")
         self._model = model
         whole = model.get_base_model() if hasattr(model, "get_base_model") else model
         self._output = whole.get_output_embeddings()
         inner = getattr(whole, "base_model", whole)
         self._inner: Any = inner
-        self._parted = inner is not whole and self._output is not None
+        self._split = inner is not whole and self._output is not None
         self._last = _last_network(whole)
         self.spares = False
         """Whether the last layer's network is spared what nobody asks for."""
         self._words = int(getattr(whole.config.get_text_config(), "vocab_size", 0))
-        self._gathered = False
+        self._selected = False
 
     def logits(
         self, inputs: Mapping[str, Any], wanted: Any, through: Packed | None = None
@@ -48,7 +48,7 @@ class Head:
         With `through` the layers attend as that says.
         """
         total = len(wanted)
-        most = max(1, self._room // (4 * self._words)) if self._words and self._parted else max(1, total)
+        most = max(1, self._capacity // (4 * self._words)) if self._words and self._split else max(1, total)
         kept: list[Any] = []
         for low in range(0, max(total, 1), most):
             part = slice(low, min(total, low + most))
@@ -65,7 +65,7 @@ class Head:
                 with self._only(wanted[part]), self._instead(kept[0]):
                     found = self._model(**inputs).logits
             found = found.reshape(-1, found.shape[-1])
-            if not self._gathered:  # a model that does not ask its output embeddings
+            if not self._selected:  # a model that does not ask its output embeddings
                 found = found[wanted[part].to(found.device)]
             yield part, found.float()
             del found
@@ -73,13 +73,13 @@ class Head:
     @contextmanager
     def _only(self, wanted: Any) -> Iterator[None]:
         """The output embeddings see the wanted positions, as one row."""
-        self._gathered = False
+        self._selected = False
         if self._output is None:
             yield
             return
 
         def gather(_: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-            hidden, self._gathered = arguments[0], True
+            hidden, self._selected = arguments[0], True
             rows = hidden.reshape(-1, hidden.shape[-1]).index_select(0, wanted.to(hidden.device))
             return (rows[None], *arguments[1:])
 

@@ -1,6 +1,6 @@
 """Weights on a disk as a model among others: `hf/FOLDER`, or `hf/NAME[@REVISION]` of the Hugging Face Hub.
 
-    viva run cmmlu --shots 5 --form base --choose next-token --model hf/checkpoints/step1000
+    viva run cmmlu --shots 5 --form base --answer-by next-token --model hf/checkpoints/step1000
 
 The files are looked at when the model is named, and loaded when it is first asked.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 from viva.models import Endpoint
 from viva.models.local import opening
-from viva.models.local.desk import DESK
+from viva.models.local.scheduler import SCHEDULER
 from viva.models.local.tokens import Tokens
 from viva.models.local.work import Job
 from viva.prompting import prompt_text
@@ -30,7 +30,7 @@ SLACK = 512
 class LocalModel:
     """A model whose weights are here, or will be fetched from the Hub."""
 
-    lane = "hf"
+    rate_limit_group = "hf"
 
     def __init__(self, place: str, weights: Weights, shown: str = "") -> None:
         self.place = place
@@ -39,11 +39,11 @@ class LocalModel:
         self.weights = weights = opening.known(place, weights)
         # A run that remembers its weights is graded without them.
         self.identity: Mapping[str, str] = opening.identity(place, weights)
-        self.room = _Room(place, weights, int(self.identity["context"]))
+        self.context_window = _ContextWindow(place, weights, int(self.identity["context"]))
 
-    def rehearse(self, request: Request) -> None:
+    def check_supported(self, request: Request) -> None:
         """Raises VivaError where the tokenizer or the chat template is not made for such a request."""
-        tokens = self.room.tokens()
+        tokens = self.context_window.tokens()
         tokens.ids(request.prompt)
         if isinstance(request, Choose) and request.by == "next-token":
             tokens.next_tokens(request.prompt, request.continuations)
@@ -64,14 +64,14 @@ class LocalModel:
         return found
 
     async def _asked(self, request: Request | str) -> Any:
-        return await asyncio.wrap_future(DESK.submit(Job(self, request, Future())))
+        return await asyncio.wrap_future(SCHEDULER.submit(Job(self, request, Future())))
 
     async def close(self) -> None:
         """Release the weights, as soon as the batch at work is through."""
-        await asyncio.to_thread(DESK.close, self)
+        await asyncio.to_thread(SCHEDULER.close, self)
 
 
-class _Room:
+class _ContextWindow:
     """The model's own context. The tokenizer is opened only for prompts that might not fit."""
 
     def __init__(self, place: str, weights: Weights, context: int) -> None:

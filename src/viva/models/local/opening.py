@@ -28,9 +28,9 @@ from viva.models.local.checking import (
     folder_of,
     kernel_of_others,
     length,
-    parted,
     problem,
     shown,
+    split_revision,
     stored_dtype,
 )
 from viva.models.weightfiles import LM_SMALL, PANIC, QUIET
@@ -173,7 +173,7 @@ def release(opened: Opened) -> None:
 def _version(place: str, weights: Weights) -> str:
     folder = Path(place).expanduser()
     if not (place and folder.is_dir()):
-        name, revision = parted(place, weights)
+        name, revision = split_revision(place, weights)
         return f"{name}@{_commit(place, name, revision)}"
     code = sorted(path.name for path in folder.glob("*.py")) if weights.trust_remote_code else []
     return _hash(folder.absolute(), weightfiles.model_weights(folder), (*LM_SMALL, *_indices(folder), *code))
@@ -215,7 +215,7 @@ def _commit(place: str, name: str, revision: str, file: str = "config.json") -> 
 
 def _fetch_small(place: str, weights: Weights) -> None:
     """What dtype and context are read from; nothing where the whole model is here."""
-    name, revision = parted(place, weights)
+    name, revision = split_revision(place, weights)
     for file in ("config.json", "tokenizer_config.json"):
         folder = weightfiles.snapshot(name, revision)
         if folder and ((folder / file).is_file() or not (weightfiles.lacking(folder) or weightfiles.damage(folder))):
@@ -272,7 +272,7 @@ def _anywhere(place: str, weights: Weights, read: Callable[[str, dict[str, Any]]
     # By its folder, even if it was fetched by name: given a name, transformers asks the Hub, whatever it is told.
     if folder and not weightfiles.lacking(folder) and not weightfiles.damage(folder):
         return read(str(folder), how | {"local_files_only": True})
-    name, revision = parted(place, weights)
+    name, revision = split_revision(place, weights)
     weightfiles.look_up_the_hub()
     return read(name, how | {"revision": folder.name if folder else revision})
 

@@ -21,7 +21,7 @@ TOKENS = {"cpu": 1024, "cuda": 16384}
 """Tokens that go through the layers at once, unless one row has more."""
 PIECE = 1024
 """Tokens of a prefix that go through at once: what sees each other within a unit costs the square."""
-ROOM = 1 << 28
+CAPACITY = 1 << 28
 """Bytes of kept prefixes beside the one in use."""
 
 Row = tuple[int, ...]
@@ -65,9 +65,9 @@ class Way(Protocol):
 class Plain:
     """Rows whole, padded on the right."""
 
-    def __init__(self, model: Any, device: Any, room: int = LOGITS) -> None:
+    def __init__(self, model: Any, device: Any, capacity: int = LOGITS) -> None:
         self._torch: Any = importlib.import_module("torch")
-        self._head, self._device = Head(model, room), device
+        self._head, self._device = Head(model, capacity), device
         self.most = TOKENS.get(str(device).split(":")[0], TOKENS["cuda"])
         self.computed = 0
 
@@ -101,9 +101,9 @@ class Shared:
     `called` counts layers that attended, `windows` has the sliding windows that they were told (0: none).
     """
 
-    def __init__(self, model: Any, device: Any, room: int = LOGITS) -> None:
+    def __init__(self, model: Any, device: Any, capacity: int = LOGITS) -> None:
         self._torch: Any = importlib.import_module("torch")
-        self._model, self._device, self._head = model, device, Head(model, room)
+        self._model, self._device, self._head = model, device, Head(model, capacity)
         self.most = TOKENS.get(str(device).split(":")[0], TOKENS["cuda"])
         self._kept: list[tuple[Row, Past]] = []
         self.computed = 0
@@ -195,7 +195,7 @@ class Shared:
             key, value = (self._torch.cat(part, 1) for part in parts)
             longer[module] = key, value
         kept = [(have, states) for have, states in self._kept if have != tokens[: len(have)]][-1:]
-        if sum(key.nbytes + value.nbytes for _, states in kept for key, value in states.values()) > ROOM:
+        if sum(key.nbytes + value.nbytes for _, states in kept for key, value in states.values()) > CAPACITY:
             kept = []
         self._kept = [*kept, (tokens, longer)]
         return longer

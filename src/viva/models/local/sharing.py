@@ -85,10 +85,10 @@ def groups(
     return _Parting(rows, own or [len(row) - 1 for row in rows], prompts or range(len(rows)), overhead).best()
 
 
-def cost(rows: Sequence[Sequence[int]], parted: Sequence[Group], overhead: int = OVERHEAD) -> int:
+def cost(rows: Sequence[Sequence[int]], groups: Sequence[Group], overhead: int = OVERHEAD) -> int:
     """Tokens that go through the model, a pass of its own for a prefix counted as `overhead` more."""
     total = 0
-    for group in parted:
+    for group in groups:
         total += group.prefix + (overhead if group.prefix else 0)
         total += sum(len(tree(rows, unit, group.prefix).tokens) for unit in group.units)
     return total

@@ -17,9 +17,9 @@ from viva.errors import VivaError
 from viva.models import templates
 from viva.models.local import rendering
 from viva.models.weightfiles import PANIC
-from viva.prompting import whole
+from viva.prompting import replace_surrogates
 from viva.types import Message, Prompt
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 _KEPT = 64
 """Prompts whose tokens are remembered: the same one is counted, encoded and continued in turn."""
@@ -31,7 +31,7 @@ _CLOCK = (
     + " }}{%- endmacro %}\n"
 )
 """Put before such a template: transformers lets no function through to it. Blocks swallow the line feed behind them."""
-_OTHERWISE = "; use --choose likelihood, or leave --choose out and read the answer from what the model writes"
+_OTHERWISE = "; use --answer-by likelihood, or leave --answer-by out and read the answer from what the model writes"
 
 
 class Tokens:
@@ -98,7 +98,9 @@ class Tokens:
         text, special = self._text(prompt)
         found: dict[int, str] = {}
         for continuation, after in zip(
-            continuations, self._encode([text + whole(more) for more in continuations], special=special), strict=True
+            continuations,
+            self._encode([text + replace_surrogates(more) for more in continuations], special=special),
+            strict=True,
         ):
             token = self._one(text, before, continuation, after)
             if token in found:
@@ -135,7 +137,7 @@ class Tokens:
         """
         text, special = self._text(prompt)
         rest = text.rstrip()
-        more = text[len(rest) :] + whole(continuation)
+        more = text[len(rest) :] + replace_surrogates(continuation)
         if not rest and special:
             bare = self._encode([more], special=False)[0]
             first = self._first(more)
@@ -146,7 +148,7 @@ class Tokens:
         if not own:
             raise VivaError(
                 f"the tokenizer of {self.name} has no token for {_quoted(continuation)} after {_end(rest)}: leave "
-                "--choose out and read the answer from what the model writes"
+                "--answer-by out and read the answer from what the model writes"
             )
         return before or [self._first(text)], own
 
@@ -155,7 +157,7 @@ class Tokens:
 
         Without a BOS nothing says how probable the first token is: scores begin with the second.
         """
-        bare = self._encode([whole(text)], special=False)[0]
+        bare = self._encode([replace_surrogates(text)], special=False)[0]
         if self._bos is None:
             return bare, min(1, len(bare))
         return (bare if bare[:1] == [self._bos] else [self._bos, *bare]), 1
@@ -176,12 +178,12 @@ class Tokens:
     def _text(self, prompt: Prompt) -> tuple[str, bool]:
         """The text to encode, and whether the tokenizer is to add its special tokens."""
         if isinstance(prompt, str):
-            return whole(prompt), True
+            return replace_surrogates(prompt), True
         if self._template == "raw":
-            return whole("\n".join(message.content for message in prompt)), True
+            return replace_surrogates("\n".join(message.content for message in prompt)), True
         if self._template:
-            return whole(templates.render(self._template, prompt)), True
-        return whole(self._chat(prompt)), False
+            return replace_surrogates(templates.render(self._template, prompt)), True
+        return replace_surrogates(self._chat(prompt)), False
 
     def _chat(self, messages: Sequence[Message]) -> str:
         if not self._tokenizer.chat_template:
@@ -282,8 +284,8 @@ class Tokens:
 
 
 def _quoted(text: str) -> str:
-    return f"“{visible(text, limit=40)}”"
+    return f"“{escape_invisible(text, limit=40)}”"
 
 
 def _end(text: str) -> str:
-    return f"“…{visible(text[-12:])}”".replace("\n", "⏎")
+    return f"“…{escape_invisible(text[-12:])}”".replace("\n", "⏎")

@@ -82,17 +82,17 @@ class Worker:
     Raises VivaError where the weights cannot be opened, or are not those that the run began with, and OutOfMemory.
     """
 
-    def __init__(self, model: LocalModel, tell: Callable[[str], None]) -> None:
+    def __init__(self, model: LocalModel, notify: Callable[[str], None]) -> None:
         from viva.models.local.forward import Forward
         from viva.models.local.opening import open_model, release
         from viva.models.local.tokens import Tokens
 
         self.model = model
-        self._tell = tell
+        self._tell = notify
         self._opened = open_model(model.place, model.weights)
         try:
             self._tokens = Tokens(self._opened.tokenizer, model.weights.template, self._opened.ends)
-            self._forward = Forward(self._opened, tell)
+            self._forward = Forward(self._opened, notify)
         except BaseException:
             release(self._opened)
             raise
@@ -108,17 +108,17 @@ class Worker:
         self._forward.release()
         release(self._opened)
 
-    def work(self, jobs: Sequence[Job], hurried: Callable[[], bool]) -> None:
+    def work(self, jobs: Sequence[Job], draining: Callable[[], bool]) -> None:
         """Do all jobs, which are of one sort; every one gets its reply or its error.
 
-        When `hurried`, the batch at work is the last, and the others are given back.
+        When `draining`, the batch at work is the last, and the others are given back.
         """
         sort = jobs[0].sort
         rows = [row for job in jobs if (row := self._read(job)) is not None]
         if sort == "write":
             rows.sort(key=lambda row: (len(row.ids), row.ids))
         while rows := [row for row in rows if not row.job.future.done()]:  # for some nobody waits any more
-            if hurried():
+            if draining():
                 for row in rows:
                     give_back(row.job)
                 return

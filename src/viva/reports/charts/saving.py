@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.errors import StorageError, VivaError
 from viva.reports.charts.theme import FILE_WIDTH
-from viva.visible import visible
+from viva.visible import escape_invisible
 from viva.web.charts import config
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ def _page(found: dict[str, Any]) -> str:
 
 def _harmless(value: Any) -> Any:
     if isinstance(value, str):
-        return visible(value[:_LONGEST] + "…" if len(value) > _LONGEST else value)
+        return escape_invisible(value[:_LONGEST] + "…" if len(value) > _LONGEST else value)
     if isinstance(value, dict):
-        return {visible(str(name)): _harmless(one) for name, one in value.items()}
+        return {escape_invisible(str(name)): _harmless(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_harmless(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):  # JSON has no such number

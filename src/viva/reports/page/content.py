@@ -82,11 +82,11 @@ class _Drawn:
     def overall(self, results: Sequence[Result]) -> Iterator[PageChart]:
         """Scores exam by exam, languages, outcomes."""
         for exam in dict.fromkeys(result.exam for result in results):
-            sat = [result for result in results if result.exam == exam and shown(result.overall)]
-            if sat:
-                beside = comparable({one.model: one for result in sat for one in result.beside}.values(), sat)
+            of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
+            if of_exam:
+                beside = comparable({one.model: one for result in of_exam for one in result.beside}.values(), of_exam)
                 caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
-                yield self._chart(scores_chart(sat, beside), caption, "scores")
+                yield self._chart(scores_chart(of_exam, beside), caption, "scores")
         for benchmark in dict.fromkeys(result.benchmark for result in results):
             chart = languages_chart([result for result in results if result.benchmark == benchmark])
             if chart is not None:

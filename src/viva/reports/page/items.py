@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from viva.reports.answered import Answered
 from viva.types import OUTCOMES
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 CHUNK_ITEMS = 256
 CHUNK_TEXT = 1 << 19
@@ -204,7 +204,7 @@ class _Chunk:
             name: _cut(text, LONGEST) if isinstance(text, str) else text for name, text in texts.items() if text != ""
         }
         if item.evidence:
-            plain["found"] = [[visible(who), _cut(said, LONGEST)] for who, said in item.evidence]
+            plain["found"] = [[escape_invisible(who), _cut(said, LONGEST)] for who, said in item.evidence]
         if item.tags:
             plain["tags"] = {_label(name): _label(value) for name, value in item.tags.items()}
         plain.update({"repeat": item.repeat} if item.repeat else {})
@@ -247,7 +247,7 @@ def _label(text: str) -> str:
 
 def _cut(text: str, longest: int) -> str:
     """Visible, of one kind of line ends, and no longer than the page holds; the page is told of how much is left."""
-    whole = visible(text[:longest].replace("\r\n", "\n"))
+    whole = escape_invisible(text[:longest].replace("\r\n", "\n"))
     if len(text) <= longest:
         return whole
     return f"{whole}\n… ({len(text) - longest:,} more characters, in the run's responses.jsonl)"

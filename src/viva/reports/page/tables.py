@@ -13,7 +13,7 @@ from msgspec import Struct
 from viva.reports.formats import as_csv
 from viva.reports.grids import WORDS, grids_latex
 from viva.reports.result import Grid, Report, Result, across_models, comparable, grid, percent, side_by_side, summary
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 _CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)[†‡]?(?:–[\d.]+)?)(?P<rest>.*)", re.DOTALL)
 MANY = 24
@@ -84,10 +84,16 @@ class TableMaker:
 
     def exam(self, report: Report, exam: str) -> ExamTables:
         """All tables of one exam."""
-        sat = [result for result in report.results if result.exam == exam]
-        places = {f"{table.title} · {exam}": index for index, table in enumerate(sat[0].tables) if table.across}
-        across = [self.table(found, as_csv(_only(report, sat, places[found.title]))) for found in across_models(sat)]
-        own = [] if len(report.results) > MANY else [(result.model, tuple(self._own(report, result))) for result in sat]
+        of_exam = [result for result in report.results if result.exam == exam]
+        places = {f"{table.title} · {exam}": index for index, table in enumerate(of_exam[0].tables) if table.across}
+        across = [
+            self.table(found, as_csv(_only(report, of_exam, places[found.title]))) for found in across_models(of_exam)
+        ]
+        own = (
+            []
+            if len(report.results) > MANY
+            else [(result.model, tuple(self._own(report, result))) for result in of_exam]
+        )
         return ExamTables(exam=exam, across=tuple(across), models=tuple(own), left_out=not own)
 
     def _own(self, report: Report, result: Result) -> Iterator[PageTable]:
@@ -106,8 +112,8 @@ class TableMaker:
 
 def _published(exam: str, results: Sequence[Result], columns: int) -> list[tuple[str, ...]]:
     """The published rows beside the models that sat an exam, best first."""
-    sat = [result for result in results if result.exam == exam]
-    beside = comparable({one.model: one for result in sat for one in result.beside}.values(), sat)
+    of_exam = [result for result in results if result.exam == exam]
+    beside = comparable({one.model: one for result in of_exam for one in result.beside}.values(), of_exam)
     scored = sorted((-one.score, one.model, one.score) for one in beside if one.score is not None)
     rest = ("",) * (columns - 3)
     return [(f"{name} (published)", exam, percent(score), *rest) for _, name, score in scored]
@@ -127,8 +133,8 @@ def grid_csv(found: Grid) -> str:
     """A grid's cells as they are printed."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow([harmless(name) for name in found.header])
-    table.writerows([harmless(text) for text in row] for row in found.rows)
+    table.writerow([csv_safe(name) for name in found.header])
+    table.writerows([csv_safe(text) for text in row] for row in found.rows)
     return out.getvalue()
 
 

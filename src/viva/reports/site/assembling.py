@@ -16,7 +16,7 @@ from viva.published.catalogue import catalogue
 from viva.reports.site.content import BenchmarkPage, BestRow, Board, Dimension, Facts, Figure, Row, Site
 from viva.reports.site.naming import page_name
 from viva.reports.site.settings import Settings, comparable, in_words, key_of, titles
-from viva.types import Layout, Line
+from viva.types import Aggregate, TableSpec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,10 +49,12 @@ class Heading(Struct, frozen=True, kw_only=True):
     url: str = ""
 
 
-def dimensions(layouts: Iterable[Layout], headline: Line) -> tuple[tuple[Dimension, tuple[Line, Line]], ...]:
+def dimensions(
+    layouts: Iterable[TableSpec], headline: Aggregate
+) -> tuple[tuple[Dimension, tuple[Aggregate, Aggregate]], ...]:
     """What is worth a figure beside the score, with the lines that average it: of a table with many rows each row, in
     the column that averages as the headline does; of a table with one row its columns. Long tables are left out."""
-    found: list[tuple[Dimension, tuple[Line, Line]]] = []
+    found: list[tuple[Dimension, tuple[Aggregate, Aggregate]]] = []
     for layout in layouts:
         if layout.detail:
             continue
@@ -78,7 +80,7 @@ def labelled(layout: str, row: str) -> str:
     return f"{layout.removesuffix('s')} {row}" if row.isdecimal() else row
 
 
-def _like(columns: Sequence[Line], headline: Line) -> Line:
+def _like(columns: Sequence[Aggregate], headline: Aggregate) -> Aggregate:
     """The column that averages over everything in the headline's way; the last one where none does."""
     whole = [column for column in columns if not column.where and not column.part and not column.given]
     alike = [
@@ -260,7 +262,7 @@ def site(
     return Site(title=title, made=made, viva=viva, benchmarks=tuple(pages), notes=tuple(notes))
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class RankedRow(Struct, frozen=True, kw_only=True):
     """One model on one board, with its neighbours there."""
 
     benchmark: BenchmarkPage
@@ -295,29 +297,29 @@ class ModelPage(Struct, frozen=True, kw_only=True):
     name: str
     own: bool
     facts: Facts
-    standings: tuple[Standing, ...]
+    standings: tuple[RankedRow, ...]
 
 
 def model_pages(found: Site) -> list[ModelPage]:
     """A page a model. A published row beside one's own rows is told of where it comes from, if that is on the site."""
-    standings: dict[str, list[Standing]] = {}
+    standings: dict[str, list[RankedRow]] = {}
     for benchmark in found.benchmarks:
         at_home = {row.page for board in benchmark.boards if not board.own for row in board.rows}
         for board in benchmark.boards:
             counted = sum(row.rank is not None for row in board.rows)
             for place, row in enumerate(board.rows):
                 if row.own == board.own or row.page not in at_home:
-                    standing = Standing(benchmark=benchmark, board=board, row=row, place=place, counted=counted)
+                    standing = RankedRow(benchmark=benchmark, board=board, row=row, place=place, counted=counted)
                     standings.setdefault(row.page, []).append(standing)
     return [
         ModelPage(
             page=page,
-            name=sat[0].row.model,
-            own=sat[0].row.own,
-            facts=_joined([one.row.facts for one in sat]),
-            standings=tuple(sat),
+            name=of_exam[0].row.model,
+            own=of_exam[0].row.own,
+            facts=_joined([one.row.facts for one in of_exam]),
+            standings=tuple(of_exam),
         )
-        for page, sat in standings.items()
+        for page, of_exam in standings.items()
     ]
 
 

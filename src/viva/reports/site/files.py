@@ -15,7 +15,7 @@ from msgspec import Struct
 from viva.errors import StorageError, VivaError
 from viva.reports.site.content import Board, Row, Site
 from viva.reports.site.pages import csv_of, pages
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 MARKER = ".viva-site.json"
 """Says that a folder is a site of ours, and which of its files are."""
@@ -124,7 +124,7 @@ def board_csv(board: Board) -> str:
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     words = ("family", "type", "domain", "access", "total", "active", "url")
-    named = [harmless(f"{one.group}: {one.label}") for one in board.dimensions]
+    named = [csv_safe(f"{one.group}: {one.label}") for one in board.dimensions]
     table.writerow(
         ["model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
          "ceiling", "zeroed", *words, "source", "signature", *named]
@@ -138,7 +138,7 @@ def _csv_row(row: Row, words: tuple[str, ...]) -> list[object]:
     score, rank = row.score, row.rank
     facts = [getattr(row.facts, word) for word in words]
     return [
-        harmless(row.model),
+        csv_safe(row.model),
         "own" if row.own else "published",
         row.kind,
         *((rank.place, rank.first, rank.last) if rank else ("", "", "")),
@@ -149,8 +149,8 @@ def _csv_row(row: Row, words: tuple[str, ...]) -> list[object]:
         row.floor,
         row.ceiling,
         row.zeroed,
-        *(harmless(one) if isinstance(one, str) else one for one in facts),
-        harmless(row.origin),
-        harmless(row.signature),
+        *(csv_safe(one) if isinstance(one, str) else one for one in facts),
+        csv_safe(row.origin),
+        csv_safe(row.signature),
         *("" if figure is None else figure.mean for figure in row.figures),
     ]

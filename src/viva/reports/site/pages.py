@@ -17,7 +17,7 @@ from viva.analysis.standings import THRESHOLDS, Score
 from viva.errors import DataError
 from viva.published import plain
 from viva.reports.result import UNSURE, percent, range_text
-from viva.reports.site.assembling import ModelPage, Standing, model_pages
+from viva.reports.site.assembling import ModelPage, RankedRow, model_pages
 from viva.reports.site.content import BenchmarkPage, Board, Dimension, Facts, Figure, Row, Site
 from viva.reports.site.naming import slug
 from viva.visible import one_line
@@ -310,7 +310,7 @@ def _model(site: Site, model: ModelPage, twin: ModelPage | None) -> str:
     )
 
 
-def _bars_of(standing: Standing) -> list[tuple[str, list[Bar]]]:
+def _bars_of(standing: RankedRow) -> list[tuple[str, list[Bar]]]:
     found: list[tuple[str, list[Bar]]] = []
     for name, members in groups_of(standing.board):
         bars = [bar for index, dimension in members if (bar := _bar(standing, index, dimension.label))]
@@ -319,7 +319,7 @@ def _bars_of(standing: Standing) -> list[tuple[str, list[Bar]]]:
     return found
 
 
-def _bar(standing: Standing, index: int, label: str) -> Bar | None:
+def _bar(standing: RankedRow, index: int, label: str) -> Bar | None:
     figure = standing.row.figures[index]
     if figure is None:
         return None

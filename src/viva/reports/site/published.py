@@ -73,7 +73,7 @@ def _board(benchmark: str, setting: Setting) -> Board:
     )
 
 
-def beside(
+def published_rows(
     spec: ExamSpec, about: Sequence[Dimension], *, sample: bool, answers: int, questions: int
 ) -> tuple[Row, ...]:
     """The published rows that were asked as this exam asks, with figures for its dimensions; none where any setting

@@ -67,7 +67,7 @@ def placed_folder(out: Path, form: str, *, force: bool) -> Iterator[Path]:
     check_place(out, form, force=force)
     if out.exists() and not out.is_dir():
         raise VivaError(f"--out {out} is a file: name a folder for the {form} export")
-    stage = _beside(out)
+    stage = _sibling(out)
     try:
         stage.mkdir()
         mark = {"viva": __version__, "format": form}
@@ -84,7 +84,7 @@ def _moved(stage: Path, out: Path) -> None:
     if not out.exists():
         stage.replace(out)
         return
-    old = _beside(out, "old")
+    old = _sibling(out, "old")
     out.replace(old)  # empty, or an export of ours: see check_place
     try:
         stage.replace(out)
@@ -100,7 +100,7 @@ def placed_file(out: Path, form: str, *, force: bool) -> Iterator[Path]:
     check_place(out, form, force=force)
     if out.is_dir():
         raise VivaError(f"--out {out} is a folder: name a file, or a folder without a suffix")
-    stage = _beside(out)
+    stage = _sibling(out)
     try:
         yield stage
         stage.replace(out)
@@ -110,6 +110,6 @@ def placed_file(out: Path, form: str, *, force: bool) -> Iterator[Path]:
         stage.unlink(missing_ok=True)
 
 
-def _beside(out: Path, word: str = "partial") -> Path:
+def _sibling(out: Path, word: str = "partial") -> Path:
     whole = out.absolute()
     return whole.with_name(f".{whole.name}.{word}-{os.getpid()}")

@@ -15,7 +15,7 @@ from viva.runs.config import Choice
 from viva.visible import one_line
 
 
-class Wanted(Struct, kw_only=True):
+class ExportConfig(Struct, kw_only=True):
     """What is to be written of what, and where to."""
 
     sources: tuple[str, ...]
@@ -61,10 +61,10 @@ FORMATS: dict[str, Format] = {
 """Written by hand, in the order in which the help lists them; a module is loaded when its format is asked for."""
 
 
-def writer(name: str) -> Callable[[Wanted], int]:
+def writer(name: str) -> Callable[[ExportConfig], int]:
     """The function that writes a format. Raises VivaError naming the formats there are."""
     if name not in FORMATS:
         known = ", ".join(FORMATS)
         raise VivaError(f"--to {one_line(name, 60)!r}: there is no such format; there are: {known}")
     module, _, function = FORMATS[name].writer.partition(":")
-    return cast("Callable[[Wanted], int]", getattr(importlib.import_module(module), function))
+    return cast("Callable[[ExportConfig], int]", getattr(importlib.import_module(module), function))

@@ -14,34 +14,34 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import find_benchmark
+from viva.engine.evidence_text import describe_evidence
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry, Journal
 from viva.engine.scorefile import SCORES
-from viva.engine.stages import NO_REPLY_YET, Gathered
-from viva.engine.testimony import testimony
+from viva.engine.stages import NO_REPLY_YET, EvidenceStore
 from viva.errors import StorageError, VivaError
 from viva.files import UNREADABLE, lines, reading
-from viva.interop.writing.answers import Answer, Sat
+from viva.interop.writing.answers import Answer, EvaluationResult
 from viva.reports.result import Result, settings
-from viva.runs.open import gather
+from viva.runs.open import open_evidence
 from viva.runs.results import Reported, read_run
-from viva.types import OUTCOMES, Line, Question, Request, ScoreRow
+from viva.types import OUTCOMES, Aggregate, Question, Request, ScoreRow
 from viva.visible import one_line
 
 _PATIENCE = 2.0
 """Seconds until the first line of progress, and between two."""
 
 
-class OpenRun(Struct, kw_only=True):
+class ExportedRun(Struct, kw_only=True):
     """A run opened to be written elsewhere."""
 
     path: Path
-    sat: list[Sat]
+    evaluations: list[EvaluationResult]
     read: Reported
 
 
 @contextmanager
-def opened_run(path: Path, *, gold: bool = True) -> Iterator[OpenRun]:
+def opened_run(path: Path, *, gold: bool = True) -> Iterator[ExportedRun]:
     """A graded run with its answers, one model on one exam after the other in the order of scores.jsonl.
 
     Without `gold`, answers come without gold answers and rationales, and without what would tell them: explanations,
@@ -60,22 +60,24 @@ def opened_run(path: Path, *, gold: bool = True) -> Iterator[OpenRun]:
     with ExitStack() as stack:
         journal = run.folder.journal("responses", write=False)
         stack.callback(journal.close)
-        reader = _Reader(run, journal, gather(run.examination, stack) if run.examination else None, gold)
-        yield OpenRun(path=path, sat=[_sat(run, reader, number) for number in range(len(run.results))], read=run)
+        reader = _Reader(run, journal, open_evidence(run.opened_run, stack) if run.opened_run else None, gold)
+        yield ExportedRun(
+            path=path, evaluations=[_evaluations(run, reader, number) for number in range(len(run.results))], read=run
+        )
 
 
-def _sat(run: Reported, reader: _Reader, number: int) -> Sat:
+def _evaluations(run: Reported, reader: _Reader, number: int) -> EvaluationResult:
     record, result = run.folder.record, run.results[number]
     exam = next(one for one in record.exams if one.spec.label == result.exam)
     place = record.exams.index(exam)
-    return Sat(
+    return EvaluationResult(
         run=one_line(run.folder.path.resolve().name, 200),
         record=record,
         exam=exam,
         about=find_benchmark(exam.spec.benchmark).about,
         model=result.model,
         overall=result.overall,
-        headline=run.examination.exams[place].headline() if run.examination else Line("mean"),
+        headline=run.opened_run.exams[place].headline() if run.opened_run else Aggregate("mean"),
         signature=result.signature,
         settings=settings(record, exam, result.model, _model(run, result)),
         answers=lambda: counted(reader.of(number), f"{result.exam}, {result.model}"),
@@ -84,7 +86,7 @@ def _sat(run: Reported, reader: _Reader, number: int) -> Sat:
 
 
 def _model(run: Reported, result: Result) -> ModelRecord | None:
-    names = [model.name for model in run.examination.examinees] if run.examination else []
+    names = [model.name for model in run.opened_run.models] if run.opened_run else []
     if result.model in names:
         return run.folder.record.models[names.index(result.model)]
     return run.folder.record.model(result.model)
@@ -93,8 +95,8 @@ def _model(run: Reported, result: Result) -> ModelRecord | None:
 class _Reader:
     """The answers of a run, sitting by sitting, from scores.jsonl and the journals."""
 
-    def __init__(self, run: Reported, journal: Journal, gathered: Gathered | None, gold: bool) -> None:
-        self._run, self._journal, self._gathered, self._gold = run, journal, gathered, gold
+    def __init__(self, run: Reported, journal: Journal, evidence_store: EvidenceStore | None, gold: bool) -> None:
+        self._run, self._journal, self._evidence_store, self._gold = run, journal, evidence_store, gold
         counts = Counter(number // len(OUTCOMES) for number in run.strata)
         self._counts = [counts[number] for number in range(len(run.results))]
         self._file = run.folder.path / SCORES
@@ -104,7 +106,7 @@ class _Reader:
     def of(self, number: int) -> Iterator[Answer]:
         """The answers of one model on one exam."""
         rows = self._rows(number)
-        if self._run.examination and self._gathered:
+        if self._run.opened_run and self._evidence_store:
             return self._whole(number, rows)
         return self._without_questions(rows)
 
@@ -119,23 +121,23 @@ class _Reader:
                     raise StorageError(f"{self._file} was changed meanwhile ({problem}): once more, please") from None
 
     def _whole(self, number: int, rows: Iterator[ScoreRow]) -> Iterator[Answer]:
-        examination, gathered = self._run.examination, self._gathered
-        assert examination is not None
-        assert gathered is not None
+        opened, evidence_store = self._run.opened_run, self._evidence_store
+        assert opened is not None
+        assert evidence_store is not None
         result = self._run.results[number]
-        sitting = next(
-            one for one in examination.sittings if (one.label, one.model.name) == (result.exam, result.model)
+        evaluation = next(
+            one for one in opened.evaluations if (one.label, one.model.name) == (result.exam, result.model)
         )
-        for row, (question, key, request) in zip(rows, sitting.requests(), strict=False):
+        for row, (question, key, request) in zip(rows, evaluation.requests(), strict=False):
             if (row.question, row.sample) != (question.id, request.sample):
                 raise StorageError(
                     f"{self._file} is not of this run's questions; `viva score {self._run.folder.path}` makes it anew"
                 )
             entry = self._journal.read(key)
             response = entry.response() if entry else NO_REPLY_YET
-            said = gathered.about(sitting, question, request.sample, response) if self._gold else None
-            suspicion = gathered.suspicion(sitting.exam, question, response)
-            yield self._answer(row, entry, question, request, tuple(testimony(said, suspicion)) if said else ())
+            said = evidence_store.about(evaluation, question, request.sample, response) if self._gold else None
+            suspicion = evidence_store.suspicion(evaluation.exam, question, response)
+            yield self._answer(row, entry, question, request, tuple(describe_evidence(said, suspicion)) if said else ())
 
     def _without_questions(self, rows: Iterator[ScoreRow]) -> Iterator[Answer]:
         """A reply is found by model, question and sample; where the run has several exams of that benchmark, in which

@@ -20,8 +20,8 @@ from viva.interop.writing.card import Card, Set, Subset, licence_of
 from viva.interop.writing.tables import Names
 from viva.runs.export.destination import check_place, placed_folder
 from viva.runs.export.evaluations import opened_runs
-from viva.runs.export.formats import Wanted
-from viva.runs.export.graded_run import OpenRun, without_gold
+from viva.runs.export.formats import ExportConfig
+from viva.runs.export.graded_run import ExportedRun, without_gold
 from viva.visible import one_line
 
 
@@ -37,7 +37,7 @@ class Questions(Struct, kw_only=True):
 class Source(Struct, kw_only=True):
     """What is to be written: runs, and the questions of their exams; or sets alone."""
 
-    runs: list[OpenRun]
+    runs: list[ExportedRun]
     sets: list[Questions]
 
     def question_names(self) -> Names:
@@ -63,19 +63,19 @@ class Source(Struct, kw_only=True):
     def answer_rows(self, names: Names) -> Iterator[dict[str, Any]]:
         """The answers of every run."""
         for run in self.runs:
-            for sat in run.sat:
-                for answer in sat.answers():
-                    yield tables.answer_row(sat.run, answer, names)
+            for result in run.evaluations:
+                for answer in result.answers():
+                    yield tables.answer_row(result.run, answer, names)
 
 
-def opened_source(wanted: Wanted, stack: ExitStack) -> Source:
+def opened_source(config: ExportConfig, stack: ExitStack) -> Source:
     """Runs with their questions, or sets. Raises VivaError for a mixture, and for what is neither."""
-    sets = [source for source in wanted.sources if source in BENCHMARKS or question_file(source)]
+    sets = [source for source in config.sources if source in BENCHMARKS or question_file(source)]
     if not sets:
-        _refuse_folders(wanted)
-        runs = opened_runs(wanted, stack)
+        _refuse_folders(config)
+        runs = opened_runs(config, stack)
         return Source(runs=runs, sets=list(_asked(runs)))
-    if len(sets) < len(wanted.sources):
+    if len(sets) < len(config.sources):
         raise VivaError("runs and question sets make two exports: name either the one or the other")
     from viva.runs.exams import open_exams
 
@@ -83,13 +83,13 @@ def opened_source(wanted: Wanted, stack: ExitStack) -> Source:
         runs=[],
         sets=[
             Questions(label=exam.spec.label, exam=exam, bundled=data is None)
-            for exam, data in open_exams(tuple(sets), wanted.choice)
+            for exam, data in open_exams(tuple(sets), config.choice)
         ],
     )
 
 
-def _refuse_folders(wanted: Wanted) -> None:
-    for source in wanted.sources:
+def _refuse_folders(config: ExportConfig) -> None:
+    for source in config.sources:
         path = Path(source)
         if not path.exists():
             raise VivaError(
@@ -102,14 +102,14 @@ def _refuse_folders(wanted: Wanted) -> None:
             )
 
 
-def _asked(runs: list[OpenRun]) -> Iterator[Questions]:
+def _asked(runs: list[ExportedRun]) -> Iterator[Questions]:
     """The exams of the runs, each set of questions once. Raises VivaError for two sets under one name."""
     seen: set[tuple[str, str, tuple[str, ...], int | None]] = set()
     data: dict[str, str] = {}
     for run in runs:
-        if run.read.examination is None:
+        if run.read.opened_run is None:
             continue
-        for exam, record in zip(run.read.examination.exams, run.read.folder.record.exams, strict=True):
+        for exam, record in zip(run.read.opened_run.exams, run.read.folder.record.exams, strict=True):
             if data.setdefault(exam.spec.label, record.fingerprint) != record.fingerprint:
                 raise VivaError(
                     f"these runs asked different sets as {one_line(exam.spec.label, 60)} (fingerprints "
@@ -122,19 +122,19 @@ def _asked(runs: list[OpenRun]) -> Iterator[Questions]:
                 yield Questions(label=exam.spec.label, exam=exam, bundled=record.data is None)
 
 
-def export_parquet(wanted: Wanted) -> int:
+def export_parquet(config: ExportConfig) -> int:
     """A folder with scores.parquet, answers.parquet and questions.parquet; of a set the questions alone."""
-    check_place(wanted.out, "parquet", force=wanted.force)
+    check_place(config.out, "parquet", force=config.force)
     with ExitStack() as stack:
-        source = opened_source(wanted, stack)
+        source = opened_source(config, stack)
         counts: dict[str, int] = {}
-        with placed_folder(wanted.out, "parquet", force=wanted.force) as folder:
+        with placed_folder(config.out, "parquet", force=config.force) as folder:
             if source.runs:
                 names = source.answer_names()
                 wanted_columns = {"scores": tables.score_columns(names), "answers": tables.answer_columns()}
                 count = tables.write_tables(
                     {
-                        folder / f"{name}.parquet": columns if wanted.gold else tables.without_gold(columns)
+                        folder / f"{name}.parquet": columns if config.gold else tables.without_gold(columns)
                         for name, columns in wanted_columns.items()
                     },
                     source.answer_rows(names),
@@ -143,36 +143,36 @@ def export_parquet(wanted: Wanted) -> int:
             if source.sets:
                 names = source.question_names()
                 columns = tables.question_columns(names)
-                kept = columns if wanted.gold else tables.without_gold(columns)
-                rows = source.question_rows(names, gold=wanted.gold)
+                kept = columns if config.gold else tables.without_gold(columns)
+                rows = source.question_rows(names, gold=config.gold)
                 counts["questions"] = tables.write_tables({folder / "questions.parquet": kept}, rows)
-        _told(wanted, source, counts)
+        _told(config, source, counts)
     return 0
 
 
-def export_hf(wanted: Wanted) -> int:
+def export_hf(config: ExportConfig) -> int:
     """A folder that `datasets.load_dataset` opens: Parquet shards, a card, Croissant metadata."""
     from viva.interop.writing.card import card_text
     from viva.interop.writing.croissant import croissant_text
 
-    check_place(wanted.out, "hf", force=wanted.force)
+    check_place(config.out, "hf", force=config.force)
     with ExitStack() as stack:
-        source = opened_source(wanted, stack)
+        source = opened_source(config, stack)
         subsets: list[Subset] = []
-        with placed_folder(wanted.out, "hf", force=wanted.force) as folder:
-            for name, columns, rows in _subsets(source, gold=wanted.gold):
+        with placed_folder(config.out, "hf", force=config.force) as folder:
+            for name, columns, rows in _subsets(source, gold=config.gold):
                 count, files = tables.write_shards(folder / name, columns, rows)
                 size = sum(file.stat().st_size for file in files)
                 subsets.append(Subset(name=name, columns=columns, rows=count, size=size))
             card = Card(
-                sat=[sat for run in source.runs for sat in run.sat],
+                evaluations=[result for run in source.runs for result in run.evaluations],
                 sets=_sets(source),
                 subsets=subsets,
-                gold=wanted.gold,
+                gold=config.gold,
             )
             (folder / "README.md").write_bytes(card_text(card).encode())
             (folder / "croissant.json").write_bytes(croissant_text(card))
-        _told(wanted, source, {subset.name: subset.rows for subset in subsets})
+        _told(config, source, {subset.name: subset.rows for subset in subsets})
         for warning in card.warnings():
             print(f"viva: {warning}", file=sys.stderr)
     return 0
@@ -207,23 +207,23 @@ def _sets(source: Source) -> list[Set]:
             for one in source.sets
         ]
     found = {
-        sat.label: Set(
-            label=sat.label,
-            about=sat.about,
-            language=sat.exam.spec.language,
-            questions=sat.exam.questions,
-            fingerprint=sat.exam.fingerprint,
-            bundled=sat.exam.data is None,
-            licence=licence_of(sat.exam.spec.benchmark, bundled=sat.exam.data is None),
+        result.label: Set(
+            label=result.label,
+            about=result.about,
+            language=result.exam.spec.language,
+            questions=result.exam.questions,
+            fingerprint=result.exam.fingerprint,
+            bundled=result.exam.data is None,
+            licence=licence_of(result.exam.spec.benchmark, bundled=result.exam.data is None),
         )
         for run in source.runs
-        for sat in run.sat
+        for result in run.evaluations
     }
     return list(found.values())
 
 
-def _told(wanted: Wanted, source: Source, counts: dict[str, int]) -> None:
+def _told(config: ExportConfig, source: Source, counts: dict[str, int]) -> None:
     what = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    print(f"viva: wrote {wanted.out} ({what})", file=sys.stderr)
+    print(f"viva: wrote {config.out} ({what})", file=sys.stderr)
     for warning in dict.fromkeys(warning for run in source.runs for warning in run.read.warnings):
         print(f"viva: {warning}", file=sys.stderr)

@@ -22,7 +22,7 @@ from viva.types import Generate, Prompt, Sampling
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.runs.export.formats import Wanted
+    from viva.runs.export.formats import ExportConfig
 
 MODULE = "viva_tasks"
 _MODULE = '''\
@@ -54,17 +54,17 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(_Function, lambda dumper, name: dumper.represent_scalar("!function", f"{MODULE}.{name}"))
 
 
-def export_lm_eval_tasks(wanted: Wanted) -> int:
+def export_lm_eval_tasks(config: ExportConfig) -> int:
     """Write the tasks of one or several benchmarks."""
-    for name in wanted.sources:
+    for name in config.sources:
         if name not in BENCHMARKS:
             known = ", ".join(BENCHMARKS)
             raise VivaError(
                 f"--to lm-eval-tasks writes tasks of benchmarks, and {one_line(name, 80)!r} is none; there are: {known}"
             )
-    choice = wanted.choice
+    choice = config.choice
     files: dict[str, str] = {f"{MODULE}.py": _MODULE}
-    for name in dict.fromkeys(wanted.sources):
+    for name in dict.fromkeys(config.sources):
         languages: list[str | None] = [part for given in choice.language for part in given.split(",") if part]
         for language in languages or [None]:
             how = Settings(data=str(choice.data.resolve()) if choice.data else None, language=language)
@@ -73,11 +73,11 @@ def export_lm_eval_tasks(wanted: Wanted) -> int:
             with suppress(DataError):  # what has no form for base models
                 base = msgspec.structs.replace(how, form="base")
                 files[f"{task}_base.yaml"] = _task(f"{task}_base", name, open_asked(name, base), base)
-    with placed_folder(wanted.out, "lm-eval-tasks", force=wanted.force) as folder:
+    with placed_folder(config.out, "lm-eval-tasks", force=config.force) as folder:
         for file, content in files.items():
             (folder / file).write_text(content, encoding="utf-8")
     tasks = ",".join(file.removesuffix(".yaml") for file in files if file.endswith(".yaml") and "_base" not in file)
-    place = one_line(str(wanted.out), 200)
+    place = one_line(str(config.out), 200)
     print(
         f"viva: {place}: lm_eval run --include_path {place} --tasks {tasks} --apply_chat_template --log_samples",
         file=sys.stderr,

@@ -8,8 +8,8 @@ from typing import Final
 
 from viva.errors import VivaError
 from viva.scorers.choice import read_choice
-from viva.scorers.deciding import Decision
 from viva.scorers.reading import Reading
+from viva.scorers.resolution import Decision
 from viva.scorers.rubric.blanks import grade_blanks
 from viva.scorers.rubric.keywords import grade_keywords
 from viva.scorers.rubric.model import ChoicePart, Graded, JudgePart, Points, Rubric, TruthPart, UnitTests
@@ -46,13 +46,13 @@ def grade(
     """
     parts: dict[str, Points] = {}
     points = total = 0.0
-    pending = unsound = ""
+    pending = invalid_gold = ""
     metrics = _metrics(rubric, text, executions, judged, language, post_handler, custom)
     for name, metric in metrics:
         try:
             part = metric()
         except VivaError as error:
-            unsound = unsound or str(error)
+            invalid_gold = invalid_gold or str(error)
             part = Points(0.0, 0.0, (), str(error))
         parts[name] = part
         points += part.points
@@ -63,15 +63,15 @@ def grade(
         points = min(points, rubric.max_score)
     if rubric.min_score is not None:
         points = max(points, rubric.min_score)
-    unsound = unsound or _no_share(rubric, parts, total, pending, custom or post_handler)
-    pending = unsound or pending
+    invalid_gold = invalid_gold or _no_share(rubric, parts, total, pending, custom or post_handler)
+    pending = invalid_gold or pending
     return Graded(
         share=None if pending else points / total,
         points=points,
         total=total,
         parts=parts,
         pending=pending,
-        unsound=unsound,
+        invalid_gold=invalid_gold,
     )
 
 

@@ -207,6 +207,6 @@ class Graded(Struct, frozen=True, kw_only=True):
     parts: dict[str, Points]
     """By metric: keywords, blank_filling, unit_test, similarity, customized, choice, truth, judge."""
     pending: str = ""
-    unsound: str = ""
+    invalid_gold: str = ""
     """Why this answer cannot be graded with this rubric at all (a pattern without end, a total of nothing): also said
     by `pending`, but another try would not help."""

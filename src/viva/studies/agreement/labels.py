@@ -1,4 +1,4 @@
-"""`viva agree RUN` and `viva review RUN --plan`: what experts' labels on a run say, and how many are wanted."""
+"""`viva agreement RUN` and `viva review RUN --plan`: what experts' labels on a run say, and how many are wanted."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from viva.studies.agreement.study import Wanted
 
 
-def ratings_of_run(path: Path, wanted: Wanted) -> tuple[Ratings, Wanted, list[ScoreFromLabels], list[str]]:
+def ratings_of_run(path: Path, config: Wanted) -> tuple[Ratings, Wanted, list[ScoreFromLabels], list[str]]:
     """The ratings in a run's files, who of the raters is the judge, and the scores from its samples, with notes.
 
     Raises VivaError for a run that nobody judged and nobody reviewed.
     """
-    examination = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
-    found = list(rated(examination, everything=True))
-    log = review_log(examination)
+    opened = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
+    found = list(rated(opened, everything=True))
+    log = review_log(opened)
     people = any(one.evidence.marks for one in found)
-    judge = wanted.judge or (DRAFT if people else "")
+    judge = config.judge or (DRAFT if people else "")
     read = ratings(found, judge)
     if not people and len(read.raters) < 2:
         raise VivaError(f"no expert has marked anything in {path}: `viva review {path}` takes marks")
-    parts = {part for exam in examination.exams for part in parts_shown(exam) if part.startswith("Q→")}
+    parts = {part for exam in opened.exams for part in parts_shown(exam) if part.startswith("Q→")}
     estimates, notes = sampled(found, log, [SCORE, *sorted(parts)])
     notes += [f"reviews.jsonl, line {damage.line} cannot be read ({damage.reason})" for damage in log.damaged]
-    scale, word = wanted.scale, "people" if people else "judges"
+    scale, word = config.scale, "people" if people else "judges"
     marks = sorted({mark for one in found for draft in one.item.drafts for mark in draft.scale})
     if scale is None and len(marks) > 1:
         scale = ",".join(f"{mark:g}" for mark in marks)
-    return read, msgspec.structs.replace(wanted, judge=judge or None, scale=scale, word=word), estimates, notes
+    return read, msgspec.structs.replace(config, judge=judge or None, scale=scale, word=word), estimates, notes
 
 
 def agreement_page(path: Path) -> str:
@@ -52,10 +52,10 @@ def agreement_page(path: Path) -> str:
     from viva.studies.agreement.study import Wanted, compared
 
     try:
-        read, wanted, scores, notes = ratings_of_run(path, Wanted())
+        read, config, scores, notes = ratings_of_run(path, Wanted())
     except VivaError as problem:
         return html_agreement((), (), (str(problem),))
-    found = compared(read, path.name, wanted)
+    found = compared(read, path.name, config)
     return html_agreement(found, scores, [*notes_on(found), *notes])
 
 
@@ -63,8 +63,8 @@ def plan(path: Path, half_width: float) -> tuple[list[Grid], list[str]]:
     """How many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and notes."""
     from viva.reports.result import Grid
 
-    examination = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
-    found = list(rated(examination))
+    opened = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
+    found = list(rated(opened))
     if not found:
         raise VivaError(f"{path} has no answer that experts could mark")
     grids: list[Grid] = []

@@ -1,4 +1,4 @@
-"""What judges and experts gave to the answers of a run, as ratings (`viva agree RUN`), and the score that follows.
+"""What judges and experts gave to the answers of a run, as ratings (`viva agreement RUN`), and the score that follows.
 
 The judge is the verdict that the run had without experts (`draft`), or one of its judges by name. A score from few
 labels rests on a random sample that was drawn on the review page and marked to its end.
@@ -19,8 +19,8 @@ from viva.engine.reviews import ReviewLog, item_key
 from viva.errors import DataError
 from viva.review.filters import Filter
 from viva.review.items import OUTCOME, Item, spread
-from viva.runs.open import REVIEWS, Examination, gather
-from viva.types import Draft, Evidence, Question, Score
+from viva.runs.open import REVIEWS, OpenRun, open_evidence
+from viva.types import Evidence, Question, ReviewItem, Score
 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
@@ -52,34 +52,34 @@ class Rated(Struct, frozen=True, kw_only=True):
         return all(draft.aspect in marked for draft in self.item.drafts)
 
 
-def rated(examination: Examination, *, everything: bool = False) -> Iterator[Rated]:
+def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
     """Every answer of a run that experts can review, in order; with `everything`, also those that they need not.
 
     Such a one (a letter that a rule read, a refusal) has an item without drafts.
     """
     with ExitStack() as stack:
-        answers = examination.folder.journal("responses", write=False)
+        answers = opened.folder.journal("responses", write=False)
         stack.callback(answers.close)
-        gathered = gather(examination, stack)
-        for sitting in examination.sittings:
-            exam, model = sitting.exam, sitting.model.name
-            for question, sample, entry in sitting.answers(answers):
+        evidence_store = open_evidence(opened, stack)
+        for evaluation in opened.evaluations:
+            exam, model = evaluation.exam, evaluation.model.name
+            for question, sample, entry in evaluation.answers(answers):
                 if entry is None or entry.error:
                     continue
                 response = entry.response()
-                evidence = gathered.about(sitting, question, sample, response)
+                evidence = evidence_store.about(evaluation, question, sample, response)
                 drafts = exam.drafts(question, response, evidence)
                 if not drafts and not everything:
                     continue
                 before = exam.score(question, response, msgspec.structs.replace(evidence, marks=()))
                 after = exam.score(question, response, evidence) if evidence.marks else before
-                key = item_key(sitting.label, model, question.id, sample, response.text)
-                whose = {"exam": sitting.label, "model": model, "question": question.id, "sample": str(sample)}
+                key = item_key(evaluation.label, model, question.id, sample, response.text)
+                whose = {"exam": evaluation.label, "model": model, "question": question.id, "sample": str(sample)}
                 tags = {name: value for name, value in question.tags.items() if name not in whose}
                 item = _item(key, {**whose, **tags, OUTCOME: before.outcome}, question, drafts)
                 yield Rated(
                     item=item,
-                    exam=sitting.label,
+                    exam=evaluation.label,
                     model=model,
                     question=question,
                     before=before,
@@ -88,7 +88,7 @@ def rated(examination: Examination, *, everything: bool = False) -> Iterator[Rat
                 )
 
 
-def _item(key: str, about: dict[str, str], question: Question, drafts: tuple[Draft, ...]) -> Item:
+def _item(key: str, about: dict[str, str], question: Question, drafts: tuple[ReviewItem, ...]) -> Item:
     return Item(
         key=key,
         about=about,
@@ -134,7 +134,7 @@ def ratings(found: Sequence[Rated], judge: str) -> Ratings:
     )
 
 
-def _given(one: Rated, draft: Draft, judge: str) -> dict[str, float]:
+def _given(one: Rated, draft: ReviewItem, judge: str) -> dict[str, float]:
     people = {mark.reviewer: mark.value for mark in one.evidence.marks if mark.aspect == draft.aspect}
     if not judge:
         return dict(draft.opinions)
@@ -233,6 +233,6 @@ def filter_of(design: str) -> Filter | None:
     return found if found.design == design else None
 
 
-def review_log(examination: Examination) -> ReviewLog:
+def review_log(opened: OpenRun) -> ReviewLog:
     """The run's reviews."""
-    return ReviewLog(examination.folder.path / REVIEWS)
+    return ReviewLog(opened.folder.path / REVIEWS)

@@ -36,19 +36,19 @@ class Wanted(Struct, kw_only=True):
     chart: Path | None = None
 
 
-def compared(ratings: Ratings, title: str, wanted: Wanted) -> list[Agreement]:
+def compared(ratings: Ratings, title: str, config: Wanted) -> list[Agreement]:
     """One report, or one for each value of `by`. Aspects are apart: a combined mark would be meaningless."""
     from viva.analysis.agreement import agree
     from viva.studies.agreement.rating_table import ASPECT
 
-    scale = scale_of(wanted.scale) if wanted.scale is not None else ()
-    if wanted.without:
-        ratings = ratings.without(wanted.without)
-    if wanted.judge is not None:
-        ratings.column(wanted.judge)
+    scale = scale_of(config.scale) if config.scale is not None else ()
+    if config.without:
+        ratings = ratings.without(config.without)
+    if config.judge is not None:
+        ratings.column(config.judge)
     parts = {title: ratings}
-    for tag in dict.fromkeys(tag for tag in (wanted.by, ASPECT) if tag is not None):
-        if tag == ASPECT != wanted.by and len(set(ratings.tags.get(ASPECT, ()))) < 2:
+    for tag in dict.fromkeys(tag for tag in (config.by, ASPECT) if tag is not None):
+        if tag == ASPECT != config.by and len(set(ratings.tags.get(ASPECT, ()))) < 2:
             continue
         parts = {
             f"{name} · {value or '(none)'}": part
@@ -58,14 +58,14 @@ def compared(ratings: Ratings, title: str, wanted: Wanted) -> list[Agreement]:
     return [
         agree(
             part,
-            judge=wanted.judge,
+            judge=config.judge,
             scale=scale,
-            level=wanted.level,
-            ppi=wanted.ppi,
-            strata=wanted.strata,
-            seed=wanted.seed,
+            level=config.level,
+            ppi=config.ppi,
+            strata=config.strata,
+            seed=config.seed,
             title=name,
-            word=wanted.word,
+            word=config.word,
         )
         for name, part in parts.items()
     ]

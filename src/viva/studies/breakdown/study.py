@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from msgspec import Struct
 
 from viva.errors import DataError, VivaError
-from viva.runs.item_scores import EXAM, Scored, scored
+from viva.runs.item_scores import EXAM, ScoreSet, score_sets
 from viva.runs.score_table import rows_of
 from viva.visible import one_line
 
@@ -38,20 +38,20 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def study(sources: Sequence[Path], wanted: Wanted) -> Iterator[Slices]:
+def study(sources: Sequence[Path], config: Wanted) -> Iterator[Slices]:
     """The slices of every model and exam in the sources. Raises VivaError where a table would be too large."""
     from viva.analysis.slices import slices, tags_of
 
     origin: dict[tuple[str, str], Path] = {}
-    for one in scored(sources, EXAM, tags=wanted.by or _tags_of_tables(sources)):
-        if (wanted.model and not one.is_called(wanted.model)) or (wanted.exam and one.exam not in wanted.exam):
+    for one in score_sets(sources, EXAM, tags=config.by or _tags_of_tables(sources)):
+        if (config.model and not one.is_called(config.model)) or (config.exam and one.exam not in config.exam):
             continue
         if earlier := origin.get((one.exam, one.model)):
             raise DataError(
                 f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
             )
         origin[one.exam, one.model] = one.source
-        cuts = _cuts(tags_of(one.scores), wanted)
+        cuts = _cuts(tags_of(one.scores), config)
         if not cuts:
             raise DataError(f"{one.source}: the questions of {one.exam} have no tags to break down by")
         _refuse_too_many(one, cuts)
@@ -61,20 +61,20 @@ def study(sources: Sequence[Path], wanted: Wanted) -> Iterator[Slices]:
             one.scores,
             cuts,
             headline=one.headline,
-            smallest=wanted.smallest,
-            correct=wanted.correct,
+            smallest=config.smallest,
+            correct=config.correct,
         )
 
 
-def _cuts(tags: Sequence[str], wanted: Wanted) -> list[tuple[str, ...]]:
+def _cuts(tags: Sequence[str], config: Wanted) -> list[tuple[str, ...]]:
     """The combinations of tags that are looked at."""
-    if wanted.by:
-        return [tuple(dict.fromkeys(wanted.by))]
-    pairs = [(a, b) for index, a in enumerate(tags) for b in tags[index + 1 :]] if wanted.pairs else []
+    if config.by:
+        return [tuple(dict.fromkeys(config.by))]
+    pairs = [(a, b) for index, a in enumerate(tags) for b in tags[index + 1 :]] if config.pairs else []
     return [*((tag,) for tag in tags), *pairs]
 
 
-def _refuse_too_many(one: Scored, cuts: Sequence[tuple[str, ...]]) -> None:
+def _refuse_too_many(one: ScoreSet, cuts: Sequence[tuple[str, ...]]) -> None:
     known = set(one.scores.columns)
     count = sum(
         one.scores.select(columns).n_unique()

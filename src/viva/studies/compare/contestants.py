@@ -19,7 +19,7 @@ from viva.analysis.breakdown import Breakdown
 from viva.benchmarks.csbench.languages import IN_ORDER, english_number
 from viva.errors import DataError, VivaError
 from viva.reports.result import settings
-from viva.runs.item_scores import Scored
+from viva.runs.item_scores import ScoreSet
 from viva.types import Language
 from viva.visible import one_line
 
@@ -71,7 +71,7 @@ _UNFAIR: dict[str, str] = {
 class Contestant(Struct, kw_only=True, eq=False):
     """One model's scores on one exam, with how several answers to a question count."""
 
-    scored: Scored
+    scored: ScoreSet
     settings: dict[str, str]
     """The parts of its signature; of a table, the model alone."""
     breakdown: Breakdown
@@ -98,7 +98,7 @@ def numbering(first: Contestant, second: Contestant) -> Callable[[str, Language]
     return english_number if len(both) > 1 and both <= set(IN_ORDER) else None
 
 
-def contestants(found: Iterable[Scored], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:
+def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:
     """Everybody that the sources hold, of these models where any are named, once a way to count attempts.
 
     Raises DataError for a source that is named twice, VivaError for a model that nobody is.
@@ -130,7 +130,7 @@ def contestants(found: Iterable[Scored], models: Sequence[str], attempts: Sequen
     return everybody
 
 
-def _settings(one: Scored) -> dict[str, str]:
+def _settings(one: ScoreSet) -> dict[str, str]:
     if one.run is None or one.record is None:
         return {"model": one.model}
     known = {name: str(value) for name, value in settings(one.run, one.record, one.model, one.opened).items()}

@@ -24,30 +24,31 @@ _STANDARD = "(0.2,0.9)"
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
 
 
-def compare_published(benchmark: str, wanted: Wanted) -> tuple[list[Published], Table, list[str]]:
+def compare_published(benchmark: str, config: Wanted) -> tuple[list[Published], Table, list[str]]:
     """A published table's differences, the table, and notes. Raises VivaError for what takes item scores, and unknown
     rows.
     """
     for option, given in (
-        ("--by", wanted.by), ("--over", wanted.over), ("--cluster", wanted.cluster), ("--between", wanted.between),
-        ("--attempts", wanted.attempts), ("--flips", wanted.flips), ("--detect", wanted.detect),
-        ("--unpaired", wanted.unpaired), ("--model", wanted.model),
+        ("--by", config.by), ("--macro-average", config.over), ("--cluster", config.cluster), ("--between",
+        config.between),
+        ("--max-attempts", config.attempts), ("--flips", config.flips), ("--detect", config.detect),
+        ("--unpaired", config.unpaired), ("--model", config.model),
     ):  # fmt: skip
         if given:
             raise VivaError(
                 f"{option} takes item scores, and {benchmark} names a published table of means: leave it out"
             )
-    found, one = _sweep(wanted) if benchmark == "infibench" else _experts(wanted)
+    found, one = _sweep(config) if benchmark == "infibench" else _experts(config)
     about = [note for note in one.notes if benchmark == "csbench" or re.search("ablation|groups of ten", note)]
     notes = [_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about]
     return found, one, notes
 
 
-def _sweep(wanted: Wanted) -> tuple[list[Published], Table]:
+def _sweep(config: Wanted) -> tuple[list[Published], Table]:
     """GPT-4 under every sampling against the paper's own, or against the setting that --baseline names."""
     one = table("infibench", "leaderboard")
     rows = [entry for entry in one.entries if entry.kind == "ablation"]
-    first = _setting(rows, wanted.baseline or _STANDARD)
+    first = _setting(rows, config.baseline or _STANDARD)
     columns = ("score", "mean_score", *(f"level_{level}" for level in range(1, 6)))
     found = [
         _pair(first, entry, columns, _called(first), _called(entry), _spread(entry))
@@ -80,12 +81,12 @@ def _spread(entry: Entry) -> str:
     return f"best@{min(10, answers)} of {answers}{sd}"
 
 
-def _experts(wanted: Wanted) -> tuple[list[Published], Table]:
+def _experts(config: Wanted) -> tuple[list[Published], Table]:
     """Every expert against the chat model of its family and size, or the pairs that --pairs names."""
     one = table("csbench", "en_experts")
     columns = ("overall_knowledge", "overall_reasoning", "overall_average")
-    if wanted.pairs:
-        both = [(_row(one, said.partition("=")[0]), _row(one, said.partition("=")[2])) for said in wanted.pairs]
+    if config.pairs:
+        both = [(_row(one, said.partition("=")[0]), _row(one, said.partition("=")[2])) for said in config.pairs]
     else:
         bases = {entry.model: entry for entry in one.entries}
         both = [(bases[entry.words["base"]], entry) for entry in one.entries if entry.words.get("base") in bases]

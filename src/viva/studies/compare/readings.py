@@ -14,7 +14,7 @@ from viva.benchmarks.csbench.languages import english_number
 from viva.engine.scorefile import SCORES
 from viva.files import lines, reading
 from viva.reports.comparing import Row
-from viva.runs.item_scores import Scored
+from viva.runs.item_scores import ScoreSet
 from viva.runs.score_table import QUESTION, rows_of
 
 Answerer = tuple[str, str]
@@ -30,7 +30,7 @@ class _Read(Struct):
     answer: str = ""
 
 
-def with_readings(rows: Sequence[Row], sides: Sequence[tuple[Scored, Scored]]) -> Iterator[Row]:
+def with_readings(rows: Sequence[Row], sides: Sequence[tuple[ScoreSet, ScoreSet]]) -> Iterator[Row]:
     """The rows, their flips with what was read; `sides` says whose answers each row compares."""
     wanted: dict[Path, set[str]] = {}
     for row, both in zip(rows, sides, strict=True):
@@ -54,7 +54,7 @@ def _with(flips: Sequence[Flip], mine: Mapping[str, list[str]], other: Mapping[s
     )
 
 
-def _answerer(one: Scored) -> Answerer:
+def _answerer(one: ScoreSet) -> Answerer:
     return (one.exam, one.model) if one.source.is_dir() else ("", one.model)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from viva.analysis.comparing import Difference, Pairs
     from viva.reports.comparing import Comparison, Row
     from viva.studies.compare.contestants import Contestant
-    from viva.types import Line
+    from viva.types import Aggregate
 
 
 FACTORS = (
@@ -59,19 +59,19 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def compared_sources(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
+def compared_sources(paths: Sequence[Path], config: Wanted) -> list[Comparison]:
     """Comparisons of what the sources hold. Raises VivaError where nothing there can be compared."""
     from viva.analysis.multiplicity import adjusted
-    from viva.runs.item_scores import scored
+    from viva.runs.item_scores import score_sets
     from viva.studies.compare.contestants import chosen_pairs, contestants, grouped
 
-    tags = [wanted.cluster] if wanted.cluster else []
-    everybody = contestants(scored(paths, wanted.by or EXAM, wanted.over, tags), wanted.model, _ways(wanted))
+    tags = [config.cluster] if config.cluster else []
+    everybody = contestants(score_sets(paths, config.by or EXAM, config.over, tags), config.model, _ways(config))
     groups = grouped(everybody)
     chosen, problems = {}, [VivaError(_nobody(groups))]
     for title, group in groups:
         try:  # what one benchmark's contestants do not differ in, another's may
-            chosen[title] = chosen_pairs(group, wanted.between, wanted.baseline, wanted.pairs) if len(group) > 1 else []
+            chosen[title] = chosen_pairs(group, config.between, config.baseline, config.pairs) if len(group) > 1 else []
         except VivaError as problem:
             problems.append(problem)
     pairs = sum(map(len, chosen.values()))
@@ -82,13 +82,13 @@ def compared_sources(paths: Sequence[Path], wanted: Wanted) -> list[Comparison]:
             f"{len(everybody):,} contestants make {pairs:,} pairs: name one to compare with (--baseline NAME), or "
             "whom to compare (--model NAME, --pairs FIRST=SECOND)"
         )
-    flips = wanted.flips if wanted.flips is not None else FLIPS if pairs == 1 and not wanted.by else 0
-    found = [_comparison(title, group, chosen[title], flips, wanted) for title, group in groups if chosen.get(title)]
-    if wanted.unpaired and (wanted.cluster or wanted.flips):
+    flips = config.flips if config.flips is not None else FLIPS if pairs == 1 and not config.by else 0
+    found = [_comparison(title, group, chosen[title], flips, config) for title, group in groups if chosen.get(title)]
+    if config.unpaired and (config.cluster or config.flips):
         raise VivaError("--unpaired compares means: there are no pairs to cluster or to flip")
     if not any(one.rows for one in found):
         raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
-    every = iter(adjusted([row.found.p for one in found for row in one.rows], wanted.correct))
+    every = iter(adjusted([row.found.p for one in found for row in one.rows], config.correct))
     return [
         replace(one, rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in one.rows))
         for one in found
@@ -100,13 +100,13 @@ def _nobody(groups: Sequence[tuple[str, list[Contestant]]]) -> str:
     return f"a comparison takes two contestants on the same questions; here are {there}"
 
 
-def _ways(wanted: Wanted) -> list[str]:
-    if wanted.attempts is None:
+def _ways(config: Wanted) -> list[str]:
+    if config.attempts is None:
         return []
-    ways = [way.strip() for way in wanted.attempts.split(",")]
+    ways = [way.strip() for way in config.attempts.split(",")]
     for way in ways:
         if not _ATTEMPTS.fullmatch(way):
-            raise VivaError(f"--attempts {way!r}: write mean, best, best@K or pass@K, as in best@1,best@10")
+            raise VivaError(f"--max-attempts {way!r}: write mean, best, best@K or pass@K, as in best@1,best@10")
     return list(dict.fromkeys(ways))
 
 
@@ -115,7 +115,7 @@ def _comparison(
     group: Sequence[Contestant],
     pairs: Sequence[tuple[Contestant, Contestant]],
     flips: int,
-    wanted: Wanted,
+    config: Wanted,
 ) -> Comparison:
     from viva.reports.comparing import Comparison, Side
     from viva.studies.compare.readings import with_readings
@@ -124,12 +124,12 @@ def _comparison(
     sides: list[tuple[Contestant, Contestant]] = []
     notes: dict[str, None] = {}
     for first, second in pairs:
-        here = list(_rows(first, second, flips, wanted))
+        here = list(_rows(first, second, flips, config))
         if any(row.found.n or row.found.unscored for row in here):
             rows += here
             sides += [(first, second)] * len(here)
-            notes.update(dict.fromkeys(_notes(first, second, here, wanted)))
-        elif wanted.pairs or wanted.between or len(pairs) == 1:
+            notes.update(dict.fromkeys(_notes(first, second, here, config)))
+        elif config.pairs or config.between or len(pairs) == 1:
             raise DataError(
                 f"{_disjoint(first, second)}: compare contestants that were asked the same set, or only their means "
                 "(--unpaired)"
@@ -139,8 +139,8 @@ def _comparison(
     compared = {id(one) for two in sides for one in two}
     return Comparison(
         title=title,
-        by=wanted.by or "",
-        correction=wanted.correct,
+        by=config.by or "",
+        correction=config.correct,
         contestants=tuple(
             Side(name=one.name, source=str(one.scored.source), settings=one.settings)
             for one in group
@@ -155,31 +155,31 @@ def _disjoint(first: Contestant, second: Contestant) -> str:
     return f"{first.name} and {second.name} have no question in common"
 
 
-def _rows(first: Contestant, second: Contestant, flips: int, wanted: Wanted) -> Iterator[Row]:
+def _rows(first: Contestant, second: Contestant, flips: int, config: Wanted) -> Iterator[Row]:
     """A row a column or value of --by, else one."""
     names = dict.fromkeys([*first.scored.lines, *second.scored.lines])
     for name in names:
         lines = first.scored.lines.get(name) or second.scored.lines[name]
-        found, pairs = _compared_on(first, second, lines, wanted)
-        if not wanted.by or found.n or found.unscored:
-            yield _row(first, second, name if wanted.by else "", pairs, found, flips, wanted)
+        found, pairs = _compared_on(first, second, lines, config)
+        if not config.by or found.n or found.unscored:
+            yield _row(first, second, name if config.by else "", pairs, found, flips, config)
 
 
 def _compared_on(
-    first: Contestant, second: Contestant, lines: Sequence[Line], wanted: Wanted
+    first: Contestant, second: Contestant, lines: Sequence[Aggregate], config: Wanted
 ) -> tuple[Difference, Pairs | None]:
     """The difference on the questions of these lines, and the pairs that it is of."""
     from viva.analysis.comparing import compared, compared_apart, paired
 
     over = next((line.over for line in lines if line.over), "")
     sides = [_questions(first, second, lines), _questions(second, first, lines)]
-    if wanted.unpaired:
+    if config.unpaired:
         return compared_apart(sides[0], sides[1], over), None
-    pairs = paired(sides[0], sides[1], over, wanted.cluster or "")
-    return compared(pairs, wanted.seed), pairs
+    pairs = paired(sides[0], sides[1], over, config.cluster or "")
+    return compared(pairs, config.seed), pairs
 
 
-def _questions(one: Contestant, other: Contestant, lines: Sequence[Line]) -> pl.DataFrame:
+def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -> pl.DataFrame:
     """A contestant's scores by question, numbered as the other's are where two languages ask the same."""
     import polars as pl
 
@@ -201,12 +201,12 @@ def _row(
     pairs: Pairs | None,
     found: Difference,
     limit: int,
-    wanted: Wanted,
+    config: Wanted,
 ) -> Row:
     from viva.analysis.comparing import flips
     from viva.reports.comparing import Row
 
-    points = [f"{point:g}" for point in wanted.detect] or list(POINTS)
+    points = [f"{point:g}" for point in config.detect] or list(POINTS)
     return Row(
         first=first.name,
         second=second.name,
@@ -219,7 +219,7 @@ def _row(
     )
 
 
-def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], wanted: Wanted) -> Iterator[str]:
+def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: Wanted) -> Iterator[str]:
     """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
     from viva.reports.result import UNSURE
     from viva.studies.compare.contestants import warnings
@@ -230,7 +230,7 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], wanted: W
         yield f"Not a fair comparison, {both}: {'; '.join(unfair)}."
     if first.scored is second.scored:
         yield f"{both}: the same answers, counted in two ways: p says that it is no chance, not that it matters."
-    if wanted.unpaired:
+    if config.unpaired:
         yield f"{both}: means of two sets as if drawn apart; the same questions to both would show smaller differences."
         return
     whole = max(rows, key=lambda row: row.found.n + row.found.unscored).found

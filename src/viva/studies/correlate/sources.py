@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.published import Entry, plain, table
-from viva.runs.item_scores import EXAM, existing, scored
+from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable
 from viva.studies.scaling.sources import SCORES
 from viva.visible import one_line
@@ -129,7 +129,7 @@ def _headlines(
     from viva.analysis.training import measured
 
     found: dict[str, list[tuple[str, float]]] = {}
-    for one in scored([path], EXAM):
+    for one in score_sets([path], EXAM):
         (cell,) = measured(one.scores, one.lines, one.headline.attempts).values()
         partial |= set() if cell.complete else {plain(one.model.rpartition("/")[2])}
         if cell.one_sided:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from viva.errors import DataError, VivaError
-from viva.runs.item_scores import EXAM, existing, scored
+from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.studies.correlate.sources import PUBLISHED, Correlated, matched, noted, published_tables
 from viva.studies.model_table import WideTable, read_wide, the_wide_one
 from viva.visible import one_line
@@ -30,11 +30,11 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def read_tables(sources: Sequence[str], wanted: Wanted) -> list[Correlated]:
+def read_tables(sources: Sequence[str], config: Wanted) -> list[Correlated]:
     """What is to be correlated: a published benchmark, several sources by model's name, a table, or item scores."""
     named = [source for source in sources if source in PUBLISHED]
-    if named and wanted.by not in (None, EXAM):
-        raise VivaError(f"--by {wanted.by!r} is for runs and item scores; {named[0]} is a published table")
+    if named and config.by not in (None, EXAM):
+        raise VivaError(f"--by {config.by!r} is for runs and item scores; {named[0]} is a published table")
     if len(sources) == 1 and named:
         return published_tables(named[0])
     if named:
@@ -43,11 +43,11 @@ def read_tables(sources: Sequence[str], wanted: Wanted) -> list[Correlated]:
     wide = the_wide_one(paths)
     if wide is not None:
         return [Correlated(title=wide.name, table=read_wide(wide))]
-    rows, ranges = _of_items(paths, wanted)
+    rows, ranges = _of_items(paths, config)
     return [Correlated(title="item scores", table=rows, notes=noted(ranges))]
 
 
-def _of_items(paths: Sequence[Path], wanted: Wanted) -> tuple[WideTable, list[str]]:
+def _of_items(paths: Sequence[Path], config: Wanted) -> tuple[WideTable, list[str]]:
     """Models by the columns of --by, from item scores, and the models that have a range in place of some figure. Of
     several exams, columns are called by exam and column."""
     from viva.analysis.training import measured
@@ -56,14 +56,14 @@ def _of_items(paths: Sequence[Path], wanted: Wanted) -> tuple[WideTable, list[st
     origin: dict[tuple[str, str], Path] = {}
     partial: set[str] = set()
     ranges: list[str] = []
-    for one in scored(paths, wanted.by):
+    for one in score_sets(paths, config.by):
         if earlier := origin.get((one.exam, one.model)):
             raise DataError(
                 f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
             )
         origin[one.exam, one.model] = one.source
         # The headline has the other columns in it: how it goes together with them is no finding.
-        lines = one.lines if wanted.by == EXAM else {
+        lines = one.lines if config.by == EXAM else {
             name: shared for name, shared in one.lines.items() if one.headline not in shared
         }  # fmt: skip
         cells = measured(one.scores, lines, one.headline.attempts)
@@ -85,31 +85,31 @@ def _of_items(paths: Sequence[Path], wanted: Wanted) -> tuple[WideTable, list[st
     return found, ranges
 
 
-def study(found: Correlated, wanted: Wanted) -> Correlations:
+def study(found: Correlated, config: Wanted) -> Correlations:
     """The coefficients of every pair of columns that is asked for. Raises VivaError for unknown columns."""
     from viva.analysis.correlation import correlate, pairs
     from viva.reports.correlation import Correlations
 
     title, table = found.title, found.table
-    columns = _chosen(found, wanted)
-    unknown = [row for row in wanted.without if row not in table.rows]
+    columns = _chosen(found, config)
+    unknown = [row for row in config.without if row not in table.rows]
     if unknown:
-        raise VivaError(f"--without {unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}")
-    kept = [index for index, row in enumerate(table.rows) if row not in wanted.without]
+        raise VivaError(f"--exclude {unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}")
+    kept = [index for index, row in enumerate(table.rows) if row not in config.without]
     rows = [table.rows[index] for index in kept]
     figures = {name: [table.columns[name][index] for index in kept] for name in columns}
     return Correlations(
-        title=title + (f", without {', '.join(wanted.without)}" if wanted.without else ""),
-        pairs=tuple(correlate(rows, figures, first, second) for first, second in pairs(columns, every=wanted.every)),
+        title=title + (f", without {', '.join(config.without)}" if config.without else ""),
+        pairs=tuple(correlate(rows, figures, first, second) for first, second in pairs(columns, every=config.every)),
         partial=tuple(row for row in rows if row in table.partial),
     )
 
 
-def _chosen(found: Correlated, wanted: Wanted) -> list[str]:
+def _chosen(found: Correlated, config: Wanted) -> list[str]:
     """The columns asked for, else all that are figures. A name that holds a comma is taken whole where it fits."""
     title, table = found.title, found.table
     asked: list[str] = []
-    for given in wanted.columns:
+    for given in config.columns:
         asked += [given] if given in table.columns else [part.strip() for part in given.split(",") if part.strip()]
     for name in asked:
         if name in table.words:

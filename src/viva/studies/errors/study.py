@@ -16,14 +16,14 @@ from viva.engine.asking import Tally, Task
 from viva.engine.budget import Budget
 from viva.engine.journal import Journal
 from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labels_wanted
-from viva.engine.stages import Bench, Judge, Sitting
+from viva.engine.stages import Evaluation, Judge, JudgePanel
 from viva.errors import VivaError
 from viva.reports.text import json_text
-from viva.runs.batches import Post, Queue
+from viva.runs.batches import BatchDispatcher, Queue
 from viva.runs.execute import Stage, ask_all, ending_of, work_through
-from viva.runs.open import Examination
+from viva.runs.open import OpenRun
 from viva.types import ExamSpec
-from viva.visible import harmless
+from viva.visible import csv_safe
 
 if TYPE_CHECKING:
     from viva.reports.errors import Told
@@ -48,11 +48,11 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def check_by(sittings: Sequence[Sitting], wanted: Wanted) -> None:
+def check_by(evaluations: Sequence[Evaluation], config: Wanted) -> None:
     """Refuse what could not be told at the end, before anybody is asked."""
-    tags = next(sittings[0].exam.questions()).tags
-    if wanted.by not in (*tags, NO_TAG):
-        raise VivaError(f"--by {wanted.by!r}: the questions have no such tag; there are: {', '.join(tags)}, {NO_TAG}")
+    tags = next(evaluations[0].exam.questions()).tags
+    if config.by not in (*tags, NO_TAG):
+        raise VivaError(f"--by {config.by!r}: the questions have no such tag; there are: {', '.join(tags)}, {NO_TAG}")
 
 
 def fits(spec: ExamSpec) -> bool:
@@ -61,14 +61,16 @@ def fits(spec: ExamSpec) -> bool:
 
 
 def ask_judges(
-    examination: Examination, bench: Bench, works: Sequence[Labelling], journal: Journal, post: Post | None
+    opened: OpenRun,
+    judge_panel: JudgePanel,
+    works: Sequence[Labelling],
+    journal: Journal,
+    dispatcher: BatchDispatcher | None,
 ) -> int:
     """Ask every judge for the labels that the journal lacks. Returns the exit code of the stage."""
     total = len(set().union(*(keys_wanted(work) for work in works)))
-    ending = ending_of(post, STAGE, "the same command again")
-    stage = Stage(
-        "labelling", journal, Budget(examination.limits.max_requests, examination.limits.max_cost), total, ending
-    )
+    ending = ending_of(dispatcher, STAGE, "the same command again")
+    stage = Stage("labelling", journal, Budget(opened.limits.max_requests, opened.limits.max_cost), total, ending)
 
     def of(judge: Judge) -> Queue:
         def wanted(tally: Tally) -> Iterator[Task]:
@@ -78,21 +80,21 @@ def ask_judges(
 
         return Queue(judge.model, wanted)
 
-    queues = [of(judge) for judge in bench.judges]
+    queues = [of(judge) for judge in judge_panel.judges]
     return work_through(
-        examination,
+        opened,
         stage,
-        lambda run: ask_all(run, STAGE, queues, examination.limits, post),
-        [judge.model for judge in bench.judges],
+        lambda run: ask_all(run, STAGE, queues, opened.limits, dispatcher),
+        [judge.model for judge in judge_panel.judges],
     )
 
 
-def study(examination: Examination, bench: Bench, rows: Sequence[Labelled], wanted: Wanted) -> Told:
+def study(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: Wanted) -> Told:
     """Count the labels by model and type, and by the tag that is asked for."""
     from viva.analysis.errortypes import Typed, agreed, counted
     from viva.reports.errors import Told
 
-    by = "" if wanted.by == NO_TAG else wanted.by
+    by = "" if config.by == NO_TAG else config.by
     overall, parts = [], []
     for exam in dict.fromkeys(row.exam for row in rows):
         typed = [
@@ -109,21 +111,21 @@ def study(examination: Examination, bench: Bench, rows: Sequence[Labelled], want
         overall += counted(exam, typed, GROUPS)
         parts += counted(exam, typed, GROUPS, by) if by else []
     return Told(
-        run=str(examination.folder.path),
-        judges=tuple(judge.model.name for judge in bench.judges),
+        run=str(opened.folder.path),
+        judges=tuple(judge.model.name for judge in judge_panel.judges),
         names=type_names(),
         overall=tuple(overall),
         by=by,
         parts=tuple(parts),
-        notes=tuple(_notes(examination, bench, rows, wanted)),
+        notes=tuple(_notes(opened, judge_panel, rows, config)),
     )
 
 
-def _notes(examination: Examination, bench: Bench, rows: Sequence[Labelled], wanted: Wanted) -> list[str]:
+def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: Wanted) -> list[str]:
     from viva.analysis.errortypes import agreed
 
-    formats = ", ".join(wanted.question_format or (PAPERS,))
-    notes = [f"Wrong answers to: {formats}. Labelled by {', '.join(judge.model.name for judge in bench.judges)}."]
+    formats = ", ".join(config.question_format or (PAPERS,))
+    notes = [f"Wrong answers to: {formats}. Labelled by {', '.join(judge.model.name for judge in judge_panel.judges)}."]
     if not rows:
         notes.append("There is no wrong answer of this format.")
     lost = [row for row in rows if agreed([vote for _, vote in row.votes]) is None]
@@ -140,17 +142,17 @@ def _notes(examination: Examination, bench: Bench, rows: Sequence[Labelled], wan
         )
     if len(lost) > silent:
         notes.append(f"{len(lost) - silent:,} of {len(rows):,} have none since no type has a majority of the judges.")
-    for sitting in {sitting.label: sitting for sitting in examination.sittings}.values():
-        spec = sitting.exam.spec
+    for evaluation in {evaluation.label: evaluation for evaluation in opened.evaluations}.values():
+        spec = evaluation.exam.spec
         if not fits(spec):
-            notes.append(f"{sitting.label} is left out: its answers are not CS-Bench answers in words.")
+            notes.append(f"{evaluation.label} is left out: its answers are not CS-Bench answers in words.")
         elif not (spec.chain_of_thought and spec.shots == 5):
             how = f"{spec.shots}-shot, {'chain of thought' if spec.chain_of_thought else 'answers only'}"
             notes.append(
-                f"{sitting.label} is {how}; the paper labels five-shot chain-of-thought answers"
+                f"{evaluation.label} is {how}; the paper labels five-shot chain-of-thought answers"
                 + (": without a thought on paper a judge must guess it." if not spec.chain_of_thought else ".")
             )
-    return [*notes, *examination.conflicts()]
+    return [*notes, *opened.conflicts()]
 
 
 def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
@@ -171,10 +173,10 @@ def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
         said = (row.answer, _codes(agreed([vote for _, vote in row.votes])), votes)
         table.writerow(
             [
-                *(harmless(text) for text in (row.exam, row.model, row.question)),
+                *(csv_safe(text) for text in (row.exam, row.model, row.question)),
                 row.sample,
                 row.outcome,
-                *map(harmless, (*said, *(row.tags.get(tag, "") for tag in tags))),
+                *map(csv_safe, (*said, *(row.tags.get(tag, "") for tag in tags))),
             ]
         )
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""The file of anchors that `viva items --anchors N --out FILE.csv` writes."""
+"""The file of anchors that `viva item-analysis --anchors N --out FILE.csv` writes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ def read_anchors(path: Path) -> AnchorSet:
     rows = list(rows_of(path))
     if not rows:
         raise DataError(
-            f"{path} lists no anchors; `viva items RUN... --anchors N --out {path.name}` writes such a file"
+            f"{path} lists no anchors; `viva item-analysis RUN... --anchors N --out {path.name}` writes such a file"
         )
     line, first = rows[0]
     missing = [name for name in COLUMNS if name not in first]
     if missing:
         raise DataError(
-            f"{path}, line {line}: no column {missing[0]!r}; a file of anchors is what `viva items RUN... --anchors N "
+            f"{path}, line {line}: no column {missing[0]!r}; a file of anchors is what `viva item-analysis RUN... "
+            f"--anchors N "
             "--out FILE.csv` writes (a bare list of questions does for `viva run --questions` only)"
         )
     for number, row in rows:

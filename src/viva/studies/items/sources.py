@@ -1,4 +1,4 @@
-"""Scores of several models on one exam, gathered from runs and tables for `viva items`."""
+"""Scores of several models on one exam, gathered from runs and tables for `viva item-analysis`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import polars as pl
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.runs.item_scores import EXAM, Scored, scored
-from viva.types import Line
+from viva.runs.item_scores import EXAM, ScoreSet, score_sets
+from viva.types import Aggregate
 from viva.visible import one_line
 
 TABLES = "item scores"
@@ -21,10 +21,10 @@ class Gathered(Struct, kw_only=True):
     """One exam's scores, a frame a model."""
 
     exam: str
-    headline: Line
+    headline: Aggregate
     frames: dict[str, pl.DataFrame] = {}
     """Model → its scores. A model that is there twice has its source's name in brackets the second time."""
-    found: dict[str, Scored] = {}
+    found: dict[str, ScoreSet] = {}
     notes: list[str] = []
 
 
@@ -34,7 +34,7 @@ def gathered(sources: Sequence[Path], exam: str | None) -> list[Gathered]:
     Raises DataError for an `exam` that is not there, runs of one exam with different questions, and a table beside runs
     that take the best of several answers (a table does not say which answers belong together).
     """
-    ones = list(scored(sources, EXAM))
+    ones = list(score_sets(sources, EXAM))
     runs = list(dict.fromkeys(one.exam for one in ones if one.record is not None))
     tables = list(dict.fromkeys(one.exam for one in ones if one.record is None))
     joined = runs[0] if len(runs) == 1 else tables[0] if len(tables) == 1 else TABLES
@@ -49,7 +49,7 @@ def gathered(sources: Sequence[Path], exam: str | None) -> list[Gathered]:
     return [group for name, group in by_exam.items() if exam in (None, name)]
 
 
-def _add(group: Gathered, one: Scored) -> None:
+def _add(group: Gathered, one: ScoreSet) -> None:
     for other in group.found.values():
         if one.record and other.record and one.record.fingerprint != other.record.fingerprint:
             raise DataError(

@@ -38,7 +38,7 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def study(one: Gathered, wanted: Wanted) -> Examined:
+def study(one: Gathered, config: Wanted) -> Examined:
     """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
     import numpy as np
 
@@ -58,14 +58,14 @@ def study(one: Gathered, wanted: Wanted) -> Examined:
         notes.append(f"{one.exam}: left out, as they have no score at all: {silent}.")
         scores = scores.of(heard, np.ones(len(scores.questions), dtype=bool))
     fits: tuple[Fitted, ...] = ()
-    if wanted.irt:
+    if config.irt:
         shares = np.clip(scores.scores, 0.0, 1.0)
         below = int((scores.scores < 0).sum())
         if below:
             notes.append(f"{one.exam}: {below:,} scores below 0 count as 0 in the item-response model.")
-        fits = (fit(shares, wanted.irt),)
+        fits = (fit(shares, config.irt),)
         if fits[0].log_likelihood is not None:  # else there is nothing to compare two models by
-            fits = (*fits, fit(shares, "1pl" if wanted.irt == "2pl" else "2pl"))
+            fits = (*fits, fit(shares, "1pl" if config.irt == "2pl" else "2pl"))
     return Examined(scores=scores, statistics=item_statistics(scores.scores), fits=fits, notes=tuple(notes))
 
 
@@ -77,30 +77,30 @@ def only_exam(found: Sequence[Gathered], option: str) -> Gathered:
     return found[0]
 
 
-def refuse_contradictions(sources: Sequence[Path], wanted: Wanted) -> None:
+def refuse_contradictions(sources: Sequence[Path], config: Wanted) -> None:
     """Raise VivaError for options that do not go together."""
-    if wanted.predict:
+    if config.predict:
         if sources:
             raise VivaError(f"--predict reads the runs that it names, and {sources[0]} is one more: leave it out")
-        if wanted.anchors_file is None:
+        if config.anchors_file is None:
             raise VivaError(
-                "--predict needs --anchors-file FILE: what `viva items RUN... --anchors N --out FILE.csv` wrote"
+                "--predict needs --anchors-file FILE: what `viva item-analysis RUN... --anchors N --out FILE.csv` wrote"
             )
     elif not sources:
-        raise VivaError("name runs or tables of item scores, as in `viva items runs/`")
-    elif wanted.anchors_file is not None:
+        raise VivaError("name runs or tables of item scores, as in `viva item-analysis runs/`")
+    elif config.anchors_file is not None:
         raise VivaError("--anchors-file goes with --predict; to keep chosen anchors say --anchors N --out FILE.csv")
-    modes = {"--predict": bool(wanted.predict), "--anchors": wanted.anchors is not None, "--levels": wanted.levels}
+    modes = {"--predict": bool(config.predict), "--anchors": config.anchors is not None, "--levels": config.levels}
     asked = [name for name, on in modes.items() if on]
     if len(asked) > 1:
         raise VivaError(f"{asked[0]} and {asked[1]} are two questions: ask them one by one")
-    for name, on in (("--irt", wanted.irt is not None), ("--chart", wanted.chart is not None)):
+    for name, on in (("--irt", config.irt is not None), ("--chart", config.chart is not None)):
         if asked and on:
             raise VivaError(f"{name} belongs to the questions' statistics: leave it out with {asked[0]}")
-    for option, value in (("--weaker", wanted.weaker), ("--stronger", wanted.stronger)):
-        if wanted.levels and value is None:
+    for option, value in (("--weaker", config.weaker), ("--stronger", config.stronger)):
+        if config.levels and value is None:
             raise VivaError(f"--levels needs {option} MODEL: which of the models takes that part in the rule")
-    parts = {"--weaker": wanted.weaker, "--stronger": wanted.stronger, "--warm": wanted.warm, "--given": wanted.given}
+    parts = {"--weaker": config.weaker, "--stronger": config.stronger, "--warm": config.warm, "--given": config.given}
     for option, said in parts.items():
-        if said is not None and not wanted.levels:
+        if said is not None and not config.levels:
             raise VivaError(f"{option} {said} is for --levels; add --levels")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from viva.engine.folder import ExamRecord
     from viva.reports.site.assembling import Entry, Heading
     from viva.reports.site.content import Dimension, Row, Site
-    from viva.runs.item_scores import Scored
+    from viva.runs.item_scores import ScoreSet
     from viva.studies.leaderboard.model_facts import ModelFacts
 
 OWN_QUESTIONS = "questions/"
@@ -86,11 +86,11 @@ def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool
 
 def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
     """What there is to rank; `left_out` takes in which runs have nothing, and why."""
-    from viva.runs.item_scores import scored
+    from viva.runs.item_scores import score_sets
 
     exams: dict[bytes, Exam] = {}
     for path in sources:
-        for one in scored([path], _columns_of(path)):
+        for one in score_sets([path], _columns_of(path)):
             if why := _nothing(one):
                 left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model, 60)} on {one.exam}: {why}")
             elif one.record is None:
@@ -99,7 +99,7 @@ def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) 
                 yield _of_run(one, one.record, known, exams)
 
 
-def _nothing(one: Scored) -> str:
+def _nothing(one: ScoreSet) -> str:
     """Why a result is none: no answer could be read and scored. Empty where there is one."""
     from viva.analysis.breakdown import Breakdown
     from viva.reports.result import outcomes_text
@@ -114,20 +114,20 @@ def _nothing(one: Scored) -> str:
 
 def _columns_of(source: Path) -> str:
     """What `scored` is to make columns of: of a table that has no column `format` nothing."""
-    from viva.runs.item_scores import EXAM, FORMAT, WHATEVER
+    from viva.runs.item_scores import AUTO, EXAM, FORMAT
     from viva.runs.score_table import rows_of
 
     if source.is_dir():
-        return WHATEVER
+        return AUTO
     _, first = next(rows_of(source), (0, {}))
-    return WHATEVER if FORMAT in first else EXAM
+    return AUTO if FORMAT in first else EXAM
 
 
-def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam]) -> Entry:
+def _of_run(one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam]) -> Entry:
     from viva.analysis.breakdown import Breakdown
     from viva.reports.result import settings, signature
     from viva.reports.site.assembling import Entry, dimensions
-    from viva.reports.site.published import beside
+    from viva.reports.site.published import published_rows
     from viva.runs.exams import data_notes, reopen
 
     assert one.run is not None
@@ -144,7 +144,7 @@ def _of_run(one: Scored, record: ExamRecord, known: ModelFacts, exams: dict[byte
     cells = [breakdown.cell(*lines) for _, lines in about]
     said = tuple(dimension for dimension, _ in about)
     spec = record.spec
-    published = beside(
+    published = published_rows(
         spec,
         said,
         sample=record.data is None,
@@ -176,7 +176,7 @@ def _counted(dimension: Dimension, column: str) -> Dimension:
     return msgspec.structs.replace(dimension, label=column if named else dimension.label)
 
 
-def _of_table(one: Scored, known: ModelFacts) -> Entry:
+def _of_table(one: ScoreSet, known: ModelFacts) -> Entry:
     """A table of item scores says nothing of how they came about: only equal sets of questions are ranked together."""
     from viva.analysis.breakdown import Breakdown
     from viva.reports.site.assembling import Entry
@@ -199,7 +199,7 @@ def _of_table(one: Scored, known: ModelFacts) -> Entry:
     )
 
 
-def _row(one: Scored, overall: Cell, cells: Sequence[Cell], known: ModelFacts, said: str) -> Row:
+def _row(one: ScoreSet, overall: Cell, cells: Sequence[Cell], known: ModelFacts, said: str) -> Row:
     from viva.analysis.standings import Score
     from viva.reports.site.assembling import figure_of
     from viva.reports.site.content import Row

@@ -28,7 +28,7 @@ from typing import IO, Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.leakage import Document, Found, Manner, Search
+from viva.analysis.leakage import Document, OverlapConfig, Search, TextMatch
 from viva.errors import DataError
 from viva.visible import one_line
 
@@ -283,12 +283,14 @@ def _listed(names: Any) -> str:
     return ", ".join(found[:20]) + (" …" if len(found) > 20 else "")
 
 
-def searcher(questions: tuple[str, ...], manner: Manner) -> Callable[[Piece], tuple[int, Found, int]]:
+def searcher(
+    questions: tuple[str, ...], overlap_config: OverlapConfig
+) -> Callable[[Piece], tuple[int, TextMatch, int]]:
     """The recipe of a crew: a worker that knows the set, and looks for it in pieces."""
-    return partial(_searched, Search(questions, manner))
+    return partial(_searched, Search(questions, overlap_config))
 
 
-def _searched(search: Search, piece: Piece) -> tuple[int, Found, int]:
+def _searched(search: Search, piece: Piece) -> tuple[int, TextMatch, int]:
     documents = [Document(*one) for one in piece.documents]
     unread: list[str] = []
     for number, line in enumerate(piece.lines, piece.first):

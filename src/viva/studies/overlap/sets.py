@@ -14,7 +14,7 @@ from viva.benchmarks.sets import spread
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
-from viva.prompting import whole
+from viva.prompting import replace_surrogates
 from viva.runs.config import Choice
 from viva.runs.exams import data_notes, label, open_exams, reopen
 from viva.studies.overlap.corpora import corpus_files, pieces_of, text_of
@@ -69,14 +69,14 @@ def open_other(given: str, field: str, choice: Choice) -> Opened:
     opened = _questions(source, field if field in (ASKED, *FIELDS) else ASKED, every)
     if opened is None:
         path = Path(source)
-        opened = Opened(name=whole(path.name), files=corpus_files(path))
+        opened = Opened(name=replace_surrogates(path.name), files=corpus_files(path))
     opened.name = name or opened.name
     return opened
 
 
 def _named(given: str) -> tuple[str, str]:
     name, equals, source = given.partition("=")
-    return ("", given) if not equals or Path(given).exists() else (whole(name.strip()), source)
+    return ("", given) if not equals or Path(given).exists() else (replace_surrogates(name.strip()), source)
 
 
 def _questions(source: str, field: str, choice: Choice) -> Opened | None:
@@ -94,7 +94,7 @@ def _questions(source: str, field: str, choice: Choice) -> Opened | None:
         return None
     if field not in (ASKED, *FIELDS):
         raise VivaError(f"--field {field!r}: the questions of {source} have {', '.join((ASKED, *FIELDS))}")
-    found = Opened(name=whole(path.name) if run else "+".join(label(exam) for exam, _ in exams))
+    found = Opened(name=replace_surrogates(path.name) if run else "+".join(label(exam) for exam, _ in exams))
     for exam, data in exams:
         # What is wrong in the data is `viva check`'s business, but for what is repeated.
         found.notes += [note for note in data_notes(exam, data) if "bundled sample" in note]
@@ -117,7 +117,7 @@ def _is_list(path: Path) -> bool:
 
 def _rows(path: Path, column: str, limit: int | None) -> Opened:
     """The texts of files as a set of questions: a row, or a line, a question."""
-    found = Opened(name=whole(path.stem))
+    found = Opened(name=replace_surrogates(path.stem))
     for piece in pieces_of(corpus_files(path), 0, column, "line"):
         found.texts += [(place, text) for place, text, _ in piece.documents]
         for number, line in enumerate(piece.lines, piece.first):

@@ -15,7 +15,7 @@ from viva.errors import DataError, VivaError
 from viva.runs.live_line import Mode, Screen
 
 if TYPE_CHECKING:
-    from viva.analysis.leakage import Leaks, Manner
+    from viva.analysis.leakage import Leaks, OverlapConfig
     from viva.reports.overlap import Overlaps
     from viva.studies.overlap.corpora import Piece, Unit
     from viva.studies.overlap.sets import Opened
@@ -44,63 +44,63 @@ class Wanted(Struct, kw_only=True):
     all: bool = False
 
 
-def manner_of(wanted: Wanted) -> Manner:
+def manner_of(config: Wanted) -> OverlapConfig:
     """How texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
-    from viva.analysis.leakage import Manner
+    from viva.analysis.leakage import OverlapConfig
 
-    unit, colon, size = wanted.shingle.partition(":")
+    unit, colon, size = config.shingle.partition(":")
     if (
         unit not in ("words", "chars")
         or not colon
         or not (size.isascii() and size.isdecimal())
         or not 0 < int(size[:4]) <= 50
     ):
-        raise VivaError(f"--shingle {wanted.shingle!r}: write words:K or chars:K, with K from 1 to 50, such as words:3")
-    if wanted.least > wanted.n:
-        raise VivaError(f"--least {wanted.least} is more than --n {wanted.n}: questions that long have runs anyway")
-    return Manner(
-        threshold=wanted.threshold,
+        raise VivaError(f"--shingle {config.shingle!r}: write words:K or chars:K, with K from 1 to 50, such as words:3")
+    if config.least > config.n:
+        raise VivaError(f"--least {config.least} is more than --n {config.n}: questions that long have runs anyway")
+    return OverlapConfig(
+        threshold=config.threshold,
         shingle=int(size),
         characters=unit == "chars",
-        permutations=wanted.permutations,
-        seed=wanted.seed,
-        n=wanted.n,
-        least=wanted.least,
+        permutations=config.permutations,
+        seed=config.seed,
+        n=config.n,
+        least=config.least,
     )
 
 
 def compare_sets(
-    opened: Opened, others: Sequence[Opened], leaks: Sequence[Leaks], manner: Manner, wanted: Wanted
+    opened: Opened, others: Sequence[Opened], leaks: Sequence[Leaks], overlap_config: OverlapConfig, config: Wanted
 ) -> None:
     """Search every other set for the questions' texts; what is found is added to `leaks`."""
     from functools import partial
 
-    from viva.distributed import open_crew
+    from viva.distributed import open_worker_pool
     from viva.studies.overlap.corpora import searcher
 
     total = sum(other.size for other in others)
-    screen_ = _Screen(wanted.progress, total)
+    screen_ = _Screen(config.progress, total)
     pieces = itertools.chain.from_iterable(
-        read_pieces(other, source, wanted, itself=other is opened) for source, other in enumerate(others)
+        read_pieces(other, source, config, itself=other is opened) for source, other in enumerate(others)
     )
     before = [sum(other.size for other in others[:source]) for source in range(len(others))]
-    jobs = 1 if total < 4 << 20 and wanted.jobs is None and wanted.on == "local" else wanted.jobs or 0
+    jobs = 1 if total < 4 << 20 and config.jobs is None and config.on == "local" else config.jobs or 0
     try:
-        with open_crew(wanted.on, jobs) as crew:
-            recipe = partial(searcher, tuple(text for _, text in opened.texts), manner)
-            for source, found, done in crew.map(recipe, pieces):
+        with open_worker_pool(config.on, jobs) as workers:
+            recipe = partial(searcher, tuple(text for _, text in opened.texts), overlap_config)
+            for source, found, done in workers.map(recipe, pieces):
                 leaks[source].add(found)
                 screen_.progress(before[source] + done)
     finally:
         screen_.close()
 
 
-def read_pieces(other: Opened, source: int, wanted: Wanted, *, itself: bool) -> Iterator[Piece]:
+def read_pieces(other: Opened, source: int, config: Wanted, *, itself: bool) -> Iterator[Piece]:
     """The texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
     from viva.studies.overlap.corpora import PIECE, Piece, pieces_of
 
     if other.files:
-        yield from pieces_of(other.files, source, wanted.text, cast("Unit", wanted.unit))
+        yield from pieces_of(other.files, source, config.text, cast("Unit", config.unit))
         return
     held: list[tuple[str, str, int]] = []
     size = done = 0
@@ -132,11 +132,11 @@ class _Screen(Screen):
 
 
 def overlaps_of(
-    opened: Opened, others: Sequence[Opened], leaks: Sequence[Leaks], manner: Manner, wanted: Wanted
+    opened: Opened, others: Sequence[Opened], leaks: Sequence[Leaks], overlap_config: OverlapConfig, config: Wanted
 ) -> Overlaps:
     """What was found, question by question. Raises DataError where a set holds no text."""
     from viva.analysis.leakage import LONGEST_SHOWN, Search
-    from viva.reports.overlap import Beside, Overlaps, Row
+    from viva.reports.overlap import Overlaps, Reference, Row
 
     rows: list[Row] = []
     for other, sums in zip(others, leaks, strict=True):
@@ -145,28 +145,28 @@ def overlaps_of(
             raise DataError(f"{other.name} holds no text to compare with{unread}")
         for leak in sums.leaks():
             name, text = opened.texts[leak.question]
-            leaked = bool(leak.near) or (leak.share or 0.0) >= wanted.share
+            leaked = bool(leak.near) or (leak.share or 0.0) >= config.share
             rows.append(Row(beside=other.name, question=name, text=text[:LONGEST_SHOWN], leak=leak, leaked=leaked))
-    totals = Search([text for _, text in opened.texts], manner).totals
-    shingle = f"{'characters' if manner.characters else 'tokens'}:{manner.shingle}"
+    totals = Search([text for _, text in opened.texts], overlap_config).totals
+    shingle = f"{'characters' if overlap_config.characters else 'tokens'}:{overlap_config.shingle}"
     signature = (
-        f"signature: set:{opened.name}={opened.fingerprint}|field:{wanted.field}"
-        f"|with:{','.join(other.name for other in others)}|threshold:{manner.threshold:g}"
-        f"|shingle:{shingle}|permutations:{manner.permutations}|seed:{manner.seed}"
-        f"|bands:{manner.bands.bands}x{manner.bands.rows}|n:{manner.n}|least:{manner.least}|share:{wanted.share:g}"
+        f"signature: set:{opened.name}={opened.fingerprint}|field:{config.field}"
+        f"|with:{','.join(other.name for other in others)}|threshold:{overlap_config.threshold:g}"
+        f"|shingle:{shingle}|permutations:{overlap_config.permutations}|seed:{overlap_config.seed}"
+        f"|bands:{overlap_config.bands.bands}x{overlap_config.bands.rows}|n:{overlap_config.n}|least:{overlap_config.least}|share:{config.share:g}"
         f"|viva:{__version__}"
     )
     return Overlaps(
         set=opened.name,
         questions=len(opened.texts),
         looked_for=sum(total > 0 for total in totals),
-        field=wanted.field,
-        threshold=manner.threshold,
-        share=wanted.share,
-        n=manner.n,
-        recall=manner.bands.recall_at(manner.threshold),
+        field=config.field,
+        threshold=overlap_config.threshold,
+        share=config.share,
+        n=overlap_config.n,
+        recall=overlap_config.bands.recall_at(overlap_config.threshold),
         beside=tuple(
-            Beside(
+            Reference(
                 name=other.name,
                 texts=sums.texts,
                 characters=sums.characters,

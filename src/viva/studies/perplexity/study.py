@@ -12,7 +12,7 @@ from viva import __version__
 from viva.runs.config import Choice
 
 if TYPE_CHECKING:
-    from viva.reports.perplexity import Beside, Perplexities, Row
+    from viva.reports.perplexity import Perplexities, Reference, Row
     from viva.studies.perplexity.text_logprobs import Measured
     from viva.studies.text_sets import TextSet
 
@@ -33,40 +33,40 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def study(sets: Sequence[TextSet], measured: Sequence[Measured], wanted: Wanted, choice: Choice) -> Perplexities:
+def study(sets: Sequence[TextSet], measured: Sequence[Measured], config: Wanted, choice: Choice) -> Perplexities:
     """Perplexities by set, tag and model, the first set beside the others, and signatures."""
     from viva.reports.perplexity import Perplexities
 
-    rows = [row for one in measured for each in sets for row in _rows(each, one, wanted)]
+    rows = [row for one in measured for each in sets for row in _rows(each, one, config)]
     return Perplexities(
-        field=wanted.field,
-        k=wanted.k,
-        by=wanted.by or "",
+        field=config.field,
+        k=config.k,
+        by=config.by or "",
         rows=tuple(rows),
         beside=tuple(_beside(sets, measured)),
         notes=tuple(_notes(sets, measured, rows)),
-        signatures=tuple(_signature(one, sets, wanted, choice) for one in measured),
+        signatures=tuple(_signature(one, sets, config, choice) for one in measured),
     )
 
 
-def _rows(each: TextSet, one: Measured, wanted: Wanted) -> list[Row]:
+def _rows(each: TextSet, one: Measured, config: Wanted) -> list[Row]:
     """All of a set, then the values of the tag in the order in which they occur."""
     from viva.analysis.perplexity import figures
     from viva.reports.perplexity import Row
 
     rows = [Row(set=each.name, tag="", model=one.model, figures=figures(one.of(each.name)))]
-    if wanted.by:
+    if config.by:
         for tag in dict.fromkeys(text.tag for text in each.texts):
             rows.append(Row(set=each.name, tag=tag, model=one.model, figures=figures(one.of(each.name, tag))))
     return rows
 
 
-def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Beside]:
+def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Reference]:
     from viva.analysis.perplexity import compare
-    from viva.reports.perplexity import Beside
+    from viva.reports.perplexity import Reference
 
     return [
-        Beside(
+        Reference(
             model=one.model,
             first=sets[0].name,
             second=other.name,
@@ -108,18 +108,18 @@ def _notes(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Sequence
     return notes
 
 
-def _signature(one: Measured, sets: Sequence[TextSet], wanted: Wanted, choice: Choice) -> str:
+def _signature(one: Measured, sets: Sequence[TextSet], config: Wanted, choice: Choice) -> str:
     """What produced the figures of a model: everything that, changed, could change them."""
     said = ("provider", "model", "template")  # by the name; a template has no part in it
     identity = {name: value for name, value in one.identity.items() if name not in said and value not in ("", "0")}
     first = "unknown" if one.first is None else "scored" if one.first else "not scored"
     parts = {
         "sets": ",".join(f"{each.name}={each.fingerprint}" for each in sets),
-        "field": wanted.field,
-        "by": wanted.by or "",
+        "field": config.field,
+        "by": config.by or "",
         "limit": str(choice.limit or ""),
         "language": ",".join(choice.language),
-        "k": f"{wanted.k:g}",
+        "k": f"{config.k:g}",
         "model": one.model,
         **identity,
         "first token": first,

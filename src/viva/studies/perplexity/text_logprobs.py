@@ -121,10 +121,10 @@ def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: S
                 working.cancel()
             return
         stop.set()
-        if any(model.lane == "hf" for model in models):
-            from viva.models.local.desk import give_back_what_waits
+        if any(model.rate_limit_group == "hf" for model in models):
+            from viva.models.local.scheduler import cancel_pending
 
-            give_back_what_waits()
+            cancel_pending()
         print("\nviva: finishing what is in flight; Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -144,7 +144,7 @@ class _Measuring:
         self._tally = Tally(total=len(self._places))
         self._lost = 0  # texts in a row that could not be measured
         self._first_reply = FirstReply(Policy().server)
-        local = model.lane == "hf"
+        local = model.rate_limit_group == "hf"
         self._most = wish.concurrency or (_window() if local else 64)
         # A model on this machine takes as long as it takes: most of that is waiting for its turn.
         self._policy = Policy(attempts=1) if local else Policy(attempt=wish.timeout)
@@ -328,6 +328,6 @@ def _sound(logprobs: list[float]) -> list[float]:
 
 
 def _window() -> int:
-    from viva.models.local.desk import WINDOW
+    from viva.models.local.scheduler import WINDOW
 
     return WINDOW

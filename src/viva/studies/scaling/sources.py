@@ -12,7 +12,7 @@ from msgspec import Struct
 from viva.errors import DataError, VivaError
 from viva.published import Entry, Size, Table, catalogue, tables
 from viva.published import size as published_size
-from viva.runs.item_scores import EXAM, existing, scored
+from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, read_wide, the_wide_one
 from viva.visible import one_line
 
@@ -204,7 +204,7 @@ def _of_runs(paths: Sequence[Path], asked: Source) -> list[Found]:
 def _headlines(paths: Sequence[Path]) -> Iterator[tuple[str, str, Cell]]:
     from viva.analysis.training import measured
 
-    for one in scored(paths, EXAM):
+    for one in score_sets(paths, EXAM):
         (cell,) = measured(one.scores, one.lines, one.headline.attempts).values()
         yield one.exam, one.model, cell
 

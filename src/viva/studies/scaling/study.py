@@ -40,18 +40,18 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def study(found: Found, kinds: Sequence[Kind], wanted: Wanted) -> Scaling:
+def study(found: Found, kinds: Sequence[Kind], config: Wanted) -> Scaling:
     """Fits, predictions and breaks of the chosen models. Raises VivaError where too few have a size and a score."""
     from viva.analysis.scalinggroups import best_of_size, grouped, studied
     from viva.reports.result import left_out
     from viva.reports.scaling import Scaling
 
-    found = _chosen(found, wanted)
+    found = _chosen(found, config)
     groups: list[Group] = []
-    for name, members in grouped(found.points, _parts(wanted.by)).items():
-        kept = best_of_size(members) if wanted.best else members
+    for name, members in grouped(found.points, _parts(config.by)).items():
+        kept = best_of_size(members) if config.best else members
         groups.append(
-            studied(name, kept, kinds, _numbers(wanted.predict, "--predict"), _numbers(wanted.fit_on, "--fit-on"))
+            studied(name, kept, kinds, _numbers(config.predict, "--predict"), _numbers(config.fit_on, "--fit-on"))
         )
     fitted = [group for group in groups if group.fits]
     if not fitted:
@@ -63,23 +63,23 @@ def study(found: Found, kinds: Sequence[Kind], wanted: Wanted) -> Scaling:
             why = left_out(found.ranges) if found.ranges and not unknown else why
         raise DataError(f"{found.title}: no curve can be fitted; {why}")
     return Scaling(
-        title=found.title + (", best of each size" if wanted.best else ""),
-        parameters=wanted.parameters,
+        title=found.title + (", best of each size" if config.best else ""),
+        parameters=config.parameters,
         groups=tuple(groups),
         sizeless=tuple(found.sizeless),
         ranges=found.ranges,
     )
 
 
-def _chosen(found: Found, wanted: Wanted) -> Found:
-    """What --model, --without and --where leave. Raises VivaError for a pattern or condition that fits no model."""
+def _chosen(found: Found, config: Wanted) -> Found:
+    """What --model, --exclude and --where leave. Raises VivaError for a pattern or condition that fits no model."""
     words = {**{point.model: point.words for point in found.points}, **found.sizeless}
-    for option, patterns in (("--model", wanted.models), ("--without", wanted.without)):
+    for option, patterns in (("--model", config.models), ("--exclude", config.without)):
         for pattern in patterns:
             if not any(_matches(model, pattern) for model in words):
                 known = ", ".join(one_line(model, 40) for model in list(words)[:12])
                 raise VivaError(f"{option} {pattern!r} fits no model of {found.title}, which has: {known}, …")
-    for condition in wanted.where:
+    for condition in config.where:
         word, _, value = condition.partition("=")
         values = sorted({said.get(word, "") for said in words.values()} - {""})
         if value not in values:
@@ -88,9 +88,9 @@ def _chosen(found: Found, wanted: Wanted) -> Found:
 
     def kept(model: str) -> bool:
         return (
-            (not wanted.models or any(_matches(model, pattern) for pattern in wanted.models))
-            and not any(_matches(model, pattern) for pattern in wanted.without)
-            and all(words[model].get(word) == value for word, _, value in (one.partition("=") for one in wanted.where))
+            (not config.models or any(_matches(model, pattern) for pattern in config.models))
+            and not any(_matches(model, pattern) for pattern in config.without)
+            and all(words[model].get(word) == value for word, _, value in (one.partition("=") for one in config.where))
         )
 
     return Found(
@@ -105,11 +105,11 @@ def _matches(model: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(model.casefold(), pattern.casefold())
 
 
-def curve_kinds(wanted: Wanted) -> list[Kind]:
+def curve_kinds(config: Wanted) -> list[Kind]:
     """The kinds of curves that are asked for. Raises VivaError for unknown ones."""
     from viva.analysis.scaling import KINDS
 
-    asked = list(dict.fromkeys(_parts(wanted.fit))) or ["log"]
+    asked = list(dict.fromkeys(_parts(config.fit))) or ["log"]
     for name in asked:
         if name not in KINDS:
             raise VivaError(f"--fit {name!r} is no curve; there are {', '.join(KINDS)}")

@@ -10,7 +10,7 @@ from msgspec import Struct
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError
 from viva.runs.checkpoints import AXES, Checkpoint, Checkpoints
-from viva.runs.item_scores import WHATEVER, Scored, scored
+from viva.runs.item_scores import AUTO, ScoreSet, score_sets
 from viva.runs.model_paths import HF
 from viva.visible import one_line
 
@@ -41,7 +41,7 @@ class Progress:
         self.axis = checkpoints.axis if checkpoints else AXES["tokens"]
         self._records: dict[Path, dict[str, ModelRecord]] = {}
 
-    def of(self, one: Scored) -> Checkpoint | None:
+    def of(self, one: ScoreSet) -> Checkpoint | None:
         """What is known of a model; None if nothing is. Raises DataError where a file says it twice, or not how far."""
         record = self._recorded(one)
         if self.checkpoints is None:
@@ -54,7 +54,7 @@ class Progress:
             raise DataError(f"{self.checkpoints.path}, line {row.line}: how far was {one_line(one.model, 60)} trained?")
         return row
 
-    def twice(self, row: Checkpoint, one: Scored, earlier: Scored) -> DataError:
+    def twice(self, row: Checkpoint, one: ScoreSet, earlier: ScoreSet) -> DataError:
         """Two runs hold the same checkpoint."""
         both = f"{one_line(one.model, 60)} of both {earlier.source} and {one.source}: name one of them"
         if self.checkpoints is None:
@@ -70,7 +70,7 @@ class Progress:
             "or say it when you run them (viva run --revision NAME=TOKENS, or --checkpoints FILE)"
         )
 
-    def _recorded(self, one: Scored) -> ModelRecord | None:
+    def _recorded(self, one: ScoreSet) -> ModelRecord | None:
         """A model as its run remembers it; None in a table, and where an earlier Viva did not say what it calls it."""
         if one.source not in self._records:
             models = RunFolder.open(one.source).record.models if one.source.is_dir() else []
@@ -78,14 +78,14 @@ class Progress:
         return self._records[one.source].get(one.model)
 
 
-def study(runs: tuple[Path, ...], progress: Progress, wanted: Wanted) -> tuple[list[Training], list[str]]:
+def study(runs: tuple[Path, ...], progress: Progress, config: Wanted) -> tuple[list[Training], list[str]]:
     """A curve an exam, and what was left out. Raises DataError where no model's training is known."""
     from viva.analysis.training import Point, measured, training
 
     points: dict[str, list[Point]] = {}
-    places: dict[tuple[str, Checkpoint], Scored] = {}
+    places: dict[tuple[str, Checkpoint], ScoreSet] = {}
     strangers: dict[str, None] = {}
-    for one in scored(runs, wanted.by or WHATEVER, wanted.over):
+    for one in score_sets(runs, config.by or AUTO, config.over):
         row = progress.of(one)
         if row is None or row.at is None:
             strangers[f"{one_line(one.model, 60)} of {one.source}"] = None
@@ -104,7 +104,7 @@ def study(runs: tuple[Path, ...], progress: Progress, wanted: Wanted) -> tuple[l
 def _notes(
     checkpoints: Checkpoints | None,
     points: dict[str, list[Point]],
-    places: dict[tuple[str, Checkpoint], Scored],
+    places: dict[tuple[str, Checkpoint], ScoreSet],
     strangers: dict[str, None],
 ) -> list[str]:
     notes: list[str] = []

@@ -24,7 +24,7 @@ from viva.cli.build.draft_options import (
 from viva.cli.build.review_options import decided_by, deciding_options
 from viva.errors import EXIT_OK, VivaError
 from viva.runs.progress import cost_text
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.authoring.reasoning.project import Project
@@ -91,8 +91,8 @@ def review_command(
     A text that somebody edited comes up anew for the others when the page is started again.
     """
     from viva.authoring.reasoning.project import items_for_approval
-    from viva.review.room import Settings
     from viva.review.server import serve
+    from viva.review.session import Settings
 
     opened = opened_project(project)
     items = items_for_approval(opened, everything=everything)
@@ -185,14 +185,15 @@ def export_command(project: Path, *, out: Path, force: bool, seed: int, name: st
     write_set(out, {TEST: made.test, EXEMPLARS: made.exemplars, AUDIT: audit, MANIFEST: manifest}, force=force)
     for held in made.held if everything else made.held[:SHOWN]:
         click.echo(
-            visible(f"held back: row {held.row}{f', {held.question}' if held.question else ''}: {held.why}"), err=True
+            escape_invisible(f"held back: row {held.row}{f', {held.question}' if held.question else ''}: {held.why}"),
+            err=True,
         )
     tell_more(len(made.held), everything=everything)
     for note in (
         *made.notes,
         *(f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar),
     ):
-        click.echo(visible(f"note: {note}"), err=True)
+        click.echo(escape_invisible(f"note: {note}"), err=True)
     shots = "" if made.manifest.exemplars else " --shots 0"
     click.echo(
         f"{counted(made.manifest.test, 'question')} and {counted(made.manifest.exemplars, 'exemplar')} are in {out}, "

@@ -10,7 +10,7 @@ import click
 from viva.authoring.files import content_of, counted
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.authoring.reasoning.checks import Problem
@@ -83,7 +83,7 @@ def _outlined(table: str) -> Graph:
     if found.too_deep:
         notes.append(f"{counted(found.too_deep, 'entry', 'entries')} below the third level")
     if notes:
-        click.echo(visible(f"{rest}: left out {' and '.join(notes)}"), err=True)
+        click.echo(escape_invisible(f"{rest}: left out {' and '.join(notes)}"), err=True)
     return found.graph
 
 
@@ -235,4 +235,4 @@ def _missing_grid(missing: list[Concept]) -> Grid:
 def _print(grids: list[Grid], *closing: str) -> None:
     from viva.reports.grids import grids_terminal
 
-    click.echo(grids_terminal(grids, [visible(line) for line in closing]), nl=False)
+    click.echo(grids_terminal(grids, [escape_invisible(line) for line in closing]), nl=False)

@@ -11,7 +11,7 @@ from viva.authoring.files import counted
 from viva.authoring.stackexchange.pilot_answers import Answers, gather_answers, named_runs, tried_scores
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.authoring.stackexchange.pilot_rules import Finding
@@ -70,10 +70,10 @@ def _tell(finding: Finding, answers: Answers, *, changed: bool) -> None:
 
     since = " (changed since it was run)" if changed else ""
     click.echo(f"=== {finding.question}{since}: {KINDS[finding.kind]}")
-    click.echo(f"    {visible(finding.said)}")
+    click.echo(f"    {escape_invisible(finding.said)}")
     for reply in answers.best if finding.show == "best" else answers.worst:
         click.echo(f"--- {one_line(reply.model, 80)} scores {reply.score:.3g}")
-        click.echo(_indented(visible(reply.text)))
+        click.echo(_indented(escape_invisible(reply.text)))
         click.echo(f"    why: {one_line(reply.why, 400)}")
 
 
@@ -84,4 +84,6 @@ def _indented(text: str) -> str:
 def _tell_changed(changed: set[str]) -> None:
     if changed:
         named = ", ".join(sorted(changed)[:10]) + (" and more" if len(changed) > 10 else "")
-        click.echo(f"viva: {counted(len(changed), 'question')} changed since the runs: {visible(named)}", err=True)
+        click.echo(
+            f"viva: {counted(len(changed), 'question')} changed since the runs: {escape_invisible(named)}", err=True
+        )

@@ -11,7 +11,7 @@ from viva.authoring.stackexchange.release import as_chosen, chosen, exposed, gra
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.cli.build.stackexchange.kit import after_option, cutoffs_of, cutoffs_option, day_of
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 
 @click.command(name="export", short_help="Write the set of all that is approved.")
@@ -77,10 +77,10 @@ def export_command(
     made = msgspec.json.decode(contents[MANIFEST], type=Manifest)
     remember(opened, made)
     for state, why in held if everything else held[:SHOWN]:
-        click.echo(visible(f"held back: {state.id}: {why}", limit=400), err=True)
+        click.echo(escape_invisible(f"held back: {state.id}: {why}", limit=400), err=True)
     tell_more(len(held), everything=everything)
     for note in (*notes, *exposed(made)):
-        click.echo(visible(note), err=True)
+        click.echo(escape_invisible(note), err=True)
     click.echo(
         f"{counted(len(wanted), 'question')} {'is' if len(wanted) == 1 else 'are'} in {out}, {len(held):,} held back; "
         f"fingerprint {made.fingerprint}; examine with: viva run infibench --data {out} --model ..."

@@ -123,7 +123,9 @@ def _number(context: click.Context, parameter: click.Parameter, value: float) ->
 @click.option(
     "--jobs", type=click.IntRange(1, 1024), help="Processes for a plain file.  [default: one a core, 4 at most]"
 )
-@click.option("--on", default="local", show_default=True, metavar="PLACE", help="local, ray, or ray://HOST:PORT.")
+@click.option(
+    "--backend", "on", default="local", show_default=True, metavar="PLACE", help="local, ray, or ray://HOST:PORT."
+)
 @click.option(
     "--progress",
     type=click.Choice(["auto", "live", "plain", "quiet"]),
@@ -147,7 +149,7 @@ def pool_command(dump: Path, out: Path, **given: Any) -> int:
     be written; 130 interrupted. With 2, 5 and 130, --out is as it was.
     """
     from viva.authoring.stackexchange.selection import PoolSettings, build_pool
-    from viva.distributed import cores, open_crew
+    from viva.distributed import cores, open_worker_pool
 
     if given["after"] and given["before"] and given["after"] >= given["before"]:
         raise VivaError(f"--after {given['after']} leaves no day before --before {given['before']}")
@@ -162,8 +164,8 @@ def pool_command(dump: Path, out: Path, **given: Any) -> int:
     watch = _Screen(given["progress"])
     jobs = given["jobs"] or (min(MOST_JOBS, cores()) if given["on"] == "local" else 0)
     try:
-        with open_crew(given["on"], jobs) as crew:
-            build = build_pool(dump, out, settings, crew, watch, tree=given["tree"], force=given["force"])
+        with open_worker_pool(given["on"], jobs) as workers:
+            build = build_pool(dump, out, settings, workers, watch, tree=given["tree"], force=given["force"])
     finally:
         watch.close()
     return _report(build, out)

@@ -14,13 +14,13 @@ from viva.authoring.stackexchange.coverage import coverage_grid, exposure_grid, 
 from viva.authoring.stackexchange.project import make_folder, take_pool
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
     from viva.authoring.stackexchange.pool import PoolQuestion
     from viva.authoring.stackexchange.project import Project, State
     from viva.authoring.stackexchange.set_places import Places
-    from viva.benchmarks.questions.model import Problem
+    from viva.benchmarks.custom.model import Problem
 
 _PATH = click.Path(path_type=Path)
 NEAREST = 5
@@ -138,11 +138,11 @@ def check_command(
     found = [(state, problem) for state in written for problem in _problems(state, graded)]
     found.sort(key=lambda pair: pair[1].severity != "error")
     for state, problem in found if everything else found[:SHOWN]:
-        click.echo(visible(f"{opened.file(state.about)}:{problem}", limit=600))
+        click.echo(escape_invisible(f"{opened.file(state.about)}:{problem}", limit=600))
     tell_more(len(found), everything=everything)
     for note in notes:
-        click.echo(visible(note), err=True)
-    _tell_likeness(written, everything=everything)
+        click.echo(escape_invisible(note), err=True)
+    _print_shared_text(written, everything=everything)
     errors = sum(problem.severity == "error" for _, problem in found)
     faulty = len({state.id for state, problem in found if problem.severity == "error"})
     click.echo(
@@ -158,12 +158,12 @@ def _problems(state: State, graded: Mapping[int, Sequence[Problem]]) -> Iterable
     yield from graded.get(state.about.id, ())
 
 
-def _tell_likeness(states: Sequence[State], *, everything: bool) -> None:
+def _print_shared_text(states: Sequence[State], *, everything: bool) -> None:
     """How paraphrased the prompts are: those nearest to their originals, or all of them."""
-    read = [state for state in states if state.checked.likeness.words]
-    nearest = sorted(read, key=lambda state: -state.checked.likeness.share)
+    read = [state for state in states if state.checked.shared_text.words]
+    nearest = sorted(read, key=lambda state: -state.checked.shared_text.share)
     for state in nearest if everything else nearest[:NEAREST]:
-        click.echo(f"likeness: {state.id}: {state.checked.likeness}")
+        click.echo(f"likeness: {state.id}: {state.checked.shared_text}")
     if len(nearest) > NEAREST and not everything:
         click.echo(f"likeness: {len(nearest) - NEAREST:,} more are less like their originals")
 
@@ -199,7 +199,7 @@ def coverage_command(project: Path, *, after: str | None, cutoffs: Path | None, 
         *_moved(opened, states, dealt, everything=everything),
         f"{approved:,} of {sum(cell.quota for cell in dealt.cells):,} questions approved, {missing:,} missing",
     ]
-    click.echo(grids_terminal(grids, [visible(line) for line in closing]), nl=False)
+    click.echo(grids_terminal(grids, [escape_invisible(line) for line in closing]), nl=False)
     return EXIT_INCOMPLETE if missing else EXIT_OK
 
 

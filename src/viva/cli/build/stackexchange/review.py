@@ -15,7 +15,7 @@ from viva.authoring.stackexchange.crosscheck import refusal, take_over
 from viva.cli.build.arguments import project_argument
 from viva.cli.build.review_options import deciding_options
 from viva.errors import EXIT_OK, VivaError
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
     from viva.engine.reviews import Review
@@ -37,12 +37,12 @@ def review_command(
     viva build infibench review so2024 --reviewer "G. Hopper"
     """
     from viva.authoring.stackexchange.project import Project, items_for_review
-    from viva.review.room import Settings
     from viva.review.server import serve
+    from viva.review.session import Settings
     from viva.review.text import name_problem
 
     if reviewer and (problem := name_problem(reviewer)):
-        raise VivaError(f"--reviewer {visible(reviewer, limit=80)!r}: {problem}")
+        raise VivaError(f"--reviewer {escape_invisible(reviewer, limit=80)!r}: {problem}")
     opened = Project(project)
     items = items_for_review(opened, everything=everything, kits=kits)
     if not items:
@@ -81,7 +81,7 @@ def approve_command(project: Path, questions: tuple[str, ...], *, reviewer: str,
     from viva.review.text import name_problem
 
     if problem := name_problem(reviewer):
-        raise VivaError(f"--reviewer {visible(reviewer, limit=80)!r}: {problem}")
+        raise VivaError(f"--reviewer {escape_invisible(reviewer, limit=80)!r}: {problem}")
     if len(comment) > COMMENT_LIMIT:
         raise VivaError(f"--comment has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept")
     opened = Project(project)
@@ -106,7 +106,7 @@ def approve_command(project: Path, questions: tuple[str, ...], *, reviewer: str,
             text_after=text,
         )
         if said := refusal(opened, [line]):
-            raise VivaError(f"{state.id}: {visible(said)} Nothing was taken over")
+            raise VivaError(f"{state.id}: {escape_invisible(said)} Nothing was taken over")
         lines.append(line)
     opened.log.append(lines)
     counts = Counter(state.status for state in opened.states())

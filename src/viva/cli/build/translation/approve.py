@@ -14,7 +14,7 @@ from viva.authoring.translation.decision_file import read_decisions, record_of
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.cli.build.review_options import decided_by, deciding_options
 from viva.errors import EXIT_OK, DataError, VivaError
-from viva.visible import visible
+from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
     from viva.authoring.translation.project import Project
@@ -41,8 +41,8 @@ def review_command(
     from functools import partial
 
     from viva.authoring.translation.project import Project, items_for_approval, refused
-    from viva.review.room import Settings
     from viva.review.server import serve
+    from viva.review.session import Settings
 
     opened = Project(project)
     items = items_for_approval(opened, everything=everything)
@@ -181,7 +181,7 @@ def export_command(project: Path, *, out: Path, force: bool, unreviewed: bool, e
                 file.write(content)
                 os.fsync(file.fileno())
     for name, why in held if everything else held[:SHOWN]:
-        click.echo(visible(f"held back: {name}: {why}"), err=True)
+        click.echo(escape_invisible(f"held back: {name}: {why}"), err=True)
     tell_more(len(held), everything=everything)
     click.echo(
         f"{counted(len(kept['test']), 'question')} and {len(kept['valid']):,} of the validation half are in {out}, "

@@ -11,7 +11,7 @@ import click
 from viva.authoring.translation.check_sheet import compared, write_sheet
 from viva.cli.build.arguments import SHOWN, all_option, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.visible import one_line, visible
+from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.authoring.translation.checks import Finding
@@ -25,7 +25,9 @@ _LANGUAGES = click.Choice(["en", "zh", "de", "fr"])
 @click.command(name="check", short_help="What is wrong with a set of CS-Bench's format.")
 @click.argument("target", metavar="SET", type=_PATH)
 @click.option("--language", type=_LANGUAGES, help="Of SET, where its files do not say, or are in several.")
-@click.option("--beside", type=_PATH, metavar="SOURCE", help="What it was translated from: questions are paired.")
+@click.option(
+    "--reference", "beside", type=_PATH, metavar="SOURCE", help="What it was translated from: questions are paired."
+)
 @click.option("--beside-language", type=_LANGUAGES, help="Of SOURCE.")
 @click.option("--sheet", type=_PATH, metavar="FILE.csv", help="Write every finding to a check sheet for people.")
 @all_option
@@ -39,8 +41,8 @@ def check_command(
     everything: bool,
 ) -> int:
     """Check every question of SET by rule: golds that are no letter or truth value, empty and equal options, text in
-    another script or language, a translator who speaks in place of translating, lost places to fill in. With --beside
-    also figures, formulas, code, numerals, units, blanks and golds against the source.
+    another script or language, a translator who speaks in place of translating, lost places to fill in. With
+    --reference also figures, formulas, code, numerals, units, blanks and golds against the source.
 
     Questions are paired by their ids, or, where these differ, by what a translation keeps; only pairs that are sure
     are compared. Exit code 3 where errors were found.
@@ -54,7 +56,9 @@ def check_command(
     if beside is not None:
         source = read_set(beside, beside_language)
         if source.language == found.language and source.where == found.where:
-            raise VivaError(f"--beside {beside} is SET itself: name what it was translated from (--beside-language en)")
+            raise VivaError(
+                f"--reference {beside} is SET itself: name what it was translated from (--beside-language en)"
+            )
         for here, there in ((found.test, source.test), (found.valid or [], source.valid or [])):
             if here and there:
                 findings += compared(there, here, source.language, found.language, notes)
@@ -74,7 +78,7 @@ def check_command(
     from viva.reports.grids import grids_terminal
 
     grids = [_counts(findings)] if findings else []
-    click.echo(grids_terminal(grids, [visible(note) for note in notes]), nl=False)
+    click.echo(grids_terminal(grids, [escape_invisible(note) for note in notes]), nl=False)
     return EXIT_INCOMPLETE if errors else EXIT_OK
 
 

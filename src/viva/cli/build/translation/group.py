@@ -60,7 +60,7 @@ def translate_command() -> None:
 
     \b
     viva build translate --check DATA --language de                 any set by itself
-    viva build translate --check DATA --language de --beside DATA --beside-language en
+    viva build translate --check DATA --language de --reference DATA --beside-language en
 
     Exit codes: 0 all is well; 2 wrong use, or files that cannot be read; 3 something is wrong or missing; 4 the
     endpoint refuses key or model; 5 something cannot be written; 130 interrupted.

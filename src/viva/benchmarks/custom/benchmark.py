@@ -1,0 +1,84 @@
+"""Questions of one's own: a YAML or JSON file as an examination (docs/own-questions.md).
+
+viva check questions.yaml
+viva run questions.yaml --model openai/NAME --base-url http://127.0.0.1:8000/v1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from viva.benchmarks.custom.loading import sound_questions
+from viva.benchmarks.custom.model import OwnQuestion
+from viva.benchmarks.rubric_exam import Item, RubricExam
+from viva.benchmarks.sets import fingerprint, read_bytes, spread
+from viva.errors import DataError
+from viva.prompting import Templates, read_templates
+from viva.types import Aggregate, BenchmarkInfo, ExamSpec, Question, TableSpec
+
+HERE = Path(__file__).parent
+MANY = 12
+"""A tag with more values than this gets a long table."""
+
+
+def own_items(questions: Sequence[OwnQuestion], system: str) -> list[Item]:
+    """Own questions as a rubric exam takes them."""
+    return [
+        Item(
+            question=Question(id=own.id, kind="free", text=own.text, language="en", answer="", tags=own.tags),
+            rubric=own.rubric,
+            system=system,
+            examples=tuple(example.answer for example in own.examples),
+        )
+        for own in questions
+    ]
+
+
+def tag_layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
+    """A table for every tag, its values in the order in which they occur."""
+    names = dict.fromkeys(name for question in questions for name in question.tags)
+    layouts: list[TableSpec] = [TableSpec("overall", "Overall", (Aggregate("Overall"),), (Aggregate("Score"),))]
+    for name in names:
+        values = dict.fromkeys(question.tags[name] for question in questions if name in question.tags)
+        rows = tuple(Aggregate(value, {name: (value,)}) for value in sorted(values))
+        layouts.append(TableSpec(name, f"By {name}", rows, (Aggregate("Score"),), detail=len(values) > MANY))
+    return tuple(layouts)
+
+
+class CustomQuestions:
+    """Entry point for question files."""
+
+    about = BenchmarkInfo(
+        name="questions",
+        title="Questions of your own",
+        paper="docs/own-questions.md",
+        licence="yours",
+        languages=("en",),
+        formats=("keywords", "blanks", "tests", "similarity", "choice", "truth", "judge"),
+        size="as many as the file holds",
+        version="2",
+        source="a YAML or JSON file",
+        shots=0,
+        supports=("base", "next-token", "as-published"),
+        reasons={"likelihood": "its questions are asked as they are, and may ask for a letter"},
+    )
+
+    def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> RubricExam:
+        """The questions of the file `data`. Raises DataError where it has errors, or is missing."""
+        if data is None:
+            raise DataError("name the question file: viva run FILE.yaml --model MODEL")
+        read = sound_questions(data)
+        items = own_items(read.questions, read.system)
+        chosen = [items[index] for index in spread(len(items), spec.limit)]
+        contents = [read_bytes(path) for path in (data, *read.files)]
+        return RubricExam(
+            spec,
+            chosen,
+            fingerprint=fingerprint(contents),
+            templates=Templates(read_templates(HERE / "prompts.toml"), templates),
+            layouts=tag_layouts([item.question for item in chosen]),
+        )
+
+
+BENCHMARK = CustomQuestions()

@@ -1,0 +1,165 @@
+"""Example answers: what a question's author says that its grading must give, and whether it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from viva.benchmarks.custom.fields import Notes, Section, shown, to_number
+from viva.benchmarks.custom.model import Example, Expected, OwnQuestion, Problem
+from viva.benchmarks.custom.positions import Node, Scalar
+from viva.errors import VivaError
+from viva.scorers.rubric.model import Graded, Rubric
+
+Grade = Callable[[OwnQuestion, str], Graded]
+"""Grades an answer to a question; running its tests, if there are any, is the caller's business."""
+
+Shares = tuple[float, float, frozenset[float] | None]
+"""The least share, the largest, and all that there can be (None: any between them, or too many to tell)."""
+
+EXACT = 1e-9
+"""How far two scores may be apart and count as equal."""
+UNTRIED = "not checked"
+"""How a problem begins that says that an example could not be graded here."""
+_WORDS: tuple[Expected, ...] = ("full", "none", "below 1", "above 0")
+_FRACTION = re.compile(r"([0-9]{1,9}) ?/ ?([0-9]{1,9})")
+_MAX_SCORES = 500
+
+
+def read_example(notes: Notes, node: Node, where: str) -> Example:
+    """An answer with the score that it must get."""
+    section = Section(notes, node, where, "example")
+    section.need("answer", "the answer as a model would give it")
+    section.need("score", "full, none, a number from 0 to 1 (or 1/3), `below 1` or `above 0`")
+    wanted: Expected = 0.0
+    if "score" in section:
+        written = section.known["score"]
+        words = " ".join(written.value.lower().split()) if isinstance(written, Scalar) else ""
+        if words in _WORDS:
+            wanted = _WORDS[_WORDS.index(words)]
+        elif fraction := _FRACTION.fullmatch(words):
+            wanted = _share(section, int(fraction[1]), int(fraction[2]))
+        elif words and not words.lstrip("+-.")[:1].isdigit():
+            section.error("score", f"{shown(words)} is no score: full, none, a number from 0 to 1, below 1, above 0")
+        else:
+            wanted = to_number(notes, written, section.at("score"), most=1.0) or 0.0
+    answer = section.known.get("answer")
+    text = section.text("answer") if answer is not None else ""
+    return Example(answer=text, wanted=wanted, line=node.line)
+
+
+def _share(section: Section, points: int, total: int) -> float:
+    if points <= total and total:
+        return points / total
+    section.error("score", "must be from 0 to 1")
+    return 0.0
+
+
+# --- which scores there can be ---
+
+
+def total_of(rubric: Rubric) -> float:
+    """All that an answer can earn, before `max`."""
+    earned = [item.weight for item in rubric.keywords if not item.negative]
+    earned += [target.weight for target in rubric.blanks.targets] if rubric.blanks else []
+    earned += [test.weight for test in rubric.tests.tests] if rubric.tests else []
+    earned += [item.weight for item in rubric.similarity]
+    earned += [part.weight for part in (rubric.choice, rubric.truth, rubric.judge) if part]
+    return sum(earned)
+
+
+def shares_of(rubric: Rubric) -> Shares:
+    """Which shares a rubric can give.
+
+    Conditions and rules that exclude one another are not looked at: what is ruled out here is ruled out for certain.
+    """
+    total = total_of(rubric) if rubric.max_score is None else rubric.max_score
+    steps = [-item.weight if item.negative else item.weight for item in rubric.keywords]
+    steps += [target.weight for target in rubric.blanks.targets] if rubric.blanks else []
+    steps += [test.weight for test in rubric.tests.tests] if rubric.tests else []
+    steps += [part.weight for part in (rubric.choice, rubric.truth) if part]
+    least = sum(step for step in steps if step < 0)
+    most = total_of(rubric)
+
+    def share(points: float) -> float:
+        if rubric.max_score is not None:
+            points = min(points, rubric.max_score)
+        if rubric.min_score is not None:
+            points = max(points, rubric.min_score)
+        return points / total
+
+    if rubric.similarity or rubric.judge:
+        return share(least), share(most), None
+    sums = {0.0}
+    for step in steps:
+        sums |= {round(reached + step, 9) for reached in sums}
+        if len(sums) > _MAX_SCORES:
+            return share(least), share(most), None
+    return share(least), share(most), frozenset(map(share, sums))
+
+
+def impossible(shares_there_are: Shares, wanted: Expected) -> str:
+    """Why no answer can get this score; "" if one can."""
+    least, most, shares = shares_there_are
+    if wanted == "above 0":
+        return "" if most > EXACT else "nothing here scores above 0"
+    if wanted == "below 1":
+        return "" if least < 1 - EXACT else "nothing here scores below 1"
+    value = {"full": 1.0, "none": 0.0}.get(wanted, -1.0) if isinstance(wanted, str) else wanted
+    if value > most + EXACT:
+        return f"no answer scores more than {most:.4g}"
+    if value < least - EXACT:
+        return f"no answer scores less than {least:.4g}"
+    if shares is not None and not any(abs(value - share) <= 10 * EXACT for share in shares):
+        nearest = sorted(sorted(shares, key=lambda share: abs(share - value))[:3])
+        return f"no answer scores {value:.6g}; near it are {', '.join(f'{share:.6g}' for share in nearest)}"
+    return ""
+
+
+# --- whether they are given ---
+
+
+def check_examples(question: OwnQuestion, grade: Grade) -> tuple[Problem, ...]:
+    """Grade each example answer; a problem for every one whose score is not the wanted one. Pure if `grade` is.
+
+    One that cannot be graded here (no toolchain, no judge) is a warning.
+    """
+    found: list[Problem] = []
+    for number, example in enumerate(question.examples, 1):
+        where = f"question {question.id}, examples, item {number}"
+        if not example.answer.strip():  # never graded: an empty reply counts as no point, whatever the rubric says
+            if not as_wanted(0.0, example.wanted):
+                found.append(Problem(example.line, 1, where, "an empty answer always scores none"))
+            continue
+        try:
+            graded = grade(question, example.answer)
+        except VivaError as problem:
+            found.append(Problem(example.line, 1, where, f"cannot be graded: {problem}"))
+            continue
+        if graded.share is None:
+            if graded.invalid_gold:
+                found.append(Problem(example.line, 1, where, f"cannot be graded: {graded.invalid_gold}"))
+            else:
+                found.append(Problem(example.line, 1, where, f"{UNTRIED}: {graded.pending}", "warning"))
+        elif not as_wanted(graded.share, example.wanted):
+            wanted = example.wanted if isinstance(example.wanted, str) else f"{example.wanted:.10g}"
+            points = f"{graded.points:.6g} of {graded.total:.6g} points"
+            text = f"should score {wanted}, and scores {graded.share:.10g} ({points}){_details(graded)}"
+            found.append(Problem(example.line, 1, where, text))
+    return tuple(found)
+
+
+def as_wanted(share: float, wanted: Expected) -> bool:
+    """Whether a score is what an example asks for."""
+    if wanted == "below 1":
+        return share < 1 - EXACT
+    if wanted == "above 0":
+        return share > EXACT
+    value = {"full": 1.0, "none": 0.0}.get(wanted, -1.0) if isinstance(wanted, str) else wanted
+    return abs(share - value) <= EXACT
+
+
+def _details(graded: Graded) -> str:
+    lines = [line for part in graded.parts.values() for line in part.details]
+    more = f"; … {len(lines) - 6} more" if len(lines) > 6 else ""
+    return ": " + "; ".join(" ".join(line.split())[:120] for line in lines[:6]) + more if lines else ""

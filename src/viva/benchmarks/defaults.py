@@ -1,0 +1,45 @@
+"""What exams have in common that leave something out: no judge, no encoder, no sandbox, nothing for an expert."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from viva.types import Compare, Evidence, Execute, Generate, Opinion, Question, Response, ReviewItem
+
+
+class NoExecution:
+    """The part of `Exam` about programs, for exams whose answers are none."""
+
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """Nothing is run: no answer is a program."""
+        return ()
+
+
+class NoSimilarity:
+    """The part of `Exam` about similarity, for exams that do without."""
+
+    def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
+        """No encoder is needed."""
+        return ()
+
+
+class GradedByRule(NoExecution, NoSimilarity):
+    """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
+
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
+        """None: every answer is graded by rule."""
+        return ()
+
+    def readable(self, question: Question, opinion: Opinion) -> bool:
+        """No judge is asked."""
+        return True
+
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
+        """No judge is asked."""
+        return None
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
+        """Nothing is left to an expert's judgement."""
+        return ()

@@ -1,0 +1,179 @@
+"""Any exam's options chosen among by probability, in place of reading what the model writes.
+
+    viva run cmmlu --shots 5 --form base --answer-by next-token --model hf/FOLDER
+
+By next token (CMMLU, arXiv 2306.09212): of the letters' tokens at the next position the most probable, and the
+normalised probability of the gold letter as confidence. By likelihood: of the options' whole texts, as other harnesses
+report it: by the sum over tokens (the score), and that sum per token and per byte (parts of the score). Letters and
+truth values are chosen; a question that has no options is asked as ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from viva.benchmarks.wrapper import ExamWrapper
+from viva.contracts import ContextWindow, Exam
+from viva.errors import DataError
+from viva.prompting import estimate_tokens
+from viva.scorers.grading import no_reply, outcome_of
+from viva.types import (
+    NOTHING,
+    Aggregate,
+    Choose,
+    Evidence,
+    Generate,
+    Kind,
+    Likelihood,
+    Question,
+    Request,
+    Response,
+    ReviewItem,
+    Sampling,
+    Score,
+    TableSpec,
+)
+
+CHOSEN: frozenset[Kind] = frozenset({"choice", "truth"})
+"""The kinds of question that have options to choose among."""
+LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+SUM, PER_TOKEN, PER_BYTE = "sum", "per_token", "per_byte"
+CONFIDENCE = "confidence"
+
+
+class LogprobExam(ExamWrapper):
+    """An exam whose letters and truth values are chosen by probability."""
+
+    def __init__(self, inner: Exam) -> None:
+        super().__init__(inner)
+        formats: dict[bool, set[str]] = {True: set(), False: set()}
+        truth: Question | None = None
+        for question in inner.questions():
+            formats[question.kind in CHOSEN].add(question.tags.get("format", ""))
+            if truth is None and question.kind == "truth":
+                truth = question
+        if not formats[True]:
+            raise DataError(f"--answer-by needs questions with options, and {inner.spec.benchmark} has none here")
+        # Tables about the choice leave out what was written, where a set mixes both.
+        self._where = {"format": tuple(sorted(formats[True] - formats[False]))} if formats[False] else {}
+        request = inner.request(truth, 0, Sampling()) if truth else None
+        self._words = tuple(request.choices) if isinstance(request, Generate) else ()
+        """What true and false are called in this exam's language."""
+
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Request:
+        """The prompt of the exam inside, and what may follow it."""
+        if question.kind not in CHOSEN:
+            return self._inner.request(question, sample, sampling, context_window)
+        whole = self.spec.choose == "likelihood"
+        longest = max(map(estimate_tokens, question.options), default=8) if whole else 1
+        request = self._inner.request(
+            question, sample, msgspec.structs.replace(sampling, max_tokens=longest), context_window
+        )  # exemplars may take the room that a written reply would have needed
+        if not isinstance(request, Generate) or not request.choices:
+            return request
+        answers = request.options if whole and question.kind == "choice" else tuple(request.choices)
+        return Choose(
+            question=request.question,
+            sample=request.sample,
+            prompt=request.prompt,
+            continuations=tuple(request.answer_separator + answer for answer in answers),
+            by="likelihood" if whole else "next-token",
+            options=request.options,
+            dropped=request.dropped,
+        )
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
+        """The chosen answer against the gold one."""
+        if question.kind not in CHOSEN:
+            return self._inner.score(question, response, evidence)
+        if response.error:
+            return no_reply(response.error)
+        if question.answer is None:
+            return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
+        found = response.likelihoods
+        names = (("true", "false") if question.kind == "truth" else LETTERS)[: len(found)]
+        if question.answer not in names or not all(math.isfinite(one.logprob) for one in found):
+            why = "the reply does not say of every option how probable it is"
+            return Score(value=None, outcome="error", explanation=why)
+        gold = names.index(question.answer)
+        if self.spec.choose == "next-token":
+            return _by_next_token(names, gold, found)
+        return _by_likelihood(names, gold, found, question.options if question.kind == "choice" else self._words)
+
+    def layouts(self) -> tuple[TableSpec, ...]:
+        """The tables of the exam inside, and how sure the model was or what else the choice could go by."""
+        if self.spec.choose == "likelihood":
+            rows = tuple(
+                Aggregate(label, self._where, part=part)
+                for label, part in (("By the sum", SUM), ("Per token", PER_TOKEN), ("Per byte", PER_BYTE))
+            )
+            ways = TableSpec("likelihood", "What the options' texts compete by", rows, (Aggregate("Accuracy"),))
+            return (*self._inner.layouts(), ways)
+        rows = (
+            Aggregate("Accuracy", self._where),
+            Aggregate("Probability of the gold answer among the options", self._where, part=CONFIDENCE),
+        )
+        sure = TableSpec("confidence", "Next token: choice and confidence", rows, (Aggregate("Mean"),))
+        return (*self._inner.layouts(), sure)
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
+        """As the exam inside; nothing about what was chosen."""
+        return () if question.kind in CHOSEN else self._inner.drafts(question, response, evidence)
+
+
+def _by_next_token(names: Sequence[str], gold: int, found: Sequence[Likelihood]) -> Score:
+    """The most probable of the letters. One that a server does not list is less probable than all that it lists."""
+    known = [index for index, one in enumerate(found) if not one.bound]
+    if not known:
+        return Score(value=None, outcome="unparsed", explanation="no option is among the tokens that the server lists")
+    best = max(known, key=lambda index: found[index].logprob)
+    low, high = confidence(gold, found)
+    sure = f"{low:.3f}" if high - low < 5e-4 else f"{low:.3f} to {high:.3f}"
+    missing = [name for name, one in zip(names, found, strict=True) if one.bound]
+    why = f"next token; the gold answer has {sure} of the options' probability"
+    if missing:
+        why += f"; not listed by the server: {', '.join(missing)}"
+    right = best == gold
+    return Score(
+        value=float(right),
+        outcome=outcome_of(float(right)),
+        answer=names[best],
+        explanation=why,
+        parts={CONFIDENCE: low},  # what is certain, where something is not listed
+    )
+
+
+def confidence(gold: int, found: Sequence[Likelihood]) -> tuple[float, float]:
+    """The least and the most that the gold option can have of the options' probability; equal where all are known."""
+    most = max(one.logprob for one in found)
+    shares = [math.exp(one.logprob - most) for one in found]
+    own = shares[gold]
+    known = sum(share for share, one in zip(shares, found, strict=True) if not one.bound)
+    if found[gold].bound:
+        return 0.0, own / (known + own)
+    return own / sum(shares), own / known
+
+
+def _by_likelihood(names: Sequence[str], gold: int, found: Sequence[Likelihood], texts: Sequence[str]) -> Score:
+    ways = {
+        SUM: [one.logprob for one in found],
+        PER_TOKEN: [one.logprob / max(1, one.tokens) for one in found],
+        PER_BYTE: [
+            one.logprob / max(1, len(text.encode("utf-8", "replace"))) for one, text in zip(found, texts, strict=True)
+        ],
+    }
+    chosen = {way: max(range(len(names)), key=values.__getitem__) for way, values in ways.items()}
+    right = {way: float(index == gold) for way, index in chosen.items()}
+    said = ", ".join(f"{way.replace('_', ' ')}: {names[index]}" for way, index in chosen.items())
+    return Score(
+        value=right[SUM],
+        outcome=outcome_of(right[SUM]),
+        answer=names[chosen[SUM]],
+        explanation=f"most probable text, by {said}",
+        parts=right,
+    )

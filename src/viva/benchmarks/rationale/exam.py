@@ -1,0 +1,289 @@
+"""Any exam under CLR-Bench's protocol: the model must say why, and then what; both are graded, and combined.
+
+    Q→A   the exam's own grading of the answer
+    Q→R   the rationale: similarity to the gold rationale, else a judge by the rubric of the question's kind
+    Q→AR  R (1 + A) / 2
+
+The exam inside knows nothing of this but to leave out its own way of asking (`ExamSpec.rationale`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from viva.benchmarks import RATIONALE_EXAM
+from viva.benchmarks.judging import ask_judge
+from viva.benchmarks.rationale.combining import IN_FORM, combine, defended, limits_of, parts_of
+from viva.benchmarks.wrapper import ExamWrapper
+from viva.contracts import ContextWindow, Exam
+from viva.prompting import Templates, clip, fence, fill, read_templates, replace_surrogates
+from viva.scorers.grading import outcome_of
+from viva.scorers.rationale import Taken, take_apart
+from viva.scorers.refusal import refusal
+from viva.scorers.resolution import ALIKE, Decision, decide, marks_by_judge, review_item
+from viva.scorers.verdict import read_mark, undecided
+from viva.types import (
+    ANSWER,
+    NOTHING,
+    RATIONALE,
+    UNREADABLE,
+    Aggregate,
+    Compare,
+    Evidence,
+    Execute,
+    Generate,
+    Kind,
+    Message,
+    Opinion,
+    Prompt,
+    Question,
+    Request,
+    Response,
+    ReviewItem,
+    Sampling,
+    Score,
+    TableSpec,
+)
+
+HERE = Path(__file__).parent
+SCALE = (0.0, 0.5, 1.0)
+RULED: frozenset[Kind] = frozenset({"choice", "choices", "truth", "term", "span"})
+"""Kinds whose answers a rule reads."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@cache
+def _bundled() -> dict[str, object]:
+    return {"ask": read_templates(HERE / "asking.toml"), "rubric": read_templates(HERE / "rubric.toml")}
+
+
+class RationaleExam(ExamWrapper):
+    """An exam whose questions are answered with a rationale."""
+
+    def __init__(self, inner: Exam, templates: Mapping[str, object] | None = None) -> None:
+        super().__init__(inner)
+        self._texts = Templates(_bundled(), templates)
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """Those of the exam inside, and this protocol's under `RATIONALE_EXAM`."""
+        return {**self._inner.templates, RATIONALE_EXAM: self._texts.data}
+
+    def request(
+        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
+    ) -> Request:
+        """The prompt of the exam inside, and what form the reply must have."""
+        request = self._inner.request(question, sample, sampling, context_window)
+        return msgspec.structs.replace(request, prompt=self._asked(question, request.prompt))
+
+    def _asked(self, question: Question, prompt: Prompt) -> Prompt:
+        ask = self._ask(question)
+        if isinstance(prompt, str):
+            head, _, lead = prompt.rpartition("\n")  # a base model goes on after the lead, so that stays last
+            return f"{head}\n{ask}\n{lead}"
+        *before, last = prompt
+        return (*before, Message(last.role, f"{last.content}\n\n{ask}"))
+
+    def _ask(self, question: Question) -> str:
+        at = f"ask.{question.language}"
+        why, what = (self._texts.text(f"{at}.{question.kind}.{part}") for part in ("why", "what"))
+        return fill(self._texts.text(f"{at}.ask"), {"why": why, "what": what})
+
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """What the exam inside runs."""
+        return self._inner.executions(question, _answer(_taken(response), response))
+
+    def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
+        """The answer where the exam inside compares it; the rationale with the gold one."""
+        if not self.spec.encoder or response.error or question.answer is None:
+            return ()
+        taken = _taken(response)
+        if self._declines(question, taken, response):
+            return ()
+        wanted = self._inner.comparisons(question, _answer(taken, response))
+        if taken.rationale and question.explanation.strip():
+            wanted = (*wanted, Compare(RATIONALE, taken.rationale, question.explanation))
+        return wanted
+
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
+        """What the exam inside asks about the answer; and the rationale, unless it is like the gold one."""
+        if response.error or question.answer is None:
+            return ()
+        taken = _taken(response)
+        if self._declines(question, taken, response):
+            return ()
+        wanted = self._inner.judgements(question, _answer(taken, response), samples, similarities)
+        if not taken.rationale or similarities.get(RATIONALE, 0.0) >= ALIKE:
+            return wanted
+        return (*wanted, *self._judged(question, taken, samples))
+
+    def _judged(self, question: Question, taken: Taken, samples: int) -> tuple[Generate, ...]:
+        at = f"rubric.{question.language}"
+        options = "".join(f"\n{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False))
+        # In form "none" the whole reply is both; it is shown once.
+        answer = clip(taken.answer) if taken.answer != taken.rationale else ""
+        rationale = clip(taken.rationale)
+        values = {
+            "question": question.text + options,
+            "gold": str(question.answer),
+            "reference": question.explanation.strip() or self._texts.text(f"{at}.none"),
+            "answer": answer,
+            "rationale": rationale,
+            "fence": fence(f"{answer}\n{rationale}"),
+            "instructions": self._texts.text(f"{at}.{question.kind}"),
+        }
+        return ask_judge(question, RATIONALE, samples, self._texts, at, values)
+
+    def readable(self, question: Question, opinion: Opinion) -> bool:
+        """Whether a judge's reply holds a verdict, or says that there is none."""
+        if opinion.aspect != RATIONALE:
+            return self._inner.readable(question, opinion)
+        return self.mark(question, opinion) is not None or undecided(opinion)
+
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
+        """A rationale's 0, ½ or 1; an answer's mark as the exam inside has it."""
+        return read_mark(opinion, SCALE) if opinion.aspect == RATIONALE else self._inner.mark(question, opinion)
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
+        """Q→AR, with Q→A and Q→R as parts."""
+        if response.error or question.answer is None:
+            return msgspec.structs.replace(
+                self._inner.score(question, response, evidence), limits=limits_of(None, None)
+            )
+        taken = _taken(response)
+        answered = self._answered(question, _answer(taken, response), evidence)
+        if not taken.rationale and not taken.answer:
+            return answered  # empty, truncated
+        if self._declines(question, taken, response):
+            why = "the reply declines to answer"
+            return Score(value=None, outcome="refused", explanation=why, parts={IN_FORM: 0.0})
+        reasoned = self._reasoned(question, taken, evidence)
+        a = 0.0 if answered.outcome in UNREADABLE else answered.value
+        r = reasoned.value
+        value = None if a is None or r is None else combine(a, r)
+        decided = dict(answered.decided)
+        if reasoned.by:
+            decided[RATIONALE] = reasoned.by
+        outcome = "ungraded" if value is None else outcome_of(value)
+        if value == 0.0 and answered.outcome in UNREADABLE:
+            value, outcome, a = None, answered.outcome, None  # earned nothing, and could not be read either
+        return Score(
+            value=value,
+            outcome=outcome,
+            answer=answered.answer or taken.answer,
+            explanation=f"answer: {answered.explanation}\nrationale: {reasoned.why}",
+            parts=parts_of(a, r, in_form=taken.form == "json"),
+            decided=decided,
+            verdicts={**answered.verdicts, RATIONALE: reasoned.verdicts},
+            limits=limits_of(a, r) if outcome == "ungraded" else {},
+        )
+
+    def _declines(self, question: Question, taken: Taken, response: Response) -> bool:
+        """Whether a reply without parts declines, and commits to nothing that a rule could read or, in a gap, accept.
+
+        "I cannot be sure, but the answer is B." answers.
+        """
+        if taken.form != "none" or refusal(taken.answer) is None:
+            return False
+        if question.kind not in RULED:
+            return True
+        score = self._inner.score(question, _answer(taken, response))
+        return score.outcome in UNREADABLE or (question.kind == "term" and not score.value)
+
+    def _answered(self, question: Question, answer: Response, evidence: Evidence) -> Score:
+        """The exam's own score of the answer, which an expert may overrule."""
+        score = self._inner.score(question, answer, evidence)
+        experts = decide(ANSWER, marks=evidence.marks)
+        if experts.value is None or experts.by is None or "expert" in score.decided.values():
+            return (
+                score
+                if score.decided or score.value is None
+                else msgspec.structs.replace(score, decided={ANSWER: "rule"})
+            )
+        return msgspec.structs.replace(
+            score,
+            value=experts.value,
+            outcome=outcome_of(experts.value),
+            explanation=f"{experts.why}; before: {score.explanation}",
+            decided={ANSWER: experts.by},
+        )
+
+    def _reasoned(self, question: Question, taken: Taken, evidence: Evidence) -> Decision:
+        if not taken.rationale:
+            experts = decide(RATIONALE, marks=evidence.marks)
+            none = Decision(value=0.0, by="rule", why="the reply gives no rationale")
+            return experts if experts.value is not None else none
+        return decide(
+            RATIONALE,
+            marks=evidence.marks,
+            opinions=marks_by_judge(evidence.opinions, RATIONALE, lambda opinion: self.mark(question, opinion)),
+            replies=sum(1 for opinion in evidence.opinions if opinion.aspect == RATIONALE),
+            panel=self.spec.panel,
+            similarity=evidence.similarities.get(RATIONALE),
+        )
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
+        """Answer and rationale, as rule, similarity and judges left them."""
+        taken = _taken(response)
+        if response.error or question.answer is None or not (taken.rationale or taken.answer):
+            return ()
+        if self._declines(question, taken, response):
+            return ()  # there is nothing to mark
+        without = msgspec.structs.replace(evidence, marks=())
+        answer = _answer(taken, response)
+        inside = self._inner.drafts(question, answer, without)
+        if not inside:
+            score = self._answered(question, answer, without)
+            value = 0.0 if score.outcome in UNREADABLE else score.value
+            inside = (
+                ReviewItem(
+                    aspect=ANSWER,
+                    text=taken.answer,
+                    gold=str(question.answer),
+                    value=value,
+                    scale=SCALE if question.kind in ("choices", "open") else (0.0, 1.0),
+                    decided="rule" if value is not None else None,
+                    reasons=score.explanation,
+                ),
+            )
+        opinions = marks_by_judge(evidence.opinions, RATIONALE, lambda opinion: self.mark(question, opinion))
+        reasons = review_item(
+            RATIONALE,
+            self._reasoned(question, taken, without),
+            evidence.opinions,
+            opinions,
+            text=taken.rationale,
+            gold=question.explanation,
+            scale=SCALE,
+        )
+        return (*inside, reasons)
+
+    def layouts(self) -> tuple[TableSpec, ...]:
+        """The rows of the exam's own tables, each with the three metrics and with what was guessed."""
+        over = self._inner.headline().over
+        tables = self._inner.layouts()
+        across = tuple(table for table in tables if table.across)
+        own = [table for table in tables if not table.across]
+        return (*(pair for table in own for pair in defended(table, over, first=table is own[0])), *across)
+
+    def headline(self) -> Aggregate:
+        """Q→AR, averaged as the exam inside does."""
+        return msgspec.structs.replace(self._inner.headline(), label="Q→AR")
+
+
+def _taken(response: Response) -> Taken:
+    """The parts of a reply. JSON can spell half of a surrogate pair ("\\ud800"), which no file and no wire can hold."""
+    taken = take_apart(response.text)
+    return msgspec.structs.replace(
+        taken, rationale=replace_surrogates(taken.rationale), answer=replace_surrogates(taken.answer)
+    )
+
+
+def _answer(taken: Taken, response: Response) -> Response:
+    return msgspec.structs.replace(response, text=taken.answer)

@@ -1,0 +1,111 @@
+"""Bookkeeping of a worker pool: resources, identity, assigned pieces, cause of loss."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, InvalidStateError
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from viva.distributed.cluster import Node
+from viva.distributed.lost import LOSSES
+from viva.distributed.remote_worker import Hello
+from viva.errors import VivaError
+from viva.visible import one_line
+
+LONGEST = 300
+"""Characters of a reason."""
+
+
+class NoCapableWorker(VivaError):  # noqa: N818 - no node is, and it is nobody's fault
+    """No machine of the cluster can do such a piece."""
+
+
+class Needs(Struct, frozen=True, kw_only=True):
+    """What a worker takes, and how many there may be."""
+
+    gpus: int = 0
+    whole: bool = False
+    """All processors of a node for one worker."""
+    depth: int = 1
+    """Pieces that a worker has at once."""
+    most: int = 0
+    """Workers in all; 0 is as many as fit."""
+    losses: int = LOSSES
+    """Workers that a piece may cost."""
+
+    def fit(self, node: Node) -> int:
+        """How many workers a node has room for."""
+        if self.gpus:
+            return int(node.gpus // self.gpus)
+        return min(1, int(node.cpus)) if self.whole else int(node.cpus)
+
+
+class Piece(Struct, eq=False):
+    """A piece on its way. `need` is what a worker's report must answer to; `lost` counts its workers."""
+
+    content: bytes
+    need: str
+    future: Future[bytes]
+    lost: int = 0
+
+
+class WorkerHandle(Struct, eq=False):
+    """A worker: an actor on a node."""
+
+    node: Node
+    actor: Any
+    place: int
+    """Which of the node's places it has, from 0 on."""
+    hello: Hello | None = None
+    """What it said when it was asked last; None until it answers."""
+    began: bool = False
+    """Whether it ever answered."""
+    going: set[int] = set()
+    """The pieces that it has, by identity."""
+
+
+class Event(NamedTuple):
+    """Something that the thread has to see to."""
+
+    kind: str
+    handle: WorkerHandle | None = None
+    piece: Piece | None = None
+    future: Future[bytes] | None = None
+
+
+class Capabilities(Protocol):
+    """What pieces need, and workers have or lack."""
+
+    def met(self, host: str, report: Any) -> None:
+        """A worker on `host` reported."""
+        ...
+
+    def lacking(self, report: Any, need: str) -> str:
+        """Why a worker that reported this cannot do pieces that need that; empty where it can."""
+        ...
+
+
+def settle(future: Future[bytes], result: bytes | BaseException) -> None:
+    """Tell whoever waits, if anybody still does."""
+    try:
+        if isinstance(result, BaseException):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+    except InvalidStateError:
+        return
+
+
+def how_lost(problem: BaseException) -> str:
+    """How a worker was lost."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    return one_line(f"was lost ({type(problem).__name__}: {lines[-1] if lines else ''})", LONGEST)
+
+
+def not_started(problem: BaseException) -> str:
+    """Why a worker could not be started."""
+    said = " ".join(str(problem).split())
+    if "No module named 'viva" in said:
+        return "Viva is not installed there: a cluster's nodes need the same Viva as this machine"
+    return one_line(f"a worker could not be started ({said[-LONGEST:]})", 2 * LONGEST)

@@ -1,0 +1,78 @@
+"""An encoder or a model of a worker somewhere else: what `viva.distributed` calls recipes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from viva.errors import ModelError
+from viva.types import Choose, Generate, Response
+from viva.weights import Weights
+
+
+def encoder_worker(name: str, _place: int) -> RemoteEncoderWorker:
+    """An encoder, opened. Raises VivaError where it cannot be."""
+    return RemoteEncoderWorker(name)
+
+
+class RemoteEncoderWorker:
+    """Compares texts."""
+
+    def __init__(self, name: str) -> None:
+        from viva.models.encoder import open_encoder
+
+        self._encoder = open_encoder(name)
+
+    def report(self) -> tuple[str, dict[str, str], int]:
+        """Its name, its identity, how many pairs to give it at once."""
+        return self._encoder.name, dict(self._encoder.identity), self._encoder.batch
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The similarity of each pair."""
+        return self._encoder.similarities(pairs)
+
+
+def model_worker(place: str, weights: Weights, shown: str, _place: int) -> RemoteModelWorker:
+    """A model's weights. Raises VivaError where there are none."""
+    return RemoteModelWorker(place, weights, shown)
+
+
+class RemoteModelWorker:
+    """Answers requests by the handful: a Response for each, or what a ModelError says."""
+
+    def __init__(self, place: str, weights: Weights, shown: str) -> None:
+        from viva.models.local.model import LocalModel
+
+        self._model = LocalModel(place, weights, shown)
+
+    def report(self) -> Mapping[str, str]:
+        """Its identity: the same weights in the same numbers as where it was named."""
+        return dict(self._model.identity)
+
+    def drain(self) -> None:
+        """Give back what nobody works on yet."""
+        from viva.models.local.scheduler import cancel_pending
+
+        cancel_pending()
+
+    def __call__(self, requests: Sequence[Generate | Choose]) -> list[Response | dict[str, object]]:
+        """All of them at once, so that batches are full."""
+        return asyncio.run(self._all(requests))
+
+    async def _all(self, requests: Sequence[Generate | Choose]) -> list[Response | dict[str, object]]:
+        return list(await asyncio.gather(*map(self._one, requests)))
+
+    async def _one(self, request: Generate | Choose) -> Response | dict[str, object]:
+        try:
+            if isinstance(request, Choose):
+                return await self._model.choose(request)
+            return await self._model.answer(request)
+        except ModelError as problem:
+            return {
+                "kind": problem.kind,
+                "message": problem.message,
+                "retry": problem.retry,
+                "retry_after": problem.retry_after,
+                "overload": problem.overload,
+                "fatal": problem.fatal,
+            }

@@ -1,0 +1,84 @@
+"""Who decided what: the share of rule, similarity, judges and experts in each aspect, and how far judges agreed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import get_args
+
+from viva.reports.result import Grid, percent
+from viva.scorers.resolution import spread
+from viva.types import ANSWER, SCORED, Decider, Score, ScoreRow
+
+DECIDERS: tuple[Decider, ...] = get_args(Decider)
+OPEN = "undecided"
+UNREAD = "not read"
+"""Nothing to decide: empty, refused, or nothing in it that could be read as this aspect."""
+
+
+class DeciderCounts:
+    """Sums up, score by score, who decided each aspect."""
+
+    def __init__(self) -> None:
+        self._by: dict[str, Counter[str]] = {}
+        self._spreads: dict[str, list[float]] = {}
+        self._answers = 0
+
+    def watched(self, rows: Iterable[ScoreRow]) -> Iterator[ScoreRow]:
+        """The rows of a run on their way: each is taken in."""
+        for row in rows:
+            self.watch(row)
+            yield row
+
+    def watch(self, score: Score | ScoreRow) -> None:
+        """Take in one score; where there was no reply, or no gold, nothing could be decided."""
+        if score.outcome in ("error", "not asked", "unsound"):
+            return
+        self._answers += 1
+        decided: Mapping[str, Decider] = score.decided
+        if not decided and score.outcome in SCORED:
+            decided = {ANSWER: "rule"}  # exams without rationales say only who else decided
+        for aspect, decider in decided.items():
+            self._by.setdefault(aspect, Counter())[decider] += 1
+        if score.outcome == "ungraded":
+            for aspect in score.verdicts:
+                if aspect not in score.decided:
+                    self._by.setdefault(aspect, Counter())[OPEN] += 1
+        for aspect, verdicts in score.verdicts.items():
+            if len(verdicts) > 1:
+                self._spreads.setdefault(aspect, []).append(spread(verdicts))
+
+    @property
+    def reviewed(self) -> bool:
+        """Whether experts decided anything."""
+        return any(found["expert"] for found in self._by.values())
+
+    def shares(self) -> tuple[Grid, ...]:
+        """As tables, shares of all answers; none where rules decided everything."""
+        tables: list[Grid] = []
+        columns = (*DECIDERS, OPEN, UNREAD)
+        if any(set(found) - {"rule"} for found in self._by.values()):
+            rows = tuple(
+                (
+                    aspect,
+                    *(
+                        f"{count:,} ({percent(count / self._answers, 1)} %)"
+                        for count in (*(found[name] for name in columns[:-1]), self._answers - found.total())
+                    ),
+                )
+                for aspect, found in self._by.items()
+            )
+            tables.append(Grid("Who decided", ("", *columns), rows))
+        if self._spreads:
+            rows = tuple(
+                (
+                    aspect,
+                    f"{len(found):,}",
+                    f"{percent(found.count(0.0) / len(found), 1)} %",
+                    f"{sum(found) / len(found):.3f}",
+                )
+                for aspect, found in self._spreads.items()
+            )
+            header = ("", "answers with several verdicts", "unanimous", "mean spread")
+            tables.append(Grid("How far the judges agreed (`viva agreement` says more)", header, rows))
+        return tuple(tables)

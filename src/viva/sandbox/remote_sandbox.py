@@ -1,0 +1,55 @@
+"""The sandbox of a worker somewhere else: what `viva.distributed` calls a recipe."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from viva.sandbox.languages import Language, languages, missing_packages, package_folder
+from viva.sandbox.sandbox import Sandbox
+from viva.types import Execute, Execution
+
+SLOTS = 1000
+"""Places that have slots of their own on a machine; further ones share them, as two commands at once do."""
+
+
+def remote_sandbox(place: int, unsafe_host_execution: bool) -> Callable[[Execute], Execution]:
+    """A sandbox for one program at a time, the `place`-th on its machine. Raises NoIsolationError."""
+    return RemoteSandbox(place, unsafe_host_execution)
+
+
+class RemoteSandbox:
+    """Runs programs one after the other, all on one event loop."""
+
+    def __init__(self, place: int, unsafe_host_execution: bool) -> None:
+        self._sandbox = Sandbox(
+            jobs=1, unsafe_host_execution=unsafe_host_execution, first_slot=2 * (place % SLOTS)
+        )  # a slot for programs, and one for the warm interpreter
+        self._loop = asyncio.new_event_loop()
+
+    def report(self) -> dict[str, tuple[tuple[str, ...], str]]:
+        """The languages that can be run here: the packages that each lacks, and a hash of what it is made of."""
+        return {
+            name: (missing_packages((*row.packages, *row.optional_packages)), _made_of(row))
+            for name, row in languages().items()
+            if not self._sandbox.unavailable(name)
+        }
+
+    def __call__(self, request: Execute) -> Execution:
+        """Run one."""
+        return self._loop.run_until_complete(self._sandbox.run(request))
+
+
+def _made_of(row: Language) -> str:
+    """The programs that a language needs, by size, and the packages that are in Viva's own folder."""
+    digest = hashlib.blake2b(digest_size=8)
+    for need in row.needs:
+        digest.update(f"{need} {Path(need).resolve().stat().st_size}\n".encode())
+    folder = package_folder()
+    if folder is not None:
+        for kind in ("python", "node_modules"):
+            if (folder / kind).is_dir():
+                digest.update("\n".join(sorted(path.name for path in (folder / kind).iterdir())).encode())
+    return digest.hexdigest()

@@ -1,0 +1,115 @@
+"""Who decides one aspect of an answer, and how: expert beats judge beats similarity (CLR-Bench, *Grading*).
+
+Several judges, or several samples of one, are a panel: its verdicts become one by the exam's rule. Several experts
+count alike.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from viva.scorers.verdict import reasons
+from viva.types import Decider, Mark, Opinion, ReviewItem
+
+Panel = Literal["mean", "median", "majority"]
+ALIKE: Final = 0.90
+"""From this similarity on a text counts as its reference (CLR-Bench)."""
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """What one aspect is worth: a share of the full mark, or None with `why` nobody could decide."""
+
+    value: float | None
+    by: Decider | None = None
+    why: str = ""
+    verdicts: tuple[float, ...] = ()
+    """Every mark that a judge gave, in the order of judges and samples."""
+
+
+def marks_by_judge(
+    opinions: Iterable[Opinion], aspect: str, read: Callable[[Opinion], float | None]
+) -> dict[str, tuple[float, ...]]:
+    """Judge → its marks for one aspect, without the replies that hold none."""
+    found: dict[str, tuple[float, ...]] = {}
+    for opinion in opinions:
+        if opinion.aspect == aspect and (mark := read(opinion)) is not None:
+            found[opinion.judge] = (*found.get(opinion.judge, ()), mark)
+    return found
+
+
+def decide(
+    aspect: str,
+    *,
+    marks: Iterable[Mark] = (),
+    opinions: Mapping[str, Sequence[float]] | None = None,
+    replies: int = 0,
+    panel: Panel = "mean",
+    similarity: float | None = None,
+) -> Decision:
+    """Settle one aspect. `opinions` are each judge's marks, `heard` is how many replies they came from."""
+    verdicts = tuple(mark for given in (opinions or {}).values() for mark in given)
+    experts = [mark for mark in marks if mark.aspect == aspect]
+    if experts:
+        value = statistics.fmean(mark.value for mark in experts)
+        who = ", ".join(f"{mark.reviewer} {mark.value:g}" for mark in experts)
+        return Decision(value=value, by="expert", why=f"expert: {who}", verdicts=verdicts)
+    if verdicts:
+        agreed = settle(opinions or {}, panel)
+        why = f"{panel} of {len(verdicts)} verdicts" if len(verdicts) > 1 else "judge"
+        why = f"no {why}" if agreed is None else why
+        return Decision(value=agreed, by=None if agreed is None else "judge", why=why, verdicts=verdicts)
+    if similarity is not None and similarity >= ALIKE:
+        return Decision(value=1.0, by="similarity", why=f"similarity {similarity:.4f} to the gold")
+    far = "" if similarity is None else f"similarity {similarity:.4f} is below {ALIKE:g}, and "
+    return Decision(value=None, why=far + ("no judge came to a decision" if replies else "no judge was asked"))
+
+
+def settle(opinions: Mapping[str, Sequence[float]], panel: Panel) -> float | None:
+    """A panel's verdicts as one; None where there are none, or no majority.
+
+    The mean gives every judge the same weight, however often it was asked; median and majority count every verdict.
+    """
+    given = {judge: marks for judge, marks in opinions.items() if marks}
+    if not given:
+        return None
+    if panel == "mean":
+        return statistics.fmean(statistics.fmean(marks) for marks in given.values())
+    pooled = [mark for marks in given.values() for mark in marks]
+    if panel == "median":
+        return statistics.median(pooled)
+    ranked = Counter(pooled).most_common(2)
+    return None if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+
+
+def review_item(
+    aspect: str,
+    decision: Decision,
+    said: Iterable[Opinion],
+    opinions: Mapping[str, Sequence[float]],
+    *,
+    text: str,
+    gold: str,
+    scale: tuple[float, ...],
+) -> ReviewItem:
+    """One aspect as an expert sees it: what was decided without experts, and all that the judges wrote about it."""
+    replies = [f"{opinion.judge}: {reasons(opinion)}" for opinion in said if opinion.aspect == aspect]
+    return ReviewItem(
+        aspect=aspect,
+        text=text,
+        gold=gold,
+        value=decision.value,
+        scale=scale,
+        decided=decision.by,
+        reasons="\n\n".join([decision.why, *replies] if decision.why else replies),
+        opinions={judge: statistics.fmean(marks) for judge, marks in opinions.items() if marks},
+    )
+
+
+def spread(verdicts: Sequence[float]) -> float:
+    """How far verdicts lie apart at most; 0 for fewer than two."""
+    return max(verdicts) - min(verdicts) if len(verdicts) > 1 else 0.0

@@ -1,0 +1,91 @@
+"""All runs of a folder, each opened once and remembered while there is room."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from viva.engine.folder import RunRecord
+from viva.errors import StorageError
+from viva.viewing import folders
+from viva.viewing.folders import RunEntry
+from viva.viewing.opened import Opener
+from viva.viewing.progress import Progress
+from viva.viewing.run_view import RunView
+
+HELD = 4
+"""Runs whose questions and rows are kept at once; those looked at longest ago are opened again when wanted."""
+COUNTING = 2.0
+"""Seconds that a list may take to count journals; it says which are not counted yet, and the next look goes on."""
+_STEP = 32 << 20
+"""Bytes of a journal counted between two looks at the clock."""
+
+
+class RunViews:
+    """The runs in `root`, or `root` itself where it is one."""
+
+    def __init__(self, root: Path, opener: Opener) -> None:
+        self.root = root
+        self._opener = opener
+        self._guard = threading.Lock()
+        self._views: dict[str, RunView] = {}
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one run, and no folder of them."""
+        return folders.is_run(self.root)
+
+    def found(self) -> list[RunEntry]:
+        """Every run, newest first. Raises StorageError."""
+        return folders.runs_in(self.root)
+
+    def view(self, slug: str) -> RunView:
+        """The run of that name in addresses. Raises StorageError where there is none (any more)."""
+        known = {one.slug: one.path for one in self.found()}
+        with self._guard:
+            if slug not in known:
+                self._views.pop(slug, None)
+                raise StorageError("there is no such run here; it may have been removed or renamed meanwhile")
+            view = self._views.pop(slug, None) or RunView(known[slug], self._opener)
+            self._views[slug] = view  # the last one used comes last
+            held = 0
+            for other in reversed(list(self._views.values())):
+                held += other.graded is not None
+                if held > HELD:
+                    other.forget()
+            return view
+
+    def cards(self, found: Sequence[RunEntry]) -> list[Card]:
+        """What a list says of these runs; counting stops after `COUNTING` seconds."""
+        until = time.monotonic() + COUNTING
+        return [self._card(one, until) for one in found]
+
+    def _card(self, found: RunEntry, until: float) -> Card:
+        with self._guard:
+            view = self._views.get(found.slug)
+            if view is None:
+                view = RunView(found.path, self._opener)
+                self._views = {found.slug: view, **self._views}
+        try:
+            record = view.record()
+            while not view.count(_STEP) and time.monotonic() < until:
+                pass
+            return Card(found, record, view.progress(most=0), "")
+        except StorageError as problem:
+            return Card(found, None, None, str(problem))
+
+
+class Card:
+    """One run in a list: what was asked and how far it is, or why that cannot be said."""
+
+    def __init__(self, found: RunEntry, record: RunRecord | None, progress: Progress | None, problem: str) -> None:
+        self.slug = found.slug
+        self.name = found.path.resolve().name
+        self.changed = found.changed
+        self.record = record
+        self.progress = progress
+        self.problem = problem
+        self.exams = folders.exam_labels(record) if record else []
+        self.models = [model.shown or model.name for model in record.models] if record else []
