@@ -161,7 +161,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         "benchmarks/syneval/sample/treebank/subjects.mrg",
         *(f"benchmarks/clrbench/{name}" for name in ("prompts.toml", "judge.toml", "README.md")),
         *(f"benchmarks/clrbench/sample/{name}" for name in ("test.jsonl", "exemplars.jsonl")),
-        *("benchmarks/explained/asking.toml", "benchmarks/explained/rubric.toml", "models/encoders.toml"),
+        *("benchmarks/rationale/asking.toml", "benchmarks/rationale/rubric.toml", "models/encoders.toml"),
         *("scorers/rationale.toml", "scorers/numbers.toml", "authoring/reasoning/instructions.toml"),
         *(f"review/templates/{name}.html" for name in ("base", "item", "list", "parts", "start", "message")),
         "review/templates/agreement.html",
@@ -181,7 +181,7 @@ def test_the_package_holds_the_data_that_it_needs() -> None:
         *("published/catalogue.toml", "published/sizes.csv", "interop/writing/licences.toml"),
         *(f"published/{name}" for name in published_files()),
         *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),
-        *("benchmarks/questions/keys.toml", "benchmarks/questions/prompts.toml"),
+        *("benchmarks/custom/keys.toml", "benchmarks/custom/prompts.toml"),
         *(
             "scorers/rubric/code_languages.toml",
             "sandbox/languages.toml",

@@ -26,7 +26,7 @@ from viva.api.model_arguments import resolve_models
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
 from viva.models.called import Prompt
-from viva.runs.config import Grading
+from viva.runs.config import JudgeOptions
 from web.hostile import TEXTS, assert_only_text
 
 
@@ -75,7 +75,7 @@ def test_it_is_what_the_command_line_makes_and_nothing_is_printed(capfd: pytest.
 
 TERMINAL = {"help", "estimate", "format", "out", "scores", "all", "summary", "model", "config", "write_config"}
 """What commands have for terminals and files; `model` and `config` are parameters of their own."""
-REJUDGING = set(Grading.__struct_fields__) | {"panel", "rubric", "encoder"}
+REJUDGING = set(JudgeOptions.__struct_fields__) | {"panel", "rubric", "encoder"}
 
 
 def test_options_are_called_as_on_the_command_line() -> None:
@@ -261,8 +261,8 @@ def test_a_function_that_always_fails_is_given_up_and_its_run_goes_on_later() ->
 
 
 def test_functions_do_not_choose_by_probability() -> None:
-    with pytest.raises(viva.VivaError, match="leave choose out"):
-        viva.run("cmmlu", model=first, choose="next-token")
+    with pytest.raises(viva.VivaError, match="leave answer_by out"):
+        viva.run("cmmlu", model=first, answer_by="next-token")
 
 
 def test_what_is_no_model_is_refused() -> None:

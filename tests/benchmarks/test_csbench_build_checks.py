@@ -21,7 +21,7 @@ from viva.authoring.translation.checks import (
     counted,
     other_language,
 )
-from viva.authoring.translation.comparison import Beside, check_pair
+from viva.authoring.translation.comparison import Reference, check_pair
 from viva.benchmarks.csbench.files import Raw, RawSet, is_csbench, read_raw, read_set, written
 from viva.errors import DataError
 from viva.types import Language
@@ -111,7 +111,7 @@ def test_which_language() -> None:
 
 def beside(one: dict[str, Any], other: dict[str, Any], target: Language = "de") -> list[Finding]:
     base = {"Question": "Which protocol maps IP addresses (32 bits)?", "Language": "English"}
-    pair = Beside("1", choice(**{**base, **one}), choice(**other))
+    pair = Reference("1", choice(**{**base, **one}), choice(**other))
     return check_pair(pair, "en", target)
 
 
@@ -250,7 +250,7 @@ def test_false_alarms_beside_the_source_are_rare(published: Path) -> None:
     found = [
         finding
         for one, other in zip(chinese, english, strict=True)
-        for finding in check_pair(Beside(str(other["ID"]), one, other), "zh", "en")
+        for finding in check_pair(Reference(str(other["ID"]), one, other), "zh", "en")
     ]
     assert affected(found, "error") == {"60", "684", "735"}
 
@@ -286,7 +286,7 @@ def test_what_is_lost_beside_the_source_is_found(published: Path) -> None:
             finding
             for pair in _pairs(published, code)
             for finding in check_pair(
-                Beside(str(translation[pair.translation]["ID"]), source[pair.source], translation[pair.translation]),
+                Reference(str(translation[pair.translation]["ID"]), source[pair.source], translation[pair.translation]),
                 "en", code, explained=False,
             )
         ]  # fmt: skip

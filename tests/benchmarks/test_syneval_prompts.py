@@ -214,19 +214,19 @@ def test_as_published_a_base_model_writes_one_token_where_one_is_enough(folder: 
 
 
 def test_three_seeds_are_three_samples_where_exemplars_are_shown() -> None:
-    from viva.runs.config import Draw
+    from viva.runs.config import SamplingOptions
     from viva.runs.plan import drawn
 
-    def recorded(shots: int, draw: Draw) -> ExamRecord:
+    def recorded(shots: int, draw: SamplingOptions) -> ExamRecord:
         spec = ExamSpec(benchmark="syneval", shots=shots)
         record = ExamRecord(spec=spec, data=None, fingerprint="", questions=1, version="1", templates={})
         return drawn(record, draw, None)
 
-    assert recorded(5, Draw()).samples == 3
-    assert recorded(0, Draw()).samples is None
-    assert recorded(5, Draw(samples=1)).samples is None, "what the user says goes"
+    assert recorded(5, SamplingOptions()).samples == 3
+    assert recorded(0, SamplingOptions()).samples is None
+    assert recorded(5, SamplingOptions(samples=1)).samples is None, "what the user says goes"
     for shots in (0, 5):
-        assert recorded(shots, Draw()).sampling == PAPER
+        assert recorded(shots, SamplingOptions()).sampling == PAPER
 
 
 # Baselines

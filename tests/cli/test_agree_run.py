@@ -17,7 +17,7 @@ from servers.fixtures import QUIET, Viva, Warm
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import Review, ReviewLog, line_id
 from viva.review.filters import Filter
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import Rated, filter_of, rated
 
@@ -54,7 +54,7 @@ def worth(viva: Viva, judged: tuple[Path, dict[str, tuple[float, float]]]) -> di
 
 
 def answers(run: Path) -> list[Rated]:
-    return list(rated(prepare(RunFolder.open(run), Limits(progress="quiet"))))
+    return list(rated(prepare(RunFolder.open(run), LimitOptions(progress="quiet"))))
 
 
 def marked(run: Path, who: str, mark: Marks, design: str = "") -> None:

@@ -34,7 +34,7 @@ from viva.cli.build.build import build_command
 from viva.errors import DataError, VivaError
 from viva.review.server import application
 from viva.review.session import Settings
-from viva.runs.config import Choice
+from viva.runs.config import TaskOptions
 from viva.studies.set_statistics.study import open_sets as opened_for_statistics
 from viva.web.guard import Access
 
@@ -549,8 +549,8 @@ def test_statistics_of_a_question_file_and_a_chart() -> None:
 
 def test_sets_beside_the_bundled_one_have_folders_of_their_own() -> None:
     """`stats csbench --model M --reference cmmlu`: cmmlu is not looked for among CS-Bench's files."""
-    assert [one.data for one in opened_for_statistics("csbench", Choice(language=("en", "zh")))] == [None, None]
-    assert [one.data for one in opened_for_statistics(str(SAMPLE), Choice(language=("en",)))] == [SAMPLE]
+    assert [one.data for one in opened_for_statistics("csbench", TaskOptions(language=("en", "zh")))] == [None, None]
+    assert [one.data for one in opened_for_statistics(str(SAMPLE), TaskOptions(language=("en",)))] == [SAMPLE]
 
 
 def test_what_cannot_be_counted_is_said() -> None:

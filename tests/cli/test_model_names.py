@@ -16,7 +16,7 @@ from viva.cli.ask.list import list_command
 from viva.errors import DataError, VivaError
 from viva.models.templates import families
 from viva.runs.checkpoints import Checkpoints, models_of, read_checkpoints
-from viva.runs.config import Opening
+from viva.runs.config import WeightsOptions
 from viva.runs.model_names import Named, in_natural_order, named_models, separate_benchmarks_and_models, tails
 from viva.runs.model_paths import folder_of, placed, split_revision
 from viva.runs.plan import model_record
@@ -72,7 +72,7 @@ def test_a_name_with_its_revision_stands_by_itself() -> None:
     (one, other, plain) = told(f"{PYTHIA}@step1", f"{PYTHIA}@refs/pr/2", PYTHIA)
     assert (one.revision, other.revision, plain.revision) == ("step1", "refs/pr/2", "")
     assert [each.shown for each in (one, other, plain)] == [each.name for each in (one, other, plain)]
-    record = model_record(one.name, None, None, Opening(dtype="float16"))
+    record = model_record(one.name, None, None, WeightsOptions(dtype="float16"))
     assert record.weights is not None
     assert (record.name, record.weights.revision, record.weights.dtype) == (f"{PYTHIA}@step1", "step1", "float16")
 
@@ -169,7 +169,7 @@ def test_names_that_run_json_can_keep() -> None:
     folder("a@b/final")
     assert split_revision("hf/a@b/final") == ("a@b/final", "")
     adapter = folder("adapters/one")
-    record = model_record("hf/gpt2", "http://h/v1", "KEY", Opening(adapter="adapters/one", template="raw"))
+    record = model_record("hf/gpt2", "http://h/v1", "KEY", WeightsOptions(adapter="adapters/one", template="raw"))
     assert record.weights is not None
     assert (record.weights.adapter, record.weights.template) == (str(adapter), "raw")
     assert (record.base_url, record.key_variable) == (None, None)

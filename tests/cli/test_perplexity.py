@@ -23,10 +23,10 @@ from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
 from viva.cli.ask.perplexity import perplexity_command
 from viva.errors import ModelError, StorageError, VivaError
-from viva.runs.config import Choice
+from viva.runs.config import TaskOptions
 from viva.studies.perplexity.item_file import Items
-from viva.studies.perplexity.study import Wanted, _signature
-from viva.studies.perplexity.text_logprobs import Measured, StoppedError, Wish, measure
+from viva.studies.perplexity.study import PerplexityConfig, _signature
+from viva.studies.perplexity.text_logprobs import MeasureConfig, Measured, StoppedError, measure
 from viva.studies.text_sets import FIELDS, TextSet, field_of, open_sets
 from viva.types import Choose, Generate, Question, Request, Response
 
@@ -142,7 +142,7 @@ def a_set(*texts: str, name: str = "set") -> TextSet:
 
 def measured(model: Uniform, *sets: TextSet, items: Items | None = None, **wish: Any) -> Measured:
     wish = {"field": "question", "k": 20.0, "progress": "quiet"} | wish
-    (found,) = asyncio.run(measure([model], Wish(sets=sets, **wish), items or Items(None)))
+    (found,) = asyncio.run(measure([model], MeasureConfig(sets=sets, **wish), items or Items(None)))
     return found
 
 
@@ -295,20 +295,20 @@ def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path)
 
 
 def test_the_signature_names_what_could_change_the_figures() -> None:
-    def signed(lines: list[str], config: Wanted, choice: Choice) -> str:
+    def signed(lines: list[str], config: PerplexityConfig, choice: TaskOptions) -> str:
         found = a_set(*lines)
         return _signature(measured(Uniform(), found), [found], config, choice)
 
-    texts, plain = ["a stack", "a queue"], Wanted()
-    usual = signed(texts, plain, Choice())
-    assert usual == signed(texts[::-1], plain, Choice())
+    texts, plain = ["a stack", "a queue"], PerplexityConfig()
+    usual = signed(texts, plain, TaskOptions())
+    assert usual == signed(texts[::-1], plain, TaskOptions())
     assert "sets:set=" in usual
     others = [
-        signed([*texts, "a queue"], plain, Choice()),
-        signed(["a stack", "a deque"], plain, Choice()),
-        signed(texts, Wanted(field="answer"), Choice()),
-        signed(texts, plain, Choice(limit=2)),
-        signed(texts, plain, Choice(language=("en",))),
+        signed([*texts, "a queue"], plain, TaskOptions()),
+        signed(["a stack", "a deque"], plain, TaskOptions()),
+        signed(texts, PerplexityConfig(field="answer"), TaskOptions()),
+        signed(texts, plain, TaskOptions(limit=2)),
+        signed(texts, plain, TaskOptions(language=("en",))),
     ]
     assert len({usual, *others}) == 6
 
@@ -498,12 +498,12 @@ def test_sets_that_cannot_be_used_are_refused() -> None:
                 }.items():
                     Path(name).write_bytes(content)
                 with pytest.raises(VivaError) as raised:
-                    open_sets(given, field, by, Choice())
+                    open_sets(given, field, by, TaskOptions())
                 assert said in str(raised.value)
 
 
 def texts(*given: str, field: str = "text", by: str | None = None, **choice: Any) -> dict[str, list[tuple[str, str]]]:
-    found = open_sets(given, field, by, Choice(**choice))
+    found = open_sets(given, field, by, TaskOptions(**choice))
     return {one.name: [(text.text, text.tag) for text in one.texts] for one in found}
 
 

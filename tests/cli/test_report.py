@@ -20,7 +20,7 @@ from viva.errors import StorageError, VivaError
 from viva.published import neighbours
 from viva.reports.result import percent
 from viva.runs.answers import answered, is_fresh
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.types import ExamSpec
 
@@ -70,7 +70,7 @@ def test_scores_older_than_the_answers_are_refused(run: Path) -> None:
 
 
 def test_answers_are_graded_on_the_way_where_the_scores_are_old(run: Path) -> None:
-    opened = prepare(RunFolder.open(run), Limits(progress="quiet"))
+    opened = prepare(RunFolder.open(run), LimitOptions(progress="quiet"))
     kept = list(answered(opened))
     os.utime(run / "responses.jsonl", (2e9, 2e9))
     assert list(answered(opened)) == kept

@@ -127,7 +127,7 @@ def test_what_is_written_is_what_was_said(command: Viva) -> None:
     assert not Path("out").exists()
     read = read_config(Path("run.yaml"))
     assert (read.benchmarks, read.models) == (("cmmlu",), ("baseline/first", "baseline/random"))
-    assert read.values == {"limit": 3, "price": ("1/2",), "run": Path("out"), "beside": "none"}
+    assert read.values == {"limit": 3, "price": ("1/2",), "run": Path("out"), "published_rows": "none"}
     again = command("run", *said, "--write-config", "run.yaml")
     assert again.code != 0
     assert "is there already" in again.err

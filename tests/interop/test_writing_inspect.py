@@ -143,10 +143,10 @@ def test_a_json_log_says_the_same(logs: Any, run: Path, out: Path, tmp_path: Pat
 
 
 def opened_exams(name: str) -> list[Any]:
-    from viva.runs.config import Choice
+    from viva.runs.config import TaskOptions
     from viva.runs.exams import open_exams
 
-    return [exam for exam, _ in open_exams((name,), Choice())]
+    return [exam for exam, _ in open_exams((name,), TaskOptions())]
 
 
 @pytest.mark.peers("inspect_ai")

@@ -21,7 +21,7 @@ from review import story
 from servers.fixtures import idle_servers, serve, viva, warm
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import ReviewLog
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import rated
 
@@ -97,7 +97,9 @@ def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
     assert sum(1 for _ in (run / "similarities.jsonl").open()) > 160
     assert "similarity" in json.dumps(result["decided"])
 
-    items = {one.item.key: one.question.id for one in rated(prepare(RunFolder.open(run), Limits(progress="quiet")))}
+    items = {
+        one.item.key: one.question.id for one in rated(prepare(RunFolder.open(run), LimitOptions(progress="quiet")))
+    }
     assert len(items) == len(worth) == 160
     page_of = Page(run, "--sample", str(LABELS), "--reviewer", "Ada", "--blind")
     try:

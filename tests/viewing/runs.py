@@ -8,7 +8,7 @@ from pathlib import Path
 
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry
-from viva.runs.config import Choice, Limits
+from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import open_exams, remember
 from viva.runs.open import prepare
 from viva.types import Failure, Usage
@@ -34,7 +34,7 @@ class Growing:
             for number, word in enumerate(WORDS)
         ]
         file.write_text(json.dumps({"questions": listed}), encoding="utf-8")
-        exams = open_exams((str(file),), Choice())
+        exams = open_exams((str(file),), TaskOptions())
         record = RunRecord(
             viva="0.1.0",
             created="2026-01-01T00:00:00Z",
@@ -45,7 +45,7 @@ class Growing:
         )
         self.folder = RunFolder.create(root / name, record)
         self.path = self.folder.path
-        opened = prepare(self.folder, Limits(progress="quiet"), [exam for exam, _ in exams])
+        opened = prepare(self.folder, LimitOptions(progress="quiet"), [exam for exam, _ in exams])
         self.wanted = [(evaluation, *asked) for evaluation in opened.evaluations for asked in evaluation.requests()]
         self.journal = self.folder.journal("responses")
         self.next = 0

@@ -24,7 +24,7 @@ from viva.engine.journal import Entry, Journal
 from viva.engine.programs import program_key
 from viva.engine.reviews import Review, ReviewLog, item_key, line_id
 from viva.engine.stages import Evaluation
-from viva.runs.config import Choice, Limits
+from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import label, open_exams, remember
 from viva.runs.open import OpenRun, prepare
 from viva.types import Execution, Failure, Question, Usage
@@ -143,7 +143,7 @@ def make_run(
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = questions(folder / "hostile.json", texts)
-    exams = open_exams((str(file),), Choice())
+    exams = open_exams((str(file),), TaskOptions())
     record = RunRecord(
         viva="0.1.0",
         created="2026-01-01T00:00:00Z",
@@ -154,7 +154,7 @@ def make_run(
         samples=samples,
     )
     run = RunFolder.create(folder / "run", record)
-    opened = prepare(run, Limits(progress="quiet"), [exam for exam, _ in exams])
+    opened = prepare(run, LimitOptions(progress="quiet"), [exam for exam, _ in exams])
     responses, verdicts, executions = (run.journal(stage) for stage in ("responses", "annotations", "executions"))
     for number, evaluation in enumerate(opened.evaluations):
         _answer(evaluation, responses, number, answered, big=big and not number)

@@ -23,7 +23,7 @@ from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError
 from viva.models.called import PROVIDER, Called
 from viva.models.replay import KEPT, Replay
 from viva.runs.answer_files import Collected
-from viva.runs.config import Limits, Output, pick
+from viva.runs.config import LimitOptions, OutputOptions, pick
 from viva.runs.configfile import Configuration, read_config
 from viva.runs.execute import execute_run
 from viva.runs.grading import plan_grading
@@ -102,7 +102,7 @@ def resume(
 
     def work(caller: Caller) -> Run:
         folder = RunFolder.open(find_run(Path(run)))
-        limits = pick(Limits, given)
+        limits = pick(LimitOptions, given)
         confirm_endpoints(folder, limits)
         opened = prepare(folder, limits, own=_given_again(resolved, folder), asking=True)
         earlier = earlier_runs(given["reuse"])
@@ -173,7 +173,7 @@ def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model
 def _through(opened: OpenRun, earlier: list[RunFolder], given: Mapping[str, Any], caller: Caller) -> Run:
     """Ask and grade. The folder is locked, and free again at the end."""
     folder = opened.folder
-    output = Output(format=ALL_TABLES, beside=given["beside"])
+    output = OutputOptions(format=ALL_TABLES, published_rows=given["published_rows"])
     try:
         code = execute_run(opened, earlier)
         if code == EXIT_INTERRUPTED or caller.interrupted:

@@ -12,13 +12,13 @@ from viva.engine.scorefile import score_rows
 from viva.errors import VivaError
 from viva.reports.result import Report, Result, cell_text
 from viva.runs.answers import answered
-from viva.runs.config import Limits, Output
+from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.graded import is_fresh
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.results import read_run
 from viva.runs.score import grade_run
-from viva.studies.compare.study import Wanted, compared_sources
+from viva.studies.compare.study import CompareConfig, compared_sources
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Run:
         """
         from viva.api.frames import answers_frame
 
-        return answers_frame(answered(prepare(RunFolder.open(self.path), Limits(progress="quiet"))))
+        return answers_frame(answered(prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))))
 
     def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> Comparisons:
         """Is `other` better than this run, question by question, and is it chance? As `viva compare`.
@@ -132,7 +132,7 @@ class Run:
         `by`: a row for each column of this table of models, or value of this tag.
         """
         second = other.path if isinstance(other, Run) else find_run(Path(other))
-        return Comparisons(compared_sources([self.path, second], Wanted(by=by)))
+        return Comparisons(compared_sources([self.path, second], CompareConfig(by=by)))
 
     def __repr__(self) -> str:
         messages = [
@@ -202,16 +202,16 @@ class Comparisons:
         return as_html(self.found)
 
 
-def open_run(path: str | PathLike[str], *, beside: str = "nearest") -> Run:
-    """A run folder, or the newest in a folder of runs. Where its scores are missing or out of date, it is graded anew.
+def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> Run:
+    """A run folder, or the newest in a folder of runs; graded again where its scores are missing or out of date.
 
-    `beside`: published rows in its tables: names, nearest or none. Asks nobody. Raises StorageError for what is no run
+    `published_rows`: those in its tables: names, nearest or none. Asks nobody. Raises StorageError for what is no run,
     or is damaged, VivaError where its data is not what it was.
     """
     folder = RunFolder.open(find_run(Path(path)))
-    refuse_unknown(beside, settings_of(folder.record.exams))
+    refuse_unknown(published_rows, settings_of(folder.record.exams))
     if is_fresh(folder):
-        found = read_run(folder.path, beside)
+        found = read_run(folder.path, published_rows)
         report = Report(
             run=str(folder.path),
             results=tuple(found.results),
@@ -221,7 +221,7 @@ def open_run(path: str | PathLike[str], *, beside: str = "nearest") -> Run:
         return Run(folder.path, report)
     folder.lock()
     try:
-        output = Output(format=ALL_TABLES, beside=beside)
-        return Run(folder.path, grade_run(prepare(folder, Limits(progress="quiet")), output))
+        output = OutputOptions(format=ALL_TABLES, published_rows=published_rows)
+        return Run(folder.path, grade_run(prepare(folder, LimitOptions(progress="quiet")), output))
     finally:
         folder.unlock()

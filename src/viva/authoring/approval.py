@@ -46,7 +46,7 @@ class State(Struct, frozen=True, kw_only=True):
     """What those who reject it said."""
 
 
-class Course:
+class TextHistory:
     """What happens to one text, which began as `start`."""
 
     def __init__(self, start: str) -> None:

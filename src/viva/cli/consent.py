@@ -8,11 +8,11 @@ import click
 
 from viva.engine.folder import RunFolder
 from viva.runs import trust
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.messages import caller
 
 
-def confirm_endpoints(folder: RunFolder, limits: Limits) -> None:
+def confirm_endpoints(folder: RunFolder, limits: LimitOptions) -> None:
     """As `trust.confirm_endpoints`: on a terminal the user is asked, elsewhere the run is refused."""
     terminal = caller() is None and sys.stdin.isatty() and sys.stderr.isatty()
     trust.confirm_endpoints(folder, limits, _agreed if terminal else None)

@@ -14,17 +14,17 @@ from msgspec import Struct
 
 from viva.runs.config import (
     CONSENT,
-    Beside,
-    Choice,
-    Draw,
-    Grading,
-    Limits,
+    FolderOptions,
+    JudgeOptions,
+    LimitOptions,
     ModelOptions,
-    Opening,
     Option,
-    Output,
-    Pace,
-    Place,
+    OutputOptions,
+    PaceOptions,
+    PublishedRows,
+    SamplingOptions,
+    TaskOptions,
+    WeightsOptions,
     bounds,
     choices,
     options,
@@ -39,8 +39,8 @@ METAVARS = {
     "questions": "FILE", "encoder": "NAME|FOLDER|none", "shard": "I/N", "revision": "NAME[=TOKENS],...",
     "adapter": "NAME|FOLDER", "template": "FAMILY|raw", "concurrency": "N|auto", "requests_per_minute": "N|none",
     "tokens_per_minute": "N|none", "wait_for_server": "SECONDS", "price": "[MODEL=]IN/OUT",
-    "on": "local|ray[://HOST:PORT]", "poll": "SECONDS", "judge": "MODEL[@URL]", "rubric": "FILE",
-    "judge_base_url": "URL", "judge_key_env": "NAME", "canaries": "FILE|N", "beside": "MODEL,...|nearest|none",
+    "backend": "local|ray[://HOST:PORT]", "poll": "SECONDS", "judge": "MODEL[@URL]", "rubric": "FILE",
+    "judge_base_url": "URL", "judge_key_env": "NAME", "canaries": "FILE|N", "published_rows": "MODEL,...|nearest|none",
     "run": "FOLDER", "reuse": "RUN", "wrote": "NAME", "question_column": "NAME", "text_column": "NAME",
 }  # fmt: skip
 GROUPS = {
@@ -49,20 +49,20 @@ GROUPS = {
         "trust_remote_code", "template", "batch_size",
     ),
     "Task": ("data", "language", "only", "limit", "questions", "shard", "as_published"),
-    "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "choose"),
+    "Prompt": ("shots", "cot", "form", "prompts", "context", "rationale", "answer_by"),
     "Sampling": ("samples", "repeats", "temperature", "top_p", "max_tokens", "seed"),
     "Judging": (
         "encoder", "judge", "panel", "rubric", "judge_samples", "judge_base_url", "judge_key_env", "verdicts",
         "canaries",
     ),
     "Limits": (
-        "concurrency", "requests_per_minute", "tokens_per_minute", "timeout", "question_timeout", "attempts",
+        "concurrency", "requests_per_minute", "tokens_per_minute", "timeout", "question_timeout", "max_attempts",
         "wait_for_server", "max_requests", "max_cost", "price", "batch", "no_wait", "poll",
     ),
-    "Execution": ("unsafe_host_execution", "on", "trust_endpoints"),
+    "Execution": ("unsafe_host_execution", "backend", "trust_endpoints"),
     "Output": (
         "run", "reuse", "config", "write_config", "estimate", "progress", "format", "out", "scores", "all", "summary",
-        "beside", "help",
+        "published_rows", "help",
     ),
 }  # fmt: skip
 """The headings of `--help`, and the options below them; options of none stand first."""
@@ -144,17 +144,17 @@ def _click_type(option: Option) -> Any:
 
 CONSENTS = [name for name in CONSENT if name.startswith("trust")]
 model_options = derive(ModelOptions)
-exam_options = derive(Choice, without=("shard", "panel", "rubric"))
-shard_option = derive(Choice, only=("shard",))
-sampling_options = derive(Draw)
-weights_options = derive(Opening)
-pace_options = derive(Pace)
-engine_options = derive(Limits, without=CONSENTS)
-consent_options = derive(Limits, only=CONSENTS)
-judge_options = derive(Grading, Choice, only=(*Grading.__struct_fields__, "panel", "rubric"))
-place_options = derive(Place)
-reuse_option = derive(Place, only=("reuse",))
-run_option = derive(Place, only=("run",))
-tables_options = derive(Output, only=("format", "out"))
-beside_option = derive(Beside)
-report_options = derive(Output)
+exam_options = derive(TaskOptions, without=("shard", "panel", "rubric"))
+shard_option = derive(TaskOptions, only=("shard",))
+sampling_options = derive(SamplingOptions)
+weights_options = derive(WeightsOptions)
+pace_options = derive(PaceOptions)
+engine_options = derive(LimitOptions, without=CONSENTS)
+consent_options = derive(LimitOptions, only=CONSENTS)
+judge_options = derive(JudgeOptions, TaskOptions, only=(*JudgeOptions.__struct_fields__, "panel", "rubric"))
+place_options = derive(FolderOptions)
+reuse_option = derive(FolderOptions, only=("reuse",))
+run_option = derive(FolderOptions, only=("run",))
+tables_options = derive(OutputOptions, only=("format", "out"))
+beside_option = derive(PublishedRows)
+report_options = derive(OutputOptions)

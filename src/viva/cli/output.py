@@ -11,13 +11,13 @@ import click
 
 from viva.errors import StorageError, VivaError
 from viva.reports.result import Report
-from viva.runs.config import Output
+from viva.runs.config import OutputOptions
 
 if TYPE_CHECKING:
     from viva.runs.open import OpenRun
 
 
-def print_report(report: Report, output: Output) -> None:
+def print_report(report: Report, output: OutputOptions) -> None:
     """Print or write the tables in the form asked for."""
     from viva.reports.formats import FORMATS, as_terminal
     from viva.reports.summary import summary_terminal
@@ -46,7 +46,7 @@ def check_writable(out: Path | None) -> None:
         raise VivaError(f"--out {out}: write the name of a file, in a folder that exists")
 
 
-def check_output(output: Output) -> None:
+def check_output(output: OutputOptions) -> None:
     """The same of everything that says how a run's results are shown."""
     check_writable(output.out)
     if output.summary and (output.format != "terminal" or output.all):

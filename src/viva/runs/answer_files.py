@@ -26,7 +26,7 @@ from viva.interop.reading.rows import Columns, Log
 from viva.models import Endpoint
 from viva.models.replay import KEPT, Replay
 from viva.models.replay import connect as open_replay
-from viva.runs.config import Choice, Foreign
+from viva.runs.config import AnswerFileOptions, TaskOptions
 from viva.runs.exams import open_exams
 from viva.types import Question
 from viva.visible import one_line
@@ -59,7 +59,7 @@ class Collected(Struct, kw_only=True):
 
 
 def collect(
-    benchmark: str, paths: Sequence[Path], choice: Choice, foreign: Foreign, *, quiet: bool = False
+    benchmark: str, paths: Sequence[Path], choice: TaskOptions, foreign: AnswerFileOptions, *, quiet: bool = False
 ) -> Collected:
     """The answers in the files. Raises DataError for files that cannot be read, or hold nothing of this benchmark's."""
     if foreign.wrote is not None and foreign.wrote not in FORMS:
@@ -87,7 +87,7 @@ def _as_they_are(paths: Sequence[Path]) -> Collected:
     return Collected(replays=[open_replay(str(where), Endpoint())], models=[ModelRecord(name=f"replay/{where}")])
 
 
-def _questions(benchmark: str, choice: Choice) -> list[Question]:
+def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
     """All questions of the benchmark, whatever part of them is to be graded; CS-Bench's in all its languages."""
     everything = msgspec.structs.replace(choice, limit=None, questions=None, shard=None, only="")
     if benchmark != "csbench" or choice.language:

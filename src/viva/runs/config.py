@@ -43,7 +43,7 @@ class ModelOptions(Struct, kw_only=True):
     ] = None
 
 
-class Choice(Struct, kw_only=True):
+class TaskOptions(Struct, kw_only=True):
     """Which questions, and how they are asked."""
 
     data: Annotated[
@@ -95,7 +95,7 @@ class Choice(Struct, kw_only=True):
             "[default: the paper's; roberta-large for CLR-Bench, else none]"
         ),
     ] = None
-    choose: Annotated[
+    answer_by: Annotated[
         Choosing | None,
         Meta(
             description="Take the most probable option, by its letter's token or its whole text, in place of reading a "
@@ -117,7 +117,7 @@ class Choice(Struct, kw_only=True):
     rubric: Annotated[Path | None, Meta(description="TOML file that replaces the judge's rubric.")] = None
 
 
-class Draw(Struct, kw_only=True):
+class SamplingOptions(Struct, kw_only=True):
     """How answers are drawn."""
 
     samples: Annotated[
@@ -136,7 +136,7 @@ class Draw(Struct, kw_only=True):
     )
 
 
-class Opening(Struct, kw_only=True):
+class WeightsOptions(Struct, kw_only=True):
     """How weights on a disk are opened."""
 
     revision: Annotated[str | None, Meta(description="hf/: branch, tag or commit; several are asked one by one.")] = (
@@ -175,7 +175,7 @@ class Opening(Struct, kw_only=True):
         )
 
 
-class Grading(Struct, kw_only=True):
+class JudgeOptions(Struct, kw_only=True):
     """Who judges what no rule can grade."""
 
     judge: Annotated[
@@ -206,7 +206,7 @@ class Grading(Struct, kw_only=True):
     ] = None
 
 
-class Pace(Struct, kw_only=True):
+class PaceOptions(Struct, kw_only=True):
     """How many requests at once, and in a minute."""
 
     concurrency: Annotated[
@@ -223,14 +223,14 @@ class Pace(Struct, kw_only=True):
     ] = ()
 
 
-class Limits(Pace, kw_only=True):
+class LimitOptions(PaceOptions, kw_only=True):
     """How hard and how long to ask."""
 
     timeout: Annotated[float, Meta(ge=0.1, description="Seconds for one attempt.")] = 300.0
     question_timeout: Annotated[float, Meta(ge=0.1, description="Seconds for one question with all its retries.")] = (
         1200.0
     )
-    attempts: Annotated[int, Meta(ge=1, description="Tries for each question.")] = 8
+    max_attempts: Annotated[int, Meta(ge=1, description="Tries for each question.")] = 8
     wait_for_server: Annotated[
         float,
         Meta(ge=0, description="Wait so long for a server that does not listen yet, such as one that loads its model."),
@@ -255,7 +255,7 @@ class Limits(Pace, kw_only=True):
             "and delete whatever you can."
         ),
     ] = False
-    on: Annotated[
+    backend: Annotated[
         str,
         Meta(description="Where programs, encoders and weights are worked on: this machine, or a Ray cluster."),
     ] = "local"
@@ -284,17 +284,17 @@ class Limits(Pace, kw_only=True):
     ] = False
 
 
-class Place(Struct, kw_only=True):
+class FolderOptions(Struct, kw_only=True):
     """The run folder, and runs whose answers it may take."""
 
     run: Annotated[Path | None, Meta(description="Run folder.  [default: a new one in runs/]")] = None
     reuse: Annotated[tuple[Path, ...], Meta(description="Take answers to identical requests from an earlier run.")] = ()
 
 
-class Beside(Struct, kw_only=True):
+class PublishedRows(Struct, kw_only=True):
     """Which published rows the tables show."""
 
-    beside: Annotated[
+    published_rows: Annotated[
         str,
         Meta(
             description="Published rows to show in the tables: named (gpt-4,llama3-8b), or the next above and below, "
@@ -303,7 +303,7 @@ class Beside(Struct, kw_only=True):
     ] = "nearest"
 
 
-class Output(Beside, kw_only=True):
+class OutputOptions(PublishedRows, kw_only=True):
     """How results are shown."""
 
     format: Annotated[
@@ -314,7 +314,7 @@ class Output(Beside, kw_only=True):
     summary: Annotated[bool, Meta(description="One table in place of all: a line a model and exam.")] = False
 
 
-class Foreign(Struct, kw_only=True):
+class AnswerFileOptions(Struct, kw_only=True):
     """How files of answers are read (`viva grade`)."""
 
     wrote: Annotated[
@@ -334,10 +334,19 @@ class Foreign(Struct, kw_only=True):
 
 CONSENT = ("trust_endpoints", "trust_remote_code", "unsafe_host_execution")
 """What only the user agrees to, on the command line or in a program: no run folder and no file does."""
-RUN = (ModelOptions, Choice, Draw, Opening, Grading, Limits, Place, Beside)
+RUN = (
+    ModelOptions,
+    TaskOptions,
+    SamplingOptions,
+    WeightsOptions,
+    JudgeOptions,
+    LimitOptions,
+    FolderOptions,
+    PublishedRows,
+)
 """What `viva.run` and a run configuration take."""
-GRADE = (Foreign, Choice, Grading, Limits, Place, Beside)
-RESUME = (Limits, Place, Beside)
+GRADE = (AnswerFileOptions, TaskOptions, JudgeOptions, LimitOptions, FolderOptions, PublishedRows)
+RESUME = (LimitOptions, FolderOptions, PublishedRows)
 
 
 def pick(kind: type[S], values: Mapping[str, object]) -> S:
@@ -401,10 +410,16 @@ def convert(known: Mapping[str, Option], given: Mapping[str, object], where: str
     return values | {name: known[name].convert(value, where) for name, value in given.items() if name in known}
 
 
+RENAMED = {"attempts": "max_attempts", "beside": "published_rows", "choose": "answer_by", "on": "backend"}
+"""Former names of options."""
+
+
 def unknown(known: Iterable[str], given: Iterable[str]) -> str | None:
     """What to say of the first name that is no option, with the nearest that is one; None where all are known."""
     names = [*known]
     for name in given:
+        if name in RENAMED:
+            return f"{name} is now called {RENAMED[name]}"
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
             return f"there is no option {name!r}" + (f"; did you mean {near[0]}?" if near else "")
@@ -485,7 +500,7 @@ def per_provider(values: tuple[str, ...], option: str) -> dict[str, str]:
     return found
 
 
-def refuse_unjudged(choice: Choice, judging: Grading) -> None:
+def refuse_unjudged(choice: TaskOptions, judging: JudgeOptions) -> None:
     """Refuse a rubric that nobody would go by."""
     if choice.rubric and not judging.judge:
         raise VivaError(

@@ -14,12 +14,12 @@ from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError
 from viva.prompting import read_templates
-from viva.runs.config import Choice
+from viva.runs.config import TaskOptions
 from viva.runs.settings import data_folder, specs
 from viva.types import ExamSpec
 
 
-def open_exams(benchmarks: tuple[str, ...], choice: Choice) -> list[tuple[Exam, Path | None]]:
+def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[Exam, Path | None]]:
     """Every exam that the options ask for, with its data folder (None for the bundled sample)."""
     names = list(dict.fromkeys(benchmarks))
     if choice.shard is not None:

@@ -35,7 +35,7 @@ from viva.engine.stages import (
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.runs.answer_files import keep
 from viva.runs.batches import BatchDispatcher, Queue, open_batch_dispatcher
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.endings import ending_of_asking, ending_of_comparing, ending_of_running, resumable
 from viva.runs.limits import limited
 from viva.runs.messages import notify
@@ -267,7 +267,7 @@ def ending_of(dispatcher: BatchDispatcher | None, stage: str, resume: str = "") 
 
 
 async def ask_all(
-    run: Run, stage: str, queues: Sequence[Queue], limits: Limits, dispatcher: BatchDispatcher | None = None
+    run: Run, stage: str, queues: Sequence[Queue], limits: LimitOptions, dispatcher: BatchDispatcher | None = None
 ) -> None:
     """Ask all that is in the queues within the limits: through batches where there is a way, else lane by lane."""
     groups: dict[str, list[Iterator[Task]]] = {}
@@ -298,7 +298,7 @@ def work_through(
     policy = Policy(
         attempt=limits.timeout,
         question=limits.question_timeout,
-        attempts=limits.attempts,
+        attempts=limits.max_attempts,
         server=max(Policy().server, limits.wait_for_server),
     )
     run = Run(stage.journal, stage.budget, policy, tally)
@@ -308,7 +308,7 @@ def work_through(
     return code
 
 
-def _plan(rate_limit_group: str, tasks: list[Iterator[Task]], limits: Limits) -> GroupPlan:
+def _plan(rate_limit_group: str, tasks: list[Iterator[Task]], limits: LimitOptions) -> GroupPlan:
     provider = rate_limit_group.split(maxsplit=1)[0]
     if provider in ("baseline", "replay"):
         return GroupPlan(tasks, Fixed(1), Pace())  # they answer at once; more workers would only take turns

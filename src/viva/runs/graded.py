@@ -49,15 +49,15 @@ def regraded(path: Path) -> None:
 
     Raises VivaError where its questions are not here, StorageError where somebody writes to it or nobody can.
     """
-    from viva.runs.config import Limits, Output
+    from viva.runs.config import LimitOptions, OutputOptions
     from viva.runs.open import prepare
     from viva.runs.score import grade_run
 
     folder = RunFolder.open(path)
-    opened = prepare(folder, Limits(progress="quiet"))
+    opened = prepare(folder, LimitOptions(progress="quiet"))
     folder.lock()
     try:
-        grade_run(opened, Output(beside="none"))
+        grade_run(opened, OutputOptions(published_rows="none"))
     finally:
         folder.unlock()
 

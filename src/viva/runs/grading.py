@@ -20,7 +20,15 @@ from viva.models.replay import Replay
 from viva.runs.answer_files import Collected, collect
 from viva.runs.batches import refuse_unbatched
 from viva.runs.canaries import read_canaries
-from viva.runs.config import Choice, Foreign, Grading, Limits, Output, pick, refuse_unjudged
+from viva.runs.config import (
+    AnswerFileOptions,
+    JudgeOptions,
+    LimitOptions,
+    OutputOptions,
+    TaskOptions,
+    pick,
+    refuse_unjudged,
+)
 from viva.runs.exams import open_exams, remember
 from viva.runs.open import OpenRun, prepare
 from viva.runs.plan import judge_records
@@ -40,10 +48,12 @@ def plan_grading(
 
     `collected` are answers that are there already; then `answers` is only what they are called.
     """
-    choice, judging = pick(Choice, given), pick(Grading, given)
+    choice, judging = pick(TaskOptions, given), pick(JudgeOptions, given)
     refuse_unjudged(choice, judging)
     paths = [answers] if isinstance(answers, Path) else list(answers)
-    collected = collected or collect(benchmark, paths, choice, pick(Foreign, given), quiet=given["progress"] == "quiet")
+    collected = collected or collect(
+        benchmark, paths, choice, pick(AnswerFileOptions, given), quiet=given["progress"] == "quiet"
+    )
     for replay in collected.replays:
         _refuse_gaps(replay, paths[0])
     if benchmark == "csbench" and not choice.language:
@@ -69,8 +79,8 @@ def plan_grading(
         seed=choice.seed or 0,
         sampling=Sampling(),
     )
-    limits, output = pick(Limits, given), pick(Output, given)
-    refuse_unknown(output.beside, settings_of(record.exams))
+    limits, output = pick(LimitOptions, given), pick(OutputOptions, given)
+    refuse_unknown(output.published_rows, settings_of(record.exams))
     path = run_path or new_run_path(Path("runs"), f"grade-{benchmark}-{paths[0].name}")
     own = {model.name: replay for model, replay in zip(collected.models, collected.replays, strict=True)}
     opened = prepare(RunFolder(path, record), limits, exams, own, asking=True)
@@ -85,11 +95,11 @@ def _repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
     return (group, -(-answers // group)) if answers > group > 1 else (answers, 1)
 
 
-def _language_of(answered: set[str], choice: Choice) -> tuple[str, ...]:
+def _language_of(answered: set[str], choice: TaskOptions) -> tuple[str, ...]:
     """The language whose ids the answers carry: CS-Bench numbers its languages apart."""
     found: list[str] = []
     for language in ("en", "zh", "de", "fr"):
-        candidate = Choice(data=choice.data, language=(language,), only=choice.only)
+        candidate = TaskOptions(data=choice.data, language=(language,), only=choice.only)
         try:
             exam = open_exams(("csbench",), candidate)[0][0]
         except DataError:

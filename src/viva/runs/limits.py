@@ -25,14 +25,14 @@ from viva.engine.limits import Fixed
 from viva.errors import VivaError
 from viva.files import open_regular
 from viva.models import PROVIDERS
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.messages import notify
 
 UNBOUND = ("baseline", "replay", "hf")
 """Providers that are bounded by what this machine holds, not by limits."""
 
 
-async def limited(run: Run, folder: Path, limits: Limits, asking: Coroutine[None, None, None]) -> None:
+async def limited(run: Run, folder: Path, limits: LimitOptions, asking: Coroutine[None, None, None]) -> None:
     """Ask, and meanwhile do what `viva limits` asks for. What it changes holds for the stages after this one too."""
     listening = asyncio.create_task(listen(folder, run.groups, lambda request: apply(run, limits, request), notify))
     try:
@@ -41,7 +41,7 @@ async def limited(run: Run, folder: Path, limits: Limits, asking: Coroutine[None
         listening.cancel()
 
 
-def apply(run: Run, limits: Limits, request: LimitRequest) -> str:
+def apply(run: Run, limits: LimitOptions, request: LimitRequest) -> str:
     """Change what a request asks for. Returns what cannot be, in words."""
     named = {*request.concurrency, *request.requests_per_minute, *request.tokens_per_minute}
     unknown = sorted(named - {"", *PROVIDERS} | named & set(UNBOUND))

@@ -19,13 +19,13 @@ def open_run(path: Path) -> Opened:
     """A run as the pages look at it. Raises VivaError where its questions or models cannot be opened."""
     from viva.engine.folder import RunFolder
     from viva.reports.result import signature
-    from viva.runs.config import Limits
+    from viva.runs.config import LimitOptions
     from viva.runs.open import open_evidence, prepare
     from viva.viewing.opened import Opened
 
     folder = RunFolder.open(path)
     record = folder.record
-    opened = prepare(folder, Limits(progress="quiet"))
+    opened = prepare(folder, LimitOptions(progress="quiet"))
 
     def open_evidence_store(stack: ExitStack) -> EvidenceStore:
         return open_evidence(opened, stack)
@@ -40,7 +40,9 @@ def open_run(path: Path) -> Opened:
     def tables(rows: Sequence[Sequence[ScoreRow]]) -> Tables:
         return tables_so_far(opened, rows, signatures)
 
-    return Opened(evaluations=opened.evaluations, signatures=signatures, open_evidence=open_evidence_store, tables=tables)
+    return Opened(
+        evaluations=opened.evaluations, signatures=signatures, open_evidence=open_evidence_store, tables=tables
+    )
 
 
 def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:

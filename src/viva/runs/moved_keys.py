@@ -14,7 +14,7 @@ from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Journal
 from viva.engine.keys import Keys
 from viva.engine.stages import Evaluation, EvidenceStore
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare, reach
 from viva.runs.trust import without_consent
 from viva.types import Question
@@ -33,7 +33,7 @@ def moved(one: RunRecord, other: RunRecord) -> bool:
 def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
     """Stage → what its keys are in a run with the models and judges of `record`, otherwise the same. Asks nobody."""
     record = without_consent(record)
-    opened = prepare(folder, Limits(progress="quiet"))
+    opened = prepare(folder, LimitOptions(progress="quiet"))
     judged = opened.judge_panel.judges if opened.judge_panel else ()
     models = list(map(_there, opened.models, folder.record.models, record.models))
     judges = list(map(_there, (judge.model for judge in judged), folder.record.judges, record.judges))

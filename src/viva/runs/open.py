@@ -20,7 +20,7 @@ from viva.engine.stages import RECORDED, Evaluation, EvidenceStore, Judge, Judge
 from viva.errors import VivaError
 from viva.models import Endpoint, connect
 from viva.models.replay import Replay, located
-from viva.runs.config import Limits, per_provider
+from viva.runs.config import LimitOptions, per_provider
 from viva.runs.exams import label, reopen, sample_note, set_notes
 from viva.runs.messages import notify
 from viva.runs.placement import open_encoder, placed
@@ -42,7 +42,7 @@ class OpenRun(Struct, kw_only=True):
     exams: list[Exam]
     evaluations: list[Evaluation]
     judge_panel: JudgePanel | None
-    limits: Limits
+    limits: LimitOptions
     encoder: Encoder | None = None
     """Open only where something may have to be compared."""
     kept: dict[str, bytes] = {}
@@ -94,7 +94,7 @@ class OpenRun(Struct, kw_only=True):
 
 def prepare(
     folder: RunFolder,
-    limits: Limits,
+    limits: LimitOptions,
     exams: list[Exam] | None = None,
     own: Mapping[str, Model] | None = None,
     *,
@@ -161,7 +161,7 @@ def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
     return msgspec.structs.replace(model, name=located(model.name, folder.path))
 
 
-def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, limits: Limits) -> JudgePanel:
+def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, limits: LimitOptions) -> JudgePanel:
     """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
     refuse_inherited_code(records, limits)
     prices = _prices(limits.price)
@@ -170,11 +170,11 @@ def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, li
     return JudgePanel(tuple(Judge(model, _price(model, prices, limits)) for model in models), samples)
 
 
-def _check_limits(limits: Limits, asked: Sequence[Model], prices: Mapping[str, Price]) -> None:
+def _check_limits(limits: LimitOptions, asked: Sequence[Model], prices: Mapping[str, Price]) -> None:
     ceilings(limits)
     paces(limits.requests_per_minute, "--requests-per-minute")
     paces(limits.tokens_per_minute, "--tokens-per-minute")
-    refuse_no_place(limits.on)
+    refuse_no_place(limits.backend)
     if limits.max_cost is not None:
         for model in asked:
             if _price(model, prices, limits) is None:
@@ -247,7 +247,7 @@ def price_of(model: Model, given: Price | None) -> Price | None:
     return list_price(provider, model.identity.get("model", ""))
 
 
-def _price(model: Model, given: Mapping[str, Price], limits: Limits) -> Price | None:
+def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Price | None:
     """The user's price unchanged, or the list price with the batch discount."""
     said = given.get(model.name) or given.get("")
     found = price_of(model, said)
@@ -261,7 +261,7 @@ def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
     return [RunFolder.open(find_run(path)) for path in reuse]
 
 
-def ceilings(limits: Limits) -> dict[str, int]:
+def ceilings(limits: LimitOptions) -> dict[str, int]:
     """Requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
     found: dict[str, int] = {}
     for provider, amount in per_provider(limits.concurrency, "--concurrency").items():

@@ -19,7 +19,16 @@ from viva.errors import VivaError
 from viva.runs.batches import refuse_unbatched
 from viva.runs.canaries import read_canaries
 from viva.runs.checkpoints import read_checkpoints
-from viva.runs.config import Choice, Draw, Grading, Limits, Opening, Output, pick, refuse_unjudged
+from viva.runs.config import (
+    JudgeOptions,
+    LimitOptions,
+    OutputOptions,
+    SamplingOptions,
+    TaskOptions,
+    WeightsOptions,
+    pick,
+    refuse_unjudged,
+)
 from viva.runs.exams import open_exams, remember
 from viva.runs.model_names import Named, named_models, separate_benchmarks_and_models
 from viva.runs.model_paths import HF, existing, placed, resolve_path, split_revision
@@ -38,9 +47,9 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     `own` are models that are there already, by their names in run.json; they are asked beside those that `given` names.
     Raises VivaError for what cannot be.
     """
-    choice, draw, limits = pick(Choice, given), pick(Draw, given), pick(Limits, given)
-    judging, output = pick(Grading, given), pick(Output, given)
-    opening = pick(Opening, given)
+    choice, draw, limits = pick(TaskOptions, given), pick(SamplingOptions, given), pick(LimitOptions, given)
+    judging, output = pick(JudgeOptions, given), pick(OutputOptions, given)
+    opening = pick(WeightsOptions, given)
     benchmarks, typed = separate_benchmarks_and_models(given["benchmarks"], given["models"])
     own = own or {}
     named = [] if own and not typed else _models(typed, opening.revision, given)
@@ -50,7 +59,7 @@ def plan_run(given: Mapping[str, Any], own: Mapping[str, Model] | None = None) -
     refuse_unopened(opening, choice.form, models)
     exams_with_data = open_exams(tuple(benchmarks), choice)
     exams = [exam for exam, _ in exams_with_data]
-    refuse_unknown(output.beside, [(exam.spec, data is None) for exam, data in exams_with_data])
+    refuse_unknown(output.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -100,7 +109,7 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
     names = rejudging.judge or tuple(known)
     if not names and (rejudging.judge_base_url or rejudging.judge_key_env):
         raise VivaError("this run has no judge: --judge-base-url and --judge-key-env need --judge MODEL")
-    judging = Grading(judge=names, judge_base_url=rejudging.judge_base_url, judge_key_env=rejudging.judge_key_env)
+    judging = JudgeOptions(judge=names, judge_base_url=rejudging.judge_base_url, judge_key_env=rejudging.judge_key_env)
     # A new judge is where the old ones are, else where the examinees are; with the key that goes there, and no other.
     reached = [judge for judge in record.judges if judge.base_url] or [
         model for model in record.models if model.base_url
@@ -121,7 +130,7 @@ def _models(named: list[str], revision: str | None, given: Mapping[str, Any]) ->
     return named_models(named, revision, checkpoints, given.get("settings"))
 
 
-def drawn(exam: ExamRecord, draw: Draw, seed: int | None) -> ExamRecord:
+def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamRecord:
     """The exam with its paper's way of drawing answers, where the user did not say another and it is not the usual."""
     about = find_benchmark(exam.spec.benchmark).about
     paper = (about.few_shot if exam.spec.shots else None) or about.draws
@@ -133,7 +142,7 @@ def drawn(exam: ExamRecord, draw: Draw, seed: int | None) -> ExamRecord:
     )
 
 
-def _check_addresses(models: tuple[str, ...], judging: Grading, base_url: str | None, key: str | None) -> None:
+def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, base_url: str | None, key: str | None) -> None:
     """Refuse an address or a key that nobody would use, or that would go to several vendors."""
     asked = [*models, *judging.judge]
     if judging.judge_base_url is not None and not judging.judge_base_url.strip():
@@ -149,14 +158,14 @@ def _check_addresses(models: tuple[str, ...], judging: Grading, base_url: str | 
 
 
 def judge_records(
-    judging: Grading, base_url: str | None, key_variable: str | None, models: tuple[str, ...] = ()
+    judging: JudgeOptions, base_url: str | None, key_variable: str | None, models: tuple[str, ...] = ()
 ) -> list[ModelRecord]:
     """The judges for run.json."""
     return [_judge_record(name, judging, base_url, key_variable, models) for name in dict.fromkeys(judging.judge)]
 
 
 def _judge_record(
-    name: str, judging: Grading, base_url: str | None, key_variable: str | None, models: tuple[str, ...]
+    name: str, judging: JudgeOptions, base_url: str | None, key_variable: str | None, models: tuple[str, ...]
 ) -> ModelRecord:
     # A key goes only where it was meant to: not along to a judge at another address.
     vendors = {examinee.partition("/")[0] for examinee in models}
@@ -169,13 +178,13 @@ def _judge_record(
 
 
 def model_record(
-    name: str, base_url: str | None, key_variable: str | None, opening: Opening | None = None
+    name: str, base_url: str | None, key_variable: str | None, opening: WeightsOptions | None = None
 ) -> ModelRecord:
     """A model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
     record = ModelRecord(
         name=placed(name), base_url=base_url if name.startswith("openai/") else None, key_variable=key_variable
     )
-    opening = opening or Opening()
+    opening = opening or WeightsOptions()
     if name.startswith(HF):
         weights = opening.weights()
         adapter = existing(weights.adapter)
@@ -188,7 +197,7 @@ def model_record(
     return record
 
 
-def _record(named: Named, base_url: str | None, key_variable: str | None, opening: Opening) -> ModelRecord:
+def _record(named: Named, base_url: str | None, key_variable: str | None, opening: WeightsOptions) -> ModelRecord:
     own = named.settings
     if own:
         opening = msgspec.structs.replace(opening, **{name: own[name] for name in own if hasattr(opening, name)})

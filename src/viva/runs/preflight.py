@@ -8,7 +8,7 @@ from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam
 from viva.engine.stages import Evaluation
 from viva.errors import VivaError
-from viva.runs.config import Opening
+from viva.runs.config import WeightsOptions
 from viva.runs.messages import notify
 from viva.runs.open import OpenRun
 from viva.types import Kind, Question
@@ -30,7 +30,7 @@ def check_supported(opened: OpenRun) -> None:
                 notify(f"{said}: {trouble}")
 
 
-def refuse_unopened(opening: Opening, form: str, models: Sequence[str]) -> None:
+def refuse_unopened(opening: WeightsOptions, form: str, models: Sequence[str]) -> None:
     """Refuse what would be said of weights where there are none, and a template where there are no messages."""
     if opening.template and form == "base":
         raise VivaError(

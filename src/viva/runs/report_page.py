@@ -27,7 +27,7 @@ _FRAME = 3.0
 """Of these, for all but the items: the drawing library, tables, charts."""
 
 
-class Wanted(Struct, kw_only=True):
+class ReportConfig(Struct, kw_only=True):
     """What is to be written, and how large it may be."""
 
     format: str = "html"
@@ -106,7 +106,7 @@ _OWN = ("model:", "template:", "weights:", "dtype:", "bits:", "adapter:", "seed:
 
 
 def spool_items(
-    read: Sequence[Reported], names: Names, config: Wanted, folder: Path
+    read: Sequence[Reported], names: Names, config: ReportConfig, folder: Path
 ) -> tuple[Spooled | None, list[str]]:
     """The items packed, as many as fit, and what the page says of those that it leaves out."""
     from viva.reports.page.sampling import stratified

@@ -22,7 +22,7 @@ from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Result, Suspicious, signature
 from viva.runs.answers import answered, answered_without_questions
 from viva.runs.canaries import canary_marks
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.graded import rows_by_evaluation
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
@@ -82,7 +82,7 @@ def read_run(path: Path, beside: str) -> Reported:
 def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
     """The run opened for its prompts; where that cannot be (its data moved, say), why not."""
     try:
-        return prepare(folder, Limits(progress="quiet")), []
+        return prepare(folder, LimitOptions(progress="quiet")), []
     except VivaError as problem:
         return None, [
             f"{folder.path.name}: this report has no prompts, gold answers and evidence, since the run cannot be "

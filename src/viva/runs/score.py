@@ -14,13 +14,13 @@ from viva.reports.canaries import canary_notes
 from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Report, Result, Suspicious, signature
 from viva.runs.canaries import canary_marks
-from viva.runs.config import Output
+from viva.runs.config import OutputOptions
 from viva.runs.open import OpenRun, open_evidence
 from viva.runs.published_rows import unknown_notes, with_published_rows
 from viva.types import ScoreRow
 
 
-def grade_run(opened_run: OpenRun, output: Output) -> Report:
+def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
     """Score every answer, write scores.jsonl anew, and sum up as far as `output` shows it. Asks nobody."""
     folder, record = opened_run.folder, opened_run.folder.record
     opened = dict(zip((model.name for model in opened_run.models), record.models, strict=True))
@@ -47,8 +47,8 @@ def grade_run(opened_run: OpenRun, output: Output) -> Report:
                 shared=isolations["shared"],
                 suspicious=Suspicious.of(suspicions(evaluation, answers, evidence_store)),
             )
-            results.append(with_published_rows(result, output.beside, exam, record))
-    notes = [*unknown_notes(output.beside, record.exams, opened), *opened_run.notes()]
+            results.append(with_published_rows(result, output.published_rows, exam, record))
+    notes = [*unknown_notes(output.published_rows, record.exams, opened), *opened_run.notes()]
     if any(result.reviewed for result in results):
         notes.append(
             "Experts' marks count before verdicts, where there are any: a mean of both depends on what was marked. "
@@ -64,7 +64,9 @@ def grade_run(opened_run: OpenRun, output: Output) -> Report:
     )
 
 
-def _result(evaluation: Evaluation, rows: Iterator[ScoreRow], output: Output, said: str, *, judged: bool) -> Result:
+def _result(
+    evaluation: Evaluation, rows: Iterator[ScoreRow], output: OutputOptions, said: str, *, judged: bool
+) -> Result:
     from viva.analysis.breakdown import Breakdown, frame
 
     every = evaluation.exam.layouts()

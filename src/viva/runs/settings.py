@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import cast
 
 from viva.errors import VivaError
-from viva.runs.config import Choice, Draw
+from viva.runs.config import SamplingOptions, TaskOptions
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling
 
 
-def languages(choice: Choice, supported: tuple[Language, ...]) -> list[Language]:
+def languages(choice: TaskOptions, supported: tuple[Language, ...]) -> list[Language]:
     """The languages asked for, of those a benchmark has; its first by default. Raises VivaError for an unknown one."""
     named = [part.strip() for given in choice.language for part in given.split(",") if part.strip()]
     if not named:
@@ -25,7 +25,7 @@ def languages(choice: Choice, supported: tuple[Language, ...]) -> list[Language]
     return [cast("Language", name) for name in dict.fromkeys(named)]
 
 
-def specs(choice: Choice, about: BenchmarkInfo) -> list[ExamSpec]:
+def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
     """One exam for each language asked for. A benchmark of one language is asked in that one."""
     supported = about.languages
     encoder = about.encoder if choice.encoder is None else choice.encoder
@@ -50,7 +50,7 @@ def specs(choice: Choice, about: BenchmarkInfo) -> list[ExamSpec]:
             rationale=choice.rationale,
             encoder="" if encoder == "none" else encoder,
             panel=choice.panel,
-            choose=choice.choose or "",
+            choose=choice.answer_by or "",
             questions=listed,
             shard=choice.shard or "",
         )
@@ -58,7 +58,7 @@ def specs(choice: Choice, about: BenchmarkInfo) -> list[ExamSpec]:
     ]
 
 
-def sampling(draw: Draw, seed: int | None, paper: Sampling | None = None) -> Sampling:
+def sampling(draw: SamplingOptions, seed: int | None, paper: Sampling | None = None) -> Sampling:
     """The sampling that `draw` describes, and the paper's where it says nothing.
 
     Raises VivaError for a temperature that is none.
@@ -79,7 +79,7 @@ def sampling(draw: Draw, seed: int | None, paper: Sampling | None = None) -> Sam
     return Sampling(temperature=temperature, top_p=top_p, max_tokens=draw.max_tokens or paper.max_tokens, seed=seed)
 
 
-def data_folder(choice: Choice, benchmark: str) -> Path | None:
+def data_folder(choice: TaskOptions, benchmark: str) -> Path | None:
     """Where a benchmark's files are: --data, VIVA_DATA, the fetched copy; None for the bundled sample."""
     from viva.benchmarks.sources import fetched_folder
 

@@ -14,7 +14,7 @@ import msgspec
 from viva.engine.endpoints import addressed, approve, is_approved
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import VivaError
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.messages import notify
 from viva.visible import one_line
 
@@ -24,7 +24,7 @@ _SHOWN = 8
 """Addresses that an error or a question names."""
 
 
-def confirm_endpoints(folder: RunFolder, limits: Limits, ask: Callable[[str, str], bool] | None = None) -> None:
+def confirm_endpoints(folder: RunFolder, limits: LimitOptions, ask: Callable[[str, str], bool] | None = None) -> None:
     """Before anything is sent for a run that is gone on with: did its user agree to its addresses and key variables?
 
     `ask` is given what would be sent where and the question, and says whether the user agrees; without it the run is
@@ -60,7 +60,7 @@ def _described(one: ModelRecord) -> str:
     return f"{one_line(one.name, 200)}{address} with {key}"
 
 
-def refuse_inherited_code(records: Sequence[ModelRecord], limits: Limits) -> None:
+def refuse_inherited_code(records: Sequence[ModelRecord], limits: LimitOptions) -> None:
     """Raise VivaError where run.json alone says that code which comes with weights is to be run."""
     for one in records:
         if one.weights and one.weights.trust_remote_code and not limits.trust_remote_code:

@@ -75,7 +75,7 @@ def is_wide(path: Path) -> bool:
     return not all(any(name in header for name in names) for names in (QUESTION, SAMPLE, SCORE))
 
 
-def the_wide_one(paths: Sequence[Path]) -> Path | None:
+def only_model_table(paths: Sequence[Path]) -> Path | None:
     """The table of a row a model, where these are such a table; None for runs and tables of item scores.
 
     Raises VivaError for one among others.

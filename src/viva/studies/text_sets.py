@@ -28,7 +28,7 @@ from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, question_file
 from viva.benchmarks.sets import read_bytes, spread
 from viva.errors import DataError, VivaError
 from viva.prompting import replace_surrogates
-from viva.runs.config import Choice
+from viva.runs.config import TaskOptions
 from viva.runs.exams import data_notes, label, open_exams
 from viva.types import Question
 from viva.visible import one_line
@@ -78,7 +78,7 @@ class TextSet(Struct, kw_only=True):
             self.texts.append(Text(identity, replace_surrogates(text), tag))
 
 
-def open_sets(given: Sequence[str], field: str, by: str | None, choice: Choice) -> list[TextSet]:
+def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOptions) -> list[TextSet]:
     """Every set that a command names, in order. Raises DataError for what is none, or has nothing in this field."""
     found: dict[str, TextSet] = {}
     for one in given:
@@ -109,7 +109,7 @@ def _named(given: str) -> tuple[str, str]:
     return ("", given) if not equals or Path(given).exists() else (replace_surrogates(name.strip()), source)
 
 
-def _fitting(choice: Choice, source: str, *, alone: bool) -> Choice:
+def _fitting(choice: TaskOptions, source: str, *, alone: bool) -> TaskOptions:
     """Only the languages that a set has, where there are others beside it that may have the rest."""
     if alone or question_file(source):
         return choice
@@ -118,7 +118,7 @@ def _fitting(choice: Choice, source: str, *, alone: bool) -> Choice:
     return msgspec.structs.replace(choice, language=tuple(part for part in named if part in supported))
 
 
-def _of_questions(name: str, source: str, field: str, by: str | None, choice: Choice) -> list[TextSet]:
+def _of_questions(name: str, source: str, field: str, by: str | None, choice: TaskOptions) -> list[TextSet]:
     if field not in FIELDS:
         raise VivaError(f"--field {field!r}: the questions of {source} have {', '.join(FIELDS)}")
     opened = open_exams((source,), choice)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from viva.authoring.approval import Course, Event, State
+from viva.authoring.approval import Event, State, TextHistory
 from viva.authoring.reasoning.questions import Collected, approval_key
 
 
@@ -51,11 +51,11 @@ def fold(
     `drafts` is what is asked (`Collected.asked`) → (model, text). What the author wrote into the sheet goes before it.
     Two questions with the same content would share their items: the sheet's checks let only one of them through.
     """
-    begun: list[tuple[Collected, str, Course]] = []
-    items: dict[str, tuple[Collected, Course, str]] = {}
+    begun: list[tuple[Collected, str, TextHistory]] = []
+    items: dict[str, tuple[Collected, TextHistory, str]] = {}
     for question in questions:
         author, start = ("sheet", question.rationale) if question.rationale else drafts.get(question.asked, ("", ""))
-        course = Course(start)
+        course = TextHistory(start)
         begun.append((question, author if start else "", course))
         items[approval_key(question, start)] = (question, course, start)
     strangers: set[str] = set()

@@ -68,12 +68,12 @@ def gather_answers(
     """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
     from viva.engine.folder import RunFolder
     from viva.engine.stages import NO_REPLY_YET
-    from viva.runs.config import Limits
+    from viva.runs.config import LimitOptions
     from viva.runs.open import open_evidence, prepare
     from viva.types import UNANSWERED
 
     folder = RunFolder.open(path)
-    opened = prepare(folder, Limits(progress="quiet"))
+    opened = prepare(folder, LimitOptions(progress="quiet"))
     taken = {exam.fingerprint for exam in opened.exams}
     with ExitStack() as stack:
         journal = folder.journal("responses")

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from viva.authoring.approval import Course, Event, State
+from viva.authoring.approval import Event, State, TextHistory
 
 
 def item_key(question: str, source: str, shown: str) -> str:
@@ -22,10 +22,10 @@ def item_key(question: str, source: str, shown: str) -> str:
 
 def fold(texts: Iterable[tuple[str, str, str]], events: Sequence[Event]) -> dict[str, State]:
     """Question → where its translation stands. `texts`: question, source text, translation ("" for none)."""
-    courses: dict[str, Course] = {}
+    courses: dict[str, TextHistory] = {}
     items: dict[str, tuple[str, str, str]] = {}
     for question, source, start in texts:
-        courses[question] = Course(start)
+        courses[question] = TextHistory(start)
         items[item_key(question, source, start)] = (question, source, start)
     for event in events:
         if event.item in items:

@@ -22,7 +22,7 @@ def compared(
 ) -> list[Finding]:
     """The findings of pairs; `notes` gets how they were made."""
     from viva.authoring.translation.alignment import agreement, pair_up
-    from viva.authoring.translation.comparison import Beside, check_pair
+    from viva.authoring.translation.comparison import Reference, check_pair
     from viva.benchmarks.csbench.files import named
     from viva.benchmarks.csbench.languages import english_number
 
@@ -51,7 +51,7 @@ def compared(
     return [
         finding
         for name, one, other in pairs
-        for finding in check_pair(Beside(name, one, other), source, target, explained=explained)
+        for finding in check_pair(Reference(name, one, other), source, target, explained=explained)
     ]
 
 

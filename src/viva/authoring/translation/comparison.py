@@ -41,7 +41,7 @@ _LONG = 80
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 
-class Beside(Struct, frozen=True):
+class Reference(Struct, frozen=True):
     """Two languages' records that are the same question."""
 
     name: str
@@ -49,7 +49,7 @@ class Beside(Struct, frozen=True):
     translation: Raw
 
 
-def check_pair(pair: Beside, source: Language, target: Language, *, explained: bool = True) -> list[Finding]:
+def check_pair(pair: Reference, source: Language, target: Language, *, explained: bool = True) -> list[Finding]:
     """What of a question did not survive its translation. `explained`: whether explanations were to be translated."""
     name, one, other = pair.name, pair.source, pair.translation
     found = [
@@ -85,7 +85,7 @@ def check_pair(pair: Beside, source: Language, target: Language, *, explained: b
     return found
 
 
-def _gold(pair: Beside) -> Iterator[Finding]:
+def _gold(pair: Reference) -> Iterator[Finding]:
     one, other = pair.source.get("Answer"), pair.translation.get("Answer")
     form = pair.source["Format"]
     if form == "Multiple-choice" and text(one).strip() != text(other).strip():
@@ -94,7 +94,7 @@ def _gold(pair: Beside) -> Iterator[Finding]:
         yield Finding(pair.name, "Answer", "gold changed", f"{text(one)!r} became {one_line(text(other), 60)!r}")
 
 
-def _field(pair: Beside, key: str, source: Language, target: Language) -> Iterator[Finding]:
+def _field(pair: Reference, key: str, source: Language, target: Language) -> Iterator[Finding]:
     name, form = pair.name, pair.source["Format"]
     one, other = folded(text(pair.source[key])), folded(text(pair.translation[key]))
     severity: Severity = "warning" if key in ("Answer", "Explanation") else "error"

@@ -20,7 +20,7 @@ from viva.authoring.approval import Event, State
 from viva.authoring.reasoning.cells import clean
 from viva.authoring.translation.approval import fold, headed, item_key, unheaded
 from viva.authoring.translation.checks import Finding, check_record
-from viva.authoring.translation.comparison import Beside, check_pair
+from viva.authoring.translation.comparison import Reference, check_pair
 from viva.authoring.translation.prompt import (
     Each,
     Templates,
@@ -226,7 +226,7 @@ class Project:
             (finding.field, finding.kind)
             for finding in check_record(question.name, question.record, self.settings.source_language)
         }
-        pair = Beside(question.name, question.record, record)
+        pair = Reference(question.name, question.record, record)
         own = [
             finding
             for finding in check_record(question.name, record, target)

@@ -11,7 +11,7 @@ from viva.cli.options import pace_options
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.limitchanges import ASKED, LimitRequest, write_file
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
-from viva.runs.config import Limits, pick
+from viva.runs.config import LimitOptions, pick
 from viva.runs.limits import answer_to, asking_process, describe
 from viva.visible import escape_invisible
 
@@ -33,7 +33,7 @@ def limits_command(run: Path, **given: tuple[str, ...]) -> int:
     from viva.runs.open import ceilings, paces
 
     folder = RunFolder.open(find_run(run)).path
-    limits = pick(Limits, given)
+    limits = pick(LimitOptions, given)
     request = LimitRequest(
         pid=asking_process(folder),
         number=secrets.token_hex(8),

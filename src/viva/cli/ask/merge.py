@@ -12,7 +12,7 @@ from viva.cli.options import beside_option
 from viva.cli.output import print_report
 from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
-from viva.runs.config import Limits, Output, pick
+from viva.runs.config import LimitOptions, OutputOptions, pick
 from viva.runs.merge import merge, merged_record
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
@@ -55,9 +55,9 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     viva merge runs/cmmlu/ --out runs/cmmlu-whole
     viva merge runs/s1 runs/s2 runs/s3 --out runs/whole
     """
-    output = pick(Output, given)
+    output = pick(OutputOptions, given)
     parts = find_parts(runs, any_address=any_address)
-    refuse_unknown(output.beside, settings_of(parts.record.exams))
+    refuse_unknown(output.published_rows, settings_of(parts.record.exams))
     for path in parts.left_out:
         print(f"viva: {path} is a whole run, and left out", file=sys.stderr)
     record = merged_record(parts)
@@ -66,7 +66,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     folder = RunFolder.open(into)
     folder.lock()
     try:
-        opened = prepare(folder, Limits(progress="quiet"))
+        opened = prepare(folder, LimitOptions(progress="quiet"))
         report = grade_run(opened, output)
     except KeyboardInterrupt:
         print(f"viva: {into} is merged, and not graded: viva score {into}", file=sys.stderr)

@@ -14,8 +14,8 @@ import msgspec
 from viva.cli.options import tables_options, weights_options
 from viva.cli.output import check_writable, emit, screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
-from viva.runs.config import Choice, Opening, pick
-from viva.studies.perplexity.study import Wanted, study
+from viva.runs.config import TaskOptions, WeightsOptions, pick
+from viva.studies.perplexity.study import PerplexityConfig, study
 from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
@@ -84,12 +84,12 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
     """
     from viva.runs.model_names import separate_benchmarks_and_models
     from viva.studies.perplexity.item_file import Items
-    from viva.studies.perplexity.text_logprobs import StoppedError, Wish, measure, need_measurers
+    from viva.studies.perplexity.text_logprobs import MeasureConfig, StoppedError, measure, need_measurers
     from viva.studies.text_sets import open_sets
 
-    config = pick(Wanted, given)
+    config = pick(PerplexityConfig, given)
     check_writable(config.out)
-    opening, choice = pick(Opening, given), pick(Choice, given)
+    opening, choice = pick(WeightsOptions, given), pick(TaskOptions, given)
     if opening.template:
         raise VivaError(
             f"--template {opening.template!r} writes messages, and texts are measured as they are: leave it out"
@@ -100,7 +100,7 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
     opened = _models(typed, config, opening)
     need_measurers(opened)
     found = open_sets(named, config.field, config.by, choice)
-    wish = Wish(
+    wish = MeasureConfig(
         sets=found,
         field=config.field,
         k=config.k,
@@ -126,7 +126,7 @@ def perplexity_command(sets: tuple[str, ...], models: tuple[str, ...], **given: 
     return _ended(measured)
 
 
-def _models(typed: Sequence[str], config: Wanted, opening: Opening) -> list[Model]:
+def _models(typed: Sequence[str], config: PerplexityConfig, opening: WeightsOptions) -> list[Model]:
     """Every model that is named, as `viva run` would reach it."""
     from viva.runs.model_names import named_models
     from viva.runs.open import reach
@@ -163,7 +163,7 @@ def _ended(measured: Sequence[Measured]) -> int:
     return code
 
 
-def _printed(found: Perplexities, config: Wanted) -> str:
+def _printed(found: Perplexities, config: PerplexityConfig) -> str:
     from viva.reports import perplexity as report
 
     if config.format != "terminal":

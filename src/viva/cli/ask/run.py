@@ -30,7 +30,7 @@ from viva.cli.rejudge_options import rejudge_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INTERRUPTED
 from viva.runs.batches import refuse_unbatched
-from viva.runs.config import Limits, Output, pick
+from viva.runs.config import LimitOptions, OutputOptions, pick
 from viva.runs.execute import execute_run
 from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
 from viva.runs.plan import begin, plan_run, rejudge_records, remember_judges
@@ -88,7 +88,7 @@ def run_command(**given: Any) -> int:
     viva run --config run.yaml --limit 20
     """
     given = with_config(given)
-    check_output(pick(Output, given))
+    check_output(pick(OutputOptions, given))
     if given["write_config"]:
         write_config(given)
         return 0
@@ -99,7 +99,7 @@ def run_command(**given: Any) -> int:
         estimate(opened)
         return 0
     begin(opened)
-    return _finish(opened, earlier, pick(Output, given))
+    return _finish(opened, earlier, pick(OutputOptions, given))
 
 
 @click.command(name="resume", short_help="Go on with a run.", cls=GroupedCommand)
@@ -120,10 +120,10 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
     viva resume runs/NAME --judge openai/a --judge anthropic/b --panel majority
     viva resume runs/of-somebody-else --trust-endpoints     its addresses are yours, and may have your keys
     """
-    output, limits, rejudging = pick(Output, given), pick(Limits, given), pick(RejudgeOptions, given)
+    output, limits, rejudging = pick(OutputOptions, given), pick(LimitOptions, given), pick(RejudgeOptions, given)
     check_output(output)
     folder = RunFolder.open(find_run(run))
-    refuse_unknown(output.beside, settings_of(folder.record.exams))
+    refuse_unknown(output.published_rows, settings_of(folder.record.exams))
     earlier = earlier_runs(reuse)
     if rejudging:
         return _rejudge_run(folder, rejudging, limits, earlier, output)
@@ -136,7 +136,7 @@ def resume_command(run: Path, reuse: tuple[Path, ...], **given: Any) -> int:
 
 
 def _rejudge_run(
-    folder: RunFolder, rejudging: RejudgeOptions, limits: Limits, earlier: list[RunFolder], output: Output
+    folder: RunFolder, rejudging: RejudgeOptions, limits: LimitOptions, earlier: list[RunFolder], output: OutputOptions
 ) -> int:
     """Rewrite run.json, then go on as with any run."""
     folder.lock()
@@ -156,7 +156,7 @@ def _rejudge_run(
         folder.unlock()
 
 
-def _finish(opened: OpenRun, earlier: list[RunFolder], output: Output) -> int:
+def _finish(opened: OpenRun, earlier: list[RunFolder], output: OutputOptions) -> int:
     folder = opened.folder
     quiet = opened.limits.progress == "quiet"
     if not quiet:

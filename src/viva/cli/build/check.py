@@ -16,7 +16,7 @@ from viva.benchmarks.rubric_exam import RubricExam
 from viva.cli.options import exam_options
 from viva.contracts import Exam
 from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
-from viva.runs.config import Choice, pick
+from viva.runs.config import TaskOptions, pick
 from viva.runs.exams import label, open_exams
 from viva.runs.question_file_check import example_problems
 from viva.runs.self_test import failures
@@ -39,7 +39,7 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
     All languages are checked unless --language says otherwise. In place of a benchmark, a question file of your own
     (NAME.yaml): it is validated, and its example answers must score as it says.
     """
-    choice = pick(Choice, given)
+    choice = pick(TaskOptions, given)
     if file := question_file(benchmark):
         return _check_file(file, choice, unsafe=unsafe_host_execution)
     failed = 0
@@ -63,7 +63,7 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
     return EXIT_INCOMPLETE if failed else 0
 
 
-def _check_file(file: Path, choice: Choice, *, unsafe: bool) -> int:
+def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool) -> int:
     exam: Exam | None = None
     try:
         exam = open_exams((str(file),), choice)[0][0]
@@ -73,7 +73,7 @@ def _check_file(file: Path, choice: Choice, *, unsafe: bool) -> int:
     return check_question_file(file, exam if isinstance(exam, RubricExam) else None, unsafe=unsafe)
 
 
-def _exams(benchmark: str, choice: Choice) -> Iterator[Exam]:
+def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
     """The exams asked for; without a choice of languages, those whose files are there."""
     languages = choice.language or find_benchmark(benchmark).about.languages
     if not choice.language and data_folder(choice, benchmark) is None:

@@ -11,8 +11,8 @@ import click
 from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
-from viva.runs.config import Choice, pick
-from viva.studies.overlap.study import Wanted, compare_sets, manner_of, overlaps_of
+from viva.runs.config import TaskOptions, pick
+from viva.studies.overlap.study import OverlapSettings, compare_sets, manner_of, overlaps_of
 
 if TYPE_CHECKING:
     from viva.reports.overlap import Overlaps
@@ -108,10 +108,10 @@ def overlap_command(questions: str, **given: Any) -> int:
     from viva.analysis.leakage import Leaks, Search
     from viva.studies.overlap.sets import open_other, open_set
 
-    config = pick(Wanted, given)
+    config = pick(OverlapSettings, given)
     check_writable(config.out)
     overlap_config = manner_of(config)
-    choice = pick(Choice, given)
+    choice = pick(TaskOptions, given)
     opened = open_set(questions, config.field, choice)
     totals = Search([text for _, text in opened.texts], overlap_config).totals
     others = [open_other(one, config.field, choice) for one in config.beside] or [opened]
@@ -133,7 +133,7 @@ def overlap_command(questions: str, **given: Any) -> int:
     return EXIT_OK
 
 
-def _printed(found: Overlaps, config: Wanted) -> str:
+def _printed(found: Overlaps, config: OverlapSettings) -> str:
     from viva.reports import overlap as report
 
     if config.format != "terminal":

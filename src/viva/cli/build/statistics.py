@@ -12,7 +12,7 @@ from viva.cli.chart_options import chart_option
 from viva.cli.options import tables_options, weights_options
 from viva.cli.output import check_writable, emit, screen
 from viva.errors import VivaError
-from viva.runs.config import Choice, pick
+from viva.runs.config import TaskOptions, pick
 from viva.studies.set_statistics.study import Opened, open_sets, pair_of, study
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def stats_command(given: str, **options: Any) -> int:
     if models and (out or form in ("json", "csv")):
         raise VivaError(f"--model prints tables: leave out {'--out' if out else f'--format {form}'}, or measure with "
                         "`viva perplexity`, which writes files")  # fmt: skip
-    sets = open_sets(given, pick(Choice, options))
+    sets = open_sets(given, pick(TaskOptions, options))
     crosses = [pair_of(one) for one in options["cross"]]
     by = tuple(part.strip() for part in options["by"].split(",") if part.strip())
     found = [study(one, by, crosses, options["field"], options["group"]) for one in sets]

@@ -13,7 +13,7 @@ from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.errors import VivaError
 from viva.runs.config import pick
-from viva.studies.breakdown.study import SMALLEST, Wanted, study
+from viva.studies.breakdown.study import SMALLEST, BreakdownConfig, study
 
 if TYPE_CHECKING:
     from viva.analysis.slices import Slices
@@ -61,7 +61,7 @@ def breakdown_command(sources: tuple[Path, ...], **given: Any) -> int:
     viva breakdown runs/NAME --by negation                       CMMLU: are negated questions harder?
     viva breakdown runs/a runs/b --by domain --by tag --chart heat.svg
     """
-    config = pick(Wanted, given)
+    config = pick(BreakdownConfig, given)
     check_writable(config.out)
     if config.pairs and config.by:
         raise VivaError("--pairs looks at every pair of tags: leave out --by, which names them")
@@ -87,7 +87,7 @@ def _draw(found: Sequence[Slices], shown: Shown, path: Path) -> None:
     charts.save(slices_chart(found, shown), path)
 
 
-def _shown(config: Wanted) -> Shown:
+def _shown(config: BreakdownConfig) -> Shown:
     from viva.reports.slices import Shown
 
     if not config.by and config.worst is None and config.best is None:
@@ -95,7 +95,7 @@ def _shown(config: Wanted) -> Shown:
     return Shown(worst=config.worst, best=config.best)
 
 
-def _printed(found: Sequence[Slices], config: Wanted) -> str:
+def _printed(found: Sequence[Slices], config: BreakdownConfig) -> str:
     from viva.reports import slices as report
 
     shown = _shown(config)

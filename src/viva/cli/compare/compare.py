@@ -13,7 +13,7 @@ from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.runs.config import pick
 from viva.runs.item_scores import UNGROUPED, existing
-from viva.studies.compare.study import FACTORS, FLIPS, POINTS, PUBLISHED, Wanted, compared_sources
+from viva.studies.compare.study import FACTORS, FLIPS, POINTS, PUBLISHED, CompareConfig, compared_sources
 
 if TYPE_CHECKING:
     from viva.reports.comparing import Comparison
@@ -83,7 +83,7 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
     viva compare runs/* --pairs llama2-7b=codellama-7b --flips 20
     viva compare infibench
     """
-    config = pick(Wanted, given)
+    config = pick(CompareConfig, given)
     check_writable(config.out)
     if len(sources) == 1 and sources[0] in PUBLISHED and not Path(sources[0]).exists():
         return _published(sources[0], config)
@@ -97,7 +97,7 @@ def compare_command(sources: tuple[str, ...], **given: Any) -> int:
     return 0
 
 
-def _published(benchmark: str, config: Wanted) -> int:
+def _published(benchmark: str, config: CompareConfig) -> int:
     from viva.reports import comparedmeans as report
     from viva.studies.compare.published import compare_published
 
@@ -115,7 +115,7 @@ def _published(benchmark: str, config: Wanted) -> int:
     return 0
 
 
-def _printed(found: Sequence[Comparison], config: Wanted) -> str:
+def _printed(found: Sequence[Comparison], config: CompareConfig) -> str:
     from viva.reports import comparing as report
 
     if config.format != "terminal":

@@ -12,7 +12,7 @@ from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.runs.config import pick
 from viva.runs.item_scores import EXAM
-from viva.studies.correlate.study import Wanted, read_tables, study
+from viva.studies.correlate.study import CorrelateConfig, read_tables, study
 
 if TYPE_CHECKING:
     from viva.reports.correlation import Correlations
@@ -49,7 +49,7 @@ def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
     """
     from viva.reports.charts import save
 
-    config = pick(Wanted, given)
+    config = pick(CorrelateConfig, given)
     check_writable(config.out)
     tables = read_tables(sources, config)
     found = [study(one, config) for one in tables]
@@ -61,7 +61,7 @@ def correlate_command(sources: tuple[str, ...], **given: Any) -> int:
     return 0
 
 
-def _printed(found: Sequence[Correlations], said: Sequence[str], config: Wanted) -> str:
+def _printed(found: Sequence[Correlations], said: Sequence[str], config: CorrelateConfig) -> str:
     from viva.reports import correlation as report
 
     notes = [*report.notes_on(found), *said]

@@ -13,11 +13,11 @@ from viva.cli.chart_options import chart_option
 from viva.cli.options import tables_options
 from viva.cli.output import check_writable, emit, screen
 from viva.runs.config import pick
-from viva.studies.items.study import Wanted, only_exam, refuse_contradictions, study
+from viva.studies.items.study import ItemsConfig, only_exam, refuse_contradictions, study
 
 if TYPE_CHECKING:
     from viva.reports.result import Grid
-    from viva.studies.items.sources import Gathered
+    from viva.studies.items.sources import ItemSources
 
 _PATH = click.Path(path_type=Path)
 
@@ -74,7 +74,7 @@ def item_analysis_command(sources: tuple[Path, ...], **given: Any) -> int:
     viva item-analysis --predict runs/NEW --anchors-file anchors.csv        its full score, with an interval
     viva item-analysis item_scores.csv.gz --levels --weaker gpt-3.5-turbo --stronger gpt-4-0613
     """
-    config = pick(Wanted, given)
+    config = pick(ItemsConfig, given)
     refuse_contradictions(sources, config)
     check_writable(config.out)
     if config.predict:
@@ -82,9 +82,9 @@ def item_analysis_command(sources: tuple[Path, ...], **given: Any) -> int:
 
         emit(_told(predicted(config.predict, config.anchors_file, config.exam, config.format), config), config.out)
         return 0
-    from viva.studies.items.sources import gathered
+    from viva.studies.items.sources import item_sources
 
-    found = gathered(sources, config.exam)
+    found = item_sources(sources, config.exam)
     if config.levels:
         from viva.studies.items.levels import levelled
 
@@ -96,7 +96,7 @@ def item_analysis_command(sources: tuple[Path, ...], **given: Any) -> int:
     return 0
 
 
-def _told(content: str | tuple[list[Grid], list[str]], config: Wanted) -> str:
+def _told(content: str | tuple[list[Grid], list[str]], config: ItemsConfig) -> str:
     """Text as it is, tables in the form asked for."""
     if isinstance(content, str):
         return content
@@ -109,7 +109,7 @@ def _told(content: str | tuple[list[Grid], list[str]], config: Wanted) -> str:
     return as_terminal(grids, closing, width=width, colour=colour)
 
 
-def _look(found: Sequence[Gathered], config: Wanted) -> None:
+def _look(found: Sequence[ItemSources], config: ItemsConfig) -> None:
     from viva.reports import items as report
 
     if config.chart is not None:
@@ -131,7 +131,7 @@ def _look(found: Sequence[Gathered], config: Wanted) -> None:
         emit(_told((grids, [*legend, *dict.fromkeys(notes)]), config), config.out)
 
 
-def _choose_anchors(one: Gathered, config: Wanted) -> None:
+def _choose_anchors(one: ItemSources, config: ItemsConfig) -> None:
     from viva.reports import anchors as report
     from viva.studies.items.anchors import chosen
 

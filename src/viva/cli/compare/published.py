@@ -13,7 +13,7 @@ from viva.cli.output import check_writable, emit, screen
 from viva.errors import VivaError
 from viva.published import Table, bibtex, catalogue
 from viva.runs.config import pick
-from viva.studies.published.study import Wanted, narrowed, tables_of
+from viva.studies.published.study import PublishedConfig, narrowed, tables_of
 
 
 @click.command(name="published", short_help="The papers' own tables, with sources and contradictions.")
@@ -38,7 +38,7 @@ def published_command(benchmark: str | None, name: str | None, **given: Any) -> 
     viva published csbench en_domains --model gpt-4 --model llama3
     viva published infibench leaderboard --format csv --out leaderboard.csv
     """
-    config = pick(Wanted, given)
+    config = pick(PublishedConfig, given)
     check_writable(config.out)
     if config.bibtex:
         if config.model or config.all or name:
@@ -53,7 +53,7 @@ def published_command(benchmark: str | None, name: str | None, **given: Any) -> 
     return 0
 
 
-def _listed(found: Sequence[Table], config: Wanted, *, notes: bool) -> str:
+def _listed(found: Sequence[Table], config: PublishedConfig, *, notes: bool) -> str:
     from viva.reports import published as report
 
     if config.format == "json":
@@ -66,7 +66,7 @@ def _listed(found: Sequence[Table], config: Wanted, *, notes: bool) -> str:
     return _rendered([report.listed(found)], closing, config)
 
 
-def _printed(found: Sequence[Table], config: Wanted) -> str:
+def _printed(found: Sequence[Table], config: PublishedConfig) -> str:
     from viva.reports import published as report
 
     if config.format == "json":
@@ -81,7 +81,7 @@ def _printed(found: Sequence[Table], config: Wanted) -> str:
     return _rendered([report.table_grid(one, most=most) for one in found], closing, config)
 
 
-def _rendered(grids: Sequence[Any], closing: Sequence[str], config: Wanted) -> str:
+def _rendered(grids: Sequence[Any], closing: Sequence[str], config: PublishedConfig) -> str:
     from viva.reports.grids import GRID_FORMATS, WORDS, grids_terminal
     from viva.reports.published import WIDTH
 

@@ -14,7 +14,7 @@ from viva.cli.output import check_writable, emit, screen
 from viva.errors import VivaError
 from viva.runs.config import pick
 from viva.studies.scaling.sources import Parameters, Source, found_in, read_sizes
-from viva.studies.scaling.study import Wanted, curve_kinds, study
+from viva.studies.scaling.study import ScalingConfig, curve_kinds, study
 
 if TYPE_CHECKING:
     from viva.reports.scaling import Scaling
@@ -68,7 +68,7 @@ def scaling_command(sources: tuple[str, ...], **given: Any) -> int:
     """
     from viva.reports.charts import save
 
-    config = pick(Wanted, given)
+    config = pick(ScalingConfig, given)
     check_writable(config.out)
     kinds = curve_kinds(config)
     asked = Source(
@@ -91,7 +91,7 @@ def scaling_command(sources: tuple[str, ...], **given: Any) -> int:
     return 0
 
 
-def _printed(found: Sequence[Scaling], config: Wanted) -> str:
+def _printed(found: Sequence[Scaling], config: ScalingConfig) -> str:
     from viva.reports import scaling as report
 
     if config.format != "terminal":

@@ -13,7 +13,7 @@ from viva.errors import VivaError
 from viva.runs.checkpoints import read_checkpoints
 from viva.runs.config import pick
 from viva.runs.item_scores import UNGROUPED
-from viva.studies.training.study import Progress, Wanted, study
+from viva.studies.training.study import Progress, TrainingConfig, study
 
 if TYPE_CHECKING:
     from viva.analysis.training import Training
@@ -61,7 +61,7 @@ def training_command(runs: tuple[Path, ...], **given: Any) -> int:
     viva training runs/steps --chart figure.svg
     viva training runs/a runs/b --checkpoints steps.csv
     """
-    config = pick(Wanted, given)
+    config = pick(TrainingConfig, given)
     check_writable(config.out)
     if config.out is not None and config.out.suffix.lower() == ".svg":
         raise VivaError(f"--out {config.out} is for tables; --chart {config.out} draws")
@@ -80,7 +80,7 @@ def training_command(runs: tuple[Path, ...], **given: Any) -> int:
     return 0
 
 
-def _printed(found: list[Training], notes: list[str], form: str, config: Wanted) -> str:
+def _printed(found: list[Training], notes: list[str], form: str, config: TrainingConfig) -> str:
     from viva.reports import training as report
 
     if form != "terminal":

@@ -13,7 +13,7 @@ from viva.cli.output import check_writable, emit, screen
 from viva.engine.folder import find_run
 from viva.errors import DataError, VivaError
 from viva.runs.config import pick
-from viva.studies.agreement.study import Wanted, compared
+from viva.studies.agreement.study import AgreementConfig, compared
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def agreement_command(source: Path, **given: Any) -> int:
     """
     from viva.studies.agreement.rating_table import read_ratings
 
-    config = pick(Wanted, given)
+    config = pick(AgreementConfig, given)
     check_writable(config.out)
     _check_chart(config.chart)
     if config.strata is not None and not config.ppi:
@@ -88,7 +88,7 @@ def agreement_command(source: Path, **given: Any) -> int:
 def present(
     ratings: Ratings,
     title: str,
-    config: Wanted,
+    config: AgreementConfig,
     scores: Sequence[ScoreFromLabels] = (),
     notes: Sequence[str] = (),
 ) -> None:
@@ -117,7 +117,9 @@ def _check_chart(chart: Path | None) -> None:
         raise DataError(f"--chart {chart}: write the name of a file, in a folder that exists")
 
 
-def _printed(found: Sequence[Agreement], config: Wanted, scores: Sequence[ScoreFromLabels], more: Sequence[str]) -> str:
+def _printed(
+    found: Sequence[Agreement], config: AgreementConfig, scores: Sequence[ScoreFromLabels], more: Sequence[str]
+) -> str:
     from viva.reports import agreement as report
 
     notes = [*report.notes_on(found), *more]

@@ -20,11 +20,11 @@ from viva.engine.labelling import STAGE, Labelled, Labelling, labelled
 from viva.errors import VivaError
 from viva.prompting import read_templates
 from viva.runs.batches import open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import Limits, pick
+from viva.runs.config import LimitOptions, pick
 from viva.runs.open import open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.rejudge import RejudgeOptions
-from viva.studies.errors.study import NO_TAG, Wanted, ask_judges, check_by, fits, labels_text, study
+from viva.studies.errors.study import NO_TAG, ErrorsConfig, ask_judges, check_by, fits, labels_text, study
 
 if TYPE_CHECKING:
     from viva.reports.errors import Told
@@ -84,7 +84,7 @@ def error_types_command(run: Path, **given: Any) -> int:
     viva error-types runs/NAME --judge openai/JUDGE --max-cost 2
     viva error-types runs/NAME --judge openai/A --judge anthropic/B --labels labels.csv --chart errors.svg
     """
-    config, limits = pick(Wanted, given), pick(Limits, given)
+    config, limits = pick(ErrorsConfig, given), pick(LimitOptions, given)
     check_writable(config.out)
     if config.labels is not None and config.labels.suffix.lower() not in LABEL_SUFFIXES:
         raise VivaError(f"--labels {config.labels}: labels are written as {', '.join(LABEL_SUFFIXES)}")
@@ -103,11 +103,11 @@ def error_types_command(run: Path, **given: Any) -> int:
     return code
 
 
-def _labelled(folder: RunFolder, config: Wanted, limits: Limits) -> tuple[int, Told, list[Labelled]]:
+def _labelled(folder: RunFolder, config: ErrorsConfig, limits: LimitOptions) -> tuple[int, Told, list[Labelled]]:
     """Ask what is missing, and read all that there is."""
     over = read_templates(config.instructions) if config.instructions else None
     types = ErrorTypes(config.question_format or (PAPERS,), over)
-    opened = prepare(folder, Limits(progress="quiet"))
+    opened = prepare(folder, LimitOptions(progress="quiet"))
     evaluations = [evaluation for evaluation in opened.evaluations if fits(evaluation.exam.spec)]
     if not evaluations:
         said = ", ".join(dict.fromkeys(evaluation.label for evaluation in opened.evaluations))
@@ -158,7 +158,7 @@ def _draw(told: Told, path: Path) -> None:
     charts.save(errors_chart(told.overall, told.names), path)
 
 
-def _printed(told: Told, config: Wanted) -> str:
+def _printed(told: Told, config: ErrorsConfig) -> str:
     from viva.reports import errors as report
 
     if config.format != "terminal":

@@ -21,7 +21,7 @@ from viva.cli.output import check_writable, emit, print_report
 from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.runs.answer_files import UNMATCHED
-from viva.runs.config import Foreign, Output, pick
+from viva.runs.config import AnswerFileOptions, OutputOptions, pick
 from viva.runs.execute import execute_run
 from viva.runs.grading import plan_grading, scores_csv
 from viva.runs.open import open_encoder_of
@@ -32,7 +32,7 @@ from viva.runs.score import grade_run
 @click.command(name="grade", short_help="Grade answers collected elsewhere.", cls=GroupedCommand)
 @click.argument("benchmark")
 @click.argument("answers", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="ANSWERS...")
-@derive(Foreign)
+@derive(AnswerFileOptions)
 @click.option(
     "--scores",
     "--out",
@@ -46,7 +46,7 @@ from viva.runs.score import grade_run
 @judge_options
 @engine_options
 @run_option
-@derive(Output, only=("format", "all"))
+@derive(OutputOptions, only=("format", "all"))
 @beside_option
 def grade_command(
     benchmark: str, answers: tuple[Path, ...], scores: Path | None, run_path: Path | None, **given: Any
@@ -68,7 +68,7 @@ def grade_command(
     """
     check_writable(scores)
     opened, replay = plan_grading(benchmark, answers, run_path, given)
-    output = pick(Output, given)
+    output = pick(OutputOptions, given)
     open_encoder_of(opened, new=True)
     create_folder(opened)
     try:

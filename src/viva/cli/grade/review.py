@@ -11,7 +11,7 @@ from viva.cli.output import emit, screen
 from viva.cli.serving_options import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
-from viva.runs.config import Limits, pick
+from viva.runs.config import LimitOptions, pick
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.review import Opening, invited, shares_of, start_filter
 from viva.visible import escape_invisible
@@ -79,7 +79,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     folder = RunFolder.open(find_run(run))
     if plan is not None:
         return _print_plan(folder.path, plan)
-    items = [one.item for one in rated(prepare(folder, Limits(progress="quiet")))]
+    items = [one.item for one in rated(prepare(folder, LimitOptions(progress="quiet")))]
     if not items:
         raise VivaError(f"{folder.path} has nothing to review: no answer that a judge or an expert has to mark")
     log = ReviewLog(folder.path / REVIEWS)

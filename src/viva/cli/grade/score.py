@@ -11,7 +11,7 @@ from viva.cli.options import report_options
 from viva.cli.output import check_output, print_report
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
-from viva.runs.config import Limits, Output, pick
+from viva.runs.config import LimitOptions, OutputOptions, pick
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.score import grade_run
@@ -22,11 +22,11 @@ from viva.runs.score import grade_run
 @report_options
 def score_command(run: Path, **given: Any) -> int:
     """Grade RUN again from its journals and print its tables; scores.jsonl is made anew. Costs nothing."""
-    output = pick(Output, given)
+    output = pick(OutputOptions, given)
     check_output(output)
     folder = RunFolder.open(find_run(run))
-    refuse_unknown(output.beside, settings_of(folder.record.exams))
-    opened = prepare(folder, Limits(progress="quiet"))
+    refuse_unknown(output.published_rows, settings_of(folder.record.exams))
+    opened = prepare(folder, LimitOptions(progress="quiet"))
     folder.lock()
     try:
         report = grade_run(opened, output)

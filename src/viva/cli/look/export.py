@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from viva.runs.config import Choice, pick
+from viva.runs.config import TaskOptions, pick
 from viva.runs.export.formats import FORMATS, ExportConfig, writer
 
 _LISTED = "\b\nFormats:\n" + "\n".join(f"  {name:<16} {form.about}" for name, form in FORMATS.items())
@@ -48,4 +48,4 @@ def export_command(form: str, **given: Any) -> int:
     viva export mine.yaml --to hf --out dataset/ --no-gold
     """
     write = writer(form)
-    return write(pick(ExportConfig, {**given, "choice": pick(Choice, {**given, "language": given["language"]})}))
+    return write(pick(ExportConfig, {**given, "choice": pick(TaskOptions, {**given, "language": given["language"]})}))

@@ -17,7 +17,7 @@ from viva.runs.report_page import (
     DEFAULT_ITEMS,
     DEFAULT_SIZE,
     Names,
-    Wanted,
+    ReportConfig,
     names_of,
     runs_at,
     spool_items,
@@ -73,7 +73,7 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     viva report runs/a runs/b --out both.html --published-rows gpt-4,llama3-8b
     viva report runs/NAME --format latex --out tables.tex
     """
-    config = pick(Wanted, given)
+    config = pick(ReportConfig, given)
     if html and config.format != "html":
         raise VivaError(f"--html and --format {config.format} exclude each other: give one of them")
     folders = list(dict.fromkeys(found for run in runs for found in runs_at(run)))
@@ -88,9 +88,9 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     if config.format == "html":
         return _page(read, names, report, config)
     if config.format == "terminal":
-        from viva.runs.config import Output
+        from viva.runs.config import OutputOptions
 
-        print_report(report, Output(format="terminal", out=config.out, all=True))
+        print_report(report, OutputOptions(format="terminal", out=config.out, all=True))
     else:
         from viva.reports.formats import FORMATS as RENDERERS
 
@@ -98,7 +98,7 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     return 0
 
 
-def _page(read: Sequence[Reported], names: Names, report: Report, config: Wanted) -> int:
+def _page(read: Sequence[Reported], names: Names, report: Report, config: ReportConfig) -> int:
     from viva.reports.page.content import page_of
     from viva.reports.page.writing import write_page
 

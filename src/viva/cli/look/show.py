@@ -13,7 +13,7 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import NO_REPLY_YET
 from viva.errors import VivaError
 from viva.prompting import prompt_text
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.types import OUTCOMES, Choose, Generate, Question, Request, Response, Score, Suspicion
 from viva.visible import escape_invisible
@@ -46,7 +46,7 @@ def show_command(
 ) -> int:
     """Show answers of RUN with what was read where, and why they scored as they did."""
     folder = RunFolder.open(find_run(run))
-    opened = prepare(folder, Limits(progress="quiet"))
+    opened = prepare(folder, LimitOptions(progress="quiet"))
     wanted = {outcome} if outcome else set(OUTCOMES)
     if wrong or unparsed:
         wanted = ({"wrong"} if wrong else set()) | (

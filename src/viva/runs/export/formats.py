@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import VivaError
-from viva.runs.config import Choice
+from viva.runs.config import TaskOptions
 from viva.visible import one_line
 
 
@@ -24,7 +24,7 @@ class ExportConfig(Struct, kw_only=True):
     force: bool = False
     gold: bool = True
     """Whether the answers of the set may be in it."""
-    choice: Choice = msgspec.field(default_factory=Choice)
+    choice: TaskOptions = msgspec.field(default_factory=TaskOptions)
     """--data and --language, for a set."""
 
     @property

@@ -11,7 +11,7 @@ import msgspec
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import parts_shown
 from viva.errors import VivaError
-from viva.runs.config import Limits
+from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
 
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
     from viva.reports.agreement import ScoreFromLabels
     from viva.reports.result import Grid
-    from viva.studies.agreement.study import Wanted
+    from viva.studies.agreement.study import AgreementConfig
 
 
-def ratings_of_run(path: Path, config: Wanted) -> tuple[Ratings, Wanted, list[ScoreFromLabels], list[str]]:
+def ratings_of_run(
+    path: Path, config: AgreementConfig
+) -> tuple[Ratings, AgreementConfig, list[ScoreFromLabels], list[str]]:
     """The ratings in a run's files, who of the raters is the judge, and the scores from its samples, with notes.
 
     Raises VivaError for a run that nobody judged and nobody reviewed.
     """
-    opened = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
+    opened = prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))
     found = list(rated(opened, everything=True))
     log = review_log(opened)
     people = any(one.evidence.marks for one in found)
@@ -49,10 +51,10 @@ def agreement_page(path: Path) -> str:
     """The agreement page of a run, as HTML."""
     from viva.reports.agreement import notes_on
     from viva.reports.agreementpage import html_agreement
-    from viva.studies.agreement.study import Wanted, compared
+    from viva.studies.agreement.study import AgreementConfig, compared
 
     try:
-        read, config, scores, notes = ratings_of_run(path, Wanted())
+        read, config, scores, notes = ratings_of_run(path, AgreementConfig())
     except VivaError as problem:
         return html_agreement((), (), (str(problem),))
     found = compared(read, path.name, config)
@@ -63,7 +65,7 @@ def plan(path: Path, half_width: float) -> tuple[list[Grid], list[str]]:
     """How many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and notes."""
     from viva.reports.result import Grid
 
-    opened = prepare(RunFolder.open(find_run(path)), Limits(progress="quiet"))
+    opened = prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))
     found = list(rated(opened))
     if not found:
         raise VivaError(f"{path} has no answer that experts could mark")

@@ -19,7 +19,7 @@ MOST_MARKS = 1000
 """Marks that a scale may have."""
 
 
-class Wanted(Struct, kw_only=True):
+class AgreementConfig(Struct, kw_only=True):
     """What is to be told, and how."""
 
     judge: str | None = None
@@ -36,7 +36,7 @@ class Wanted(Struct, kw_only=True):
     chart: Path | None = None
 
 
-def compared(ratings: Ratings, title: str, config: Wanted) -> list[Agreement]:
+def compared(ratings: Ratings, title: str, config: AgreementConfig) -> list[Agreement]:
     """One report, or one for each value of `by`. Aspects are apart: a combined mark would be meaningless."""
     from viva.analysis.agreement import agree
     from viva.studies.agreement.rating_table import ASPECT

@@ -22,7 +22,7 @@ MOST = 3000
 """Slices of one model that are looked at: more takes minutes, and finds nothing after so many comparisons."""
 
 
-class Wanted(Struct, kw_only=True):
+class BreakdownConfig(Struct, kw_only=True):
     """What is to be told, and how."""
 
     by: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def study(sources: Sequence[Path], config: Wanted) -> Iterator[Slices]:
+def study(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices]:
     """The slices of every model and exam in the sources. Raises VivaError where a table would be too large."""
     from viva.analysis.slices import slices, tags_of
 
@@ -66,7 +66,7 @@ def study(sources: Sequence[Path], config: Wanted) -> Iterator[Slices]:
         )
 
 
-def _cuts(tags: Sequence[str], config: Wanted) -> list[tuple[str, ...]]:
+def _cuts(tags: Sequence[str], config: BreakdownConfig) -> list[tuple[str, ...]]:
     """The combinations of tags that are looked at."""
     if config.by:
         return [tuple(dict.fromkeys(config.by))]

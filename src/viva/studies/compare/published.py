@@ -16,7 +16,7 @@ from viva.published.model import plain
 from viva.reports.comparedmeans import Published
 
 if TYPE_CHECKING:
-    from viva.studies.compare.study import Wanted
+    from viva.studies.compare.study import CompareConfig
 
 _SETTING = "generation_parameters"
 _STANDARD = "(0.2,0.9)"
@@ -24,7 +24,7 @@ _STANDARD = "(0.2,0.9)"
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
 
 
-def compare_published(benchmark: str, config: Wanted) -> tuple[list[Published], Table, list[str]]:
+def compare_published(benchmark: str, config: CompareConfig) -> tuple[list[Published], Table, list[str]]:
     """A published table's differences, the table, and notes. Raises VivaError for what takes item scores, and unknown
     rows.
     """
@@ -44,7 +44,7 @@ def compare_published(benchmark: str, config: Wanted) -> tuple[list[Published], 
     return found, one, notes
 
 
-def _sweep(config: Wanted) -> tuple[list[Published], Table]:
+def _sweep(config: CompareConfig) -> tuple[list[Published], Table]:
     """GPT-4 under every sampling against the paper's own, or against the setting that --baseline names."""
     one = table("infibench", "leaderboard")
     rows = [entry for entry in one.entries if entry.kind == "ablation"]
@@ -81,7 +81,7 @@ def _spread(entry: Entry) -> str:
     return f"best@{min(10, answers)} of {answers}{sd}"
 
 
-def _experts(config: Wanted) -> tuple[list[Published], Table]:
+def _experts(config: CompareConfig) -> tuple[list[Published], Table]:
     """Every expert against the chat model of its family and size, or the pairs that --pairs names."""
     one = table("csbench", "en_experts")
     columns = ("overall_knowledge", "overall_reasoning", "overall_average")

@@ -38,7 +38,7 @@ FLIPS = 10
 _ATTEMPTS = re.compile(r"mean|best|(best|pass)@[1-9][0-9]{0,3}")
 
 
-class Wanted(Struct, kw_only=True):
+class CompareConfig(Struct, kw_only=True):
     """What is to be compared, and how it is told."""
 
     between: str | None = None
@@ -59,7 +59,7 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def compared_sources(paths: Sequence[Path], config: Wanted) -> list[Comparison]:
+def compared_sources(paths: Sequence[Path], config: CompareConfig) -> list[Comparison]:
     """Comparisons of what the sources hold. Raises VivaError where nothing there can be compared."""
     from viva.analysis.multiplicity import adjusted
     from viva.runs.item_scores import score_sets
@@ -100,7 +100,7 @@ def _nobody(groups: Sequence[tuple[str, list[Contestant]]]) -> str:
     return f"a comparison takes two contestants on the same questions; here are {there}"
 
 
-def _ways(config: Wanted) -> list[str]:
+def _ways(config: CompareConfig) -> list[str]:
     if config.attempts is None:
         return []
     ways = [way.strip() for way in config.attempts.split(",")]
@@ -115,7 +115,7 @@ def _comparison(
     group: Sequence[Contestant],
     pairs: Sequence[tuple[Contestant, Contestant]],
     flips: int,
-    config: Wanted,
+    config: CompareConfig,
 ) -> Comparison:
     from viva.reports.comparing import Comparison, Side
     from viva.studies.compare.readings import with_readings
@@ -155,7 +155,7 @@ def _disjoint(first: Contestant, second: Contestant) -> str:
     return f"{first.name} and {second.name} have no question in common"
 
 
-def _rows(first: Contestant, second: Contestant, flips: int, config: Wanted) -> Iterator[Row]:
+def _rows(first: Contestant, second: Contestant, flips: int, config: CompareConfig) -> Iterator[Row]:
     """A row a column or value of --by, else one."""
     names = dict.fromkeys([*first.scored.lines, *second.scored.lines])
     for name in names:
@@ -166,7 +166,7 @@ def _rows(first: Contestant, second: Contestant, flips: int, config: Wanted) -> 
 
 
 def _compared_on(
-    first: Contestant, second: Contestant, lines: Sequence[Aggregate], config: Wanted
+    first: Contestant, second: Contestant, lines: Sequence[Aggregate], config: CompareConfig
 ) -> tuple[Difference, Pairs | None]:
     """The difference on the questions of these lines, and the pairs that it is of."""
     from viva.analysis.comparing import compared, compared_apart, paired
@@ -201,7 +201,7 @@ def _row(
     pairs: Pairs | None,
     found: Difference,
     limit: int,
-    config: Wanted,
+    config: CompareConfig,
 ) -> Row:
     from viva.analysis.comparing import flips
     from viva.reports.comparing import Row
@@ -219,7 +219,7 @@ def _row(
     )
 
 
-def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: Wanted) -> Iterator[str]:
+def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
     """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
     from viva.reports.result import UNSURE
     from viva.studies.compare.contestants import warnings

@@ -11,14 +11,14 @@ from msgspec import Struct
 from viva.errors import DataError, VivaError
 from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.studies.correlate.sources import PUBLISHED, Correlated, matched, noted, published_tables
-from viva.studies.model_table import WideTable, read_wide, the_wide_one
+from viva.studies.model_table import WideTable, only_model_table, read_wide
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.reports.correlation import Correlations
 
 
-class Wanted(Struct, kw_only=True):
+class CorrelateConfig(Struct, kw_only=True):
     """What is to be told, and how."""
 
     columns: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def read_tables(sources: Sequence[str], config: Wanted) -> list[Correlated]:
+def read_tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]:
     """What is to be correlated: a published benchmark, several sources by model's name, a table, or item scores."""
     named = [source for source in sources if source in PUBLISHED]
     if named and config.by not in (None, EXAM):
@@ -40,14 +40,14 @@ def read_tables(sources: Sequence[str], config: Wanted) -> list[Correlated]:
     if named:
         return [matched(sources)]
     paths = existing(sources, PUBLISHED)
-    wide = the_wide_one(paths)
+    wide = only_model_table(paths)
     if wide is not None:
         return [Correlated(title=wide.name, table=read_wide(wide))]
     rows, ranges = _of_items(paths, config)
     return [Correlated(title="item scores", table=rows, notes=noted(ranges))]
 
 
-def _of_items(paths: Sequence[Path], config: Wanted) -> tuple[WideTable, list[str]]:
+def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable, list[str]]:
     """Models by the columns of --by, from item scores, and the models that have a range in place of some figure. Of
     several exams, columns are called by exam and column."""
     from viva.analysis.training import measured
@@ -85,7 +85,7 @@ def _of_items(paths: Sequence[Path], config: Wanted) -> tuple[WideTable, list[st
     return found, ranges
 
 
-def study(found: Correlated, config: Wanted) -> Correlations:
+def study(found: Correlated, config: CorrelateConfig) -> Correlations:
     """The coefficients of every pair of columns that is asked for. Raises VivaError for unknown columns."""
     from viva.analysis.correlation import correlate, pairs
     from viva.reports.correlation import Correlations
@@ -105,7 +105,7 @@ def study(found: Correlated, config: Wanted) -> Correlations:
     )
 
 
-def _chosen(found: Correlated, config: Wanted) -> list[str]:
+def _chosen(found: Correlated, config: CorrelateConfig) -> list[str]:
     """The columns asked for, else all that are figures. A name that holds a comma is taken whole where it fits."""
     title, table = found.title, found.table
     asked: list[str] = []

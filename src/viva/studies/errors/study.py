@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 NO_TAG = "none"
 
 
-class Wanted(Struct, kw_only=True):
+class ErrorsConfig(Struct, kw_only=True):
     """Who labels what, and how it is told."""
 
     judge: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def check_by(evaluations: Sequence[Evaluation], config: Wanted) -> None:
+def check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
     """Refuse what could not be told at the end, before anybody is asked."""
     tags = next(evaluations[0].exam.questions()).tags
     if config.by not in (*tags, NO_TAG):
@@ -89,7 +89,7 @@ def ask_judges(
     )
 
 
-def study(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: Wanted) -> Told:
+def study(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> Told:
     """Count the labels by model and type, and by the tag that is asked for."""
     from viva.analysis.errortypes import Typed, agreed, counted
     from viva.reports.errors import Told
@@ -121,7 +121,7 @@ def study(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], co
     )
 
 
-def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: Wanted) -> list[str]:
+def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> list[str]:
     from viva.analysis.errortypes import agreed
 
     formats = ", ".join(config.question_format or (PAPERS,))

@@ -1,4 +1,4 @@
-"""Anchors: chosen from gathered scores, and full scores predicted from answers to them."""
+"""Anchors: chosen from item_sources scores, and full scores predicted from answers to them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from viva.errors import DataError
 from viva.studies.items.anchors_file import read_anchors
-from viva.studies.items.sources import Gathered, gathered
+from viva.studies.items.sources import ItemSources, item_sources
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MOST_MISSING = 0.2
 """With a larger share of the anchors unscored nothing is predicted."""
 
 
-def chosen(one: Gathered, count: int, seed: int) -> tuple[AnchorSet, Validation, list[str]]:
+def chosen(one: ItemSources, count: int, seed: int) -> tuple[AnchorSet, Validation, list[str]]:
     """Anchors by all models that took the whole exam, with their cross-validated error and what to know about them.
 
     Raises DataError for too few such models or questions.
@@ -95,7 +95,7 @@ def predicted(
     anchors = read_anchors(file)
     found = [
         prediction
-        for one in gathered(sources, exam)
+        for one in item_sources(sources, exam)
         for prediction in _predictions(one, anchors, file, alone=exam is None)
     ]
     if not found:
@@ -111,7 +111,7 @@ def predicted(
     return report.prediction_grids(found, anchors), notes
 
 
-def _predictions(one: Gathered, anchors: AnchorSet, file: Path, *, alone: bool) -> list[Prediction]:
+def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: bool) -> list[Prediction]:
     """Of one exam's models. `alone`: no --exam was given, so another exam's runs are passed over."""
     from viva.analysis.anchors import predict
     from viva.analysis.itemscores import item_scores

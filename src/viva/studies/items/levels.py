@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from viva.analysis.difficulty import levels
 from viva.errors import DataError
 from viva.runs.question_lists import read_level_file
-from viva.studies.items.sources import Gathered
+from viva.studies.items.sources import ItemSources
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Parts(Protocol):
     format: str
 
 
-def levelled(one: Gathered, wanted: Parts) -> str | tuple[list[Grid], list[str]]:
+def levelled(one: ItemSources, wanted: Parts) -> str | tuple[list[Grid], list[str]]:
     """The rule's outcome in the form asked for. Raises DataError for a model that is not there."""
     from viva.analysis.itemscores import answers
     from viva.reports import difficulty as report
@@ -66,7 +66,7 @@ def levelled(one: Gathered, wanted: Parts) -> str | tuple[list[Grid], list[str]]
     return report.difficulty_grids(found), notes
 
 
-def _temperature(one: Gathered, name: str | None) -> float | None:
+def _temperature(one: ItemSources, name: str | None) -> float | None:
     """Of a run, where it was sent."""
     found = one.found.get(name or "")
     if found is None or found.run is None or found.record is None:

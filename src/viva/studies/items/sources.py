@@ -1,4 +1,4 @@
-"""Scores of several models on one exam, gathered from runs and tables for `viva item-analysis`."""
+"""Scores of several models on one exam, item_sources from runs and tables for `viva item-analysis`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TABLES = "item scores"
 """What several tables of item scores are called together, where no run says which exam they are of."""
 
 
-class Gathered(Struct, kw_only=True):
+class ItemSources(Struct, kw_only=True):
     """One exam's scores, a frame a model."""
 
     exam: str
@@ -28,7 +28,7 @@ class Gathered(Struct, kw_only=True):
     notes: list[str] = []
 
 
-def gathered(sources: Sequence[Path], exam: str | None) -> list[Gathered]:
+def item_sources(sources: Sequence[Path], exam: str | None) -> list[ItemSources]:
     """Everything that the sources hold, by exam. Tables join the runs' exam where there is just one, else each other.
 
     Raises DataError for an `exam` that is not there, runs of one exam with different questions, and a table beside runs
@@ -38,10 +38,10 @@ def gathered(sources: Sequence[Path], exam: str | None) -> list[Gathered]:
     runs = list(dict.fromkeys(one.exam for one in ones if one.record is not None))
     tables = list(dict.fromkeys(one.exam for one in ones if one.record is None))
     joined = runs[0] if len(runs) == 1 else tables[0] if len(tables) == 1 else TABLES
-    by_exam: dict[str, Gathered] = {}
+    by_exam: dict[str, ItemSources] = {}
     for one in ones:
         name = one.exam if one.record is not None else joined
-        group = by_exam.setdefault(name, Gathered(exam=name, headline=one.headline))
+        group = by_exam.setdefault(name, ItemSources(exam=name, headline=one.headline))
         _add(group, one)
     if exam is not None and exam not in by_exam:
         known = ", ".join(repr(one_line(name, 60)) for name in by_exam)
@@ -49,7 +49,7 @@ def gathered(sources: Sequence[Path], exam: str | None) -> list[Gathered]:
     return [group for name, group in by_exam.items() if exam in (None, name)]
 
 
-def _add(group: Gathered, one: ScoreSet) -> None:
+def _add(group: ItemSources, one: ScoreSet) -> None:
     for other in group.found.values():
         if one.record and other.record and one.record.fingerprint != other.record.fingerprint:
             raise DataError(

@@ -14,10 +14,10 @@ from viva.errors import VivaError
 if TYPE_CHECKING:
     from viva.analysis.itemresponse import Fitted
     from viva.reports.items import Examined
-    from viva.studies.items.sources import Gathered
+    from viva.studies.items.sources import ItemSources
 
 
-class Wanted(Struct, kw_only=True):
+class ItemsConfig(Struct, kw_only=True):
     """What is to be told, and how."""
 
     exam: str | None = None
@@ -38,7 +38,7 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def study(one: Gathered, config: Wanted) -> Examined:
+def study(one: ItemSources, config: ItemsConfig) -> Examined:
     """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
     import numpy as np
 
@@ -69,7 +69,7 @@ def study(one: Gathered, config: Wanted) -> Examined:
     return Examined(scores=scores, statistics=item_statistics(scores.scores), fits=fits, notes=tuple(notes))
 
 
-def only_exam(found: Sequence[Gathered], option: str) -> Gathered:
+def only_exam(found: Sequence[ItemSources], option: str) -> ItemSources:
     """The only exam found. Raises VivaError where there are several; `option` is what takes one."""
     if len(found) > 1:
         names = ", ".join(one.exam for one in found)
@@ -77,7 +77,7 @@ def only_exam(found: Sequence[Gathered], option: str) -> Gathered:
     return found[0]
 
 
-def refuse_contradictions(sources: Sequence[Path], config: Wanted) -> None:
+def refuse_contradictions(sources: Sequence[Path], config: ItemsConfig) -> None:
     """Raise VivaError for options that do not go together."""
     if config.predict:
         if sources:

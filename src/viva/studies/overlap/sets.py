@@ -15,7 +15,7 @@ from viva.contracts import Exam
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
 from viva.prompting import replace_surrogates
-from viva.runs.config import Choice
+from viva.runs.config import TaskOptions
 from viva.runs.exams import data_notes, label, open_exams, reopen
 from viva.studies.overlap.corpora import corpus_files, pieces_of, text_of
 from viva.studies.text_sets import FIELDS, field_of
@@ -50,7 +50,7 @@ class Opened(Struct, kw_only=True):
         return hashlib.blake2b(msgspec.json.encode(texts), digest_size=6).hexdigest()
 
 
-def open_set(given: str, field: str, choice: Choice) -> Opened:
+def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
     """The set whose questions are looked for. Raises DataError for what is none, or has no text in this field."""
     name, source = _named(given)
     questions = _questions(source, field, choice)
@@ -62,7 +62,7 @@ def open_set(given: str, field: str, choice: Choice) -> Opened:
     return opened
 
 
-def open_other(given: str, field: str, choice: Choice) -> Opened:
+def open_other(given: str, field: str, choice: TaskOptions) -> Opened:
     """What the set is compared with. Raises DataError for what is none."""
     name, source = _named(given)
     every = msgspec.structs.replace(choice, limit=None)
@@ -79,7 +79,7 @@ def _named(given: str) -> tuple[str, str]:
     return ("", given) if not equals or Path(given).exists() else (replace_surrogates(name.strip()), source)
 
 
-def _questions(source: str, field: str, choice: Choice) -> Opened | None:
+def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
     """The questions of a benchmark, a question file or a run; None for anything else."""
     path = Path(source)
     exams: list[tuple[Exam, Path | None]]

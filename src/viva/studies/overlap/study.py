@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from viva.studies.overlap.sets import Opened
 
 
-class Wanted(Struct, kw_only=True):
+class OverlapSettings(Struct, kw_only=True):
     """How to compare, and how to show it."""
 
     beside: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Wanted(Struct, kw_only=True):
     all: bool = False
 
 
-def manner_of(config: Wanted) -> OverlapConfig:
+def manner_of(config: OverlapSettings) -> OverlapConfig:
     """How texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
     from viva.analysis.leakage import OverlapConfig
 
@@ -70,7 +70,11 @@ def manner_of(config: Wanted) -> OverlapConfig:
 
 
 def compare_sets(
-    opened: Opened, others: Sequence[Opened], leaks: Sequence[Leaks], overlap_config: OverlapConfig, config: Wanted
+    opened: Opened,
+    others: Sequence[Opened],
+    leaks: Sequence[Leaks],
+    overlap_config: OverlapConfig,
+    config: OverlapSettings,
 ) -> None:
     """Search every other set for the questions' texts; what is found is added to `leaks`."""
     from functools import partial
@@ -95,7 +99,7 @@ def compare_sets(
         screen_.close()
 
 
-def read_pieces(other: Opened, source: int, config: Wanted, *, itself: bool) -> Iterator[Piece]:
+def read_pieces(other: Opened, source: int, config: OverlapSettings, *, itself: bool) -> Iterator[Piece]:
     """The texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
     from viva.studies.overlap.corpora import PIECE, Piece, pieces_of
 
@@ -132,7 +136,11 @@ class _Screen(Screen):
 
 
 def overlaps_of(
-    opened: Opened, others: Sequence[Opened], leaks: Sequence[Leaks], overlap_config: OverlapConfig, config: Wanted
+    opened: Opened,
+    others: Sequence[Opened],
+    leaks: Sequence[Leaks],
+    overlap_config: OverlapConfig,
+    config: OverlapSettings,
 ) -> Overlaps:
     """What was found, question by question. Raises DataError where a set holds no text."""
     from viva.analysis.leakage import LONGEST_SHOWN, Search

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from viva import __version__
-from viva.runs.config import Choice
+from viva.runs.config import TaskOptions
 
 if TYPE_CHECKING:
     from viva.reports.perplexity import Perplexities, Reference, Row
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from viva.studies.text_sets import TextSet
 
 
-class Wanted(Struct, kw_only=True):
+class PerplexityConfig(Struct, kw_only=True):
     """What is measured, and how it is shown."""
 
     field: str = "question"
@@ -33,7 +33,9 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def study(sets: Sequence[TextSet], measured: Sequence[Measured], config: Wanted, choice: Choice) -> Perplexities:
+def study(
+    sets: Sequence[TextSet], measured: Sequence[Measured], config: PerplexityConfig, choice: TaskOptions
+) -> Perplexities:
     """Perplexities by set, tag and model, the first set beside the others, and signatures."""
     from viva.reports.perplexity import Perplexities
 
@@ -49,7 +51,7 @@ def study(sets: Sequence[TextSet], measured: Sequence[Measured], config: Wanted,
     )
 
 
-def _rows(each: TextSet, one: Measured, config: Wanted) -> list[Row]:
+def _rows(each: TextSet, one: Measured, config: PerplexityConfig) -> list[Row]:
     """All of a set, then the values of the tag in the order in which they occur."""
     from viva.analysis.perplexity import figures
     from viva.reports.perplexity import Row
@@ -108,7 +110,7 @@ def _notes(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Sequence
     return notes
 
 
-def _signature(one: Measured, sets: Sequence[TextSet], config: Wanted, choice: Choice) -> str:
+def _signature(one: Measured, sets: Sequence[TextSet], config: PerplexityConfig, choice: TaskOptions) -> str:
     """What produced the figures of a model: everything that, changed, could change them."""
     said = ("provider", "model", "template")  # by the name; a template has no part in it
     identity = {name: value for name, value in one.identity.items() if name not in said and value not in ("", "0")}

@@ -38,7 +38,7 @@ class Measurer(Protocol):
         ...
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class MeasureConfig(Struct, frozen=True, kw_only=True):
     """What is to be measured, and how."""
 
     sets: Sequence[TextSet]
@@ -92,7 +92,7 @@ def need_measurers(models: Sequence[Model]) -> None:
             )
 
 
-async def measure(models: Sequence[Model], wish: Wish, items: Items) -> list[Measured]:
+async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) -> list[Measured]:
     """All texts before each model, one model after the other. Raises StoppedError, and StorageError of a full disk."""
     stop = asyncio.Event()
     _listen(stop, asyncio.current_task(), models)
@@ -134,7 +134,7 @@ def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: S
 class _Measuring:
     """One model at work on all sets."""
 
-    def __init__(self, model: Model, wish: Wish, items: Items, stop: asyncio.Event) -> None:
+    def __init__(self, model: Model, wish: MeasureConfig, items: Items, stop: asyncio.Event) -> None:
         assert isinstance(model, Measurer)
         self._model, self._measurer = model, model
         self._wish, self._items, self._stop = wish, items, stop
@@ -310,7 +310,7 @@ def _reading(row: Row, times: int) -> Reading:
     )
 
 
-def _different(wish: Wish) -> dict[str, list[tuple[str, str]]]:
+def _different(wish: MeasureConfig) -> dict[str, list[tuple[str, str]]]:
     """Every different text, with the sets and ids of its places."""
     places: dict[str, list[tuple[str, str]]] = {}
     for one in wish.sets:

@@ -12,7 +12,7 @@ from viva.errors import DataError, VivaError
 from viva.published import Table, catalogue, plain, similar, table, tables
 
 
-class Wanted(Struct, kw_only=True):
+class PublishedConfig(Struct, kw_only=True):
     """What is to be shown, and how."""
 
     model: tuple[str, ...] = ()

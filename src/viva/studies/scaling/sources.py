@@ -13,7 +13,7 @@ from viva.errors import DataError, VivaError
 from viva.published import Entry, Size, Table, catalogue, tables
 from viva.published import size as published_size
 from viva.runs.item_scores import EXAM, existing, score_sets
-from viva.studies.model_table import WideTable, read_wide, the_wide_one
+from viva.studies.model_table import WideTable, only_model_table, read_wide
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Source(Struct, kw_only=True):
     questions: int | None = None
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class ScalingData(Struct, frozen=True, kw_only=True):
     """The models of one table or exam."""
 
     title: str
@@ -54,14 +54,14 @@ class Found(Struct, frozen=True, kw_only=True):
     """Models whose score is a range, and so no point of a curve."""
 
 
-def found_in(sources: Sequence[str], asked: Source) -> list[Found]:
+def found_in(sources: Sequence[str], asked: Source) -> list[ScalingData]:
     """The models of every table and exam. Raises VivaError for what is no source, or has no scores."""
     if len(sources) == 1 and tables_of(sources[0]):
         return [_published(sources[0], asked)]
     paths = existing(sources, SCORES)
     if asked.table:
         raise VivaError(f"--table {asked.table!r} is for a benchmark's published tables; {sources[0]} is none")
-    wide = the_wide_one(paths)
+    wide = only_model_table(paths)
     return _of_runs(paths, asked) if wide is None else [_of_table(wide, asked)]
 
 
@@ -96,7 +96,7 @@ def family_of(model: str) -> str:
     return name[: found.start()].rstrip(" -_") if found else ""
 
 
-def _published(benchmark: str, asked: Source) -> Found:
+def _published(benchmark: str, asked: Source) -> ScalingData:
     wanted, column = SCORES[benchmark]
     named = asked.table or wanted
     table = next((table for table in tables(benchmark) if table.name == named), None)
@@ -121,7 +121,7 @@ def _published(benchmark: str, asked: Source) -> Found:
         else:
             points.append(_point(entry.name, size, entry.figures[column] / 100, _words(entry), asked, questions))
     said = f"{benchmark}, published, {column} ({table.source.table})"
-    return Found(title=said, points=tuple(points), sizeless=sizeless)
+    return ScalingData(title=said, points=tuple(points), sizeless=sizeless)
 
 
 def _questions(benchmark: str, name: str, column: str) -> int | None:
@@ -134,7 +134,7 @@ def _words(entry: Entry) -> dict[str, str]:
     return {"family": family_of(entry.name), **{name: value for name, value in entry.words.items() if value}}
 
 
-def _of_table(path: Path, asked: Source) -> Found:
+def _of_table(path: Path, asked: Source) -> ScalingData:
     table = read_wide(path, fewest=2)
     own = next((name for name in SIZE_COLUMNS if name in table.columns or name in table.texts), None)
     column = _score_column(path, table, asked.score, own)
@@ -154,7 +154,7 @@ def _of_table(path: Path, asked: Source) -> Found:
             sizeless[model] = words
             continue
         points.append(_point(model, size, value / scale, words, asked, asked.questions))
-    return Found(title=f"{path.name}, {column}", points=tuple(points), sizeless=sizeless)
+    return ScalingData(title=f"{path.name}, {column}", points=tuple(points), sizeless=sizeless)
 
 
 def _score_column(path: Path, table: WideTable, score: str | None, own: str | None) -> str:
@@ -180,7 +180,7 @@ def _cell_size(table: WideTable, column: str | None, index: int) -> Size | None:
     return Size(value, value) if value is not None and value > 0 else None
 
 
-def _of_runs(paths: Sequence[Path], asked: Source) -> list[Found]:
+def _of_runs(paths: Sequence[Path], asked: Source) -> list[ScalingData]:
     if asked.score:
         raise VivaError(f"--score {asked.score!r} names a column of a table; of runs it is each exam's headline")
     points: dict[str, list[Point]] = {}
@@ -196,7 +196,7 @@ def _of_runs(paths: Sequence[Path], asked: Source) -> list[Found]:
         elif cell.mean is not None:
             here.append(_point(model, size, cell.mean, {"family": family_of(model)}, asked, None, cell))
     return [
-        Found(title=exam, points=tuple(found), sizeless=sizeless.get(exam, {}), ranges=ranges.get(exam, ()))
+        ScalingData(title=exam, points=tuple(found), sizeless=sizeless.get(exam, {}), ranges=ranges.get(exam, ()))
         for exam, found in points.items()
     ]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 
 from viva.errors import DataError, VivaError
-from viva.studies.scaling.sources import Found
+from viva.studies.scaling.sources import ScalingData
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from viva.reports.scaling import Scaling
 
 
-class Wanted(Struct, kw_only=True):
+class ScalingConfig(Struct, kw_only=True):
     """What is to be told, and how."""
 
     fit: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Wanted(Struct, kw_only=True):
     out: Path | None = None
 
 
-def study(found: Found, kinds: Sequence[Kind], config: Wanted) -> Scaling:
+def study(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:
     """Fits, predictions and breaks of the chosen models. Raises VivaError where too few have a size and a score."""
     from viva.analysis.scalinggroups import best_of_size, grouped, studied
     from viva.reports.result import left_out
@@ -71,7 +71,7 @@ def study(found: Found, kinds: Sequence[Kind], config: Wanted) -> Scaling:
     )
 
 
-def _chosen(found: Found, config: Wanted) -> Found:
+def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
     """What --model, --exclude and --where leave. Raises VivaError for a pattern or condition that fits no model."""
     words = {**{point.model: point.words for point in found.points}, **found.sizeless}
     for option, patterns in (("--model", config.models), ("--exclude", config.without)):
@@ -93,7 +93,7 @@ def _chosen(found: Found, config: Wanted) -> Found:
             and all(words[model].get(word) == value for word, _, value in (one.partition("=") for one in config.where))
         )
 
-    return Found(
+    return ScalingData(
         title=found.title,
         points=tuple(point for point in found.points if kept(point.model)),
         sizeless={model: said for model, said in found.sizeless.items() if kept(model)},
@@ -105,7 +105,7 @@ def _matches(model: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(model.casefold(), pattern.casefold())
 
 
-def curve_kinds(config: Wanted) -> list[Kind]:
+def curve_kinds(config: ScalingConfig) -> list[Kind]:
     """The kinds of curves that are asked for. Raises VivaError for unknown ones."""
     from viva.analysis.scaling import KINDS
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from viva.errors import DataError, VivaError
-from viva.runs.config import Choice
+from viva.runs.config import TaskOptions
 
 if TYPE_CHECKING:
     from viva.analysis.textlengths import Entry
@@ -40,7 +40,7 @@ def pair_of(text: str) -> tuple[str, str]:
     return first.strip(), second.strip()
 
 
-def open_sets(given: str, choice: Choice) -> list[Opened]:
+def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
     """The sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are none."""
     from viva.benchmarks import BENCHMARKS, question_file
     from viva.benchmarks.csbench.files import is_csbench
@@ -65,7 +65,7 @@ def open_sets(given: str, choice: Choice) -> list[Opened]:
     return _exams(given, choice)
 
 
-def _csbench(folder: Path, choice: Choice) -> list[Opened]:
+def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
     """Both halves of one or several languages."""
     from viva.benchmarks.csbench.benchmark import BENCHMARK
     from viva.benchmarks.csbench.files import TEST, read_set
@@ -116,7 +116,7 @@ def _entry(half: str, record: Raw) -> Entry:
     )
 
 
-def _exams(given: str, choice: Choice) -> list[Opened]:
+def _exams(given: str, choice: TaskOptions) -> list[Opened]:
     from viva.analysis.textlengths import Entry
     from viva.runs.exams import label, open_exams
 

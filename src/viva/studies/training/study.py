@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from viva.analysis.training import Point, Training
 
 
-class Wanted(Struct, kw_only=True):
+class TrainingConfig(Struct, kw_only=True):
     """What is to be told, and how."""
 
     checkpoints: Path | None = None
@@ -78,7 +78,7 @@ class Progress:
         return self._records[one.source].get(one.model)
 
 
-def study(runs: tuple[Path, ...], progress: Progress, config: Wanted) -> tuple[list[Training], list[str]]:
+def study(runs: tuple[Path, ...], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:
     """A curve an exam, and what was left out. Raises DataError where no model's training is known."""
     from viva.analysis.training import Point, measured, training
 
