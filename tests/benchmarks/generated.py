@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import viva.authoring.treebank as build
+import viva.benchmarks.syneval
 from viva.authoring.treebank.generate import generate
 from viva.authoring.treebank.treebank import RawTree, Reader, survey
 from viva.benchmarks.syneval.items import Fact, Item
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-BUNDLED = Path(build.__file__).parents[1] / "sample" / "treebank"
+BUNDLED = Path(viva.benchmarks.syneval.__file__).parent / "sample" / "treebank"
 _CLAUSE = re.compile(r"(not )?(GS|SC|DO|IO|MVP|ADJ|ADV|CO|PPA): (\S.*) → (\S.*)")
 _EDGES = ".,;:!?\"'`()[]{}-"
 _USES = {"is": True, "is_not": False, "exists": True, "exists_not": False}

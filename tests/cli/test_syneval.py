@@ -121,7 +121,7 @@ def test_wrong_use_is_said_in_a_sentence(viva: Viva) -> None:
     with table() as row:
         for arguments, why in (
             (("--shots", 6), "at most 5 exemplars"),
-            (("--cot",), "leave --cot out"),
+            (("--cot",), "no --cot: it asks for the answer alone"),
             (("--language", "zh"), "no language 'zh'"),
             (("--data", "nowhere"), "no data folder"),
         ):

@@ -12,7 +12,6 @@ import pytest
 
 from cli.told import told
 from rows import table
-from viva.cli.ask import fetch
 from viva.cli.ask.fetch import fetch_command
 from viva.errors import DataError
 from viva.files import parse_toml
@@ -21,6 +20,7 @@ from viva.interop.reading.dataset import read
 from viva.interop.reading.rows import Columns
 from viva.models.replay import Replay, located
 from viva.prompting import read_templates
+from viva.runs import fetch
 from within import within
 
 

@@ -6,7 +6,7 @@ of 16 disciplines in five types (MC, MS, TF, FB, OE), each with a gold rationale
     viva run clrbench --model openai/gpt-4o --judge openai/gpt-4o --encoder none
     viva run clrbench --data DIR --model openai/NAME --judge openai/NAME       # the paper's encoder: roberta-large
 
-This file asks the questions and grades the answers; rationale and combination are benchmarks/explained. Deviations: see
+This file asks the questions and grades the answers; rationale and combination are benchmarks/rationale. Deviations: see
 README.md beside this file.
 """
 

@@ -170,7 +170,7 @@ class InfiBench:
 
 def _judge() -> object:
     """No question of the paper needs a judge; questions of the sample's form may."""
-    return read_templates(HERE.parent / "questions" / "prompts.toml")["judge"]
+    return read_templates(HERE.parent / "custom" / "prompts.toml")["judge"]
 
 
 BENCHMARK = InfiBench()
