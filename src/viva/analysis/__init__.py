@@ -1,1 +1,1 @@
-"""Data frame in, tables out: it reads plain rows of scores and knows nothing of where they come from."""
+"""Statistics: plain rows of scores in, tables out."""

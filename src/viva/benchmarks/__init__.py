@@ -1,4 +1,7 @@
-"""The examinations. `BENCHMARKS` is written by hand, so that grep finds all; a package is loaded when it is used."""
+"""The benchmarks, and their wrappers (log-probabilities, rationales, shards).
+
+`BENCHMARKS` is written by hand, so that grep finds every one; a package is loaded when it is used.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The command line: where all of it meets."""
+"""The command line: one file a command; parse, call, print, exit."""

@@ -1,4 +1,4 @@
-"""Who does pieces of work: processes of this machine, or a Ray cluster. One seam, the same results.
+"""A pool of workers: processes of this machine, or a Ray cluster. One seam, the same results.
 
     with open_crew(on="local", jobs=0) as crew:
         for result in crew.map(recipe, pieces):  # in the order of the pieces

@@ -1,4 +1,4 @@
-"""The papers' own tables, to be shown beside yours: typed, with where they stand and what contradicts itself in them.
+"""The papers' own tables: typed, with sources and contradictions.
 
     tables("csbench")                    every table of a benchmark
     table("syneval", "few_shot")         one; its `notes` say what is odd about it

@@ -1,4 +1,4 @@
-"""The sandbox: programs that models wrote, run so that they cannot leave, and judged so that they cannot lie.
+"""Programs that models wrote, run isolated, and judged so that they cannot fake a verdict.
 
     sandbox = Sandbox()
     execution = await sandbox.run(Execute(question="q", sample=0, language="python", program=..., test=...))

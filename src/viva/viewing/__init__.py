@@ -1,4 +1,4 @@
-"""Runs in the browser, also while they are running: what was asked, how far it is, its tables so far, its answers.
+"""Runs in the browser, also while they are running.
 
 Strictly read-only: no lock is taken, nothing is written beside a run.
 """

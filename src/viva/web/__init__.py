@@ -1,1 +1,1 @@
-"""What every page of Viva's shares: who may ask a server, how text becomes HTML, tables, charts and colours."""
+"""What every page shares: the guard before a server, escaping, tables, charts and colours."""
