@@ -27,7 +27,7 @@ from viva.models import Endpoint
 from viva.models.replay import KEPT, Replay
 from viva.models.replay import connect as open_replay
 from viva.runs.config import AnswerFileOptions, TaskOptions
-from viva.runs.exams import open_exams
+from viva.runs.exams import languages_of, open_exams
 from viva.types import Question
 from viva.visible import one_line
 
@@ -88,12 +88,13 @@ def _as_they_are(paths: Sequence[Path]) -> Collected:
 
 
 def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
-    """All questions of the benchmark, whatever part of them is to be graded; CS-Bench's in all its languages."""
+    """All questions of the benchmark, whatever part is to be graded; in all its languages, unless one is named."""
     everything = msgspec.structs.replace(choice, limit=None, questions=None, shard=None, only="")
-    if benchmark != "csbench" or choice.language:
+    languages = languages_of(benchmark)
+    if len(languages) == 1 or choice.language:
         return [question for exam, _ in open_exams((benchmark,), everything) for question in exam.questions()]
     found: list[Question] = []
-    for language in ("en", "zh", "de", "fr"):
+    for language in languages:
         with suppress(DataError):  # a language whose files are not there
             one = msgspec.structs.replace(everything, language=(language,))
             found += [question for exam, _ in open_exams((benchmark,), one) for question in exam.questions()]

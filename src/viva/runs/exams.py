@@ -16,7 +16,7 @@ from viva.errors import DataError, VivaError
 from viva.prompting import read_templates
 from viva.runs.config import TaskOptions
 from viva.runs.settings import data_folder, specs
-from viva.types import ExamSpec
+from viva.types import ExamSpec, Language
 
 
 def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[Exam, Path | None]]:
@@ -46,6 +46,11 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
     if choice.encoder not in (None, "none") and not any(exam.spec.encoder for exam, _ in opened):
         raise VivaError(f"--encoder {choice.encoder!r} compares rationales: it goes with clrbench, or with --rationale")
     return opened
+
+
+def languages_of(benchmark: str) -> tuple[Language, ...]:
+    """The languages of a benchmark or question file, by its name on the command line."""
+    return find_benchmark(CUSTOM if question_file(benchmark) else benchmark).about.languages
 
 
 def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> None:

@@ -29,7 +29,7 @@ from viva.runs.config import (
     pick,
     refuse_unjudged,
 )
-from viva.runs.exams import open_exams, remember
+from viva.runs.exams import languages_of, open_exams, remember
 from viva.runs.open import OpenRun, prepare
 from viva.runs.plan import judge_records
 from viva.runs.published_rows import refuse_unknown, settings_of
@@ -56,8 +56,8 @@ def plan_grading(
     )
     for replay in collected.replays:
         _refuse_gaps(replay, paths[0])
-    if benchmark == "csbench" and not choice.language:
-        choice.language = _language_of(collected.answered, choice)
+    if not choice.language and len(languages_of(benchmark)) > 1:
+        choice.language = _language_of(benchmark, collected.answered, choice)
     exams_with_data = open_exams((benchmark,), choice)
     exams = [exam for exam, _ in exams_with_data]
     limited = bool(choice.limit or choice.questions or choice.only)
@@ -95,18 +95,19 @@ def _repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
     return (group, -(-answers // group)) if answers > group > 1 else (answers, 1)
 
 
-def _language_of(answered: set[str], choice: TaskOptions) -> tuple[str, ...]:
+def _language_of(benchmark: str, answered: set[str], choice: TaskOptions) -> tuple[str, ...]:
     """The language whose ids the answers carry: CS-Bench numbers its languages apart."""
+    languages = languages_of(benchmark)
     found: list[str] = []
-    for language in ("en", "zh", "de", "fr"):
+    for language in languages:
         candidate = TaskOptions(data=choice.data, language=(language,), only=choice.only)
         try:
-            exam = open_exams(("csbench",), candidate)[0][0]
+            exam = open_exams((benchmark,), candidate)[0][0]
         except DataError:
             continue  # this language's files are not there; if no other fits either, grading says so below
         if any(question.id in answered for question in exam.questions()):
             found.append(language)
-    return tuple(found) or ("en",)
+    return tuple(found) or languages[:1]
 
 
 def _refuse_gaps(replay: Replay, answers: Path) -> None:
