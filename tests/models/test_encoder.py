@@ -314,7 +314,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 
 def test_references_are_kept_up_to_a_bound_in_bytes(folders: dict[str, Path]) -> None:
-    encoder = opened(folders["bert"], context_window=20_000)
+    encoder = opened(folders["bert"], capacity=20_000)
     unbounded = opened(folders["bert"])
     pairs = [(words(5, -size), words(10, size)) for size in range(50)]
     values = []
@@ -330,7 +330,7 @@ def test_references_are_kept_up_to_a_bound_in_bytes(folders: dict[str, Path]) ->
 
 
 def test_what_was_used_last_stays_and_what_is_too_large_does_not_come_in(folders: dict[str, Path]) -> None:
-    encoder = opened(folders["bert"], "", context_window=12_000)
+    encoder = opened(folders["bert"], "", capacity=12_000)
     gold = LINES[0]
     for size in range(30):
         encoder.similarities([(words(3, -size), words(8, size)), (words(3, size), gold)])
