@@ -63,7 +63,7 @@ def missing(name: str) -> str:
 
 
 def open_encoder(name: str, capacity: int = CACHE) -> Encoder:
-    """The encoder `name`, ready; `room` bounds its cache, in bytes. Blocking: seconds, and a download the first time.
+    """The encoder `name`, ready; `capacity` bounds its cache in bytes. Takes seconds, and a download the first time.
 
     Raises VivaError where it cannot be used, saying what to do.
     """

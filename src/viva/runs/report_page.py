@@ -32,7 +32,7 @@ class ReportConfig(Struct, kw_only=True):
 
     format: str = "html"
     out: Path | None = None
-    beside: str = "nearest"
+    published_rows: str = "nearest"
     title: str = ""
     items: int = DEFAULT_ITEMS
     max_size: float = DEFAULT_SIZE

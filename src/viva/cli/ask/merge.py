@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from viva.cli.options import beside_option
+from viva.cli.options import published_rows_option
 from viva.cli.output import print_report
 from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
@@ -43,7 +43,7 @@ from viva.runs.shards import Parts, find_parts, spans
     help="How the tables are printed.",
 )
 @click.option("--all", is_flag=True, help="Also the long tables (every subject).")
-@beside_option
+@published_rows_option
 def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given: Any) -> int:
     """Make one run of the shards RUNS (`viva run --shard I/N`; run folders, or a folder of them), and print its tables:
     to the last digit what one run of all questions would have given. The shards are left as they are.

@@ -9,11 +9,11 @@ import click
 
 from viva.cli.options import (
     GroupedCommand,
-    beside_option,
     derive,
     engine_options,
     exam_options,
     judge_options,
+    published_rows_option,
     run_option,
     shard_option,
 )
@@ -47,7 +47,7 @@ from viva.runs.score import grade_run
 @engine_options
 @run_option
 @derive(OutputOptions, only=("format", "all"))
-@beside_option
+@published_rows_option
 def grade_command(
     benchmark: str, answers: tuple[Path, ...], scores: Path | None, run_path: Path | None, **given: Any
 ) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.cli.options import beside_option
+from viva.cli.options import published_rows_option
 from viva.cli.output import check_writable, emit, print_report
 from viva.errors import VivaError
 from viva.runs.config import pick
@@ -44,7 +44,7 @@ FORMATS = ("html", "terminal", "json", "csv", "markdown", "latex")
     type=click.Path(path_type=Path),
     help="Where to.  [default: report.html in the run, of several runs in this folder; tables are printed]",
 )
-@beside_option
+@published_rows_option
 @click.option("--title", default="", help="What the page is called.  [default: the runs' names]")
 @click.option(
     "--items",
@@ -82,7 +82,7 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     check_writable(config.out)
     from viva.runs.results import read_run
 
-    read = [read_run(folder, config.beside) for folder in folders]
+    read = [read_run(folder, config.published_rows) for folder in folders]
     names = names_of(read)
     report = together(read, names)
     if config.format == "html":
