@@ -105,7 +105,7 @@ def test_a_choice_is_known_by_all_that_it_depends_on_and_by_no_more() -> None:
 
 
 def test_what_no_model_sees_is_not_in_the_key() -> None:
-    assert key(legal=("A", "B"), options=("one", "two")) == key()
+    assert key(choices=("A", "B"), options=("one", "two")) == key()
 
 
 def test_an_address_in_the_name_or_in_the_option_is_the_same_address() -> None:
