@@ -25,8 +25,8 @@ SCRIPT = """
 import functools, sys
 from pathlib import Path
 from distributed import works
-from viva.distributed import open_crew
-with open_crew(jobs=2) as crew:  # no `if __name__ == "__main__"`: a worker does not run this again
+from viva.distributed import open_worker_pool
+with open_worker_pool(jobs=2) as crew:  # no `if __name__ == "__main__"`: a worker does not run this again
     print(list(crew.map(works.shouting, ["a", "b", "c"])), flush=True)
     list(crew.map(functools.partial(works.endless, Path(sys.argv[1])), range(4)))
 """

@@ -36,7 +36,7 @@ def scheduler(vendor: LocalServer, tmp_path: Path) -> RequestScheduler:
 
 
 @pytest.fixture
-def other_desk(vendor: LocalServer, tmp_path: Path) -> RequestScheduler:
+def other_scheduler(vendor: LocalServer, tmp_path: Path) -> RequestScheduler:
     """A model behind Anthropic's."""
     return RequestScheduler(tmp_path, "anthropic/m")
 
@@ -44,7 +44,7 @@ def other_desk(vendor: LocalServer, tmp_path: Path) -> RequestScheduler:
 @pytest.fixture(params=["openai", pytest.param("anthropic", marks=pytest.mark.peers("anthropic"))])
 def either(request: pytest.FixtureRequest) -> RequestScheduler:
     """Both, one after the other."""
-    return request.getfixturevalue("desk" if request.param == "openai" else "other_desk")
+    return request.getfixturevalue("scheduler" if request.param == "openai" else "other_scheduler")
 
 
 def test_what_failed_is_asked_again_in_the_next_batch_and_nothing_else(
