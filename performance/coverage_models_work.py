@@ -155,10 +155,15 @@ def of_no_break(repetitions: int, n: int) -> Row:
     return Row("break", n, rates)
 
 
+def _gamma(spread: float) -> tuple[float, float]:
+    """Shape and scale of surprise: 2.0 nats a token on average over texts, and a mean of exp(surprise) that exists."""
+    return spread**-2, 2.0 * spread**2
+
+
 def _readings(dice: np.random.Generator, n: int, spread: float) -> list[Reading]:
-    """Texts of log-normal length and surprise; 2.0 nats a token on average over texts."""
+    """Texts of log-normal length and gamma-distributed surprise."""
     tokens = np.maximum(5, np.exp(dice.normal(5, 0.8, n))).astype(int)
-    surprise = np.exp(dice.normal(np.log(2.0) - spread**2 / 2, spread, n))
+    surprise = dice.gamma(*_gamma(spread), n)
     least = -(3 * surprise + dice.normal(0, 0.5, n))
     return [
         Reading(
@@ -173,8 +178,8 @@ def of_perplexity(which: str, repetitions: int, n: int) -> Row:
     dice = np.random.default_rng([n, 48, len(which)])
     rates = []
     for spread in (0.1, 0.4):
-        many = np.exp(dice.normal(np.log(2.0) - spread**2 / 2, spread, 4_000_000))
-        truth = {"per token": float(np.exp(2.0)), "mean of texts": float(np.exp(many).mean()), "Min-K%": -6.0}
+        shape, scale = _gamma(spread)
+        truth = {"per token": float(np.exp(2.0)), "mean of texts": (1 - scale) ** -shape, "Min-K%": -6.0}
         hits = []
         for _ in range(sets_of(repetitions, 8 * n)):
             found = figures(_readings(dice, n, spread))

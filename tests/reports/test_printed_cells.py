@@ -128,6 +128,15 @@ def holds_together(cell: Cell | Estimate) -> None:
         if not cell.n:
             assert (cell.mean, cell.low, cell.high) == (None, None, None)
             return
+        if cell.one_sided:  # a range in place of a mean, and its interval around it
+            assert cell.mean is None
+            assert (cell.low is None) == (cell.high is None)
+            assert floor - ROUNDING <= cell.most <= ceiling + ROUNDING
+            if cell.low is not None and cell.high is not None:
+                assert 0.0 <= cell.low <= floor + ROUNDING
+                assert cell.most - ROUNDING <= cell.high <= 1.0
+                assert cell.low < cell.high
+            return
     else:
         floor, ceiling = (cell.mean if bound is None else bound for bound in (cell.floor, cell.ceiling))
     assert (cell.low is None) == (cell.high is None)
@@ -211,7 +220,10 @@ def test_the_points_of_a_frame_have_the_mean_of_the_table(questions: list[Questi
     cell = Breakdown(frame(rows)).cell(WHOLE)
     points, weight = pl.col("points"), pl.col("weight")
     known = scores_frame(rows).filter(points.is_not_null())
-    if cell.mean is None:
+    if cell.one_sided:  # what is known is wrong, and says nothing of the rest
+        assert cell.mean is None
+        assert known["points"].max() == 0.0
+    elif cell.mean is None:
         assert not known.height
     else:
         mean = known.select((points * weight).sum() / weight.sum()).item()
@@ -225,6 +237,15 @@ def apart(questions: Sequence[Question], others: Sequence[Question]) -> tuple[li
 
 
 def holds_difference(found: Difference) -> None:
+    if found.one_sided:  # a range in place of a difference, and its interval around it
+        assert found.difference is None
+        if found.low is not None and found.high is not None:
+            assert found.floor is not None
+            assert found.ceiling is not None
+            assert -1 <= found.low <= found.floor + ROUNDING
+            assert found.ceiling - ROUNDING <= found.high <= 1
+        assert found.p is None or 0 < found.p <= 1
+        return
     if found.difference is not None:
         assert found.floor is not None
         assert found.ceiling is not None
@@ -268,7 +289,8 @@ def test_every_difference_holds_together_and_its_bounds_hold_every_completion(
         holds_difference(completed)
         assert completed.unscored == 0
         assert completed.difference is not None
-        assert found.floor - ROUNDING <= completed.difference <= found.ceiling + ROUNDING
+        if not found.one_sided:  # a range takes what cannot be read for wrong, which a completion here may make right
+            assert found.floor - ROUNDING <= completed.difference <= found.ceiling + ROUNDING
 
 
 def test_a_tag_that_nothing_has_makes_one_group_in_a_table_and_is_refused_where_it_was_asked_for() -> None:
@@ -308,7 +330,9 @@ def test_every_slice_holds_together(questions: list[Question]) -> None:
         for p in (one.p, one.adjusted):
             assert p is None or 0 < p <= 1
     for line in csv.DictReader(io.StringIO(slices_csv([found], Shown()))):
-        if line["low"]:
+        if line["low"] and not line["mean"]:
+            assert 0 <= float(line["low"]) < float(line["high"]) <= 1
+        elif line["low"]:
             assert float(line["low"]) <= float(line["mean"]) + ROUNDING <= float(line["high"]) + 2 * ROUNDING
 
 

@@ -113,7 +113,7 @@ def _bca(found: Floats, value: float, left: Floats) -> Interval:
         return normal.cdf(shift + moved / max(1e-3, 1 - acceleration * moved))
 
     low, high = np.quantile(found, [corrected((1 - LEVEL) / 2), corrected((1 + LEVEL) / 2)])
-    return float(low), float(high)
+    return min(float(low), value), max(float(high), value)  # few resamples may all lie on one side
 
 
 def midranks(weights: Weights, codes: NDArray[np.int64], kinds: int) -> Floats:
