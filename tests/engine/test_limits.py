@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
@@ -54,7 +54,6 @@ def test_the_bound_stays_between_one_and_the_most_whatever_happens(
         assert ceiling.rate is None or ceiling.rate > 0
 
 
-@settings(max_examples=settings.default.max_examples // 5)  # a run of 3,000 questions each
 @given(st.floats(0.01, 60.0))
 def test_while_answers_grow_with_the_bound_it_doubles_each_latency_up_to_the_most(latency: float) -> None:
     ceiling = Adaptive()
