@@ -73,7 +73,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
         "Ich denke, es ist B.", "Also B.", "Falsch ist Aussage B.", "Daher ist die richtige Antwort **B**.",
         "The best fit is B", "Option B is the best answer.",
         "As an AI language model, I cannot answer, but if I had to choose I'd pick B.",
-        "The answer is B.\n\nThe answer is B.\n\nThe answer is B.", "Answer: A\nAnswer: B",
+        "The answer is B.\n\nThe answer is B.\n\nThe answer is B.",
         "The answer is A.\n\nTherefore, the final answer is B.",
         "Looking at the options:\n\n1. **Option A** suggests a stack, which is LIFO.\n2. **Option B** suggests a queue, which is FIFO.\n\nGiven the requirement, **Option B** is the correct choice.",
         "I'd lean toward B here.", "The answer: b.", "The correct answer among the given options is B.",
@@ -343,7 +343,7 @@ WITH_OPTIONS: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {
         ("B Queue", "B"),
         ("Answer: B Queue", "B"),
         ("A stack is a linear structure", "unparsed"),
-        ("B. Linked list", "B"),
+        ("B. Linked list", "unparsed"),
         ("B, Queue", "B"),
         ("正确答案是 Queue。", "B"),
         ("\\boxed{\\text{Tree}}", "D"),
@@ -525,7 +525,9 @@ def test_letters_outside_the_question_are_not_read():
 
 
 def test_a_text_that_two_options_share_decides_nothing():
-    assert read_choice("one", options=("one", "One ", "two", "three")).read == "unparsed"
+    assert read_choice("one", options=("one", "one ", "two", "three")).read == "unparsed"
+    assert read_choice("ONE", options=("one", "One", "two", "three")).read == "unparsed"
+    assert read_choice("bb", options=("BB", "Bb", "bb", "bB")).read == "C"
 
 
 def test_of_a_very_long_reply_head_and_tail_are_read():

@@ -97,11 +97,11 @@ _BEFORE: list[tuple[str, Strength, re.Pattern[str], re.Pattern[str] | None]] = [
     ("contrast", Strength.STATED, re.compile(r"c[^LPMl.nh?!i]{0,5}=[fdO]{0,2}$"), _STOP),
     ("arrow", Strength.STATED, re.compile(r"(?:^|n):$"), _STOP),
     ("choice", Strength.STATED, re.compile(r"V[fdON+:=n\-]{0,4}$"), None),
-    ("conclusion", Strength.FINAL, re.compile(r"F[fd,:=On]{0,4}$"), _CLEAN),
+    ("conclusion", Strength.STATED, re.compile(r"F[fd,:=On]{0,4}$"), _CLEAN),
     ("last correction", Strength.CORRECTED, re.compile(r"b[fd,:=ON.bn+\-V?c]{0,6}$"), _CLEAN),
     ("contrast", Strength.STATED, re.compile(r"c[fdO=:]{0,3}$"), _CLEAN),
     (
-        "statement of the answer",
+        "statement of the option",
         Strength.STATED,
         re.compile(r"(?:^|[.,n:Fbcr&?\-])[fd]{0,4}={1,2}[fdO+]{0,3}$"),
         _CLEAN,
@@ -116,10 +116,11 @@ _BEFORE: list[tuple[str, Strength, re.Pattern[str], re.Pattern[str] | None]] = [
 ]
 _ODD_ONE = re.compile(r"O?[fd]?=f?dx(?:[fd]?[ON]|f(?=[.n,]|$))")
 _AFTER: list[tuple[str, Strength, re.Pattern[str]]] = [
-    ("statement of the answer", Strength.STATED, re.compile(r"O?[fd]{0,3}[=p][fd]{0,3}(?:F?N|\+[fd]?[NO])")),
+    ("statement of the answer", Strength.STATED, re.compile(r"O?[fd]{0,3}[=p][fd]{0,3}(?:F?N|\+[fd]?N)")),
+    ("statement of the correct one", Strength.STATED, re.compile(r"O?[fd]{0,3}[=p][fd]{0,3}\+[fd]?O")),
     ("choice", Strength.STATED, re.compile(r"O?[fd]{0,2}V(?=[.n,r]|$)")),
     ("statement of the answer", Strength.STATED, re.compile(r"[^LPMl.n,!xh?]{1,10}&=[fdF]{0,3}(?:\+(?!w)|d\+?N)")),
-    ("statement of the answer", Strength.STATED, re.compile(r"f{0,2}=f?(?=[.n,]|$)")),  # "D it is"; "muss B sein"
+    ("statement of the option", Strength.STATED, re.compile(r"f{0,2}=f?(?=[.n,]|$)")),  # "D it is"; "muss B sein"
     ("choice", Strength.STATED, re.compile(r"=[fd]{1,3}V(?=[.n,]|$)")),
     ("statement of the false one", Strength.ODD_ONE, _ODD_ONE),
 ]
@@ -130,11 +131,11 @@ _YES = frozenset({"yes", "ja", "oui", "是"})
 _NO = frozenset({"no", "nein", "non", "否"})
 _ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
 _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
-_HYPOTHETICAL = re.compile(r"h[^.n,FbcLPM]{0,14}$")
+_HYPOTHETICAL = re.compile(r"h[^.n,?FbcLPM]{0,14}$")
 _ONE_OF = re.compile(r"[LPM]O?,?[&/][fdO]{0,2}$")
 _BRACKETED = re.compile(r" {0,4}\([^()\n]{1,80}\)")
 _SURMISE = re.compile(r"(?:^|[.n,?])[fd]{0,3}h$")
-_INSTRUCTION = re.compile(r"i[^.nF]{0,14}$")
+_INSTRUCTION = re.compile(r"i[^.n?F]{0,14}$")
 _CONCLUDED = re.compile(r"F[^.nLPM]{0,12}$")
 _CONDITION = re.compile(r"(?:^|[.n])h[^.n]{0,16},[^.n]{0,8}$")
 _HEADED = re.compile(r"[F+]{0,2}N:")
@@ -227,7 +228,7 @@ def candidate(marked: Marked, group: Group) -> Candidate | None:
     concluded = "F" in inside or _CONCLUDED.search(cue_left)
     if strength is Strength.ODD_ONE and concluded:
         strength = Strength.STATED
-    elif strength is Strength.STATED and (concluded or headed):
+    elif strength is Strength.STATED and rule != "conclusion" and (concluded or headed):
         strength = Strength.FINAL
     elif strength is Strength.STATED and _TAKEN_BACK.search(cue_left):
         strength, rule = Strength.CORRECTED, "last correction"

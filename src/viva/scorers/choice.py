@@ -11,19 +11,20 @@ A reply that commits to nothing, or to two letters at once, is unparsed; a wrong
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
 from viva.scorers import candidates
 from viva.scorers.candidates import CONDITIONAL, Candidate, Group, Judgement, Strength
-from viva.scorers.conclusion import concluded, found_retraction
-from viva.scorers.fold import fold, windows
+from viva.scorers.conclusion import concluded, finished, found_retraction
+from viva.scorers.fold import BOX, fold, windows
 from viva.scorers.hints import singled_out
 from viva.scorers.mentions import Marked, mark
 from viva.scorers.namedoption import named_option
 from viva.scorers.optiontext import OptionTexts, restated_from, stated_option
 from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.short import is_lone_letter, with_own_text
+from viva.scorers.short import in_own_words, is_lone_letter, with_own_text
 from viva.scorers.visible import read_visible
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
@@ -38,6 +39,18 @@ _ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
 _CASE = re.compile(r"(?:^|(?<=[.n]))[fdc]{0,2}h[^.n]{1,60}")
 _ASIDE_LINK = re.compile(r"r=[fdO]{0,2}$")
+SEVERAL = "several letters"
+_ARGUMENT = 12
+"""Words before a statement of the answer that argue for it."""
+_WEAK = frozenset({"conclusion", "contrast", "arrow", "letter in brackets after the answer", CONDITIONAL})
+_OF_THE_ANSWER = frozenset({"statement of the answer", "heading of the answer", "boxed"})
+_CORRECTION = re.compile(r"b|[.n]x[,.n]")
+_IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
+"""Letters among operators: two alternatives, one of which is empty."""
+_OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
+_MARKED_AFTER = 3
+"""Characters that may follow a judgement at the end of a reply: a stop, a particle."""
+_LETTERED_LINE = re.compile(r"^[ \t*_>-]{0,6}[(\[]?[A-Z][)\].:][^\n]{1,400}$", re.MULTILINE)
 _INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
 _NAME = re.compile(
     r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)"
@@ -83,24 +96,48 @@ def _read_part(reply: str, start: int, end: int, letters: str, language: str, op
         stated += view.stated()
         judged += view.judgements()
         kinds += view.kinds
-    chosen = resolve(stated, judged, kinds)
+    ended = (
+        finished(views[-1].marked.text)
+        or {letter for each in judged for letter in each.letters} == set(letters)
+        or bool(judged and len(reply[judged[-1].span[1] : end].strip()) < _MARKED_AFTER)
+    )
+    chosen = resolve(stated, judged, kinds, ended=ended)
     if chosen and chosen.letter and not views[-1].by_cases(chosen):
         if found_retraction(views[-1].marked.text, chosen.span[1] - views[-1].base):
             return _last_resort(views[-1], judged, ())
+        if texts and texts.other_beside(reply, chosen.letter, *chosen.span):
+            return Reading(UNPARSED, None, "a letter with another option's text")
         return Reading(chosen.letter, chosen.span, chosen.rule)
     return (
-        (_by_text(views, texts) if texts else None)
+        (lettered_line(reply[start:end], start, letters, options) if texts else None)
+        or (_by_text(reply[start:end], views, texts) if texts else None)
         or (Reading(UNPARSED, None, "several letters") if chosen else None)
         or _last_resort(views[-1], judged, options if len(views) == 1 else ())
     )
 
 
-def _by_text(views: Sequence[_View], texts: OptionTexts) -> Reading | None:
+def _by_text(reply: str, views: Sequence[_View], texts: OptionTexts) -> Reading | None:
+    letters, options = views[0].letters, views[0].options
     for view in reversed(views):
         if found := stated_option(view.marked.text, view.marked.tokens, view.kinds, texts):
             letter, span = found
+            said = reply[span[0] :].strip()
+            if said.startswith("$") and said.count("$") == 1 and "$" not in options[letters.index(letter)]:
+                return None  # cut off within a formula
             return Reading(letter, (span[0] + view.base, span[1] + view.base), "option repeated in full")
     return None
+
+
+def lettered_line(text: str, base: int, letters: str, options: Sequence[str]) -> Reading | None:
+    """The one line that is a letter with its own option's text, as an answer set apart; several are a list."""
+    found: Reading | None = None
+    for match in _LETTERED_LINE.finditer(text):
+        own = with_own_text(match.group(), letters, options)
+        if own and found and own[0] != found.read:
+            return None
+        if own:
+            found = Reading(own[0], (base + match.start() + own[1], base + match.start() + own[2]), "letter with its own text")
+    return found
 
 
 def _last_resort(view: _View, judged: list[Judgement], options: Sequence[str]) -> Reading:
@@ -128,21 +165,33 @@ class _View:
         self.kinds = marked.kinds
         self.groups: list[Group] = list(candidates.groups(marked, letters))
         self.items: list[Group] = self._find_items()
+        used = Counter("".join(pair) for pair in _IN_FORMULA.findall(marked.text))
+        self.variables = {letter for letter in letters if used[letter] > 1}
 
     def stated(self) -> list[Candidate]:
         """What commits to a letter, in order."""
         found: list[Candidate] = []
         for group in self.groups:
-            if self._opens_list(group):
+            lower = self.marked.text[self.marked.tokens[group.start].start].islower()
+            if self._opens_list(group) or (lower and self._is_a_part(group)):
                 continue
             at = (
                 candidates.candidate(self.marked, group)
                 or (self._head(group) if group is self.groups[0] and self.offset == 0 else None)
                 or (self._tail(group) if group is self.groups[-1] else None)
             )
-            if at:
+            if at is None or (self._is_variable(group) and not _OF_AN_OPTION.search(self._text_of(at))):
+                continue
+            if at.strength is not Strength.STATED or "\n" not in self._text_of(at) or not self._continues_list(group):
                 found.append(at)
         return [self._moved(each) for each in self._before_restart(found)]
+
+    def _text_of(self, found: Candidate) -> str:
+        return self.marked.text[slice(*found.span)]
+
+    def _is_variable(self, group: Group) -> bool:
+        """Whether the letter is one that formulas of the reply use, as in a truth table."""
+        return self.marked.kinds[group.start] != "P" and bool(set(group.letters) & self.variables)
 
     def by_cases(self, chosen: Candidate) -> bool:
         """Whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
@@ -178,7 +227,7 @@ class _View:
         if itemised and _IN_BRACKETS.match(self.marked.text, token.end):  # "- A (stack): wrong"
             return None
         listed = (len(self.groups) > 1 and self._column(group, self.groups[1])) or self._lists_options()
-        if (judged and not judged.good) or numbered or listed or self._is_a_name(group):
+        if (judged and not judged.good) or numbered or listed or self._is_a_name(group) or self._is_a_part(group):
             return None
         return self._made(group, "letter at the beginning")
 
@@ -197,6 +246,15 @@ class _View:
         word = match["species"] or match["surname"].lower()
         return word[:5] not in own  # "A. Turing showed …", unless option A is about Turing
 
+    def _is_a_part(self, group: Group) -> bool:
+        """ "(a) The current is …": the first part of a question with parts, unless the option's own words follow."""
+        if self.kinds[group.start] != "P" or group.letters not in {"A", "I"}:
+            return False
+        if not re.match(r"[^LPM.n,:\-r]", self.kinds[group.end : group.end + 1]):
+            return False
+        start = self.marked.tokens[group.end - 1].end
+        return not in_own_words(self.marked.text[start : start + 400], group.letters, self.letters, self.options)
+
     def _han_follows(self, group: Group) -> bool:
         """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
         if not _HEAD_HAN.match(self.kinds, group.end):
@@ -211,9 +269,25 @@ class _View:
             return None
         if not _TAIL_LEFT.search(kinds, max(0, group.start - 4), group.start):
             return None
-        if len(self.groups) > 1 and self._column(self.groups[-2], group):
+        if (len(self.groups) > 1 and self._column(self.groups[-2], group)) or self._breaks_off(group):
             return None
         return self._made(group, "letter on the last line")
+
+    def _breaks_off(self, group: Group) -> bool:
+        """Whether a reply ends in this letter only because it was cut off: "… E = mc²\n\nE", "(A) …\n(B) …\n(C)"."""
+        text, token = self.marked.text, self.marked.tokens[group.end - 1]
+        before, after = text[: token.start].rstrip(" "), text[token.end :].strip()
+        if before.endswith("(") and not after:
+            return True
+        if group.start > 6 and not before.endswith(("\n", "(")) and not after:  # "… survive without oxygen. B"
+            return True
+        place = self.letters.find(group.letters)
+        if place > 1 and set(self.letters[:place]) <= {item.letters for item in self.items}:
+            return True
+        return any(
+            kind == "l" and text[each.start] == group.letters
+            for kind, each in zip(self.kinds, self.marked.tokens, strict=True)
+        )
 
     def _column(self, upper: Group, lower: Group) -> bool:
         """Two letters alone on lines of their own: a list of some kind, not an answer."""
@@ -269,6 +343,12 @@ class _View:
         place = next((index for index, item in enumerate(items) if item is group), len(items))
         return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
 
+    def _continues_list(self, group: Group) -> bool:
+        """ "E. Immune response\nF. Catalase": an item behind that of the letter before."""
+        place = self.letters.find(group.letters)
+        above = [item for item in self.items if item.start < group.start][-1:]
+        return bool(above) and group in self.items and place > 0 and above[0].letters == self.letters[place - 1]
+
     def _before_restart(self, found: list[Candidate]) -> list[Candidate]:
         """Without what follows when a base model answers in the first line, then writes a new question with options."""
         kinds = self.kinds
@@ -290,7 +370,7 @@ class _View:
         items = [group.start for group in self.items]
         following = dict(zip(items, [*items[1:], len(self.kinds)], strict=False))
         for group in self.groups:
-            judged = candidates.judge(self.marked, group)
+            judged = None if self._is_variable(group) else candidates.judge(self.marked, group)
             if judged is None and group.start in following:
                 judged = candidates.judge_item(self.marked, group, following[group.start])
             if judged and len(judged.letters) < len(self.letters):
@@ -299,7 +379,9 @@ class _View:
         return found
 
 
-def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str) -> Candidate | None:
+def resolve(
+    stated: list[Candidate], judged: list[Judgement], kinds: str, *, ended: bool = True
+) -> Candidate | None:
     """The one commitment that counts.
 
     Explicit statements beat judgements of single options. Among statements the last *final* one counts, unless a
@@ -313,7 +395,7 @@ def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str) -> Can
     chosen = _last(firm, kinds)
     if chosen is not None:
         return _taken_back(chosen, judged, only, kinds)
-    if only:
+    if only and (len(judged) == 1 or ended):
         return Candidate(only.letters, Strength.STATED, "the one option called correct", only.at, only.span)
     odd = [candidate for candidate in stated if candidate.strength is Strength.ODD_ONE]
     if len({candidate.letter for candidate in odd}) == 1 and len(good) != 1 and odd[-1].letter not in good:
@@ -322,20 +404,51 @@ def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str) -> Can
 
 
 def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
-    finals = [index for index, candidate in enumerate(firm) if candidate.strength is Strength.FINAL]
-    if not finals and firm:
-        cases = {candidate.letter for candidate in firm if candidate.rule == CONDITIONAL}
-        last = firm[-1]
-        if last.rule == CONDITIONAL and len(cases) > 1:  # "If …, the answer is A. If …, the answer is B."
-            return Candidate("", last.strength, "several letters", last.at, last.span)
-    if not finals:
-        return _without_aside(firm, kinds) if firm else None
-    after = firm[finals[-1] + 1 :]
-    final = firm[finals[-1]]
-    for each in reversed(after):  # "Answer: D. I have to correct myself, for … Answer: B."
-        if each.strength is Strength.CORRECTED or (each.rule == final.rule and "b" in kinds[final.at : each.at]):
-            return after[-1]
-    return final
+    """The statement that counts: the last, but not where statements contradict each other without a correction."""
+    if not firm:
+        return None
+    firm = _since_correction(firm, kinds)
+    last = firm[-1]
+    if last.rule == CONDITIONAL and len({each.letter for each in firm if each.rule == CONDITIONAL}) > 1:
+        return Candidate("", last.strength, SEVERAL, last.at, last.span)  # "If …, it is A. If …, it is B."
+    plain = [each for each in firm if each.letter and each.rule not in _WEAK]
+    plain = [each for each in plain if each.rule in _OF_THE_ANSWER] or plain
+    if len({each.letter for each in plain}) > 1:
+        return _of_contradicting(plain, kinds)
+    if any(each.rule in _OF_THE_ANSWER for each in plain):
+        return plain[-1] if last.letter or last.rule not in _OF_THE_ANSWER else last
+    return _without_aside(firm, kinds)
+
+
+def _since_correction(firm: list[Candidate], kinds: str) -> list[Candidate]:
+    """Without what a correction takes back: "Answer: D. I have to correct myself, … Answer: B."."""
+    for index in range(len(firm) - 1, 0, -1):
+        before, each = firm[index - 1], firm[index]
+        if before.letter != each.letter and (
+            each.strength is Strength.CORRECTED or _CORRECTION.search(kinds, before.at, each.at)
+        ):
+            return firm[index:]
+    return firm
+
+
+def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
+    """The one that the reply argues for, of statements that name different letters.
+
+    A model that does not stop adds bare letters to its reasoned answer; one that begins with those of the exemplars
+    reasons last; one that answers part by part reasons for each, and for which of them it is cannot be known.
+    """
+    reasoned: list[Candidate] = []
+    before = 0
+    for each in plain:
+        if len(kinds[before : each.at].replace("n", "")) >= _ARGUMENT:
+            reasoned.append(each)
+        before = each.at
+    if len({each.letter for each in reasoned}) == 1:
+        return reasoned[-1]
+    last = plain[-1]
+    if not reasoned and [each for each in plain if each.strength is Strength.FINAL] == [last]:
+        return last
+    return Candidate("", last.strength, SEVERAL, last.at, last.span)
 
 
 def _without_aside(firm: list[Candidate], kinds: str) -> Candidate:

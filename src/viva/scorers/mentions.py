@@ -75,7 +75,33 @@ def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Mark
     kinds = raw.copy()
     for index in [index for index, kind in enumerate(raw) if kind == "L"]:
         kinds[index] = _Mention(text, tokens, raw, index, language).kind(letters, options)
+    if "I" in letters:
+        _sort_out_numerals(text, tokens, kinds, options)
     return Marked(text, tokens, "".join(kinds))
+
+
+_NUMERAL = re.compile(r"(?<![a-zA-Z])(?:I{2,3}|IV|VI{0,3}|IX|i{2,3}|iv|vi{0,3}|ix)(?![a-zA-Z])")
+_NUMERAL_NEXT = re.compile(r"[)\].\s]{0,3}(?:,|and|or|&|[-–~和与及、])+[\s(,\[]{0,4}(?:and |or )?[(\[]?(?:I{2,3}|IV|VI{0,3})(?![a-zA-Z])")
+_NUMERAL_LAST = re.compile(r"(?<![a-zA-Z])(?:I{2,3}|IV|VI{0,3})[)\]]?[\s,]{0,3}(?:,|and|or|&|[和与及、])[\s(\[]{0,3}$")
+
+
+def _sort_out_numerals(text: str, tokens: list[Token], kinds: list[str], options: Sequence[str]) -> None:
+    """The numeral I among II and III, and the pronoun, are no option I: "Thus, (i), (ii) and (iii) are true"."""
+    places = [index for index, kind in enumerate(kinds) if kind in "LP" and text[tokens[index].start] in "iI"]
+    if not places:
+        return
+    cases = {found[0] for found in _NUMERAL.findall(text) if found not in {"V", "v"}}
+    listed = "I" in cases or "V" in cases or any(_NUMERAL.search(option) for option in options)
+    for index in places:
+        start, end = tokens[index].start, tokens[index].end
+        if text[start] == "i":
+            if {"i", "v"} & cases:
+                kinds[index] = "l"
+            continue
+        pronoun = kinds[index] == "L" and "".join(kinds[index + 1 : index + 2]) in {*"!VhmfbwN"}
+        joined = _NUMERAL_NEXT.match(text, end) or _NUMERAL_LAST.search(text, max(0, start - 16), start)
+        if pronoun or (listed and (kinds[index] == "L" or joined)):
+            kinds[index] = "l"
 
 
 def _lower_case(text: str, tokens: list[Token], index: int) -> str:
@@ -86,6 +112,8 @@ def _lower_case(text: str, tokens: list[Token], index: int) -> str:
     if before == "d" and index > 1 and tokens[index - 2].kind in "=V":  # "c'est la c"
         before = "="
     named = before in "NO" and index + 1 < len(tokens) and tokens[index + 1].kind in "=!"
+    if after == "}" and before != "X":  # a vector of a formula
+        return "w"
     ended = named or index + 1 == len(tokens) or tokens[index + 1].kind in _AFTER_LOWER
     if after in {")", "]"} or (ended and before in _BEFORE_LOWER):
         return "L"

@@ -36,6 +36,12 @@ class OptionTexts:
         self._options = tuple(zip(letters, options, strict=False))
 
     @cached_property
+    def _exact(self) -> dict[str, str]:
+        """The options as they are written, for those that differ in case only."""
+        texts = [option.strip() for _, option in self._options]
+        return {text: letter for text, (letter, _) in zip(texts, self._options, strict=True) if texts.count(text) == 1}
+
+    @cached_property
     def _letters(self) -> dict[str, str]:
         letters: dict[str, str] = {}
         for letter, option in self._options:
@@ -57,8 +63,24 @@ class OptionTexts:
         if letter := self._letters.get(squeeze(text)):
             return letter
         text = text.strip()
+        if letter := self._exact.get(text):
+            return letter
         bare = ARTICLE.sub("", text)
         return self._letters.get(squeeze(bare), "") if len(bare) < len(text) else ""
+
+    def other_beside(self, text: str, letter: str, start: int, end: int) -> bool:
+        """Whether the statement at `start` to `end` puts exactly another option's text beside its letter.
+
+        "The answer is (B) 42" where 42 is D, "22.50, which is the answer (C)" where that is G.
+        """
+        closing = _CLOSING.match(text, end)
+        found = self.after_cue(text, closing.end())[0] if closing else ""
+        if found and found != letter:
+            return True
+        before = text[max(0, end - 2 * self.longest - 80) : end]
+        if (linked := _LINKED.search(before)) and (verbs := list(_VERB.finditer(before, 0, linked.start()))):
+            found = self.letter(before[verbs[-1].end() : linked.start()])
+        return bool(found) and found != letter
 
     def after_cue(self, text: str, start: int) -> tuple[str, int]:
         """The letter of the option that follows position `start`, up to the end of a line, sentence or clause."""
@@ -73,6 +95,11 @@ class OptionTexts:
         return "", start
 
 
+_CLOSING = re.compile(r"(?!\)\.)[)\]}*_.: ]{0,6}(?:with |which is )?")
+_LINKED = re.compile(
+    r",? (?:which (?:is|corresponds to|matches) |that is |or |i\.e\.,? )(?:the )?(?:answer |option |choice )?[*_(]{0,4}[A-Z]$"
+)
+_VERB = re.compile(r"\b(?:is|are|be|get|gives|obtain|approximately|about)\b|[=≈]")
 _ITEM = re.compile(r"[\s>*_-]{0,6}\(?([A-J])[.):、]\)?[\s*_]{0,4}")
 _CUE = re.compile(r"N[^LPM.nh?i!#]{0,8}?[=:][fdO+:=n]{0,3}|[+][fd]{0,2}O?[=:]|V[fdO:]{0,2}|X|O:|^[fd]{0,3}=[fd]{0,2}")
 _STRAY = re.compile(r"[!hi][^.n,]{0,10}$")

@@ -53,3 +53,19 @@ def with_own_text(text: str, letters: str, options: Sequence[str]) -> tuple[str,
     if rest.rstrip(".。") != option.rstrip(".。") and (squeeze(rest) or None) != squeeze(option):
         return None
     return letter, match.start(match.lastindex or 0), start + len(rest)
+
+
+_WORDS = re.compile(r"[^\W_]+")
+
+
+def in_own_words(text: str, letter: str, letters: str, options: Sequence[str]) -> bool:
+    """Whether the sentence that begins `text` uses at least half of the words of the option that the letter names.
+
+    True where the options are unknown.
+    """
+    place = letters.find(letter)
+    if not 0 <= place < len(options):
+        return True
+    own = {word.casefold() for word in _WORDS.findall(options[place])}
+    said = {word.casefold() for word in _WORDS.findall(re.split(r"[.!?。](?:\s|$)|\n", text, maxsplit=1)[0])}
+    return bool(own) and 2 * len(own & said) >= len(own)
