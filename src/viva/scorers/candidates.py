@@ -125,6 +125,8 @@ _AFTER: list[tuple[str, Strength, re.Pattern[str]]] = [
     ("statement of the false one", Strength.ODD_ONE, _ODD_ONE),
 ]
 _JUDGED = re.compile(r"[Ofd]{0,3}[=:,(\-p]?[fd=pVF,]{0,4}(!{0,2})[fdFp=]{0,3}(!?)([+x])(?![wl#h]|r=)")
+_RULED_OUT = re.compile(r"[Ofd]{0,3}[=p]?[fd=]{0,3}!(?:[.n,r]|$)")
+"""Followed by a stop: "D is ruled out."; not "D is not …"."""
 _JUDGED_BEFORE = re.compile(r"(?:^|[n.])([+x])[:\-]?$")
 _ITEM_VERDICT = re.compile(r"(!?)[fd]?([+x])(?=[.n,:r\-]|$)")
 _YES = frozenset({"yes", "ja", "oui", "是"})
@@ -168,6 +170,8 @@ def judge(marked: Marked, group: Group) -> Judgement | None:
         stop = match.end()
         if "," in match.group() and kinds[stop : stop + 1] in {"L", "P", "M", "O"}:
             return None
+    elif (out := _RULED_OUT.match(kinds, group.end)) and marked.text[marked.tokens[out.end() - 1].start] != "?":
+        good, stop = False, out.end()
     elif before := _JUDGED_BEFORE.search(kinds, max(0, group.start - 4), group.start):
         good, stop = before[1] == "+", group.end
     else:
@@ -236,6 +240,12 @@ def candidate(marked: Marked, group: Group) -> Candidate | None:
         rule = CONDITIONAL
     letter = group.letters if len(group.letters) == 1 else ""
     return Candidate(letter, strength, rule, group.start, _span(marked, start, end))
+
+
+def denied(kinds: str, group: Group) -> bool:
+    """Whether what stands before the letters denies or supposes them."""
+    left = kinds[max(0, group.start - 24) : group.start]
+    return bool(_NEGATED.search(left) or _INSTRUCTION.search(left) or _HYPOTHETICAL.search(left))
 
 
 def _surmised(marked: Marked, group: Group) -> bool:

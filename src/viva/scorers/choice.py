@@ -22,7 +22,7 @@ from viva.scorers.fold import BOX, fold, windows
 from viva.scorers.hints import singled_out
 from viva.scorers.mentions import Marked, mark
 from viva.scorers.namedoption import named_option
-from viva.scorers.optiontext import OptionTexts, restated_from, stated_option
+from viva.scorers.optiontext import OptionTexts, restated_from, squeeze, stated_option
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.short import in_own_words, is_lone_letter, with_own_text
 from viva.scorers.visible import read_visible
@@ -40,8 +40,8 @@ _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
 _CASE = re.compile(r"(?:^|(?<=[.n]))[fdc]{0,2}h[^.n]{1,60}")
 _ASIDE_LINK = re.compile(r"r=[fdO]{0,2}$")
 SEVERAL = "several letters"
-_ARGUMENT = 12
-"""Words before a statement of the answer that argue for it."""
+_ARGUMENT = 4
+"""Words before a statement of the answer that argue for it; those of statements themselves do not count."""
 _WEAK = frozenset({"conclusion", "contrast", "arrow", "letter in brackets after the answer", CONDITIONAL})
 _OF_THE_ANSWER = frozenset({"statement of the answer", "heading of the answer", "boxed"})
 _CORRECTION = re.compile(r"b|[.n]x[,.n]")
@@ -51,6 +51,7 @@ _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|a
 _MARKED_AFTER = 3
 """Characters that may follow a judgement at the end of a reply: a stop, a particle."""
 _LETTERED_LINE = re.compile(r"^[ \t*_>-]{0,6}[(\[]?[A-Z][)\].:][^\n]{1,400}$", re.MULTILINE)
+_AFTER_LETTER = re.compile(r"[)\]]?[.:,–-]?[ *]{1,6}(?=\S)")
 _INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
 _NAME = re.compile(
     r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)"
@@ -104,13 +105,14 @@ def _read_part(reply: str, start: int, end: int, letters: str, language: str, op
     chosen = resolve(stated, judged, kinds, ended=ended)
     if chosen and chosen.letter and not views[-1].by_cases(chosen):
         if found_retraction(views[-1].marked.text, chosen.span[1] - views[-1].base):
-            return _last_resort(views[-1], judged, ())
+            return _affirmed(chosen, judged) or _last_resort(views[-1], judged, ())
         if texts and texts.other_beside(reply, chosen.letter, *chosen.span):
             return Reading(UNPARSED, None, "a letter with another option's text")
         return Reading(chosen.letter, chosen.span, chosen.rule)
     return (
         (lettered_line(reply[start:end], start, letters, options) if texts else None)
         or (_by_text(reply[start:end], views, texts) if texts else None)
+        or (_left(judged, views[-1].groups, letters) or _of_two(judged, views[-1]) if ended else None)
         or (Reading(UNPARSED, None, "several letters") if chosen else None)
         or _last_resort(views[-1], judged, options if len(views) == 1 else ())
     )
@@ -126,6 +128,39 @@ def _by_text(reply: str, views: Sequence[_View], texts: OptionTexts) -> Reading 
                 return None  # cut off within a formula
             return Reading(letter, (span[0] + view.base, span[1] + view.base), "option repeated in full")
     return None
+
+
+def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
+    """ "The answer is A. Wait … So A is indeed correct.": what the reply says last of an option, after its doubt."""
+    later = [judgement for judgement in judged if judgement.at > chosen.at]
+    good = {judgement.letters for judgement in later if judgement.good}
+    if len(good) != 1 or not later[-1].good or len(later[-1].letters) > 1:
+        return None
+    return Reading(later[-1].letters, later[-1].span, "the one option called correct")
+
+
+def _of_two(judged: Sequence[Judgement], view: _View) -> Reading | None:
+    """ "It is A or D. D is ruled out, …": the one that is left of those between which the reply decides."""
+    several = [group for group in view.groups if len(group.letters) > 1 and not group.listing]
+    if not several or any(judgement.good for judgement in judged):
+        return None
+    at = several[-1].start + view.offset
+    bad = {letter for each in judged if each.at > at and len(each.letters) == 1 for letter in each.letters}
+    left = [letter for letter in several[-1].letters if letter not in bad]
+    if len(left) != 1 or not bad or not bad <= set(several[-1].letters):
+        return None
+    return Reading(left[0], judged[-1].span, "the one option left")
+
+
+def _left(judged: Sequence[Judgement], groups: Sequence[Group], letters: str) -> Reading | None:
+    """ "B, C and D are wrong.": the one option that is left when all others are ruled out."""
+    bad = {letter for judgement in judged if not judgement.good for letter in judgement.letters}
+    if len(letters) < 3 or len(bad) != len(letters) - 1 or any(judgement.good for judgement in judged):
+        return None
+    left = (set(letters) - bad).pop()
+    if any(group.letters == left for group in groups):
+        return None
+    return Reading(left, judged[-1].span, "the one option left")
 
 
 def lettered_line(text: str, base: int, letters: str, options: Sequence[str]) -> Reading | None:
@@ -179,6 +214,7 @@ class _View:
                 candidates.candidate(self.marked, group)
                 or (self._head(group) if group is self.groups[0] and self.offset == 0 else None)
                 or (self._tail(group) if group is self.groups[-1] else None)
+                or self._with_text(group)
             )
             if at is None or (self._is_variable(group) and not _OF_AN_OPTION.search(self._text_of(at))):
                 continue
@@ -272,6 +308,22 @@ class _View:
         if (len(self.groups) > 1 and self._column(self.groups[-2], group)) or self._breaks_off(group):
             return None
         return self._made(group, "letter on the last line")
+
+    def _with_text(self, group: Group) -> Candidate | None:
+        """ "The key change in this organ is B. Atrophy.": linked to the sentence, with its own option's text."""
+        kinds, place = self.kinds, self.letters.find(group.letters)
+        if not self.options or len(group.letters) != 1 or kinds[group.start - 1 : group.start] not in {"=", ":"}:
+            return None
+        if candidates.denied(kinds, group):
+            return None
+        text, end = self.marked.text, self.marked.tokens[group.end - 1].end
+        option = self.options[place].strip() if place < len(self.options) else ""
+        said = _AFTER_LETTER.match(text, end)
+        at = said.end() if said else end
+        rest = text[at : at + len(option) + 2]
+        if not said or not option or squeeze(rest[: len(option)]) != squeeze(option) or rest[len(option) :][:1].isalnum():
+            return None
+        return self._made(group, "letter with its own text")
 
     def _breaks_off(self, group: Group) -> bool:
         """Whether a reply ends in this letter only because it was cut off: "… E = mc²\n\nE", "(A) …\n(B) …\n(C)"."""
@@ -411,6 +463,9 @@ def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
     last = firm[-1]
     if last.rule == CONDITIONAL and len({each.letter for each in firm if each.rule == CONDITIONAL}) > 1:
         return Candidate("", last.strength, SEVERAL, last.at, last.span)  # "If …, it is A. If …, it is B."
+    stated = [each for each in firm if each.rule in _OF_THE_ANSWER]
+    if stated and not stated[-1].letter:
+        return stated[-1]
     plain = [each for each in firm if each.letter and each.rule not in _WEAK]
     plain = [each for each in plain if each.rule in _OF_THE_ANSWER] or plain
     if len({each.letter for each in plain}) > 1:
@@ -440,7 +495,7 @@ def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
     reasoned: list[Candidate] = []
     before = 0
     for each in plain:
-        if len(kinds[before : each.at].replace("n", "")) >= _ARGUMENT:
+        if sum(map(kinds[before : each.at].count, "w#lo")) >= _ARGUMENT:
             reasoned.append(each)
         before = each.at
     if len({each.letter for each in reasoned}) == 1:

@@ -1,6 +1,7 @@
 """A reply made plain, character for character, so that offsets never need translating.
 
-Every step keeps the length of the text: full-width and styled letters become ASCII (Ａ Ⓑ 𝐂 → A B C), markdown, LaTeX
+Every step keeps the length of the text: full-width and styled letters become ASCII (Ａ Ⓑ 𝐂 → A B C), traditional
+characters simplified ones (選 → 选), markdown, LaTeX
 and HTML wrappers become blanks, `\\boxed{` and `<answer>` become one BOX mark and blanks, code becomes blanks. So
 position i of the folded text is position i of the reply.
 
@@ -10,9 +11,11 @@ A long reply is read through two windows, its head and its tail: answers stand a
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 BOX = "\x01"
 """What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no
@@ -46,9 +49,17 @@ class _Table(dict[int, str]):
         return folded
 
 
+@cache
+def _simplified() -> dict[str, str]:
+    table = tomllib.loads(Path(__file__).with_name("traditional.toml").read_text(encoding="utf-8"))
+    return dict(zip("".join(table["traditional"]), "".join(table["simplified"]), strict=True))
+
+
 def _fold_character(char: str) -> str:
     if char in _PUNCTUATION:
         return _PUNCTUATION[char]
+    if simple := _simplified().get(char):
+        return simple
     if char in "\n" or 0x4E00 <= ord(char) <= 0x9FFF or char in _LATIN:
         return char
     plain = unicodedata.normalize("NFKC", char)

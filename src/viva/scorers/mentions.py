@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from viva.scorers.lexicon import Lexicon, Token
+from viva.scorers.lexicon import Lexicon, Token, unaccented
 from viva.scorers.optiontext import squeeze
 
 ROLES = {
@@ -47,6 +47,43 @@ class Marked(Struct, frozen=True):
         return self.text[token.start : token.end].upper()
 
 
+_ORDINALS = {
+    **{word: place for place, words in enumerate((
+        "first premiere premier erste ersten erstes 一 1", "second deuxieme seconde zweite zweiten zweites 二 2",
+        "third troisieme dritte dritten drittes 三 3", "fourth quatrieme vierte vierten viertes 四 4",
+        "fifth cinquieme funfte funften funftes 五 5", "sixth sixieme sechste sechsten sechstes 六 6",
+        "seventh septieme siebte siebten siebtes 七 7", "eighth huitieme achte achten achtes 八 8",
+        "ninth neuvieme neunte neunten neuntes 九 9", "tenth dixieme zehnte zehnten zehntes 十 10",
+    )) for word in words.split()},
+    **dict.fromkeys(("last", "derniere", "letzte", "letzten"), -1),
+}  # fmt: skip
+_ORDINAL = re.compile(
+    r"(?P<word>\b[a-zà-ü]{4,9}) (?=(?:answer )?(?:option|choice|alternative|antwort|reponse|réponse|proposition|möglichkeit)\b)"
+    r"|第(?P<han>[一二三四五六七八九十]|[1-9](?!\d))(?:个(?=$|[.,;:\s])|(?=个?选?项|个?答案))"
+    r"|(?P<noun>\b(?:option|choice|alternative|antwort|réponse|选项) ?(?:number |no\.? ?|nummer |numero |#)?)(?P<digit>[1-9]|10)(?![\w%]|[.,]\d)",
+    re.IGNORECASE,
+)
+"""The second option, 第二个选项, option 2."""
+_ECHO = re.compile(r"\((?P<all>[A-J](?:(?:, ?(?:or |and )?|/| or | and |、)[A-J]){1,9})\)(?=\s{0,2}:)")
+"""The format repeated: "Answer (A, B, C or D): B"."""
+
+
+def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
+    """A folded text with a letter in place of every ordinal that names an option, of the same length."""
+
+    def lettered(match: re.Match[str]) -> str:
+        word = (match["word"] or match["han"] or match["digit"]).lower()
+        place = _ORDINALS.get(unaccented(word), len(letters))
+        if place >= len(letters) or (match["digit"] and any(option.strip() == word for option in options)):
+            return match.group()
+        kept = match["noun"] or (" " if match["han"] else "")
+        return f"{kept}{letters[place]}".ljust(len(match.group()))
+
+    if "(" in text:
+        text = _ECHO.sub(lambda match: " " * len(match.group()) if len(set(match["all"]) & set(letters)) > 2 else match.group(), text)
+    return _ORDINAL.sub(lettered, text)
+
+
 @lru_cache(maxsize=16)
 def lexicon(letters: str) -> Lexicon:
     """The lexicon for choices among `letters`."""
@@ -61,6 +98,7 @@ def _several(letters: str) -> re.Pattern[str]:
 
 def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Marked:
     """Lex a folded text and decide for every single letter whether it names an option."""
+    text = with_letters(text, letters, options)
     tokens = lexicon(letters).lex(text)
     raw = [token.kind for token in tokens]
     for index in [index for index, kind in enumerate(raw) if kind == "L"]:

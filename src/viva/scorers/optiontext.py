@@ -84,6 +84,8 @@ class OptionTexts:
 
     def after_cue(self, text: str, start: int) -> tuple[str, int]:
         """The letter of the option that follows position `start`, up to the end of a line, sentence or clause."""
+        if label := _FOREIGN.match(text, start):
+            start = label.end() if label[1] not in dict(self._options) else start
         rest = text[start : start + 2 * self.longest + 60]
         for end in _ENDS:
             match = end.search(rest, len(rest) - len(rest.lstrip()))
@@ -100,6 +102,8 @@ _LINKED = re.compile(
     r",? (?:which (?:is|corresponds to|matches) |that is |or |i\.e\.,? )(?:the )?(?:answer |option |choice )?[*_(]{0,4}[A-Z]$"
 )
 _VERB = re.compile(r"\b(?:is|are|be|get|gives|obtain|approximately|about)\b|[=≈]")
+_FOREIGN = re.compile(r"[ *_]{0,4}\(?([A-Z])[).:][*_ ]{1,4}")
+"""The letter of an option that there is not; its text counts."""
 _ITEM = re.compile(r"[\s>*_-]{0,6}\(?([A-J])[.):、]\)?[\s*_]{0,4}")
 _CUE = re.compile(r"N[^LPM.nh?i!#]{0,8}?[=:][fdO+:=n]{0,3}|[+][fd]{0,2}O?[=:]|V[fdO:]{0,2}|X|O:|^[fd]{0,3}=[fd]{0,2}")
 _STRAY = re.compile(r"[!hi][^.n,]{0,10}$")
