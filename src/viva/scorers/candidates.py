@@ -59,7 +59,7 @@ class Group(Struct, frozen=True):
 _JOINED = re.compile(
     r"[LPM]O?(?:(?:[&/]|,[&/]|-(?=[LPM]O?(?:[.n?)]|$))|,(?=[fdhO]{0,2}[LPM]O?(?:[,&/.n?pV]|$)))[fdhOX]{0,2}[LPM]O?(?!=))*"
 )
-_CLEAN = re.compile(r"O?f?(?:F?(?:$|[.n])|$|[.n,?r:\-bcF!])")
+_CLEAN = re.compile(r"O?f?(?:F?(?:$|[.n])|$|[.n,?r:\-bcF]|!(?=[fdVON=+hp]{0,4}[LPM]))")
 _STOP = re.compile(r"O?(?:$|[.n])")
 _BEFORE: list[tuple[str, Strength, re.Pattern[str], re.Pattern[str] | None]] = [
     ("boxed", Strength.FINAL, re.compile(r"X[nfdON+:=]{0,4}$"), None),

@@ -12,6 +12,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from viva.scorers import candidates
+from viva.scorers.fold import fold
+from viva.scorers.mentions import mark
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import EMPTY, UNPARSED, Reading
 from viva.scorers.stated import stated
@@ -42,6 +45,8 @@ _LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)\s{0,3}(?=\{)|\\[,;!:
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 # What may stand around letters. "C++" and "C#" are no letters, "✗ B" is no selection of B.
 _WRAPPING = re.compile(r"[\s,;.:()\[\]{}\"'`“”‘’*_$&/|!、。•\\-]")
+_NUMBERED = re.compile(r"(?:^|[\s;,])\d{1,2}[.)] ?(?=\(?[A-Za-z]\)?(?:[\s;,.]|$))")
+"""The numbers of a list of letters: "1. A 2. C"."""
 _SUM = re.compile(r"(?<=[\w)]) ?\+ ?(?=\(?[A-Za-z]\b)")
 _RANGE = re.compile(r"(?<![^\W_])([A-Z])\)? ?(?:[-–—~]|\.{2,3}) ?\(?([A-Z])(?![^\W_])", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?<![^\W_])A(?= (?!and|are|is|as|plus|only|holds|appl|also)[a-z])")
@@ -54,6 +59,13 @@ _LETTERED = re.compile(r"[\s\-*_•(\[\"']{0,6}([A-Za-z])\s?[)\].:*_\"']{1,4}(\s
 _REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as both|as all)\b)")
 _JOINED = re.compile(r"(?<=[A-Z)\]]) ?(?:和|与|及|以及|跟) ?(?=[(\[]?[A-Z](?![a-z]))", re.IGNORECASE)
 _ADDED = re.compile(r"\b(?:also|too|as well(?! as\b))\b", re.IGNORECASE)
+_HEADING = re.compile(r"(?:final answer|correct answers?|answers?|答案|正确的?(?:选项)?是|故选|应选)[】\]*]{0,3}\s?[:：]?\s?", re.IGNORECASE)
+_TAG = re.compile(r"<[a-z/|_]{1,20}>|\[/?INST\]")
+_ALL_EXCEPT = re.compile(
+    r"(?:the answer is )?(?:all|everything|every option|each)(?: of them| of the options| options)? (?:except|but|except for|other than)"
+    r" ([A-Za-z ,&()and]{1,60}?)(?: (?:are|is)(?: correct| right| true)?| apply| hold)?[.!]?",
+    re.IGNORECASE,
+)
 _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
 
 
@@ -63,6 +75,7 @@ def read_selection(text: str, *, letters: str, options: Sequence[str] = ()) -> R
     plain = re.sub(r"[^\S\n]+", " ", plain).strip()
     if not plain:
         return Reading(EMPTY, rule="nothing there")
+    plain = _NUMBERED.sub(" ", plain).strip()
     plain = _JOINED.sub(", ", plain) if len(plain) <= LONGEST else ""
     known = {squeeze(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
     if len(known) < len(options):
@@ -78,6 +91,10 @@ def read_selection(text: str, *, letters: str, options: Sequence[str] = ()) -> R
         return _reading(found, letters, text, "letters, and a reason")
     if found := _stated(text, letters, known):
         return _reading(found, letters, text, "stated at the end")
+    if found := _headed(text, letters, known) or _except(plain, letters):
+        return _reading(found, letters, text, "stated at the end")
+    if found := _judged(text, letters, options):
+        return _reading(found, letters, text, "every option judged")
     return Reading(UNPARSED, rule="names no selection")
 
 
@@ -96,6 +113,39 @@ def _stated(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
         found = set(letters)
     lone = statement.named and found is not None and len(found) == 1 and not re.search(r"\bonly\b", said)
     return None if lone else found
+
+
+def _headed(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
+    """What stands behind the last heading of the answer: "【答案】: A, C <eoa>", "Final answer: A and C"."""
+    headings = list(_HEADING.finditer(text))
+    if not headings:
+        return None
+    said = _TAG.sub("", text[headings[-1].end() :]).strip(" \t\n:：。.*")
+    return _bare(_JOINED.sub(", ", said), letters, known) if "\n" not in said else None
+
+
+def _except(text: str, letters: str) -> set[str] | None:
+    """ "All except B and D are correct"."""
+    match = _ALL_EXCEPT.fullmatch(text)
+    denied = _bare(match[1], letters, {}) if match else None
+    return set(letters) - denied if denied else None
+
+
+def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
+    """The options called correct, where every option is judged, and none in two ways."""
+    if len(text) > LONGEST:
+        return None
+    marked = mark(fold(text), letters, "en", options)
+    verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
+    groups = list(candidates.groups(marked, letters))
+    items = [group.start for group in groups]
+    for group, following in zip(groups, [*items[1:], len(marked.kinds)], strict=True):
+        judged = candidates.judge(marked, group) or candidates.judge_item(marked, group, following)
+        for letter in judged.letters if judged else "":
+            verdicts[letter].add(judged.good if judged else False)
+    if any(len(found) != 1 for found in verdicts.values()):
+        return None
+    return {letter for letter, found in verdicts.items() if True in found} or None
 
 
 def _reading(found: set[str], letters: str, text: str, rule: str) -> Reading:
