@@ -109,7 +109,10 @@ _CORRECTED = re.compile(r"b[^.n]{0,8}$")
 _ASIDE = re.compile(r" {0,4}\((?!if |in |only |when |for |under |at |with )[^()\n]{2,60}\)[.。]?\s{0,4}$")
 _QUOTED = re.compile(r"(?<=\w) ?\"[^\"\n]{12,300}\"")
 """The statement quoted: what it says is true is not what the reply says is true."""
-_LABEL = re.compile(r"(?<![\w.])\(?[A-D][).:]{1,2} {0,2}(?=(?:true|false|wahr|falsch|vrai|faux|richtig)\b|正确|错误|对|错)", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?<![\w.])\(?[A-D][).:]{1,2} {0,2}(?=(?:true|false|wahr|falsch|vrai|faux|richtig)\b|正确|错误|对|错)",
+    re.IGNORECASE,
+)
 """A letter in front of a truth value: "B. False"."""
 _NO_ALONE = frozenset({"不是", "否", "no", "nein", "non", "nope", "不对", "不"})
 _YES_ALONE = "是"

@@ -57,14 +57,15 @@ _ORDINALS = {
     )) for word in words.split()},
     **dict.fromkeys(("last", "derniere", "letzte", "letzten"), -1),
 }  # fmt: skip
+_NOUN = r"(?:option|choice|alternative|antwort|r[ée]ponse|proposition|möglichkeit)"
 _ORDINAL = re.compile(
-    r"(?P<word>\b[a-zà-ü]{4,9}) (?=(?:answer )?(?:option|choice|alternative|antwort|reponse|réponse|proposition|möglichkeit)\b)"
+    rf"(?P<word>\b[a-zà-ü]{{4,9}}) (?=(?:answer )?{_NOUN}\b)"
     r"|第(?P<han>[一二三四五六七八九十]|[1-9](?!\d))(?:个(?=$|[.,;:\s])|(?=个?选?项|个?答案))"
-    r"|(?P<noun>\b(?:option|choice|alternative|antwort|réponse|选项) ?(?:number |no\.? ?|nummer |numero |#)?)(?P<digit>[1-9]|10)(?![\w%]|[.,]\d)",
+    rf"|(?P<noun>(?:\b{_NOUN}|选项) ?(?:number |no\.? ?|nummer |numero |#)?)(?P<digit>[1-9]|10)(?![\w%]|[.,]\d)",
     re.IGNORECASE,
 )
 """The second option, 第二个选项, option 2."""
-_ECHO = re.compile(r"\((?P<all>[A-J](?:(?:, ?(?:or |and )?|/| or | and |、)[A-J]){1,9})\)(?=\s{0,2}:)")
+_ECHO = re.compile(r"\([A-J](?:(?:, ?(?:or |and )?|/| or | and |、)[A-J]){2,9}\)(?=\s{0,2}:)")
 """The format repeated: "Answer (A, B, C or D): B"."""
 
 
@@ -80,7 +81,9 @@ def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
         return f"{kept}{letters[place]}".ljust(len(match.group()))
 
     if "(" in text:
-        text = _ECHO.sub(lambda match: " " * len(match.group()) if len(set(match["all"]) & set(letters)) > 2 else match.group(), text)
+        text = _ECHO.sub(
+            lambda match: " " * len(match.group()) if len(set(match["all"]) & set(letters)) > 2 else match.group(), text
+        )
     return _ORDINAL.sub(lettered, text)
 
 
@@ -119,7 +122,9 @@ def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Mark
 
 
 _NUMERAL = re.compile(r"(?<![a-zA-Z])(?:I{2,3}|IV|VI{0,3}|IX|i{2,3}|iv|vi{0,3}|ix)(?![a-zA-Z])")
-_NUMERAL_NEXT = re.compile(r"[)\].\s]{0,3}(?:,|and|or|&|[-–~和与及、])+[\s(,\[]{0,4}(?:and |or )?[(\[]?(?:I{2,3}|IV|VI{0,3})(?![a-zA-Z])")
+_NUMERAL_NEXT = re.compile(
+    r"[)\].\s]{0,3}(?:,|and|or|&|[-–~和与及、])+[\s(,\[]{0,4}(?:and |or )?[(\[]?(?:I{2,3}|IV|VI{0,3})(?![a-zA-Z])"
+)
 _NUMERAL_LAST = re.compile(r"(?<![a-zA-Z])(?:I{2,3}|IV|VI{0,3})[)\]]?[\s,]{0,3}(?:,|and|or|&|[和与及、])[\s(\[]{0,3}$")
 
 

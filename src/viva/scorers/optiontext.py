@@ -99,7 +99,8 @@ class OptionTexts:
 
 _CLOSING = re.compile(r"(?!\)\.)[)\]}*_.: ]{0,6}(?:with |which is )?")
 _LINKED = re.compile(
-    r",? (?:which (?:is|corresponds to|matches) |that is |or |i\.e\.,? )(?:the )?(?:answer |option |choice )?[*_(]{0,4}[A-Z]$"
+    r",? (?:which (?:is|corresponds to|matches) |that is |or |i\.e\.,? )"
+    r"(?:the )?(?:answer |option |choice )?[*_(]{0,4}[A-Z]$"
 )
 _VERB = re.compile(r"\b(?:is|are|be|get|gives|obtain|approximately|about)\b|[=≈]")
 _FOREIGN = re.compile(r"[ *_]{0,4}\(?([A-Z])[).:][*_ ]{1,4}")

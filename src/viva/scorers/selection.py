@@ -59,11 +59,15 @@ _LETTERED = re.compile(r"[\s\-*_•(\[\"']{0,6}([A-Za-z])\s?[)\].:*_\"']{1,4}(\s
 _REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as both|as all)\b)")
 _JOINED = re.compile(r"(?<=[A-Z)\]]) ?(?:和|与|及|以及|跟) ?(?=[(\[]?[A-Z](?![a-z]))", re.IGNORECASE)
 _ADDED = re.compile(r"\b(?:also|too|as well(?! as\b))\b", re.IGNORECASE)
-_HEADING = re.compile(r"(?:final answer|correct answers?|answers?|答案|正确的?(?:选项)?是|故选|应选)[】\]*]{0,3}\s?[:：]?\s?", re.IGNORECASE)
+_HEADING = re.compile(
+    r"(?:final answer|correct answers?|answers?|答案|正确的?(?:选项)?是|故选|应选)[】\]*]{0,3}\s?[:：]?\s?",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"<[a-z/|_]{1,20}>|\[/?INST\]")
 _ALL_EXCEPT = re.compile(
-    r"(?:the answer is )?(?:all|everything|every option|each)(?: of them| of the options| options)? (?:except|but|except for|other than)"
-    r" ([A-Za-z ,&()and]{1,60}?)(?: (?:are|is)(?: correct| right| true)?| apply| hold)?[.!]?",
+    r"(?:the answer is )?(?:all|everything|every option|each)(?: of them| of the options| options)?"
+    r" (?:except for|except|but|other than) ([A-Za-z ,&()]{1,60}?)"
+    r"(?: (?:are|is)(?: correct| right| true)?| apply| hold)?[.!]?",
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
@@ -89,9 +93,13 @@ def read_selection(text: str, *, letters: str, options: Sequence[str] = ()) -> R
     reasoned = reason and not _names(reason[0], letters) and squeeze(reason[0]) not in known
     if reasoned and (found := _bare(head, letters, known)):
         return _reading(found, letters, text, "letters, and a reason")
-    if found := _stated(text, letters, known):
-        return _reading(found, letters, text, "stated at the end")
-    if found := _headed(text, letters, known) or _except(plain, letters):
+    return _in_prose(text, plain, letters, known, options)
+
+
+def _in_prose(text: str, plain: str, letters: str, known: dict[str, str], options: Sequence[str]) -> Reading:
+    """What a reply in sentences selects: where its end states it, or where it judges every option."""
+    found = _stated(text, letters, known) or _headed(text, letters, known) or _except(plain, letters)
+    if found:
         return _reading(found, letters, text, "stated at the end")
     if found := _judged(text, letters, options):
         return _reading(found, letters, text, "every option judged")
