@@ -36,6 +36,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
            "a stack; a heap, sorted or not", '["a stack", "a heap, sorted or not"]', "a stack and a heap, sorted or not",
            "A. last in, first out\nC. keeps its least on top", "A: true, C: true", "A, C because both keep an order", "A and C, since they do.",
            "A, C. Both keep an order.", "A\nC\n", "A, C,", "A\tC", "A\u00a0C", "A and C only", "only A and C", "A as well as C", "A plus C"),
+    "ACDE": ("all but B", "all except B", "All options except B are correct."),
     "BD": ("B, D", "b) and d)", "a queue, A tree; balanced", "B. a queue\nD. A tree; balanced", "a queue\na tree; balanced"),
     "AE": ("a stack, arrays and lists", "a stack and arrays and lists", "arrays and lists, a stack", "A. a stack\nE. arrays and lists"),
     "ABC": ("A, B, C", "ABC", "abc".upper(), "A, B and C", "A, B, and C", "A-B, C", "A, B, C are all correct", "A B C", "A and C. B as well.", "A, B\n\nAlso C."),
@@ -43,7 +44,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
               "All are correct.", "All of these", "A, B, C, D, E (all of the above)", "The answer is all of the above", "every one of them"),
     EMPTY: ("", " ", "\n\t", "\u200a"),
     UNPARSED: (
-        "None", "None of the above", "none", "[]", "{}", "No option is correct", "Neither", "not A", "Not A and C", "all but B", "all except B",
+        "None", "None of the above", "none", "[]", "{}", "No option is correct", "Neither", "not A", "Not A and C",
         "A and B but not C", "A, C (not B)", "A, C and not D", "A or C", "either A or C", "A and/or C", "A, maybe C", "A or both", "F", "A, F",
         "A, C, F", "AF", "Z", "A-C", "A–C", "A to C", "A through C", "A...C", "A - E", "BAD", "CAB", "ACCA", "ace", "dab", "Abe", "ad hoc",
         "1, 3", "1", "2.", "A1", "C++", "C#", "C++, C", "stack", "a stack and B", "A and a stack", "a list", "B. a stack", "A. a stack, C. a queue",

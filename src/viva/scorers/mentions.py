@@ -81,9 +81,7 @@ def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
         return f"{kept}{letters[place]}".ljust(len(match.group()))
 
     if "(" in text:
-        text = _ECHO.sub(
-            lambda match: " " * len(match.group()) if len(set(match["all"]) & set(letters)) > 2 else match.group(), text
-        )
+        text = _ECHO.sub(lambda match: " " * len(match.group()), text)
     return _ORDINAL.sub(lettered, text)
 
 

@@ -60,8 +60,9 @@ _REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as both|as all)\b)")
 _JOINED = re.compile(r"(?<=[A-Z)\]]) ?(?:和|与|及|以及|跟) ?(?=[(\[]?[A-Z](?![a-z]))", re.IGNORECASE)
 _ADDED = re.compile(r"\b(?:also|too|as well(?! as\b))\b", re.IGNORECASE)
 _HEADING = re.compile(
-    r"(?:final answer|correct answers?|answers?|答案|正确的?(?:选项)?是|故选|应选)[】\]*]{0,3}\s?[:：]?\s?",
-    re.IGNORECASE,
+    r"^[ \t【\[*#]{0,6}"
+    r"(?:(?:(?:final |correct )?answers?|答案)[】\]*]{0,3} ?(?:[:：]|(?<=[】\]]))|(?:正确的?(?:选项)?是|[故应]选) ?[:：]?)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _TAG = re.compile(r"<[a-z/|_]{1,20}>|\[/?INST\]")
 _ALL_EXCEPT = re.compile(
@@ -147,7 +148,7 @@ def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
     groups = list(candidates.groups(marked, letters))
     items = [group.start for group in groups]
-    for group, following in zip(groups, [*items[1:], len(marked.kinds)], strict=True):
+    for group, following in zip(groups, [*items, len(marked.kinds)][1:], strict=True):
         judged = candidates.judge(marked, group) or candidates.judge_item(marked, group, following)
         for letter in judged.letters if judged else "":
             verdicts[letter].add(judged.good if judged else False)

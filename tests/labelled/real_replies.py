@@ -1,0 +1,128 @@
+"""Real replies that people labelled: which they are (`replies.csv`) and how Viva reads them.
+
+    python tests/labelled/real_replies.py DATA            # every half and kind; DATA holds mmlupro/ and gaokao/
+    python tests/labelled/real_replies.py DATA --models   # accuracy, as the authors read it and as Viva does
+
+The texts are not part of the project: they are looked up in the authors' published files by model and question.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from viva.scorers.choice import read_choice
+from viva.scorers.selection import read_selection
+
+LABELS = Path(__file__).with_name("replies.csv")
+LETTERS = "ABCDEFGHIJ"
+UNREAD = "none"
+_LETTERED = re.compile(r"(?<![A-Za-z])([A-D])\s*[．.、:：]\s*")
+
+
+class Labelled(NamedTuple):
+    """A reply, its options as far as the question shows them, its label and how it is read."""
+
+    row: dict[str, str]
+    read: str
+
+    @property
+    def expected(self) -> str:
+        return UNREAD if self.row["label"] in {"several", UNREAD} else self.row["label"]
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+@cache
+def questions(data: Path) -> dict[str, list[str]]:
+    return {str(row["question_id"]): row["options"] for row in lines(data / "mmlupro" / "questions.jsonl.gz")}
+
+
+def read_all(data: Path) -> list[Labelled]:
+    """Every labelled reply, read. Raises FileNotFoundError where `data` lacks a file."""
+    wanted: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
+    with LABELS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            wanted[row["model"] if row["set"] == "mmlupro" else ""][row["id"]] = row
+    found: list[Labelled] = []
+    for reply in lines(data / "gaokao" / "replies_gpt-4-0314.jsonl.gz"):
+        if row := wanted[""].get(f"{reply['subject']}/{reply['index']}"):
+            found.append(Labelled(row, read(reply["reply"], row, options_in(reply["question"]), "ABCD", "zh")))
+    for model, rows in wanted.items():
+        for reply in lines(data / "mmlupro" / "replies" / f"{model}.jsonl.gz") if model else ():
+            if row := rows.get(str(reply["question_id"])):
+                options = questions(data)[row["id"]]
+                found.append(Labelled(row, read(reply["reply"], row, options, LETTERS[: len(options)], "en")))
+    return found
+
+
+def read(reply: str, row: dict[str, str], options: list[str], letters: str, language: str) -> str:
+    """The letters read, joined by commas; a question that asks for several is read as one."""
+    if "," in row["label"]:
+        reading = read_selection(reply, letters=letters, options=options)
+        return ",".join(reading.read) if reading.committed else UNREAD
+    reading = read_choice(reply, letters=letters, language=language, options=options)
+    return reading.read if reading.committed else UNREAD
+
+
+def options_in(question: str) -> list[str]:
+    """The texts of the last options A to D in a question that holds its own; [] where that fails."""
+    marks = list(_LETTERED.finditer(question))
+    starts = [at for at, mark in enumerate(marks) if "".join(each[1] for each in marks[at : at + 4]) == "ABCD"]
+    if not starts:
+        return []
+    four = marks[starts[-1] : starts[-1] + 4]
+    ends = [*(each.start() for each in four[1:]), len(question)]
+    texts = [question[each.end() : end].strip() for each, end in zip(four, ends, strict=True)]
+    return texts if all(texts) else []
+
+
+def counts(rows: list[Labelled]) -> Counter[str]:
+    """How many are read as labelled, how many are not read, and how many are read as something else."""
+    return Counter("right" if row.read == row.expected else "unread" if row.read == UNREAD else "wrong" for row in rows)
+
+
+def print_models(data: Path) -> None:
+    gold = {str(row["question_id"]): row["answer"] for row in lines(data / "mmlupro" / "questions.jsonl.gz")}
+    print("| model | replies | authors | Viva | differ | only Viva | only authors | two letters |\n|---|" + "---:|" * 7)
+    for path in sorted((data / "mmlupro" / "replies").glob("*.jsonl.gz")):
+        tally: Counter[str] = Counter()
+        for reply in lines(path):
+            options = questions(data)[str(reply["question_id"])]
+            letters = LETTERS[: len(options)]
+            ours = read(reply["reply"], {"label": ""}, options, letters, "en")
+            theirs = reply["pred"] or UNREAD
+            right = gold[str(reply["question_id"])]
+            tally.update(n=1, authors=theirs == right, viva=ours == right, differ=ours != theirs)
+            if ours != theirs:
+                tally.update(["viva only" if theirs == UNREAD else "authors only" if ours == UNREAD else "two"])
+        n = tally["n"]
+        shares = (tally["differ"], tally["viva only"], tally["authors only"], tally["two"])
+        print(
+            f"| {path.name.split('.jsonl')[0]} | {n:,} | {tally['authors'] / n:.4f} | {tally['viva'] / n:.4f} | "
+            + " | ".join(f"{share / n:.2%}" for share in shares)
+            + " |"
+        )
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    if "--models" in sys.argv:
+        print_models(folder)
+        raise SystemExit
+    kinds: dict[tuple[str, str, str], list[Labelled]] = defaultdict(list)
+    for each in read_all(folder):
+        kinds[each.row["half"], each.row["set"], each.row["drawn"]].append(each)
+    for kind, rows in sorted(kinds.items()):
+        print(*kind, len(rows), dict(counts(rows)))

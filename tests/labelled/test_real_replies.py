@@ -1,0 +1,32 @@
+"""Real replies, labelled blind: most disputed ones are read as labelled, and hardly any as what they do not say."""
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from benchmarks.published import published  # noqa: F401
+from labelled.real_replies import Labelled, counts, read_all
+
+
+@cache
+def labelled(data: Path) -> list[Labelled]:
+    return read_all(data)
+
+
+def tally(rows: list[Labelled], half: str, source: str, drawn: str) -> Counter[str]:
+    return counts(
+        [each for each in rows if (each.row["half"], each.row["set"], each.row["drawn"]) == (half, source, drawn)]
+    )
+
+
+@pytest.mark.parametrize("half", ["open", "sealed"])
+def test_real_replies_are_read_as_people_read_them(published: Path, half: str):  # noqa: F811
+    rows = labelled(published)
+    assert len(rows) == 800
+    disputed, random = tally(rows, half, "mmlupro", "disputed"), tally(rows, half, "mmlupro", "random")
+    assert disputed["right"] >= 0.92 * disputed.total()
+    assert random["wrong"] <= 2
+    chinese = tally(rows, half, "gaokao", "random")
+    assert chinese["right"] >= 0.97 * chinese.total()
