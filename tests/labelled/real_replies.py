@@ -57,11 +57,13 @@ def read_all(data: Path) -> list[Labelled]:
             wanted[row["model"] if row["set"] == "mmlupro" else ""][row["id"]] = row
     found: list[Labelled] = []
     for reply in lines(data / "gaokao" / "replies_gpt-4-0314.jsonl.gz"):
-        if row := wanted[""].get(f"{reply['subject']}/{reply['index']}"):
+        if (key := f"{reply['subject']}/{reply['index']}") in wanted[""]:
+            row = wanted[""][key]
             found.append(Labelled(row, read(reply["reply"], row, options_in(reply["question"]), "ABCD", "zh")))
     for model, rows in wanted.items():
         for reply in lines(data / "mmlupro" / "replies" / f"{model}.jsonl.gz") if model else ():
-            if row := rows.get(str(reply["question_id"])):
+            if (key := str(reply["question_id"])) in rows:
+                row = rows[key]
                 options = questions(data)[row["id"]]
                 found.append(Labelled(row, read(reply["reply"], row, options, LETTERS[: len(options)], "en")))
     return found

@@ -22,7 +22,7 @@ def tally(rows: list[Labelled], half: str, source: str, drawn: str) -> Counter[s
 
 
 @pytest.mark.parametrize("half", ["open", "sealed"])
-def test_real_replies_are_read_as_people_read_them(published: Path, half: str):  # noqa: F811
+def test_real_replies_are_read_as_people_read_them(published: Path, half: str) -> None:  # noqa: F811
     rows = labelled(published)
     assert len(rows) == 800
     disputed, random = tally(rows, half, "mmlupro", "disputed"), tally(rows, half, "mmlupro", "random")

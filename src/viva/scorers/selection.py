@@ -61,7 +61,8 @@ _JOINED = re.compile(r"(?<=[A-Z)\]]) ?(?:和|与|及|以及|跟) ?(?=[(\[]?[A-Z]
 _ADDED = re.compile(r"\b(?:also|too|as well(?! as\b))\b", re.IGNORECASE)
 _HEADING = re.compile(
     r"^[ \t【\[*#]{0,6}"
-    r"(?:(?:(?:final |correct )?answers?|答案)[】\]*]{0,3} ?(?:[:：]|(?<=[】\]]))|(?:正确的?(?:选项)?是|[故应]选) ?[:：]?)",
+    r"(?:(?:(?:final |correct )?answers?|答案)[】\]*]{0,3} ?(?:[:：]|(?<=[】\]]))"
+    r"|(?:正确的?(?:选项)?是|[故应]选) ?[:：]?)",
     re.IGNORECASE | re.MULTILINE,
 )
 _TAG = re.compile(r"<[a-z/|_]{1,20}>|\[/?INST\]")
