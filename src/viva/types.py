@@ -17,6 +17,9 @@ Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "s
 """How a question wants to be answered: a letter, several letters, a truth value, a phrase that a judge compares, a term
 or number that a rule compares, an essay, freely (graded by a rubric), or by a phrase of a given text (by rule)."""
 
+Extraction = Literal["stated", "first", "last", "strict"]
+"""Which letter of a reply is its answer: the one it commits to; the first or last that stands by itself; or the one that
+"the answer is" states and nothing else."""
 Language = Literal["en", "zh", "de", "fr"]
 
 Outcome = Literal[
@@ -461,6 +464,7 @@ class ExamSpec(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     seed: int = 0
     as_published: bool = False
+    extraction: Extraction = "stated"
     context: int | None = None
     rationale: bool = False
     """Whether the model must also say why: the protocol of `benchmarks/rationale.py`."""
@@ -527,7 +531,7 @@ class TableSpec(Struct, frozen=True):
     across: bool = False
 
 
-Way = Literal["cot", "base", "comprehension", "next-token", "likelihood", "as-published"]
+Way = Literal["cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"]
 """A way of asking or grading that a benchmark may support (`ExamSpec` has the settings)."""
 
 

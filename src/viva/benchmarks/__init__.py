@@ -98,6 +98,11 @@ def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:
         asked[spec.choose] = f"--answer-by {spec.choose}"
     if spec.as_published:
         asked["as-published"] = "--as-published"
+    if spec.extraction != "stated":
+        asked["extraction"] = f"--extraction {spec.extraction}"
+        other = "--as-published" if spec.as_published else "--answer-by" if spec.choose else "--rationale"
+        if spec.as_published or spec.choose or spec.rationale:
+            raise DataError(f"--extraction {spec.extraction} and {other} exclude each other: leave one of them out")
     for way, option in asked.items():
         if way not in about.supports:
             why = about.reasons.get(way)

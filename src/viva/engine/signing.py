@@ -38,7 +38,7 @@ def settings(
         **({"questions": _listed(spec.questions)} if spec.questions else {}),
         **({"shard": spec.shard} if spec.shard else {}),
         "prompt": prompts,
-        "extract": "as-published" if spec.as_published else "viva",
+        "extract": "as-published" if spec.as_published else "viva" if spec.extraction == "stated" else spec.extraction,
         "data": exam.fingerprint + (".sample" if exam.data is None else ""),
         "model": model,
         **(_opened(opened) if opened else {}),

@@ -19,7 +19,7 @@ from msgspec import NODEFAULT, Meta, Struct, ValidationError
 from viva.errors import VivaError
 from viva.interop.reading import FORMS
 from viva.models import PROVIDERS
-from viva.types import Choosing, VerdictFormat
+from viva.types import Choosing, Extraction, VerdictFormat
 from viva.visible import one_line
 from viva.weights import Dtype, Weights
 
@@ -103,6 +103,13 @@ class TaskOptions(Struct, kw_only=True):
         ),
     ] = None
     as_published: Annotated[bool, Meta(description="Grade as the authors' scripts do, defects included.")] = False
+    extraction: Annotated[
+        Extraction,
+        Meta(
+            description="The letter of a reply that counts: the one it commits to; the first or last that stands by "
+            'itself, or only what "the answer is" states, to match other tools.'
+        ),
+    ] = "stated"
     shard: Annotated[
         str | None,
         Meta(

@@ -46,6 +46,7 @@ def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
             limit=choice.limit,
             seed=choice.seed or 0,
             as_published=choice.as_published,
+            extraction=choice.extraction,
             context=choice.context,
             rationale=choice.rationale,
             encoder="" if encoder == "none" else encoder,

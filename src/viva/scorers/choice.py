@@ -26,6 +26,7 @@ from viva.scorers.optiontext import OptionTexts, restated_from, stated_option
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.short import is_lone_letter, with_own_text
 from viva.scorers.visible import read_visible
+from viva.types import Extraction
 
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
 _ASIDE_LINK = re.compile(r"r=[fdO]{0,2}$")
@@ -49,6 +50,35 @@ def read_choice(reply: str, *, letters: str = "ABCD", language: str = "en", opti
     if is_lone_letter(reply) and (reading := _lone(reply, letters, language)).committed:
         return reading
     return read_visible(reply, lambda start, end: _read_part(reply, start, end, letters, language, options))
+
+
+def read_letter(
+    reply: str, extraction: Extraction, *, letters: str = "ABCD", language: str = "en", options: Sequence[str] = ()
+) -> Reading:
+    """The letter by the rule that `extraction` names, to match another tool's numbers.
+
+    `stated` is `read_choice`; `strict` leaves of it the letter alone, the boxed one and "the answer is B"; `first` and
+    `last` take the first or last capital letter that stands by itself, whatever is said of it.
+    """
+    if extraction in {"first", "last"}:
+        return read_visible(reply, lambda start, end: _by_place(reply, start, end, letters, extraction))
+    reading = read_choice(reply, letters=letters, language=language, options=options)
+    if (
+        extraction == "strict"
+        and reading.committed
+        and reading.rule not in _OF_THE_ANSWER
+        and not is_lone_letter(reply)
+    ):
+        return Reading(UNPARSED, None, f"not stated as the answer ({reading.rule})")
+    return reading
+
+
+def _by_place(reply: str, start: int, end: int, letters: str, extraction: Extraction) -> Reading:
+    found = list(re.finditer(rf"(?<![A-Za-z0-9])[{letters}](?![A-Za-z0-9'’])", reply[start:end]))
+    if not found:
+        return Reading(UNPARSED)
+    at = found[0 if extraction == "first" else -1]
+    return Reading(at.group(), (start + at.start(), start + at.end()), f"{extraction} letter")
 
 
 @lru_cache(maxsize=4096)

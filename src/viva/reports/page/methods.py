@@ -85,6 +85,8 @@ def _asked(record: RunRecord, exam: ExamRecord) -> Iterator[str]:
     parts += [words["choose"][spec.choose]] if spec.choose else []
     yield f"Questions were asked {', '.join(parts)}; {_drawn(record, exam)}."
     published = ", as the authors' scripts do" if spec.as_published else ""
+    if spec.extraction != "stated":
+        published = words["extraction"][spec.extraction]
     grading = words["grading"].get(spec.benchmark, words["grading"]["questions"])
     open_ones = words["judged"].get(spec.benchmark, "")
     left = f"; {open_ones} were left ungraded, since there was no judge" if open_ones and not record.judges else ""
