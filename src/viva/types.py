@@ -18,8 +18,8 @@ Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "s
 or number that a rule compares, an essay, freely (graded by a rubric), or by a phrase of a given text (by rule)."""
 
 Extraction = Literal["stated", "first", "last", "strict"]
-"""Which letter of a reply is its answer: the one it commits to; the first or last that stands by itself; or the one that
-"the answer is" states and nothing else."""
+"""Which letter of a reply is its answer: the one it commits to; the first or last that stands by itself; or only the one
+that "the answer is" states."""
 Language = Literal["en", "zh", "de", "fr"]
 
 Outcome = Literal[
