@@ -22,8 +22,8 @@ from typing import Any
 
 from msgspec import Struct
 
-import viva
 from viva.errors import EXIT_INCOMPLETE, VivaError
+from viva.version import __version__
 from viva.visible import one_line
 
 NEEDS = "--backend {} needs {}: pip install 'viva[ray]'"
@@ -120,12 +120,12 @@ def connect(on: str) -> Cluster:
 @cache
 def edition() -> str:
     """Which Viva this is: its version and a hash of its sources. Results are the same where this is the same."""
-    root = Path(viva.__file__).parent
+    root = Path(__file__).parents[1]
     digest = hashlib.blake2b(digest_size=6)
     for path in sorted(root.rglob("*")):
         if path.suffix in (".py", ".toml") and path.is_file():
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{viva.__version__} ({digest.hexdigest()})"
+    return f"{__version__} ({digest.hexdigest()})"
 
 
 def introduce() -> bool:

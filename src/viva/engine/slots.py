@@ -7,14 +7,11 @@ import math
 import random
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
 from viva.types import Quota
-
-if TYPE_CHECKING:
-    from viva.engine.asking import Run
 
 STORM = 3
 """So many refusals in a row, and at least as many as are in flight, pause the whole lane."""
@@ -24,10 +21,23 @@ NOTICE = 0.5
 """Seconds after which somebody who waits looks again at what has changed."""
 
 
+class Stoppable(Protocol):
+    """The run that a lane belongs to: whether it was stopped, and a sleep that ends when it is."""
+
+    @property
+    def stop(self) -> str:
+        """Why it was stopped; empty while it goes on."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep, unless the run is stopped."""
+        ...
+
+
 class Slots:
     """The places of one lane. A question that waits to be tried again holds none."""
 
-    def __init__(self, run: Run, policy: Policy, ceiling: Ceiling, pace: Pace) -> None:
+    def __init__(self, run: Stoppable, policy: Policy, ceiling: Ceiling, pace: Pace) -> None:
         self._run = run
         self._policy = policy
         self.ceiling = ceiling

@@ -15,7 +15,6 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from viva import __version__
 from viva.analysis.breakdown import Breakdown, Cell, frame
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder
@@ -45,6 +44,7 @@ from viva.types import (
     ScoreRow,
     VerdictFormat,
 )
+from viva.version import __version__
 
 REREADS = 3
 """How often a judge is asked for a verdict that can be read, at most."""

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import msgspec
 
-from viva.benchmarks import BENCHMARKS, CUSTOM, RATIONALE_EXAM, find_benchmark, open_exam, question_file
+from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, open_exam, question_file
+from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord

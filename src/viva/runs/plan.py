@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from viva import __version__
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
@@ -38,6 +37,7 @@ from viva.runs.published_rows import refuse_unknown
 from viva.runs.rejudge import RejudgeOptions
 from viva.runs.settings import sampling
 from viva.runs.trust import keep_approval
+from viva.version import __version__
 from viva.weights import DTYPES
 
 

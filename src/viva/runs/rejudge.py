@@ -11,7 +11,8 @@ from typing import Literal, cast
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks import RATIONALE_EXAM, open_exam
+from viva.benchmarks import open_exam
+from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks import RATIONALE_EXAM
 from viva.benchmarks.judging import ask_judge
+from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.rationale.combining import IN_FORM, combine, defended, limits_of, parts_of
 from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import ContextWindow, Exam
