@@ -2,8 +2,9 @@
 
 A benchmark brings its questions, its exemplars and its prompts (TOML); CONTRIBUTING.md has a complete example. Prompts
 are the texts `task` and `task_cot` (which name what `task_values` gives), `question` ({question}, {options}), `option`
-({letter}, {text}), `lead`, `lead_cot`, `answer` ({answer}), and, where the benchmark supports rationales or
-`likelihood`, `task_rationale`: the task without a word on how to reply.
+({letter}, {text}), `lead`, `lead_cot`, `answer` ({answer}); where exemplars come with an explanation, `answer_cot`
+({explanation}, {answer}); and, where the benchmark supports rationales or `likelihood`, `task_rationale`: the task
+without a word on how to reply.
 """
 
 from __future__ import annotations
@@ -56,9 +57,10 @@ class MultipleChoiceExam(GradedByRule):
     """An `Exam` of questions with lettered options, graded by rule.
 
     `groups` is the tag whose values have exemplars of their own ("" for one pool), `tables` the tags by which results
-    are tabulated. Override `questions` and `__len__` to read questions as they are asked for, `task_values` for what
-    the task's template names, `layouts` and `headline` for the paper's own tables. Where every kind of question has
-    prompts of its own, override `text` (which template) and the parts of a prompt: `task`, `stem`, `reply`, `ending`.
+    are tabulated. Each group is shown the first `spec.shots` of its `exemplars`; of a mapping, all that it has there.
+    Override `questions` and `__len__` to read questions as they are asked for, `task_values` for what the task's
+    template names, `layouts` and `headline` for the paper's own tables. Where every kind of question has prompts of its
+    own, override `text` (which template) and the parts of a prompt: `task`, `stem`, `reply`, `ending`.
     """
 
     groups: str = ""
@@ -73,7 +75,7 @@ class MultipleChoiceExam(GradedByRule):
         *,
         fingerprint: str,
         questions: Sequence[Question] = (),
-        exemplars: Mapping[str, Sequence[Question]] | None = None,
+        exemplars: Mapping[str, Sequence[Question]] | Sequence[Question] = (),
         defects: Sequence[Defect] = (),
     ) -> None:
         self.spec = spec
@@ -81,7 +83,12 @@ class MultipleChoiceExam(GradedByRule):
         self.defects: Sequence[Defect] = defects
         self._texts = prompts
         self._questions = [questions[index] for index in spread(len(questions), spec.limit)]
-        self._exemplars = exemplars or {}
+        if not isinstance(exemplars, Mapping):
+            pools: dict[str, list[Question]] = {}
+            for shot in exemplars:
+                pools.setdefault(self.group(shot), []).append(shot)
+            exemplars = {group: shots[: spec.shots] for group, shots in pools.items()}
+        self._exemplars = exemplars
         self._prefixes: dict[str, str] = {}
 
     @property
@@ -175,9 +182,11 @@ class MultipleChoiceExam(GradedByRule):
         return fill(template, self.task_values(self.group(question)))
 
     def reply(self, shot: Question) -> str:
-        """What follows an exemplar's question. It shows no reasoning, not even under chain of thought."""
+        """What follows an exemplar's question: its reasoning and answer by chain of thought, or the answer alone."""
+        way = self.way if shot.explanation else str
         said = chosen_text(shot) if self.spec.choose == "likelihood" else str(shot.answer)
-        return f"\n{self.text(shot, 'lead')}{fill(self.text(shot, 'answer'), {'answer': said})}"
+        values = {"answer": said, "explanation": shot.explanation}
+        return f"\n{self.text(shot, way('lead'))}{fill(self.text(shot, way('answer')), values)}"
 
     def ending(self, question: Question) -> str:
         """What follows the question; nothing where a rationale is asked for, which says itself how to reply."""
