@@ -11,13 +11,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "span"]
 """How a question wants to be answered: a letter, several letters, a truth value, a phrase that a judge compares, a term
 or number that a rule compares, an essay, freely (graded by a rubric), or by a phrase of a given text (by rule)."""
 
-Language = Literal["en", "zh", "de", "fr"]
+Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z")]
+"""A language tag, such as "en" or "pt-BR" (BCP 47); `viva.languages` says what there is of which."""
+
+
+def is_language_tag(text: str) -> bool:
+    """Whether a text is a `Language`."""
+    try:
+        convert(text, Language)
+    except ValidationError:
+        return False
+    return True
+
 
 Outcome = Literal[
     "right",  # full marks
@@ -559,5 +570,7 @@ class BenchmarkInfo(Struct, frozen=True, kw_only=True):
     """The paper's number of exemplars; what the user does not say otherwise."""
     encoder: str = ""
     """The paper's encoder, where it compares answers by similarity."""
+    more_languages: bool = False
+    """Whether a data set of the same form may be in a language that is not among `languages`."""
     rationale: Literal["never", "possible", "always"] = "never"
     """Whether its questions are asked for a rationale: always, or with `--rationale`."""

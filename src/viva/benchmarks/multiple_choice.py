@@ -15,7 +15,7 @@ from functools import cache
 import msgspec
 
 from viva.benchmarks.defaults import GradedByRule
-from viva.benchmarks.sets import spread
+from viva.benchmarks.sets import spread, without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import (
     ESTIMATED,
@@ -80,7 +80,7 @@ class MultipleChoiceExam(GradedByRule):
     ) -> None:
         self.spec = spec
         self.fingerprint = fingerprint
-        self.defects: Sequence[Defect] = defects
+        self.defects: Sequence[Defect] = [*defects, *without_word_list([spec.language])]
         self._texts = prompts
         self._questions = [questions[index] for index in spread(len(questions), spec.limit)]
         if not isinstance(exemplars, Mapping):

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from viva.benchmarks.defaults import NoSimilarity
 from viva.benchmarks.judged import JudgedExam, ask_judge
+from viva.benchmarks.sets import without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
 from viva.scorers.fold import after_thinking
@@ -80,7 +81,7 @@ class RubricExam(JudgedExam, NoSimilarity):
     ) -> None:
         self.spec = spec
         self.fingerprint = fingerprint
-        self.defects = defects
+        self.defects = [*defects, *without_word_list(item.question.language for item in items)]
         self._items = {item.question.id: item for item in items}
         self._texts = templates
         self._layouts = layouts
@@ -219,7 +220,7 @@ class RubricExam(JudgedExam, NoSimilarity):
             text,
             executions=[execution or NOT_RUN for execution in evidence.executions],
             judged=decision,
-            language=self.spec.language,
+            language=question.language,
             custom=item.custom,
             post_handler=item.post_handler,
         )

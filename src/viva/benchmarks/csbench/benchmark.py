@@ -15,9 +15,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from viva.benchmarks.csbench import published
-from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
+from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, folder_of, read_records, to_questions
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate
@@ -31,6 +32,7 @@ from viva.types import (
     NOTHING,
     Aggregate,
     BenchmarkInfo,
+    Defect,
     Evidence,
     ExamSpec,
     Language,
@@ -43,6 +45,8 @@ from viva.types import (
 )
 
 HERE = Path(__file__).parent
+PROMPTS = "prompts.toml"
+"""The templates of a set in a language that Viva has no prompts in."""
 COMPREHENSION = ("Multiple-choice", "Assertion")
 
 
@@ -50,7 +54,8 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
     """CS-Bench in one language, with its exemplars."""
 
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
-        folder = locate(data, "csbench", FOLDERS[spec.language]) / FOLDERS[spec.language]
+        name = folder_of(spec.language)
+        folder = locate(data, "csbench", name) / name
         tests, test_bytes = read_records(folder / "test.json")
         siblings, sibling_bytes = _siblings(folder, spec.language)
         everything, defects = to_questions(tests, spec.language, siblings)
@@ -66,11 +71,11 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
             exemplars = _draw_exemplars([q for q in pool if q.answer is not None and q.text not in asked], spec)
         super().__init__(
             spec,
-            Templates(_bundled_templates(), templates),
+            Templates(_own_templates(spec.language, folder), templates),
             fingerprint=fingerprint(contents),
             questions=[q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION],
             exemplars=exemplars,
-            defects=defects,
+            defects=[*defects, *_asked_in_english(spec.language, folder)],
         )
 
     def text(self, question: Question, name: str) -> str:
@@ -222,6 +227,24 @@ def _bundled_templates() -> dict[str, object]:
     return {**read_templates(HERE / "prompts.toml"), "judge": read_templates(HERE / "judge.toml")}
 
 
+def _own_templates(language: Language, folder: Path) -> dict[str, object]:
+    """The bundled templates; for another language those of its data (prompts.toml, as `[en]`), or the English ones."""
+    bundled = _bundled_templates()
+    if language in bundled:
+        return bundled
+    said = folder / PROMPTS
+    own = Templates(cast("dict[str, object]", bundled["en"]), read_templates(said) if said.exists() else None)
+    judge = cast("dict[str, object]", bundled["judge"])
+    return {**bundled, language: own.data, "judge": {**judge, language: judge["en"]}}
+
+
+def _asked_in_english(language: Language, folder: Path) -> list[Defect]:
+    if language in _bundled_templates() or (folder / PROMPTS).exists():
+        return []
+    detail = f"no prompts in {language!r}: the task is put in English ({PROMPTS} beside test.json can say it otherwise)"
+    return [Defect("test", "English prompts", detail, "noted")]
+
+
 class CSBench:
     """Entry point of the benchmark."""
 
@@ -230,7 +253,8 @@ class CSBench:
         title="CS-Bench",
         paper="arXiv 2406.08587",
         licence="CC BY-NC 4.0 (data); the bundled sample is Viva's own, Apache-2.0",
-        languages=("en", "zh", "de", "fr"),
+        languages=tuple(FOLDERS),
+        more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
         version="2",
@@ -243,8 +267,13 @@ class CSBench:
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CSBenchExam:
         """CS-Bench with these settings; the bundled sample when `data` is None."""
-        if spec.language not in self.about.languages:
-            raise DataError(f"CS-Bench has no language {spec.language!r}; it has {', '.join(self.about.languages)}")
+        folder = folder_of(spec.language)
+        there = data is not None and any((at / folder).exists() for at in (data, data / "csbench"))
+        if spec.language not in FOLDERS and not there:
+            raise DataError(
+                f"CS-Bench has no language {spec.language!r}; it has {', '.join(FOLDERS)}; "
+                f"a set in another one is a folder {folder} of --data, with test.json in it"
+            )
         if data is None and spec.language not in ("en", "zh"):
             raise DataError(
                 f"the bundled sample has English and Chinese, not {spec.language!r}: "

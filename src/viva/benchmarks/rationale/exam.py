@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -89,9 +90,13 @@ class RationaleExam(ExamWrapper):
         return (*before, Message(last.role, f"{last.content}\n\n{ask}"))
 
     def _ask(self, question: Question) -> str:
-        at = f"ask.{question.language}"
+        at = f"ask.{self._language(question)}"
         why, what = (self._texts.text(f"{at}.{question.kind}.{part}") for part in ("why", "what"))
         return fill(self._texts.text(f"{at}.ask"), {"why": why, "what": what})
+
+    def _language(self, question: Question) -> str:
+        """That of the protocol's texts: the question's, or English where there are none in it."""
+        return question.language if question.language in cast("Mapping[str, object]", self._texts.data["ask"]) else "en"
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """What the exam inside runs."""
@@ -124,7 +129,7 @@ class RationaleExam(ExamWrapper):
         return (*wanted, *self._judged(question, taken, samples))
 
     def _judged(self, question: Question, taken: Taken, samples: int) -> tuple[Generate, ...]:
-        at = f"rubric.{question.language}"
+        at = f"rubric.{self._language(question)}"
         options = "".join(f"\n{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False))
         # In form "none" the whole reply is both; it is shown once.
         answer = clip(taken.answer) if taken.answer != taken.rationale else ""
