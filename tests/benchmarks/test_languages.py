@@ -12,7 +12,7 @@ from rows import table
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.runs.extraction import read_row
-from viva.types import ExamSpec, Message, Sampling, is_language_tag
+from viva.types import ExamSpec, Generate, Message, Sampling, is_language_tag
 
 RECORDS = [
     {
@@ -36,7 +36,9 @@ def folder(tmp_path: Path) -> Path:
 
 def first_prompt(folder: Path, **settings: object) -> str:
     exam = open_exam(ExamSpec(benchmark="csbench", language="es", **settings), folder)  # type: ignore[arg-type]
-    [message] = exam.request(next(iter(exam.questions())), 0, Sampling()).prompt
+    request = exam.request(next(iter(exam.questions())), 0, Sampling())
+    assert isinstance(request, Generate)
+    message = request.prompt[0]
     assert isinstance(message, Message)
     return message.content
 

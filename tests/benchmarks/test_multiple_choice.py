@@ -32,7 +32,7 @@ def asked(shots: int, cot: bool) -> str:
     [question] = exam.questions()
     request = exam.request(question, 0, Sampling())
     assert request.choices == tuple("ABCDEFGHIJ")
-    [message] = request.prompt
+    message = request.prompt[0]
     assert isinstance(message, Message)
     return message.content
 
