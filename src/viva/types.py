@@ -56,6 +56,11 @@ UNANSWERED: frozenset[Outcome] = frozenset({"error", "not asked", "ungraded", "u
 """Not the model's doing: never a zero. Left out of the mean, kept in the denominator of the bounds."""
 
 
+def outcome_name(outcome: str) -> str:
+    """Return what people read for an outcome, or for what was done about a defect; files keep the stored word."""
+    return {"partly": "partial", "ungraded": "not judged", "unsound": "invalid gold"}.get(outcome, outcome)
+
+
 def points_of(outcome: Outcome, value: float | None) -> float | None:
     """Return what an answer counts for in a mean: 0 for a reply that cannot be read; None where it is left out."""
     return None if outcome in UNANSWERED else value or 0.0

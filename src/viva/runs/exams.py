@@ -17,7 +17,7 @@ from viva.errors import DataError, VivaError
 from viva.prompting import read_templates
 from viva.runs.config import TaskOptions
 from viva.runs.settings import data_folder, specs
-from viva.types import ExamSpec, Language
+from viva.types import ExamSpec, Language, outcome_name
 
 
 def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[Exam, Path | None]]:
@@ -175,6 +175,6 @@ def set_notes(exam: Exam) -> list[str]:
     for defect in exam.defects:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
     if counted:
-        found = ", ".join(f"{kind} {count} ({action})" for (kind, action), count in counted.items())
+        found = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
         notes.append(f"{name}: defects in the data: {found}; `viva check {exam.spec.benchmark}` lists them.")
     return notes

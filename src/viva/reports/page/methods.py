@@ -88,7 +88,7 @@ def _asked(record: RunRecord, exam: ExamRecord) -> Iterator[str]:
     published = ", as the authors' scripts do" if spec.as_published else ""
     grading = words["grading"].get(spec.benchmark, words["grading"]["questions"])
     open_ones = words["judged"].get(spec.benchmark, "")
-    left = f"; {open_ones} were left ungraded, since there was no judge" if open_ones and not record.judges else ""
+    left = f"; {open_ones} were not judged, since there was no judge" if open_ones and not record.judges else ""
     yield f"{grading}{published}{'' if spec.only else left}."
 
 
