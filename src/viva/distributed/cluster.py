@@ -28,7 +28,7 @@ from viva.visible import one_line
 
 NEEDS = "--backend {} needs {}: pip install 'viva[ray]'"
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0", "DO_NOT_TRACK": "1"}
-"""No telemetry of a cluster that is made here; of another one, whoever started it decided."""
+"""Disable telemetry of a cluster started here; one that runs already keeps its setting."""
 KNOCK = 10.0
 """Seconds in which a cluster's machine has to take a connection."""
 _PLACE = re.compile(r"(?:ray://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<port>\d{1,5})", re.ASCII)

@@ -104,7 +104,7 @@ def create_folder(opened: OpenRun) -> None:
 
 
 def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelRecord]:
-    """Those named anew, or the run's. A judge of the run is reached as before, unless an address or key is given."""
+    """The judges named, or the run's. A judge of the run is reached as before, unless an address or key is given."""
     known = {judge.name: judge for judge in record.judges}
     names = rejudging.judge or tuple(known)
     if not names and (rejudging.judge_base_url or rejudging.judge_key_env):

@@ -1,4 +1,4 @@
-"""Where requests to local models wait: a thread that opens one model at a time and works through them in batches.
+"""Schedule requests to local models: one thread opens one model at a time and works through its queue in batches.
 
 The engine keeps WINDOW requests in flight, so that there is something to put together: prompts that begin alike, and
 texts of one length. Each reply goes back as soon as its batch is done. A model is released when another one's turn has
@@ -54,7 +54,7 @@ class RequestScheduler:
         return job.future
 
     def cancel_pending(self) -> None:
-        """Fail what nobody works on yet: the run is to end."""
+        """Fail all queued requests, because the run is to end."""
         with self._change:
             waiting = list(self._waiting)
             self._waiting.clear()
@@ -183,5 +183,5 @@ SCHEDULER = RequestScheduler()
 
 
 def cancel_pending() -> None:
-    """Fail what nobody works on yet."""
+    """Fail all queued requests."""
     SCHEDULER.cancel_pending()

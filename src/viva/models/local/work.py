@@ -59,7 +59,7 @@ class Job(Struct, frozen=True, eq=False):
 
 
 def settle(future: Future[Any], outcome: Any) -> None:
-    """Give a reply, or an error, to whoever waits, if anybody still does."""
+    """Set a future to a reply or an error, unless it is done or cancelled."""
     try:
         if isinstance(outcome, BaseException):
             future.set_exception(outcome)
@@ -70,7 +70,7 @@ def settle(future: Future[Any], outcome: Any) -> None:
 
 
 def give_back(job: Job) -> None:
-    """Nobody will work on it: the run ends before its turn."""
+    """Fail a job that was still queued when the run ended."""
     settle(job.future, ModelError("interrupted", "the run ended before its turn came"))
 
 
