@@ -116,7 +116,7 @@ def open_asked(benchmark: str, how: Settings) -> Asked:
     """
     about = find_benchmark(benchmark).about
     language = how.language or about.languages[0]
-    if language not in about.languages:
+    if language not in about.languages and not about.more_languages:
         raise VivaError(f"{benchmark} has no language {language!r}; it has: {', '.join(about.languages)}")
     if how.form not in ("chat", "base") or how.only not in ("", "comprehension"):
         raise VivaError(f"form {how.form!r} is chat or base, and only {how.only!r} is empty or comprehension")
