@@ -52,6 +52,9 @@ def refused(qualified: str) -> str:
     for word in words:
         if word in TABLE["words"]:
             return f"{word}: say {TABLE['words'][word]}"
+        for prefix, whole in TABLE["prefixes"].items():
+            if word.startswith(prefix) and word not in whole:
+                return f"{word}: no prefix {prefix}, the package says it"
     for old, new in TABLE["names"].items():
         if qualified == old or qualified.endswith(f".{old}"):
             return f"say {new}"
@@ -79,7 +82,11 @@ def test_every_exception_is_needed_and_has_a_reason() -> None:
 
 def test_what_is_refused() -> None:
     with table() as row:
-        for name in ("viva.crew", "viva.a.Desk", "viva.a.f(room)", "viva.a.A.sittings", "viva.cli.x.Wanted"):
+        for name in (
+            "viva.crew", "viva.a.Desk", "viva.a.f(room)", "viva.a.A.sittings", "viva.cli.x.Wanted",
+            "viva.a.unsound_ones",
+            "viva.a.infishowing", "viva.a.clrtelling",
+        ):  # fmt: skip
             with row(name):
                 assert refused(name)
         for name in ("viva.benchmarks", "viva.a.in_groups", "viva.a.answers_wanted", "viva.a.f(line)", "viva.beside.f"):

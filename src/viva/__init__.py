@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from viva.version import __version__
+
 if TYPE_CHECKING:
     from viva.api.asking import UnansweredWarning, grade, resume, run
     from viva.api.opened import Comparisons, Run, Tables, open_run
     from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
     from viva.models.called import Prompt
 
-__version__ = "0.1.0"
 __all__ = [
     "Comparisons", "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables",
-    "UnansweredWarning", "VivaError", "grade", "open_run", "resume", "run",
+    "UnansweredWarning", "VivaError", "__version__", "grade", "open_run", "resume", "run",
 ]  # fmt: skip
 
 _PLACES = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "span"]
 """How a question wants to be answered: a letter, several letters, a truth value, a phrase that a judge compares, a term
@@ -20,7 +20,18 @@ or number that a rule compares, an essay, freely (graded by a rubric), or by a p
 Extraction = Literal["stated", "first", "last", "strict"]
 """Which letter of a reply is its answer: the one it commits to; the first or last that stands by itself; or only the one
 that "the answer is" states."""
-Language = Literal["en", "zh", "de", "fr"]
+Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z")]
+"""A language tag, such as "en" or "pt-BR" (BCP 47); `viva.languages` says what there is of which."""
+
+
+def is_language_tag(text: str) -> bool:
+    """Whether a text is a `Language`."""
+    try:
+        convert(text, Language)
+    except ValidationError:
+        return False
+    return True
+
 
 Outcome = Literal[
     "right",  # full marks
@@ -46,6 +57,11 @@ UNREADABLE: frozenset[Outcome] = frozenset({"unparsed", "empty", "truncated", "r
 """The model replied and earned nothing: counted as no point in a mean, and as unscored in its bounds."""
 UNANSWERED: frozenset[Outcome] = frozenset({"error", "not asked", "ungraded", "unsound"})
 """Not the model's doing: never a zero. Left out of the mean, kept in the denominator of the bounds."""
+
+
+def outcome_name(outcome: str) -> str:
+    """Return what people read for an outcome, or for what was done about a defect; files keep the stored word."""
+    return {"partly": "partial", "ungraded": "not judged", "unsound": "invalid gold"}.get(outcome, outcome)
 
 
 def points_of(outcome: Outcome, value: float | None) -> float | None:
@@ -563,5 +579,7 @@ class BenchmarkInfo(Struct, frozen=True, kw_only=True):
     """The paper's number of exemplars; what the user does not say otherwise."""
     encoder: str = ""
     """The paper's encoder, where it compares answers by similarity."""
+    more_languages: bool = False
+    """Whether a data set of the same form may be in a language that is not among `languages`."""
     rationale: Literal["never", "possible", "always"] = "never"
     """Whether its questions are asked for a rationale: always, or with `--rationale`."""

@@ -167,11 +167,11 @@ def test_check_lists_defects_and_cuts_long_lists_unless_told_not_to(viva: Viva) 
     data = csbench(viva.folder / "data", "en", test)
     short = viva("check", "csbench", "--data", data, "--language", "en")
     assert short.code == 0, short.out
-    assert "31 questions (31 choice), 30 sound, 1 unsound" in short.out
+    assert "31 questions (31 choice), 30 sound, 1 invalid gold" in short.out
     assert "option is a number: 30 (repaired)" in short.out
     assert "... and 27 more (--all lists them)" in short.out
     assert "missing option: 1 (noted)" in short.out
-    assert "no usable gold: 1 (unsound)" in short.out
+    assert "no usable gold: 1 (invalid gold)" in short.out
     assert "    99: left unscored" in short.out
     whole = viva("check", "csbench", "--data", data, "--language", "en", "--all")
     assert sum(line.endswith(": read as text") for line in whole.out.splitlines()) == 30
@@ -211,7 +211,7 @@ def test_gold_scores_full_marks_on_every_question_of_cs_bench(viva: Viva, publis
     counts = {"1336 choice", "442 truth", "235 blank", "170 open"}
     head = ended.out.splitlines()[0]
     assert head.startswith(f"csbench-{language}: 2,183 questions (")
-    assert head.endswith("), 2,183 sound, 0 unsound")
+    assert head.endswith("), 2,183 sound, 0 invalid gold")
     assert all(count in head for count in counts)
     assert "all as it should be" in ended.out
 
@@ -227,4 +227,4 @@ def test_gold_scores_full_marks_on_every_question_of_cmmlu(viva: Viva, published
     ended = viva("check", "cmmlu", "--data", ".", timeout=120)
     assert ended.code == 0, ended.out
     assert "all as it should be" in ended.out
-    assert ", 0 unsound" in ended.out
+    assert ", 0 invalid gold" in ended.out

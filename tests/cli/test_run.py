@@ -55,7 +55,7 @@ def test_the_report_names_its_sample_and_what_it_leaves_out(viva: Viva) -> None:
     assert ended.err == ""
     (folder,) = runs(viva)
     assert folder.name.endswith(tuple("0123456789abcdef"))
-    for part in ("languages side by side", "bundled sample", "20 ungraded", "--judge", "signature: ", "95 %"):
+    for part in ("languages side by side", "bundled sample", "20 not judged", "--judge", "signature: ", "95 %"):
         assert part in ended.out
     assert not dangerous(ended.out)
 

@@ -68,7 +68,7 @@ def test_every_outcome_is_accounted_for(sat: Viva) -> None:
 def test_every_form_is_printed_and_drives_nothing(sat: Viva, form: str) -> None:
     ended = sat("score", "runs", "--format", form, "--all")
     assert ended.code == 3
-    for part in ("OS: Processes and Threads", "signature: benchmark:csbench", "ungraded"):
+    for part in ("OS: Processes and Threads", "signature: benchmark:csbench", "not judged"):
         assert part in ended.out
     assert not dangerous(ended.out)
 

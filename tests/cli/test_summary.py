@@ -29,7 +29,7 @@ def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wron
     grid = summary_grid([result(overall=ROUGH), result(overall=NONE, model="openai/b")])
     assert grid.header == ("model", "exam", "score", "95 % interval", "answers", "other outcomes", "not scored")
     assert [row[2:] for row in grid.rows] == [
-        ("61.20†", "59.01–63.25", "1,520", "unparsed 24, truncated 12", "ungraded 280, error 4"),
+        ("61.20†", "59.01–63.25", "1,520", "unparsed 24, truncated 12", "not judged 280, error 4"),
         ("–†", "", "5", "", "error 5"),
     ]
     alone = summary_grid([result(overall=PLAIN, model="openai/\x1b[31mevil")])

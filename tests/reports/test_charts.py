@@ -18,7 +18,7 @@ from viva.errors import VivaError
 from viva.reports import charts
 from viva.reports.charts.scores import outcomes_chart, parts_chart, scores_chart
 from viva.reports.charts.theme import category, outcome_colours
-from viva.types import OUTCOMES
+from viva.types import OUTCOMES, outcome_name
 from viva.web.charts import _bundle
 from viva.web.pages import asset
 from viva.web.policy import digest
@@ -40,7 +40,7 @@ def test_charts_have_the_colours_of_the_pages() -> None:
     light, dark = asset("viva.css").split("prefers-color-scheme: dark", 1)
     for scheme, css in (("light", light), ("dark", dark)):
         assert list(category(scheme)) == re.findall(r"--series-\d: (#\w+)", css)[:8]
-    assert outcome_colours()["domain"] == list(OUTCOMES)
+    assert outcome_colours()["domain"] == list(map(outcome_name, OUTCOMES))
     assert len(set(outcome_colours()["range"])) == len(OUTCOMES)
 
 
@@ -83,7 +83,7 @@ def test_a_result_is_drawn_with_what_it_rests_on() -> None:
         assert str(round(100 * (one.overall.mean or 0), 3)) in drawn
     counted = json.dumps(charts.spec(outcomes_chart(results)))
     for outcome, count in results[0].overall.outcomes.items():
-        assert f'"outcome": "{outcome}"' in counted
+        assert f'"outcome": "{outcome_name(outcome)}"' in counted
         assert f'"answers": {count}' in counted
     assert parts_chart(results, 99) is None
 

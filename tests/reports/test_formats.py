@@ -91,20 +91,20 @@ def test_the_mean_that_counts_ungraded_answers_0_stands_in_every_form() -> None:
     shown = report(result(table(((left_out,),), rows=("OS",), columns=("Score",)), overall=left_out))
     for form in (summary_terminal, as_terminal, as_markdown, as_latex):
         assert "(0: 56.25)" in form(shown)
-        assert "counts ungraded answers 0" in form(shown)
+        assert "counts answers not judged 0" in form(shown)
     (line,) = csv.DictReader(io.StringIO(as_csv(shown)))
     assert (line["mean"], line["zeroed"]) == ("0.75", "0.5625")
 
 
 def test_outcomes_are_counted_in_words() -> None:
-    assert outcomes_text(SHORT) == "right 20, wrong 20, error 7, ungraded 3"
+    assert outcomes_text(SHORT) == "right 20, wrong 20, error 7, not judged 3"
     assert outcomes_text(NOTHING) == "–"
 
 
 def test_a_footnote_says_what_a_mean_leaves_out_and_between_what_it_lies() -> None:
     (note,) = footnotes([result(overall=SHORT), result(overall=RIGHT, model="openai/whole")])
     assert note.startswith("† openai/m on csbench-en")
-    for part in ("7 error", "3 ungraded", "--judge", "over all 50", "40.00 and 60.00"):
+    for part in ("7 error", "3 not judged", "--judge", "over all 50", "40.00 and 60.00"):
         assert part in note
     assert "whole" not in note
     for form in (as_terminal, as_markdown, as_latex):
@@ -116,7 +116,7 @@ def test_a_footnote_says_what_a_mean_leaves_out_and_between_what_it_lies() -> No
 def test_a_footnote_asks_for_a_judge_only_where_one_is_missing() -> None:
     lost = SHORT.__class__(n=4, mean=1.0, floor=0.5, ceiling=1.0, outcomes={"right": 2, "unsound": 2})
     (note,) = footnotes([result(overall=lost)])
-    assert "2 unsound" in note
+    assert "2 invalid gold" in note
     assert "judge" not in note
 
 
@@ -127,7 +127,7 @@ def test_a_footnote_says_how_many_answers_shared_a_process_with_their_test() -> 
 
 def test_a_footnote_on_judged_answers_is_true_of_panels_too() -> None:
     (note,) = footnotes([result(judged=True)])
-    assert "3 ungraded" in note
+    assert "3 not judged" in note
     assert "no majority, which stands" in note
     assert "missing or unreadable: `viva resume` asks for it" in note
     assert "--judge" not in note

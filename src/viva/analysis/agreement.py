@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -140,13 +140,8 @@ def agree(
     judged, table, spots = _judged(ratings, judge, rows, marks)
     if judge is None and len(people) == 2:
         table = _table(people[0], people[1], ratings.column(people[0]), ratings.column(people[1]), marks.scale)
-    between = 0 if judge is None else sum(
-        mark is not None and mark not in marks.scale for mark in ratings.column(judge)
-    )  # fmt: skip
-    if between:
-        notes.append(
-            f"{between:,} of the judge's marks are not on the scale: kappas, agreement and the table take the nearest."
-        )
+    if judge is not None:
+        notes.extend(_off_scale(ratings.column(judge), marks.scale))
     return Agreement(
         title=title,
         level=level,
@@ -166,6 +161,13 @@ def agree(
         word=word,
         notes=tuple(notes),
     )
+
+
+def _off_scale(given: Iterable[float | None], scale: Sequence[float]) -> Iterator[str]:
+    """A note where a judge's marks are between those of the scale."""
+    if between := sum(mark is not None and mark not in scale for mark in given):
+        taken = "kappas, agreement and the table take the nearest"
+        yield f"{between:,} of the judge's marks are not on the scale: {taken}."
 
 
 def _scale(ratings: Ratings, judge: str | None, scale: Sequence[float]) -> tuple[float, ...]:

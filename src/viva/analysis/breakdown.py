@@ -74,7 +74,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     """Standard deviation of the mean over repeats."""
     outcomes: dict[str, int] = {}
     zeroed: float | None = None
-    """The mean with ungraded answers counted 0; None where there are none. An answer that keeps its judge from a
+    """The mean with answers not judged counted 0; None where there are none. An answer that keeps its judge from a
     verdict gains nothing here."""
     short: int = 0
     """Questions that count with the best of fewer answers than they were asked for: some are missing."""
@@ -521,7 +521,7 @@ def _macro(part: pl.DataFrame, over: str, level: float, *, signed: bool) -> _Ave
 
 
 def _zeroed(part: pl.DataFrame, over: str) -> float:
-    """The mean with ungraded answers counted 0; over groups the mean of the groups'."""
+    """The mean with answers not judged counted 0; over groups the mean of the groups'."""
     graded = pl.col("answered") + pl.col("outcome:ungraded")
     group = _group_of(part, over) if over else pl.lit("")
     means = part.group_by(group, maintain_order=True).agg(pl.col("points").sum(), graded.sum().alias("graded"))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from viva import __version__
 from viva.errors import DataError, VivaError
+from viva.version import __version__
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import cast
 
 import msgspec
 
+from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Benchmark, Exam
 from viva.errors import DataError, VivaError
 from viva.types import BenchmarkInfo, ExamSpec, Way
@@ -26,8 +27,6 @@ BENCHMARKS: dict[str, str] = {
 """Name → module that holds a `BENCHMARK`."""
 CUSTOM = "questions"
 """What a run calls the benchmark of a question file of one's own."""
-RATIONALE_EXAM = "rationale"
-"""What the templates of the protocol of rationales are called among those of an exam."""
 _OWN_MODULE = "viva.benchmarks.custom.benchmark"
 
 

@@ -2,8 +2,9 @@
 
 A benchmark brings its questions, its exemplars and its prompts (TOML); CONTRIBUTING.md has a complete example. Prompts
 are the texts `task` and `task_cot` (which name what `task_values` gives), `question` ({question}, {options}), `option`
-({letter}, {text}), `lead`, `lead_cot`, `answer` ({answer}), and, where the benchmark supports rationales or
-`likelihood`, `task_rationale`: the task without a word on how to reply.
+({letter}, {text}), `lead`, `lead_cot`, `answer` ({answer}); where exemplars come with an explanation, `answer_cot`
+({explanation}, {answer}); and, where the benchmark supports rationales or `likelihood`, `task_rationale`: the task
+without a word on how to reply.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import cache
 import msgspec
 
 from viva.benchmarks.defaults import GradedByRule
-from viva.benchmarks.sets import spread
+from viva.benchmarks.sets import spread, without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import (
     ESTIMATED,
@@ -56,12 +57,16 @@ class MultipleChoiceExam(GradedByRule):
     """An `Exam` of questions with lettered options, graded by rule.
 
     `groups` is the tag whose values have exemplars of their own ("" for one pool), `tables` the tags by which results
-    are tabulated. Override `questions` and `__len__` to read questions as they are asked for, `task_values` for what
-    the task's template names, `layouts` and `headline` for the paper's own tables.
+    are tabulated. Each group is shown the first `spec.shots` of its `exemplars`; of a mapping, all that it has there.
+    Override `questions` and `__len__` to read questions as they are asked for, `task_values` for what the task's
+    template names, `layouts` and `headline` for the paper's own tables. Where every kind of question has prompts of its
+    own, override `text` (which template) and the parts of a prompt: `task`, `stem`, `reply`, `ending`.
     """
 
     groups: str = ""
     tables: Sequence[str] = ()
+    drops_exemplars = True
+    """Whether exemplars go that do not fit the context."""
 
     def __init__(
         self,
@@ -70,18 +75,21 @@ class MultipleChoiceExam(GradedByRule):
         *,
         fingerprint: str,
         questions: Sequence[Question] = (),
-        exemplars: Mapping[str, Sequence[Question]] | None = None,
+        exemplars: Mapping[str, Sequence[Question]] | Sequence[Question] = (),
         defects: Sequence[Defect] = (),
     ) -> None:
         self.spec = spec
         self.fingerprint = fingerprint
-        self.defects: Sequence[Defect] = defects
+        self.defects: Sequence[Defect] = [*defects, *without_word_list([spec.language])]
         self._texts = prompts
         self._questions = [questions[index] for index in spread(len(questions), spec.limit)]
-        self._exemplars = exemplars or {}
+        if not isinstance(exemplars, Mapping):
+            pools: dict[str, list[Question]] = {}
+            for shot in exemplars:
+                pools.setdefault(self.group(shot), []).append(shot)
+            exemplars = {group: shots[: spec.shots] for group, shots in pools.items()}
+        self._exemplars = exemplars
         self._prefixes: dict[str, str] = {}
-        self._stop = stops_before(prompts.text("question"))
-        self._gap = gap_between("", prompts.text("answer")) if spec.form == "base" else ""
 
     @property
     def templates(self) -> Mapping[str, object]:
@@ -110,65 +118,92 @@ class MultipleChoiceExam(GradedByRule):
             return text if base else (Message("user", text),)
 
         def fits(prompt: Prompt) -> bool:
+            if not self.drops_exemplars:
+                return True
             return (context_window or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
 
-        prompt, dropped = fit_to_context(self._shots(question), render, exemplar_length, fits)
+        if base:
+            sampling = msgspec.structs.replace(sampling, stop=stops_before(self.text(question, "question")))
+        prompt, dropped = fit_to_context(self.shots(question), render, exemplar_length, fits)
         return Generate(
             question=question.id,
             sample=sample,
             prompt=prompt,
             dropped=dropped,
-            sampling=msgspec.structs.replace(sampling, stop=self._stop) if base else sampling,
-            choices=_letters(len(question.options)),
+            sampling=sampling,
+            choices=self.choices(question),
             options=question.options,
-            answer_separator=self._gap,
+            answer_separator=self.answer_separator(question) if base else "",
         )
 
-    def _group(self, question: Question) -> str:
+    def choices(self, question: Question) -> tuple[str, ...]:
+        """The well-formed answers, which baselines draw from."""
+        return _letters(len(question.options))
+
+    def answer_separator(self, question: Question) -> str:
+        """What stands between prompt and answer in the exemplars."""
+        return gap_between("", self.text(question, "answer"))
+
+    def text(self, question: Question, name: str) -> str:
+        """The template of that name for a question."""
+        return self._texts.text(name)
+
+    def group(self, question: Question) -> str:
+        """Questions of one group have the same task and exemplars."""
         return question.tags[self.groups] if self.groups else ""
 
-    def _shots(self, question: Question) -> Sequence[Question]:
+    def shots(self, question: Question) -> Sequence[Question]:
         """The group's exemplars; a question (its options in whatever order) is never its own."""
-        shots = self._exemplars.get(self._group(question), ())
+        shots = self._exemplars.get(self.group(question), ())
         if any(shot.text == question.text and set(shot.options) == set(question.options) for shot in shots):
             return [s for s in shots if s.text != question.text or set(s.options) != set(question.options)]
         return shots
 
     def _text(self, question: Question, shots: Sequence[Question]) -> str:
-        group = self._group(question)
+        group = self.group(question)
         everything = shots is self._exemplars.get(group, ())
         before = self._prefixes.get(group) if everything else None
         if before is None:
-            before = self._prefix(group, shots)
+            shown = [self._block(shot) + self.reply(shot) for shot in shots]
+            before = "\n\n".join([self.task(question), *shown, ""])
             if everything:
                 self._prefixes[group] = before
-        if self.spec.rationale:  # who asks for a rationale says how to reply
-            return before + self._block(question)
-        return f"{before}{self._block(question)}\n{self._texts.text(self._way('lead'))}"
+        return before + self._block(question) + self.ending(question)
 
-    def _way(self, text: str) -> str:
-        return f"{text}_cot" if self.spec.chain_of_thought else text
+    def way(self, name: str) -> str:
+        """The name of a template, or of that for chain of thought."""
+        return f"{name}_cot" if self.spec.chain_of_thought else name
 
-    def _prefix(self, group: str, shots: Sequence[Question]) -> str:
-        """What all questions of a group begin with: the task and the exemplars."""
-        whole = self.spec.choose == "likelihood"  # options' texts compete: nobody is to write a letter
-        bare = whole or self.spec.rationale  # the task says nothing of how to reply
-        task = "task_rationale" if bare else self._way("task")
-        shown, answer = self._texts.text("lead"), self._texts.text("answer")
-        parts = [fill(self._texts.text(task), self.task_values(group))]
-        # Exemplars without reasoning show the answer alone, also under chain of thought.
-        for shot in shots:
-            said = chosen_text(shot) if whole else str(shot.answer)
-            parts.append(f"{self._block(shot)}\n{shown}{fill(answer, {'answer': said})}")
-        return "\n\n".join([*parts, ""])
+    def task(self, question: Question) -> str:
+        """What all prompts of a group begin with, before the exemplars."""
+        # The task says nothing of how to reply where a rationale is asked for, or options compete by their texts.
+        bare = self.spec.rationale or self.spec.choose == "likelihood"
+        template = self.text(question, "task_rationale" if bare else self.way("task"))
+        return fill(template, self.task_values(self.group(question)))
+
+    def reply(self, shot: Question) -> str:
+        """What follows an exemplar's question: its reasoning and answer by chain of thought, or the answer alone."""
+        way = self.way if shot.explanation else str
+        said = chosen_text(shot) if self.spec.choose == "likelihood" else str(shot.answer)
+        values = {"answer": said, "explanation": shot.explanation}
+        return f"\n{self.text(shot, way('lead'))}{fill(self.text(shot, way('answer')), values)}"
+
+    def ending(self, question: Question) -> str:
+        """What follows the question; nothing where a rationale is asked for, which says itself how to reply."""
+        return "" if self.spec.rationale else f"\n{self.text(question, self.way('lead'))}"
+
+    def stem(self, question: Question) -> str:
+        """The question's text as it is asked."""
+        return question.text.strip()
 
     def _block(self, question: Question) -> str:
-        option = self._texts.text("option")
+        option = self.text(question, "option")
         lines = [
             fill(option, {"letter": letter, "text": text})
             for letter, text in zip(LETTERS, question.options, strict=False)
         ]
-        return fill(self._texts.text("question"), {"question": question.text.strip(), "options": "\n".join(lines)})
+        values = {"question": self.stem(question), "options": "\n".join(lines)}
+        return fill(self.text(question, "question"), values)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """The letter that the reply commits to, against the gold letter."""

@@ -8,17 +8,16 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.defaults import NoSimilarity
-from viva.benchmarks.judging import ask_judge
+from viva.benchmarks.judged import JudgedExam, ask_judge
+from viva.benchmarks.sets import without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
 from viva.scorers.fold import after_thinking
 from viva.scorers.grading import no_reply
 from viva.scorers.refusal import refusal
-from viva.scorers.resolution import decide, marks_by_judge
 from viva.scorers.rubric.code import assemble, default_seconds
 from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.model import Graded, Points, Rubric
-from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
     ANSWER,
     NOTHING,
@@ -31,7 +30,6 @@ from viva.types import (
     Generate,
     Isolation,
     Message,
-    Opinion,
     Outcome,
     Prompt,
     Question,
@@ -67,7 +65,7 @@ class Item(Struct, frozen=True, kw_only=True):
     post_handler: PostHandler | None = None
 
 
-class RubricExam(NoSimilarity):
+class RubricExam(JudgedExam, NoSimilarity):
     """Questions with rubrics, as an exam. Tables and headline are those of the benchmark that makes it."""
 
     def __init__(
@@ -83,7 +81,7 @@ class RubricExam(NoSimilarity):
     ) -> None:
         self.spec = spec
         self.fingerprint = fingerprint
-        self.defects = defects
+        self.defects = [*defects, *without_word_list(item.question.language for item in items)]
         self._items = {item.question.id: item for item in items}
         self._texts = templates
         self._layouts = layouts
@@ -177,14 +175,9 @@ class RubricExam(NoSimilarity):
         }
         return ask_judge(question, ANSWER, samples, self._texts, "judge", values)
 
-    def readable(self, question: Question, opinion: Opinion) -> bool:
-        """Whether a judge's reply holds a verdict, or says that there is none."""
-        return self.mark(question, opinion) is not None or undecided(opinion)
-
-    def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """A judge's mark as a share of the best."""
-        mark = read_mark(opinion, range(JUDGE_SCALE + 1))
-        return None if mark is None else mark / JUDGE_SCALE
+    def marks(self, question: Question) -> Sequence[float]:
+        """0 to 10."""
+        return range(JUDGE_SCALE + 1)
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
         """None: the points of a rubric are not put before experts."""
@@ -221,14 +214,13 @@ class RubricExam(NoSimilarity):
     def graded(self, question: Question, text: str, evidence: Evidence = NOTHING) -> Graded:
         """The points of one answer, part by part."""
         item = self._items[question.id]
-        opinions = marks_by_judge(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion))
-        decision = decide(ANSWER, opinions=opinions, replies=len(evidence.opinions), panel=self.spec.panel)
+        decision, _ = self._decide(question, msgspec.structs.replace(evidence, marks=()))
         return grade(
             item.rubric,
             text,
             executions=[execution or NOT_RUN for execution in evidence.executions],
             judged=decision,
-            language=self.spec.language,
+            language=question.language,
             custom=item.custom,
             post_handler=item.post_handler,
         )

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from viva.errors import DataError, MissingDataError
 from viva.files import read_regular
+from viva.languages import without_words
+from viva.types import Defect
 
 
 def locate(data: Path, name: str, marker: str) -> Path:
@@ -48,6 +50,12 @@ def fingerprint(contents: Iterable[bytes]) -> str:
     for content in contents:
         digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()[:12]
+
+
+def without_word_list(languages: Iterable[str]) -> list[Defect]:
+    """A note for every language that the scorers have no words of."""
+    notes = map(without_words, dict.fromkeys(languages))
+    return [Defect("test", "no word list", note, "noted") for note in notes if note]
 
 
 def spread(length: int, limit: int | None) -> Sequence[int]:

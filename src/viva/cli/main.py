@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import click
 
-from viva import __version__
 from viva.cli.renamed import current_command, current_options
 from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError
+from viva.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("viva.cli.ask.run", "Examine models: ask, grade, print the tables."),

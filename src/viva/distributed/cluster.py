@@ -22,13 +22,13 @@ from typing import Any
 
 from msgspec import Struct
 
-import viva
 from viva.errors import EXIT_INCOMPLETE, VivaError
+from viva.version import __version__
 from viva.visible import one_line
 
 NEEDS = "--backend {} needs {}: pip install 'viva[ray]'"
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0", "DO_NOT_TRACK": "1"}
-"""No telemetry of a cluster that is made here; of another one, whoever started it decided."""
+"""Disable telemetry of a cluster started here; one that runs already keeps its setting."""
 KNOCK = 10.0
 """Seconds in which a cluster's machine has to take a connection."""
 _PLACE = re.compile(r"(?:ray://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<port>\d{1,5})", re.ASCII)
@@ -120,12 +120,12 @@ def connect(on: str) -> Cluster:
 @cache
 def edition() -> str:
     """Which Viva this is: its version and a hash of its sources. Results are the same where this is the same."""
-    root = Path(viva.__file__).parent
+    root = Path(__file__).parents[1]
     digest = hashlib.blake2b(digest_size=6)
     for path in sorted(root.rglob("*")):
         if path.suffix in (".py", ".toml") and path.is_file():
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return f"{viva.__version__} ({digest.hexdigest()})"
+    return f"{__version__} ({digest.hexdigest()})"
 
 
 def introduce() -> bool:

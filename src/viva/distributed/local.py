@@ -134,7 +134,7 @@ class Team(Generic[P]):
 
 
 class LocalWorkerPool:
-    """This process (`jobs` 1, or a single piece), or as many of its own as there are jobs. A context: it ends them."""
+    """This process (`jobs` 1, or a single piece), or one child process per job. A context manager: it ends them."""
 
     def __init__(self, jobs: int = 0) -> None:
         self._jobs = jobs or cores()

@@ -1,4 +1,4 @@
-"""A sandbox whose programs run on a cluster, each worker with one of its own."""
+"""A sandbox on a cluster: every worker runs programs in a sandbox of its machine."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Capabilities(Protocol):
 
 
 def settle(future: Future[bytes], result: bytes | BaseException) -> None:
-    """Tell whoever waits, if anybody still does."""
+    """Notify the waiting caller, if there is one."""
     try:
         if isinstance(result, BaseException):
             future.set_exception(result)

@@ -1,7 +1,7 @@
 """Carry out requests: many at once, retried, within limits, each answer journaled the moment it is there.
 
 Requests come from iterators, so nothing is rendered before it is needed and memory does not grow with the set. Models
-of one lane (a provider's endpoint) share a bound on concurrency; lanes run side by side.
+of one rate limit group (a provider's endpoint) share a bound on concurrency; groups run side by side.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from viva.errors import ModelError, StorageError
 from viva.types import Choose, Failure, Request, Response, Usage
 
 CANARY_PATIENCE = 5.0
-"""Seconds that the first request of a lane is alone, so that a bad key is refused once and not a thousand times."""
+"""Seconds that the first request of a group is alone, so that a bad key is refused once and not a thousand times."""
 HOPELESS = 16
 """A model whose first so many requests were all refused for good gets no more."""
 UNREACHED = 3
 """Give a model up as unreachable after this many questions have exhausted their retries without a single reply."""
 PATIENT = 5
-"""Pauses after refusals grow so often: a server that refuses some is asked again soon, the lane bounds how hard."""
+"""Pauses after refusals grow so often: a server that refuses some is asked again soon, the group bounds how hard."""
 VANISHED = 64
 """A model that did reply once and then lost so many questions in a row gets no more: it went away."""
 PARTICULAR = frozenset({"missing", "context", "tokens"})
@@ -87,7 +87,7 @@ Stop = Literal["", "interrupted", "budget", "disk"]
 
 
 class Run:
-    """The state that all lanes of a stage share."""
+    """The state that all rate limit groups of a stage share."""
 
     def __init__(self, journal: Journal, budget: Budget, policy: Policy, tally: Tally) -> None:
         self.journal = journal
@@ -98,11 +98,11 @@ class Run:
         self.refused: dict[str, str] = {}
         """Models that gave up for good, and why."""
         self.unreached: set[str] = set()
-        """Those of them where nobody answers: nothing is wrong with key or model."""
+        """Those of them whose server does not answer: key and model may be right."""
         self.absent: set[str] = set()
         """Those of these whose server never replied to anything."""
         self.groups: dict[str, Slots] = {}
-        """What is being asked now, by lane."""
+        """Groups at work, by name."""
         self._wake = asyncio.Event()
         self._drain = asyncio.Event()
 
@@ -115,7 +115,7 @@ class Run:
             self._drain.set()
 
     async def stop_requested(self) -> None:
-        """Wait until what nobody works on yet is to be given back."""
+        """Wait until queued requests are to be cancelled."""
         await self._drain.wait()
 
     async def sleep(self, seconds: float) -> None:
@@ -128,17 +128,17 @@ class Run:
 
 
 class GroupPlan(Struct):
-    """What one lane has to do: the requests of each of its models, its bound and its pace."""
+    """The work of one rate limit group: the requests of each of its models, its bound and its pace."""
 
     tasks: list[Iterator[Task]]
     ceiling: Ceiling
     pace: Pace
     policy: Policy | None = None
-    """Patience of its own, where the run's is not meant for it."""
+    """Retry policy of this group, where it differs from the run's."""
     sequential: bool = False
     """One model after the other: they share what cannot hold two."""
     drain: Callable[[], None] | None = None
-    """What gives back the requests that nobody works on yet, when the run is told to finish."""
+    """Called when the run is told to finish: cancels the requests that are still queued."""
 
 
 async def carry_out(run: Run, groups: Mapping[str, GroupPlan]) -> None:

@@ -50,7 +50,7 @@ class Patience(Struct, frozen=True, kw_only=True):
 
 
 class BatchJob(Struct, frozen=True):
-    """What one model is to be asked through batches. `wanted` renders it anew at every call, without what is known."""
+    """What one model is to be asked through batches. `wanted` renders it again at every call, without what is known."""
 
     model: Model
     batches: Batches
@@ -267,7 +267,7 @@ class _Work:
         self._log.note(Submitted(label=batch.label, batch=name, at=time.time()))
 
     async def _drop(self, batch: Batch, why: str) -> None:
-        """It is not with the provider: its requests are asked anew."""
+        """Record that the provider does not have the batch; its requests are sent again."""
         self._log.note(Dropped(label=batch.label, why=why[:400], at=time.time()))
         try:
             await self._calls.once(lambda: self._batches.tidy(batch.label), self._shared.policy.attempt)

@@ -64,7 +64,7 @@ class Read(Struct, frozen=True, kw_only=True, tag_field="event", tag="read"):
 
 
 class Dropped(Struct, frozen=True, kw_only=True, tag_field="event", tag="dropped"):
-    """It never reached the provider, or was refused as a whole: its requests are asked anew."""
+    """It never reached the provider, or was refused as a whole: its requests are sent again."""
 
     label: str
     why: str

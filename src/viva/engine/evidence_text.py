@@ -1,4 +1,4 @@
-"""What sandbox, encoder, judges and experts say of an answer, in words: for whoever looks at answers one by one."""
+"""Evidence of an answer as text: what sandbox, encoder, judges and experts found."""
 
 from __future__ import annotations
 

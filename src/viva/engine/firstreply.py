@@ -1,4 +1,4 @@
-"""Whether a server has replied yet: until then nobody is there to be patient with.
+"""Whether a server has replied yet: before its first reply it is waited for a limited time, then given up.
 
 A refused connection, an unknown host or a port that says nothing is said at once while there was no reply of any kind.
 Afterwards the same is an outage, and what is asked is tried again as after any other.
@@ -51,7 +51,7 @@ class FirstReply:
         return problem
 
     def absent(self, problem: ModelError) -> bool:
-        """Whether the problem says that nobody is there: there was no reply yet, of anything."""
+        """Whether the problem means that the server cannot be reached: it has not replied to anything yet."""
         return problem.unreachable and not self.came
 
     def pause(self, usual: float, began: float) -> float | None:

@@ -27,7 +27,7 @@ def whole_lines(file: int, name: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def set_torn_tail_aside(file: int, end: int, aside: Path) -> None:
-    """Move what stands behind the last whole line, which ends at `end`, to the file `aside`."""
+    """Move what follows the last complete line, which ends at `end`, to the file `aside`."""
     size = os.fstat(file).st_size
     if size > end:
         torn = os.pread(file, size - end, end)

@@ -17,10 +17,10 @@ from typing import IO, BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from viva import __version__
 from viva.errors import StorageError
 from viva.files import LONGEST_LINE, UNREADABLE, lines, new_file, read_regular, reading, write_whole
 from viva.types import ScoreRow
+from viva.version import __version__
 
 SCORES, MADE = "scores.jsonl", "scores.made.json"
 SOURCES = ("run", "responses", "executions", "similarities", "annotations", "reviews")

@@ -1,4 +1,4 @@
-"""Which request of a lane may be sent now: places in flight, its pace, and pauses of the whole lane."""
+"""When the next request of a rate limit group may be sent: requests in flight, pace, pauses after refusals."""
 
 from __future__ import annotations
 
@@ -7,27 +7,37 @@ import math
 import random
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from viva.engine.limits import Ceiling, Policy
 from viva.engine.pacing import Pace
 from viva.types import Quota
 
-if TYPE_CHECKING:
-    from viva.engine.asking import Run
-
 STORM = 3
-"""So many refusals in a row, and at least as many as are in flight, pause the whole lane."""
+"""So many refusals in a row, and at least as many as are in flight, pause the whole group."""
 SHARE = 0.3
-"""A pause of the lane, as a share of the time since the server last answered, where it does not say how long."""
+"""A pause of the group, as a share of the time since the server last answered, where it does not say how long."""
 NOTICE = 0.5
-"""Seconds after which somebody who waits looks again at what has changed."""
+"""Seconds after which a waiting request checks again whether it may be sent."""
+
+
+class Stoppable(Protocol):
+    """The run that a group belongs to: whether it was stopped, and a sleep that ends when it is."""
+
+    @property
+    def stop(self) -> str:
+        """Why it was stopped; empty while it goes on."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep, unless the run is stopped."""
+        ...
 
 
 class Slots:
-    """The places of one lane. A question that waits to be tried again holds none."""
+    """Concurrency slots of one rate limit group. A question that waits for its next attempt holds none."""
 
-    def __init__(self, run: Run, policy: Policy, ceiling: Ceiling, pace: Pace) -> None:
+    def __init__(self, run: Stoppable, policy: Policy, ceiling: Ceiling, pace: Pace) -> None:
         self._run = run
         self._policy = policy
         self.ceiling = ceiling
@@ -56,7 +66,7 @@ class Slots:
 
     @property
     def enough(self) -> bool:
-        """Whether whoever has a place may keep it for the next question."""
+        """Whether a worker may keep its slot for the next question."""
         return self.using <= self.ceiling.limit and self._takes_more
 
     @property
@@ -65,13 +75,13 @@ class Slots:
         return not self._returning and self.resting < max(self.ceiling.limit, 2 * STORM)
 
     def give(self) -> None:
-        """A place is free."""
+        """Release a slot."""
         self.using -= 1
         self.wake()
         self.freed()
 
     def wake(self) -> None:
-        """Let those come back that have waited for a place, the longest first."""
+        """Give free slots to waiting questions, those that have waited longest first."""
         while self._returning and self.using < self.ceiling.limit:
             waiting = self._returning.popleft()
             if not waiting.done():
@@ -126,18 +136,18 @@ class Slots:
             return
 
     def notice(self) -> None:
-        """Something has changed for those who wait."""
+        """Wake everything that waits, because a limit or a pause has changed."""
         self._changed.set()
         self.wake()
         self.freed()
 
     def change(self, ceiling: Ceiling) -> None:
-        """Another bound from now on."""
+        """Replace the bound on concurrency."""
         self.ceiling = ceiling
         self.begin()
 
     def doing(self) -> str:
-        """What bounds the lane now."""
+        """Describe what bounds the group now, for the progress line."""
         now = asyncio.get_running_loop().time()
         if self._storm_since is not None:
             pause = max(0.0, self._open_at - now)
@@ -147,11 +157,11 @@ class Slots:
         return self.ceiling.doing()
 
     def begin(self) -> None:
-        """The lane opens."""
+        """Start sending."""
         self.ceiling.interrupted(asyncio.get_running_loop().time())
 
     def reply(self, seconds: float, quotas: tuple[Quota, ...], sent: dict[str, float]) -> None:
-        """An answer came after `seconds`."""
+        """Record a reply that took `seconds`."""
         now = asyncio.get_running_loop().time()
         self.answered += 1
         self._row = 0
@@ -167,11 +177,11 @@ class Slots:
             self.pace.told(quotas, sent, now)
 
     def late(self) -> None:
-        """An attempt took longer than it may."""
+        """Record an attempt that ran into its time limit."""
         self.ceiling.refused(asyncio.get_running_loop().time(), self.in_flight + self._held + 1)
 
     def refuse(self, started: float, retry_after: float | None) -> str:
-        """The server had too much to do. Returns why nothing more is to be sent at all, if that is so."""
+        """Record a refusal for overload. Return why nothing more is to be sent at all, or "" to go on."""
         now = asyncio.get_running_loop().time()
         self.refused += 1
         self.late()

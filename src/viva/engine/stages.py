@@ -168,7 +168,7 @@ def answers_wanted(
 
 
 class VerdictQueue(Struct):
-    """What one judge must still be asked. Equal answers to a question share a verdict, whoever gave them."""
+    """What one judge must still be asked. Equal answers to a question share a verdict, also those of several models."""
 
     judge_panel: JudgePanel
     judge: Judge

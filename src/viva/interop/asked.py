@@ -15,7 +15,6 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from viva import __version__
 from viva.analysis.breakdown import Breakdown, Cell, frame
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder
@@ -45,6 +44,7 @@ from viva.types import (
     ScoreRow,
     VerdictFormat,
 )
+from viva.version import __version__
 
 REREADS = 3
 """How often a judge is asked for a verdict that can be read, at most."""
@@ -116,7 +116,7 @@ def open_asked(benchmark: str, how: Settings) -> Asked:
     """
     about = find_benchmark(benchmark).about
     language = how.language or about.languages[0]
-    if language not in about.languages:
+    if language not in about.languages and not about.more_languages:
         raise VivaError(f"{benchmark} has no language {language!r}; it has: {', '.join(about.languages)}")
     if how.form not in ("chat", "base") or how.only not in ("", "comprehension"):
         raise VivaError(f"form {how.form!r} is chat or base, and only {how.only!r} is empty or comprehension")

@@ -31,7 +31,7 @@ from msgspec import Struct
 from viva.errors import VivaError
 
 LONGEST = 1 << 16
-"""A text of more bytes (UTF-8) or tokens is near nothing, 0.0, and left to whoever decides next: some 10,000 words."""
+"""A text of more bytes (UTF-8) or tokens is near nothing, 0.0, and left to the judge: some 10,000 words."""
 CACHE = 512 << 20
 """Bytes of references' embeddings that are kept: 0.6 MB for 150 words in roberta-large."""
 BLOCK = 1 << 22

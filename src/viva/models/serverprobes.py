@@ -181,7 +181,7 @@ class Probes:
             self._note(name, "no", "asked for, and none came back", reply.texts[0])
             return
         listed = echo.tokens[0].listed
-        wrong = _unsound([value for _, value in listed])
+        wrong = _implausible([value for _, value in listed])
         shown = ", ".join(f"{text!r} {'none' if value is None else format(value, '.3f')}" for text, value in listed[:6])
         if not listed:
             self._note(name, "different", "only of the token that was written, of no others", repr(echo.tokens[0].text))
@@ -338,7 +338,7 @@ def _spoken(reply: Got) -> tuple[Verdict, str, str]:
     return "different", "it answers, with an empty text (does it think first, in more tokens than these?)", ""
 
 
-def _unsound(values: Sequence[float | None]) -> str:
+def _implausible(values: Sequence[float | None]) -> str:
     """Why these are no logarithms of probabilities; empty if they can be."""
     numbers = [value for value in values if value is not None and value > NEVER]
     if values and not numbers:

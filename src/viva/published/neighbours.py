@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from viva.errors import DataError
+from viva.languages import language_name
 from viva.published.catalogue import Declared, Setting, catalogue, table
 from viva.published.model import Entry, Neighbour, plain, share
 from viva.published.names import find, similar
 from viva.types import ExamSpec
 
-LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French"}
 _SHOTS = {0: "zero-shot", 1: "one exemplar", 5: "five-shot"}
 NEAREST = "nearest"
 NONE = "none"
@@ -71,7 +71,7 @@ def differences(setting: Setting, spec: ExamSpec, *, sample: bool, answers: int,
     """What is otherwise in an exam than in the paper, a phrase each."""
     found: list[str] = []
     if spec.language != setting.language:
-        found.append(f"in {LANGUAGES[spec.language]}")
+        found.append(f"in {language_name(spec.language)}")
     if spec.shots not in setting.shots:
         found.append(_SHOTS.get(spec.shots, f"{spec.shots}-shot"))
     if spec.chain_of_thought:

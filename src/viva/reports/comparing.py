@@ -15,6 +15,7 @@ from viva.reports.notebook import grids_html
 from viva.reports.printing import formats
 from viva.reports.result import RANGE, UNSURE, Grid, p_text, percent, signed
 from viva.reports.text import json_text
+from viva.types import outcome_name
 from viva.visible import csv_safe, one_line
 
 LEGEND = (
@@ -188,7 +189,7 @@ def _flips(one: Comparison) -> Grid | None:
     rows = tuple(
         (
             *cells(row), one_line(flip.question, 60), percent(flip.first, 0), percent(flip.second, 0),
-            f"{flip.first_outcome} → {flip.second_outcome}",
+            f"{outcome_name(flip.first_outcome)} → {outcome_name(flip.second_outcome)}",
             *((_read(flip.first_read), _read(flip.second_read)) if read else ()),
         )
         for row in one.rows

@@ -37,7 +37,7 @@ def legend(results: Sequence[Result]) -> str:
     cells = [cell for one in results for table in one.tables for row in table.cells for cell in row]
     cells += [one.overall for one in results]
     left = "; what was not answered or not graded is left out of a mean (†) and kept in its bounds"
-    zero = "; (0: …) counts ungraded answers 0"
+    zero = "; (0: …) counts answers not judged 0"
     marked = any(not cell.complete for cell in cells)
     return f"{LEGEND}{left if marked else ''}{zero if any(cell.zeroed is not None for cell in cells) else ''}."
 

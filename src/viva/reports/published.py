@@ -27,7 +27,7 @@ KINDS: dict[Kind, str] = {
 
 
 def listed(tables: Sequence[Table]) -> Grid:
-    """A row a table: what there is."""
+    """A list of the published tables, one row each."""
     rows = tuple(
         (table.benchmark, table.name, table.title, f"{len(table.entries):,}", str(len(table.notes)), table.source.table)
         for table in tables
@@ -51,7 +51,7 @@ def table_grid(table: Table, *, most: int | None = None) -> Grid:
 
 
 def _before(table: Table) -> dict[str, list[str]]:
-    """Header → a text a row, of what stands between name and figures: kind, words that differ, size."""
+    """Header → a text a row, of the columns between name and figures: kind, words that differ, size."""
     found: dict[str, list[str]] = {}
     if any(KINDS.get(entry.kind) for entry in table.entries):
         found["kind"] = [KINDS.get(entry.kind, "") for entry in table.entries]

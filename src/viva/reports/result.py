@@ -14,7 +14,7 @@ from viva.analysis.canaries import CanaryMarks
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.published import Neighbour
-from viva.types import NOT_ASKED, UNANSWERED, Suspicion
+from viva.types import NOT_ASKED, UNANSWERED, Suspicion, outcome_name
 from viva.visible import one_line
 
 UNSURE = "†"
@@ -173,7 +173,7 @@ def cell_text(cell: Cell) -> str:
     """`61.20 [59.10, 63.25]`, marked when the mean leaves something out, with ± sd over repeats; `33.33–71.00†` where
     there is no mean but a range.
 
-    Where answers are ungraded, the mean that counts them 0 stands beside it: `61.20† [59.10, 63.25] (0: 55.10)`.
+    Where answers are not judged, the mean that counts them 0 stands beside it: `61.20† [59.10, 63.25] (0: 55.10)`.
     """
     if cell.mean is None and not cell.one_sided:
         return "–" if not cell.n else f"–{UNSURE}"
@@ -186,7 +186,7 @@ def cell_text(cell: Cell) -> str:
 
 
 def zeroed_text(cell: Cell) -> str:
-    """` (0: 55.10)`: the mean with ungraded answers counted 0; empty where there are none."""
+    """` (0: 55.10)`: the mean with answers not judged counted 0; empty where there are none."""
     return "" if cell.zeroed is None else f" (0: {percent(cell.zeroed)})"
 
 
@@ -216,7 +216,7 @@ def left_out(models: Sequence[str]) -> str:
 
 def outcomes_text(cell: Cell) -> str:
     """`right 812, wrong 500, unparsed 24`."""
-    return ", ".join(f"{outcome} {count}" for outcome, count in cell.outcomes.items()) or "–"
+    return ", ".join(f"{outcome_name(outcome)} {count}" for outcome, count in cell.outcomes.items()) or "–"
 
 
 def bounds_text(cell: Cell) -> str:
@@ -393,7 +393,7 @@ def footnotes(results: Sequence[Result]) -> list[str]:
         if cell.complete:
             continue
         left = {name: count for name, count in cell.outcomes.items() if count and name in UNANSWERED}
-        said = ", ".join(f"{count:,} {name}" for name, count in left.items())
+        said = ", ".join(f"{count:,} {outcome_name(name)}" for name, count in left.items())
         if not result.answered:
             notes.append(f"{result.model} on {result.exam}: nothing was answered ({said}), so there is no table.")
             continue

@@ -221,7 +221,8 @@ def as_csv(found: Sequence[Slices], shown: Shown) -> str:
                 [
                     *(csv_safe(text) for text in (one.exam, one.model, tags, each.name)),
                     *(cell.n, each.questions, cell.mean, cell.low, cell.high, cell.floor, cell.ceiling, cell.zeroed),
-                    *(outcomes_text(cell), each.rest, each.difference, each.low, each.high),
+                    ", ".join(f"{outcome} {count}" for outcome, count in cell.outcomes.items()) or "–",
+                    *(each.rest, each.difference, each.low, each.high),
                     *(each.p, each.adjusted, each.test, "yes" if each.significant else "no"),
                 ]
             )

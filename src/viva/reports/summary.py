@@ -8,7 +8,7 @@ from textwrap import fill
 from viva.analysis.breakdown import Cell
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.result import RANGE, UNSURE, Grid, Report, Result, counted, percent, score_text, zeroed_text
-from viva.types import UNANSWERED
+from viva.types import UNANSWERED, outcome_name
 from viva.visible import one_line
 
 WIDTH = 120
@@ -55,7 +55,7 @@ def _cells(cell: Cell, count: str) -> tuple[str, ...]:
 
 
 def _counted(outcomes: Sequence[tuple[str, int]]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in outcomes)
+    return ", ".join(f"{outcome_name(name)} {count:,}" for name, count in outcomes)
 
 
 def summary_lines(report: Report) -> list[str]:
@@ -65,7 +65,7 @@ def summary_lines(report: Report) -> list[str]:
     if any(not cell.complete and not cell.one_sided for cell, _ in cells):
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
         hint = "; open answers and rationales need --judge MODEL, programs a sandbox (viva toolchains)" if judge else ""
-        zero = "; (0: …) counts ungraded answers 0" if any(cell.zeroed is not None for cell, _ in cells) else ""
+        zero = "; (0: …) counts answers not judged 0" if any(cell.zeroed is not None for cell, _ in cells) else ""
         lines.append(f"{UNSURE} the mean leaves out what was not scored{zero}{hint}.")
     if any(cell.one_sided for cell, _ in cells):
         lines.append(f"{UNSURE} after a range: {RANGE}. `viva resume` with --judge MODEL gives a mean.")

@@ -363,7 +363,7 @@ def pick(kind: type[S], values: Mapping[str, object]) -> S:
 
 
 class Option(Struct, frozen=True):
-    """One field of an option struct, for whoever asks for it by name."""
+    """One field of an option struct, looked up by name."""
 
     name: str
     annotation: Any

@@ -1,4 +1,4 @@
-"""A run configuration file: what `viva run` takes, as YAML, and models with settings of their own.
+"""A run configuration file: what `viva run` takes, as YAML, and settings per model.
 
     benchmarks: [cmmlu, csbench]
     model:
@@ -30,7 +30,7 @@ LARGEST = 1_000_000
 """Bytes."""
 KNOWN = options(*RUN, without=CONSENT)
 OF_MODELS = options(ModelOptions, WeightsOptions, without=(*CONSENT, "checkpoints"))
-"""What a model may have of its own."""
+"""Settings that a single model may have."""
 
 
 class Configuration(Struct, kw_only=True, frozen=True):

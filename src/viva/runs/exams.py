@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import msgspec
 
-from viva.benchmarks import BENCHMARKS, CUSTOM, RATIONALE_EXAM, find_benchmark, open_exam, question_file
+from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, open_exam, question_file
+from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
@@ -16,7 +17,7 @@ from viva.errors import DataError, VivaError
 from viva.prompting import read_templates
 from viva.runs.config import TaskOptions
 from viva.runs.settings import data_folder, specs
-from viva.types import ExamSpec, Language
+from viva.types import ExamSpec, Language, outcome_name
 
 
 def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[Exam, Path | None]]:
@@ -33,7 +34,7 @@ def open_exams(benchmarks: tuple[str, ...], choice: TaskOptions) -> list[tuple[E
         data = own or data_folder(choice, name)
         supported = benchmark.about.languages
         named = {part.strip() for given in choice.language for part in given.split(",") if part.strip()}
-        if len(names) == 1 and named - set(supported) - {"all"}:
+        if len(names) == 1 and not benchmark.about.more_languages and named - set(supported) - {"all"}:
             wrong = sorted(named - set(supported))[0]
             raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
         for spec in specs(choice, benchmark.about):
@@ -174,6 +175,6 @@ def set_notes(exam: Exam) -> list[str]:
     for defect in exam.defects:
         counted[defect.kind, defect.action] = counted.get((defect.kind, defect.action), 0) + 1
     if counted:
-        found = ", ".join(f"{kind} {count} ({action})" for (kind, action), count in counted.items())
+        found = ", ".join(f"{kind} {count} ({outcome_name(action)})" for (kind, action), count in counted.items())
         notes.append(f"{name}: defects in the data: {found}; `viva check {exam.spec.benchmark}` lists them.")
     return notes

@@ -8,8 +8,10 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
+from viva.languages import without_words
 from viva.scorers.choice import read_choice
 from viva.scorers.truth import read_truth
+from viva.types import Language
 
 
 class Row(Struct):
@@ -17,7 +19,7 @@ class Row(Struct):
 
     kind: Literal["choice", "truth"]
     reply: str
-    language: Literal["en", "zh", "de", "fr"] = "en"
+    language: Language = "en"
     options: list[str] | None = None
     letters: str | None = None
 
@@ -37,4 +39,6 @@ def read_row(line: bytes, where: str) -> dict[str, Any]:
         reading = read_truth(row.reply, language=row.language)
     span = list(reading.span) if reading.span else None
     evidence = row.reply[span[0] : span[1]] if span else ""
-    return {**raw, "read": reading.read, "span": span, "evidence": evidence, "rule": reading.rule}
+    found = {**raw, "read": reading.read, "span": span, "evidence": evidence, "rule": reading.rule}
+    note = without_words(row.language)
+    return {**found, "note": note} if note else found

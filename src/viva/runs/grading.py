@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from viva import __version__
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam
@@ -34,6 +33,7 @@ from viva.runs.open import OpenRun, prepare
 from viva.runs.plan import judge_records
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.types import Sampling, ScoreRow
+from viva.version import __version__
 from viva.visible import csv_safe
 
 

@@ -52,7 +52,7 @@ def typed_folder(name: str, beside: str = "") -> str:
 
 
 def folder_of(name: str, beside: str = "") -> str:
-    """The same with links followed, so that it stays the same folder when a link is set anew."""
+    """The same with links followed, so that it stays the same folder when a link is changed."""
     typed = typed_folder(name, beside)
     return resolve_path(typed) if typed else ""
 

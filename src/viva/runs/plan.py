@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from viva import __version__
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
@@ -38,6 +37,7 @@ from viva.runs.published_rows import refuse_unknown
 from viva.runs.rejudge import RejudgeOptions
 from viva.runs.settings import sampling
 from viva.runs.trust import keep_approval
+from viva.version import __version__
 from viva.weights import DTYPES
 
 
@@ -104,7 +104,7 @@ def create_folder(opened: OpenRun) -> None:
 
 
 def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelRecord]:
-    """Those named anew, or the run's. A judge of the run is reached as before, unless an address or key is given."""
+    """The judges named, or the run's. A judge of the run is reached as before, unless an address or key is given."""
     known = {judge.name: judge for judge in record.judges}
     names = rejudging.judge or tuple(known)
     if not names and (rejudging.judge_base_url or rejudging.judge_key_env):

@@ -1,4 +1,4 @@
-"""A run judged anew: by another panel, another rubric, another encoder, without asking an examinee again.
+"""Judge a finished run again with another panel, rubric or encoder, without asking a model again.
 
 What changes is run.json; the journals keep every verdict, and those of a judge that comes back are used again.
 """
@@ -11,7 +11,8 @@ from typing import Literal, cast
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks import RATIONALE_EXAM, open_exam
+from viva.benchmarks import open_exam
+from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.errors import VivaError
@@ -70,7 +71,7 @@ def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelReco
 
 
 def _verdicts(record: RunRecord, rejudging: RejudgeOptions) -> VerdictFormat:
-    """Judges that are asked anew carry a nonce, also where those of a run of an earlier Viva did not."""
+    """Judges that are asked again carry a nonce, also where those of a run of an earlier Viva did not."""
     asked = rejudging.judge or rejudging.rubric is not None
     return "nonce" if asked and record.verdicts == "line" else record.verdicts
 

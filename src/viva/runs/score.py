@@ -21,7 +21,7 @@ from viva.types import ScoreRow
 
 
 def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
-    """Score every answer, write scores.jsonl anew, and sum up as far as `output` shows it. Asks nobody."""
+    """Score every answer, rewrite scores.jsonl, and aggregate what `output` shows. Sends no request."""
     folder, record = opened_run.folder, opened_run.folder.record
     opened = dict(zip((model.name for model in opened_run.models), record.models, strict=True))
     remembered = {id(exam): record for exam, record in zip(opened_run.exams, record.exams, strict=True)}

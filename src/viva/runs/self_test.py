@@ -8,7 +8,7 @@ from viva.contracts import Exam
 from viva.prompting import prompt_text
 from viva.runs.rationale_check import explained_problems, said
 from viva.scorers.golden import phrasings, wrong_answer
-from viva.types import Choose, Likelihood, Question, Response, Sampling
+from viva.types import Choose, Likelihood, Question, Response, Sampling, outcome_name
 from viva.visible import escape_invisible, one_line
 
 
@@ -39,13 +39,13 @@ def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
     if question.answer is None:
         score = exam.score(question, Response(text="A"))
         if score.outcome != "unsound":
-            yield f"has no usable gold answer, yet an answer is {score.outcome}"
+            yield f"has no usable gold answer, yet an answer is {outcome_name(score.outcome)}"
         return
     if exam.spec.as_published:
         return  # the authors' readings are wrong for some gold answers: that is what --as-published is for
     empty = exam.score(question, Response(text=" \n"))
     if empty.value is not None or empty.outcome != "empty":
-        yield f"an empty reply is {empty.outcome}, not empty"
+        yield f"an empty reply is {outcome_name(empty.outcome)}, not empty"
     if exam.spec.rationale:
         yield from explained_problems(exam, question)
         return
@@ -59,7 +59,7 @@ def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
             score = exam.score(question, Response(text=reply))
             if score.value != value:
                 shown = f"{what} {one_line(answer, 60)} as {one_line(reply, 60)!r}"
-                yield f"{shown} scores {score.value} ({score.outcome})"
+                yield f"{shown} scores {score.value} ({outcome_name(score.outcome)})"
 
 
 def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[str]:

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import cast
 
 from viva.errors import VivaError
+from viva.languages import LANGUAGES
 from viva.runs.config import SamplingOptions, TaskOptions
-from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling
+from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag
 
 
-def languages(choice: TaskOptions, supported: tuple[Language, ...]) -> list[Language]:
-    """The languages asked for, of those a benchmark has; its first by default. Raises VivaError for an unknown one."""
+def languages(choice: TaskOptions, supported: tuple[Language, ...], *, more: bool = False) -> list[Language]:
+    """The languages asked for, of those a benchmark has; its first by default. With `more`, data may be in any.
+
+    Raises VivaError for an unknown one.
+    """
     named = [part.strip() for given in choice.language for part in given.split(",") if part.strip()]
     if not named:
         return [supported[0]]
-    known = ("en", "zh", "de", "fr")
     for name in named:
-        if name != "all" and name not in known:
-            raise VivaError(f"--language {name!r} is unknown; there are {', '.join(known)}, all (Chinese is zh)")
+        if name not in ("all", *LANGUAGES) and not (more and is_language_tag(name)):
+            raise VivaError(f"--language {name!r} is unknown; there are {', '.join(LANGUAGES)}, all (Chinese is zh)")
     if "all" in named:
         return list(supported)
-    return [cast("Language", name) for name in dict.fromkeys(named)]
+    return list(dict.fromkeys(named))
 
 
 def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
     """One exam for each language asked for. A benchmark of one language is asked in that one."""
     supported = about.languages
     encoder = about.encoder if choice.encoder is None else choice.encoder
-    wanted = languages(choice, supported) if len(supported) > 1 else list(supported)
+    wanted = languages(choice, supported, more=about.more_languages) if len(supported) > 1 else list(supported)
     listed: tuple[str, ...] = ()
     if choice.questions is not None:
         from viva.runs.question_lists import read_listed

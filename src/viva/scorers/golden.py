@@ -35,14 +35,14 @@ def phrasings(question: Question, answer: str) -> Sequence[str]:
     if question.kind == "span":
         return [template.format(answer) for template in _SPAN]
     if question.kind == "truth":
-        return _TRUTH[question.language][answer]
+        return _TRUTH.get(question.language, _TRUTH["en"])[answer]
     if question.kind == "term":
         return [template.format(accepted) for accepted in _wordings(question, answer) for template in _TERM]
     if question.kind == "choices":
         named = [f"{letter}. {question.options[LETTERS.index(letter)]}" for letter in answer]
         return [", ".join(answer), answer, " and ".join(f"({letter})" for letter in answer), "\n".join(named)]
     text = question.options[LETTERS.index(answer)]
-    return [template.format(answer, text) for template in (*_ANYWHERE, *_CHOICE[question.language])]
+    return [template.format(answer, text) for template in (*_ANYWHERE, *_CHOICE.get(question.language, ()))]
 
 
 def _wordings(question: Question, answer: str) -> Sequence[str]:

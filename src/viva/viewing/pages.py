@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from viva.errors import VivaError
 from viva.files import read_regular
+from viva.types import outcome_name
 from viva.viewing import filters
 from viva.viewing.filters import PAGE, Chosen
 from viva.viewing.folders import slug
@@ -52,6 +53,7 @@ class Pages:
             "tokens": tokens,
             "duration": duration,
             "value_of": value_of,
+            "outcome_name": outcome_name,
             "longest": LONGEST,
             "alone": views.alone,
         }

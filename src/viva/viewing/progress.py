@@ -71,7 +71,6 @@ def progress_of(
     *,
     writer: int,
     now: float,
-    whole: bool,
     waiting: Waiting,
 ) -> Progress:
     """What journals, lock and run.json say together. With `sheets` every answer is counted where it belongs."""
@@ -105,7 +104,6 @@ def progress_of(
         else {},
         damaged=tuple(escape_invisible(one, limit=200) for one in answers.damaged[:3]),
         problem=escape_invisible(waiting.problem, limit=400),
-        whole=whole,
     )
 
 

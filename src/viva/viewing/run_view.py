@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from viva.engine import batchlog
@@ -107,16 +108,16 @@ class RunView:
         with self._guard:
             record = self.record()
             whole = self.count(most)
-            return progress_of(
+            progress = progress_of(
                 record,
                 self.answers,
                 {stage: len(one.answered) + len(one.failed) for stage, one in self._stages.items()},
                 [sheet for sheet in self._sheets if sheet.evaluation.digests],
                 writer=writer(self.path),
                 now=time.time(),
-                whole=whole,
                 waiting=self._with_the_provider(),
             )
+            return msgspec.structs.replace(progress, whole=whole)
 
     def _with_the_provider(self) -> Waiting:
         found = _sizes(self.path, (batchlog.FILE,))

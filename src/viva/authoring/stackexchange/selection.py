@@ -20,7 +20,6 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-import viva
 from viva.authoring.stackexchange.dump import PIECE, Dump, Pipe, Row, open_dump
 from viva.authoring.stackexchange.index import MOST, Index, Rules, Steps
 from viva.authoring.stackexchange.pool import (
@@ -43,6 +42,7 @@ from viva.authoring.staging import staged
 from viva.benchmarks.sets import fingerprint
 from viva.contracts import WorkerPool
 from viva.errors import DataError, VivaError
+from viva.version import __version__
 
 MAX_ANSWERS = 100
 """Answers of a question that are handed on, the best ones; the accepted one comes on top."""
@@ -159,7 +159,7 @@ class _Building:
         if self._told:
             (stage / BROKEN).write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in self._told))
         build = Build(
-            viva=viva.__version__,
+            viva=__version__,
             settings=msgspec.to_builtins(self._settings),
             date=_iso(rules.day),
             rows=self._index.rows,

@@ -20,7 +20,6 @@ from typing import BinaryIO, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-import viva
 from viva.authoring.staging import staged
 from viva.authoring.treebank.manifest import (
     EXEMPLARS,
@@ -40,6 +39,7 @@ from viva.benchmarks.sets import fingerprint
 from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
 from viva.distributed import WorkerPool, open_worker_pool
 from viva.errors import DataError
+from viva.version import __version__
 
 
 class BuildSettings(Struct, frozen=True, kw_only=True):
@@ -203,7 +203,7 @@ class _Build:
     def _manifest(self, drawn: Drawn, test: bytes, exemplars: bytes) -> Manifest:
         tally = self._tally
         return Manifest(
-            viva=viva.__version__,
+            viva=__version__,
             name=self._settings.name,
             as_published=self._settings.as_published,
             sampling=self._settings.sampling,

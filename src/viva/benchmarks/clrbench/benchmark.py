@@ -14,26 +14,22 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from viva.benchmarks.clrbench.loading import LETTERS, TITLES, read_records, to_questions
-from viva.benchmarks.defaults import NoExecution
-from viva.benchmarks.judging import ask_judge
+from viva.benchmarks.judged import JudgedExam
+from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
-from viva.benchmarks.sets import fingerprint, locate, spread
-from viva.contracts import ContextWindow
-from viva.prompting import Templates, clip, fence, fill, read_templates, stops_before
-from viva.scorers.choice import read_choice
-from viva.scorers.grading import grade_reading, no_reply, outcome_of
+from viva.benchmarks.sets import fingerprint, locate
+from viva.prompting import Templates, fill, read_templates
+from viva.scorers.grading import grade_reading, outcome_of
 from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.resolution import ALIKE, Decision, decide, marks_by_judge, review_item
 from viva.scorers.selection import grade_selection, read_selection
 from viva.scorers.term import Term, read_term
 from viva.scorers.truth import read_truth
-from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
     ANSWER,
     NOTHING,
@@ -42,14 +38,9 @@ from viva.types import (
     Compare,
     Evidence,
     ExamSpec,
-    Generate,
-    Message,
-    Opinion,
     Outcome,
     Question,
     Response,
-    ReviewItem,
-    Sampling,
     Score,
     TableSpec,
 )
@@ -62,196 +53,109 @@ MANY_OPTIONS = 6
 """Above this, baselines draw a single letter in place of any selection: there would be too many."""
 
 
-class CLRBenchExam(NoExecution):
+class CLRBenchExam(JudgedExam, MultipleChoiceExam):
     """CLR-Bench's questions with their exemplars; the grading of answers, not of rationales."""
 
+    drops_exemplars = False
+
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
-        self.spec = spec
-        self._texts = Templates(_bundled_templates(), templates)
         folder = locate(data, "clrbench", "test.jsonl")
         records, content = read_records(folder / "test.jsonl")
         contents = [content]
-        everything, self.defects = to_questions(records)
-        self._questions = [everything[index] for index in spread(len(everything), spec.limit)]
-        self._exemplars: dict[tuple[str, str], Question] = {}
+        questions, defects = to_questions(records)
+        exemplars: dict[str, list[Question]] = {}
         if spec.shots:
             shots, shot_bytes = read_records(folder / EXEMPLARS)
             contents.append(shot_bytes)
             for shot in to_questions(shots)[0]:
-                self._exemplars.setdefault((shot.tags["discipline"], shot.kind), shot)
-                self._exemplars.setdefault(("", shot.kind), shot)
-        self.fingerprint = fingerprint(contents)
-
-    @property
-    def templates(self) -> Mapping[str, object]:
-        """The templates in use."""
-        return self._texts.data
-
-    def __len__(self) -> int:
-        return len(self._questions)
-
-    def questions(self) -> Iterator[Question]:
-        """The questions in file order."""
-        return iter(self._questions)
-
-    def request(
-        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
-    ) -> Generate:
-        """Task, one exemplar of the question's type and discipline, the question."""
-        shot = self._exemplar(question)
-        task = fill(self._texts.text(f"{question.kind}.task"), {"discipline": question.tags["discipline"]})
-        parts = [task, *([f"{self._block(shot)}\n{self._reply(shot)}"] if shot else []), self._block(question)]
-        text = "\n\n".join(parts)
-        base = self.spec.form == "base"
-        if base:
-            sampling = msgspec.structs.replace(sampling, stop=stops_before(self._texts.text("choice.question")))
-        return Generate(
-            question=question.id,
-            sample=sample,
-            prompt=f"{text}\n{self._texts.text('lead')}" if base else (Message("user", text),),
-            sampling=sampling,
-            choices=self._choices(question),
-            options=question.options,
+                exemplars.setdefault(self.group(shot), [shot])
+                exemplars.setdefault(shot.kind, [shot])
+        super().__init__(
+            spec,
+            Templates(_bundled_templates(), templates),
+            fingerprint=fingerprint(contents),
+            questions=questions,
+            exemplars=exemplars,
+            defects=defects,
         )
 
-    def _exemplar(self, question: Question) -> Question | None:
-        """Of its discipline; of another one where the set has none for it. Never the question itself."""
-        discipline = question.tags["discipline"]
-        shot = self._exemplars.get((discipline, question.kind)) or self._exemplars.get(("", question.kind))
-        return shot if shot is not None and shot.text != question.text else None
+    def text(self, question: Question, name: str) -> str:
+        """Every type has its task and its form of a question."""
+        return self._texts.text(f"{question.kind}.{name}" if name in ("task", "question") else name)
 
-    def _block(self, question: Question) -> str:
-        option = self._texts.text("option")
-        lines = [
-            fill(option, {"letter": letter, "text": text})
-            for letter, text in zip(LETTERS, question.options, strict=False)
-        ]
-        template = self._texts.text(f"{question.kind}.question")
-        return fill(template, {"question": question.text, "options": "\n".join(lines)})
+    def group(self, question: Question) -> str:
+        """Exemplars are of the question's type and discipline."""
+        return f"{question.tags['discipline']}/{question.kind}"
 
-    def _reply(self, shot: Question) -> str:
+    def shots(self, question: Question) -> Sequence[Question]:
+        """One exemplar: of another discipline where the set has none for it. Never the question itself."""
+        shots = self._exemplars.get(self.group(question)) or self._exemplars.get(question.kind, ())
+        return [shot for shot in shots if shot.text != question.text]
+
+    def task(self, question: Question) -> str:
+        """What is to be done with questions of this type and discipline."""
+        return fill(self.text(question, "task"), {"discipline": question.tags["discipline"]})
+
+    def reply(self, shot: Question) -> str:
+        """The form of the reply, as the protocol of rationales asks for it."""
         answer = str(shot.answer)
         if shot.kind == "truth":
-            answer = self._texts.text(answer)
+            answer = self.text(shot, answer)
         elif shot.kind == "choices":
             answer = ", ".join(answer)
         reply = json.dumps({"Rationale": shot.explanation, "Answer": answer}, ensure_ascii=False)
-        return fill(self._texts.text("reply"), {"reply": reply})
+        return "\n" + fill(self.text(shot, "reply"), {"reply": reply})
 
-    def _choices(self, question: Question) -> tuple[str, ...]:
-        letters = LETTERS[: len(question.options)]
+    def ending(self, question: Question) -> str:
+        """A base model goes on from the lead."""
+        return "\n" + self.text(question, "lead") if self.spec.form == "base" else ""
+
+    def answer_separator(self, question: Question) -> str:
+        """None: a reply begins with its rationale."""
+        return ""
+
+    def choices(self, question: Question) -> tuple[str, ...]:
+        """Letters, selections of letters, truth values; a blank or an open question has no list of answers."""
+        letters = super().choices(question)
         if question.kind == "truth":
-            return (self._texts.text("true"), self._texts.text("false"))
+            return (self.text(question, "true"), self.text(question, "false"))
         if question.kind == "choices" and len(letters) <= MANY_OPTIONS:
             sizes = range(1, len(letters) + 1)
             return tuple(", ".join(some) for size in sizes for some in itertools.combinations(letters, size))
-        return tuple(letters)
+        return letters
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
         """An open-ended answer with the gold solution."""
-        if question.kind != "open" or not self.spec.encoder or not response.text.strip():
+        if not self.spec.encoder or not self._is_judged(question, response):
             return ()
         return (Compare(ANSWER, response.text.strip(), str(question.answer)),)
 
-    def judgements(
-        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
-    ) -> tuple[Generate, ...]:
-        """An open-ended answer that is not near enough to the gold solution."""
-        if question.kind != "open" or response.error or not response.text.strip():
-            return ()
-        if similarities.get(ANSWER, 0.0) >= ALIKE:
-            return ()
-        answer = clip(response.text)
-        values = {"question": question.text, "gold": str(question.answer), "answer": answer, "fence": fence(answer)}
-        return ask_judge(question, ANSWER, samples, self._texts, "judge.open", values)
+    def marks(self, question: Question) -> Sequence[float]:
+        """An open-ended answer's 0, ½ or 1."""
+        return SCALE if question.kind == "open" else ()
 
-    def readable(self, question: Question, opinion: Opinion) -> bool:
-        """Whether a judge's reply holds a verdict, or says that there is none."""
-        return self.mark(question, opinion) is not None or undecided(opinion)
-
-    def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """0, ½ or 1."""
-        return read_mark(opinion, SCALE)
+    def rubric(self, question: Question) -> str:
+        """That of open-ended answers."""
+        return "judge.open"
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Q→A: letters, truth values and terms by rule, open-ended answers by similarity or judge."""
-        if response.error:
-            return no_reply(response.error)
         gold, text = str(question.answer), response.text
+        if response.error or (question.kind == "choice" and text.strip()):
+            return super().score(question, response)
         if not text.strip():
             ended: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
             nothing = ended.get(response.stop_reason, "empty")
             return Score(value=None, outcome=nothing, explanation="the reply holds no answer")
         match question.kind:
-            case "choice":
-                letters = LETTERS[: len(question.options)]
-                reading = read_choice(text, letters=letters, language="en", options=question.options)
-                score = grade_reading(reading, gold, response)
             case "truth":
-                score = grade_reading(read_truth(text, language="en"), gold, response)
+                return grade_reading(read_truth(text, language="en"), gold, response)
             case "choices":
-                score = self._selection(question, gold, response)
+                return _selection(question, gold, response)
             case "term":
-                score = _term(read_term(text, (gold, *question.accepted)), response)
+                return _term(read_term(text, (gold, *question.accepted)), response)
             case _:
-                score = self._solution(text.strip(), evidence)
-        return score
-
-    def _selection(self, question: Question, gold: str, response: Response) -> Score:
-        letters = LETTERS[: len(question.options)]
-        reading = read_selection(response.text, letters=letters, options=question.options)
-        score = grade_reading(reading, gold, response)
-        if not reading.committed:
-            return score
-        value = grade_selection(reading.read, gold)
-        return msgspec.structs.replace(score, value=value, outcome=outcome_of(value))
-
-    def _solution(self, said: str, evidence: Evidence) -> Score:
-        decision = self._decision(evidence)
-        if decision.value is None:
-            return Score(
-                value=None,
-                outcome="ungraded",
-                answer=said,
-                explanation=decision.why,
-                verdicts={ANSWER: decision.verdicts},
-            )
-        return Score(
-            value=decision.value,
-            outcome=outcome_of(decision.value),
-            answer=said,
-            explanation=decision.why,
-            decided={ANSWER: decision.by} if decision.by else {},
-            verdicts={ANSWER: decision.verdicts},
-        )
-
-    def _decision(self, evidence: Evidence) -> Decision:
-        opinions = marks_by_judge(evidence.opinions, ANSWER, lambda opinion: read_mark(opinion, SCALE))
-        return decide(
-            ANSWER,
-            marks=evidence.marks,
-            opinions=opinions,
-            replies=sum(1 for opinion in evidence.opinions if opinion.aspect == ANSWER),
-            panel=self.spec.panel,
-            similarity=evidence.similarities.get(ANSWER),
-        )
-
-    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """An open-ended answer; what a rule decides is drafted with the rationale."""
-        if question.kind != "open" or not response.text.strip():
-            return ()
-        opinions = marks_by_judge(evidence.opinions, ANSWER, lambda opinion: read_mark(opinion, SCALE))
-        decision = self._decision(evidence)
-        draft = review_item(
-            ANSWER,
-            decision,
-            evidence.opinions,
-            opinions,
-            text=response.text.strip(),
-            gold=str(question.answer),
-            scale=SCALE,
-        )
-        return (draft,)
+                return self.judged(question, response, evidence)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Rows for the tables: types, disciplines, difficulty; and the paper's main table, a row a model."""
@@ -274,9 +178,16 @@ class CLRBenchExam(NoExecution):
     def _has(self, tag: str, value: str) -> bool:
         return any(question.tags[tag] == value for question in self._questions)
 
-    def headline(self) -> Aggregate:
-        """The mean over all questions."""
-        return Aggregate("Overall")
+
+def _selection(question: Question, gold: str, response: Response) -> Score:
+    """The letters that a reply selects, and which share of the right ones they are."""
+    letters = LETTERS[: len(question.options)]
+    reading = read_selection(response.text, letters=letters, options=question.options)
+    score = grade_reading(reading, gold, response)
+    if not reading.committed:
+        return score
+    value = grade_selection(reading.read, gold)
+    return msgspec.structs.replace(score, value=value, outcome=outcome_of(value))
 
 
 def _term(said: Term | None, response: Response) -> Score:

@@ -13,182 +13,148 @@ Deviations from the authors' script are listed in README.md beside this file; `-
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import msgspec
+from typing import cast
 
 from viva.benchmarks.csbench import published
-from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
-from viva.benchmarks.defaults import NoExecution, NoSimilarity
-from viva.benchmarks.judging import ask_judge
-from viva.benchmarks.sets import fingerprint, locate, spread
-from viva.contracts import ContextWindow
+from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, folder_of, read_records, to_questions
+from viva.benchmarks.judged import JudgedExam
+from viva.benchmarks.multiple_choice import MultipleChoiceExam
+from viva.benchmarks.sets import fingerprint, locate
 from viva.errors import DataError
-from viva.prompting import (
-    ESTIMATED,
-    Templates,
-    chosen_text,
-    clip,
-    exemplar_length,
-    fence,
-    fill,
-    fit_to_context,
-    gap_between,
-    read_templates,
-    stops_before,
-)
-from viva.scorers.choice import read_choice
-from viva.scorers.grading import grade_reading, no_reply, outcome_of
-from viva.scorers.resolution import Decision, decide, marks_by_judge, review_item
+from viva.prompting import Templates, chosen_text, fill, gap_between, read_templates
+from viva.scorers.grading import grade_reading
+from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
-from viva.scorers.verdict import read_mark, reasons, undecided
+from viva.scorers.verdict import reasons
 from viva.types import (
-    ANSWER,
     NOTHING,
     Aggregate,
     BenchmarkInfo,
+    Defect,
     Evidence,
     ExamSpec,
-    Generate,
     Language,
-    Message,
     Opinion,
     Outcome,
-    Prompt,
     Question,
     Response,
-    ReviewItem,
-    Sampling,
     Score,
     TableSpec,
 )
 
 HERE = Path(__file__).parent
-LETTERS = "ABCD"
+PROMPTS = "prompts.toml"
+"""The templates of a set in a language that Viva has no prompts in."""
 COMPREHENSION = ("Multiple-choice", "Assertion")
 
 
-class CSBenchExam(NoExecution, NoSimilarity):
+class CSBenchExam(JudgedExam, MultipleChoiceExam):
     """CS-Bench in one language, with its exemplars."""
 
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
-        self.spec = spec
-        self._texts = Templates(_bundled_templates(), templates)
-        folder = locate(data, "csbench", FOLDERS[spec.language]) / FOLDERS[spec.language]
+        name = folder_of(spec.language)
+        folder = locate(data, "csbench", name) / name
         tests, test_bytes = read_records(folder / "test.json")
         siblings, sibling_bytes = _siblings(folder, spec.language)
-        everything, self.defects = to_questions(tests, spec.language, siblings)
-        wanted = [q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION]
-        self._questions = [wanted[index] for index in spread(len(wanted), spec.limit)]
+        everything, defects = to_questions(tests, spec.language, siblings)
         contents = [test_bytes]
-        if any("sibling set" in defect.detail for defect in self.defects):
+        if any("sibling set" in defect.detail for defect in defects):
             contents.append(sibling_bytes)  # some golds come from there
-        self._exemplars: dict[tuple[str, str], list[Question]] = {}
+        exemplars: dict[str, list[Question]] = {}
         if spec.shots:
             valid, valid_bytes = read_records(folder / "valid.json")
             contents.append(valid_bytes)
             pool, _ = to_questions(valid, spec.language, [])
             asked = {question.text for question in everything}
-            self._exemplars = _draw_exemplars([q for q in pool if q.answer is not None and q.text not in asked], spec)
-        self.fingerprint = fingerprint(contents)
-
-    @property
-    def templates(self) -> Mapping[str, object]:
-        """The templates in use."""
-        return self._texts.data
-
-    def __len__(self) -> int:
-        return len(self._questions)
-
-    def questions(self) -> Iterator[Question]:
-        """The test questions in file order."""
-        return iter(self._questions)
-
-    def request(
-        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
-    ) -> Generate:
-        """The prompt of one question: see prompts.toml for its parts."""
-
-        def fits(prompt: Prompt) -> bool:
-            return (context_window or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
-
-        shots = self._exemplars.get((question.tags["domain"], question.kind), [])
-        prompt, dropped = fit_to_context(shots, lambda kept: self._prompt(question, kept), exemplar_length, fits)
-        legal: tuple[str, ...] = ()
-        if question.kind == "choice":
-            legal = tuple(LETTERS[: len(question.options)])
-        elif question.kind == "truth":
-            legal = (self._text("true"), self._text("false"))
-        return Generate(
-            question=question.id,
-            sample=sample,
-            prompt=prompt,
-            sampling=self._stopping(question, sampling),
-            choices=legal,
-            options=question.options,
-            answer_separator=self._answer_separator(question),
-            dropped=dropped,
+            exemplars = _draw_exemplars([q for q in pool if q.answer is not None and q.text not in asked], spec)
+        super().__init__(
+            spec,
+            Templates(_own_templates(spec.language, folder), templates),
+            fingerprint=fingerprint(contents),
+            questions=[q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION],
+            exemplars=exemplars,
+            defects=[*defects, *_asked_in_english(spec.language, folder)],
         )
 
-    def _answer_separator(self, question: Question) -> str:
-        """What the exemplars have between the lead and the answer."""
-        if self.spec.form != "base":
+    def text(self, question: Question, name: str) -> str:
+        """See prompts.toml for the parts of a prompt."""
+        kind = "" if name in ("option", "true", "false") else f"{question.kind}."
+        return self._texts.text(f"{self.spec.language}.{kind}{name}")
+
+    def group(self, question: Question) -> str:
+        """Exemplars are of the question's format and, as far as there are any, of its domain."""
+        return f"{question.tags['domain']}/{question.kind}"
+
+    def stem(self, question: Question) -> str:
+        """The question's text as it was published, blanks around it included."""
+        return question.text
+
+    def task(self, question: Question) -> str:
+        """The format's task, however it is to be answered: `ending` says that."""
+        return self.text(question, "task")
+
+    def reply(self, shot: Question) -> str:
+        """The answer with its explanation; without, as German and French exemplars were published, the answer alone."""
+        answer = str(shot.answer)
+        if shot.kind == "truth":
+            answer = self.text(shot, answer)
+        elif shot.kind == "choice" and self.spec.choose == "likelihood":
+            answer = chosen_text(shot)
+        template = self.text(shot, self.way("answer") if shot.explanation else "answer")
+        return "\n" + fill(template, {"answer": answer, "explanation": shot.explanation})
+
+    def ending(self, question: Question) -> str:
+        """How to reply; for a base model the beginning of the answer."""
+        if self.spec.form == "base":
+            return "\n" + self.text(question, self.way("lead"))
+        if self.spec.rationale or (self.spec.choose == "likelihood" and question.kind == "choice"):
             return ""
-        return gap_between(self._text(f"{question.kind}.lead"), self._text(f"{question.kind}.answer"))
+        return "\n\n" + self.text(question, self.way("ask"))
 
-    def _stopping(self, question: Question, sampling: Sampling) -> Sampling:
-        """A base model goes on with the next question; it is stopped there."""
-        if self.spec.form != "base":
-            return sampling
-        return msgspec.structs.replace(sampling, stop=stops_before(self._text(f"{question.kind}.question")))
+    def answer_separator(self, question: Question) -> str:
+        """What the exemplars have between the lead and the answer."""
+        return gap_between(self.text(question, "lead"), self.text(question, "answer"))
 
-    def judgements(
-        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
-    ) -> tuple[Generate, ...]:
-        """Blanks and open-ended answers go to the judge, unless there is nothing to judge."""
-        if question.kind not in ("blank", "open") or response.error or not response.text.strip():
-            return ()
-        if question.answer is None:
-            return ()
-        answer = clip(response.text)
-        values = {"question": question.text, "gold": question.answer, "answer": answer, "fence": fence(answer)}
-        section = f"judge.{self.spec.language}.{question.kind}"
-        return ask_judge(question, ANSWER, samples, self._texts, section, values)
+    def choices(self, question: Question) -> tuple[str, ...]:
+        """Letters or truth values; a blank or an open question has no list of answers."""
+        if question.kind == "truth":
+            return (self.text(question, "true"), self.text(question, "false"))
+        return super().choices(question)
 
-    def readable(self, question: Question, opinion: Opinion) -> bool:
-        """Whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
-        return self.mark(question, opinion) is not None or undecided(opinion)
+    def marks(self, question: Question) -> Sequence[float]:
+        """A blank's 0 or 1; an open-ended answer's 1 to 10."""
+        return {"blank": (0.0, 1.0), "open": range(1, 11)}.get(question.kind, ())
+
+    def rubric(self, question: Question) -> str:
+        """A rubric a language and format."""
+        return f"judge.{self.spec.language}.{question.kind}"
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """A blank's 0 or 1; an open-ended answer's 1 to 10, divided by 10."""
-        if question.kind == "blank":
-            return read_mark(opinion, (0.0, 1.0))
-        if self.spec.as_published:
-            number = published.last_number(opinion.text)
-            return None if number is None else min(max(number, 1.0), 10.0) / 10
-        mark = read_mark(opinion, range(1, 11))
-        return None if mark is None else mark / 10
+        """A judge's mark as a share of full marks; as published, whatever number comes last."""
+        if not self.spec.as_published or question.kind == "blank":
+            return super().mark(question, opinion)
+        number = published.last_number(opinion.text)
+        return None if number is None else min(max(number, 1.0), 10.0) / 10
+
+    def explanation(self, decision: Decision, evidence: Evidence) -> str:
+        """The first judge's reasons, where judges decided."""
+        return reasons(evidence.opinions[0]) if decision.by == "judge" else decision.why
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Letter and truth value by rule, blanks and open-ended by the judge's verdicts (their mean)."""
-        if response.error:
-            return no_reply(response.error)
-        if question.answer is None:
-            return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
+        if response.error or question.answer is None or (question.kind == "choice" and not self.spec.as_published):
+            return super().score(question, response, evidence)
         if question.kind == "choice":
-            return self._choice(question, question.answer, response)
+            letter = published.first_letter(response.text)
+            return _plain_score(letter, question.answer, "the first standalone a-d (as published)")
         if question.kind == "truth":
             return self._truth(question, question.answer, response)
-        return self._judged(question, response, evidence)
-
-    def _choice(self, question: Question, gold: str, response: Response) -> Score:
-        if self.spec.as_published:
-            letter = published.first_letter(response.text)
-            return _plain_score(letter, gold, "the first standalone a-d (as published)")
-        letters = LETTERS[: len(question.options)]
-        reading = read_choice(response.text, letters=letters, language=question.language, options=question.options)
-        return grade_reading(reading, gold, response)
+        if not response.text.strip():
+            nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
+            return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
+        return self.judged(question, response, evidence)
 
     def _truth(self, question: Question, gold: str, response: Response) -> Score:
         score = grade_reading(read_truth(response.text, language=question.language), gold, response)
@@ -196,57 +162,6 @@ class CSBenchExam(NoExecution, NoSimilarity):
             why = "as published: the script compares lower case with upper case, so no assertion is ever right"
             return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
         return score
-
-    def _judged(self, question: Question, response: Response, evidence: Evidence) -> Score:
-        if not response.text.strip():
-            nothing: Outcome = "truncated" if response.stop_reason == "length" else "empty"
-            return Score(value=None, outcome=nothing, explanation="the reply holds nothing visible")
-        said = response.text.strip()
-        decision = self._decision(question, evidence)
-        if decision.value is None:
-            return Score(
-                value=None,
-                outcome="ungraded",
-                answer=said,
-                explanation=decision.why,
-                verdicts={ANSWER: decision.verdicts},
-            )
-        said_by = [reasons(opinion) for opinion in evidence.opinions if decision.by == "judge"]
-        return Score(
-            value=decision.value,
-            outcome=outcome_of(decision.value),
-            answer=said,
-            explanation=said_by[0] if said_by else decision.why,
-            decided={ANSWER: decision.by} if decision.by else {},
-            verdicts={ANSWER: decision.verdicts},
-        )
-
-    def _decision(self, question: Question, evidence: Evidence) -> Decision:
-        return decide(
-            ANSWER,
-            marks=evidence.marks,
-            opinions=marks_by_judge(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion)),
-            replies=len(evidence.opinions),
-            panel=self.spec.panel,
-        )
-
-    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """A blank or an open-ended answer, as the judges left it."""
-        if question.kind not in ("blank", "open") or question.answer is None or not response.text.strip():
-            return ()
-        scale = (0.0, 1.0) if question.kind == "blank" else tuple(mark / 10 for mark in range(1, 11))
-        opinions = marks_by_judge(evidence.opinions, ANSWER, lambda opinion: self.mark(question, opinion))
-        return (
-            review_item(
-                ANSWER,
-                self._decision(question, msgspec.structs.replace(evidence, marks=())),
-                evidence.opinions,
-                opinions,
-                text=response.text.strip(),
-                gold=question.answer,
-                scale=scale,
-            ),
-        )
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and reasoning."""
@@ -274,48 +189,6 @@ class CSBenchExam(NoExecution, NoSimilarity):
             ),
         )
 
-    def headline(self) -> Aggregate:
-        """The mean over all questions (so weighted by the number of each format)."""
-        return Aggregate("Overall")
-
-    def _text(self, key: str) -> str:
-        return self._texts.text(f"{self.spec.language}.{key}")
-
-    def _block(self, question: Question) -> str:
-        option = self._text("option")
-        lines = [
-            fill(option, {"letter": letter, "text": text})
-            for letter, text in zip(LETTERS, question.options, strict=False)
-        ]
-        template = self._text(f"{question.kind}.question")
-        return fill(template, {"question": question.text, "options": "\n".join(lines)})
-
-    def _prompt(self, question: Question, shots: Sequence[Question]) -> Prompt:
-        kind, cot = question.kind, self.spec.chain_of_thought
-        parts = [self._text(f"{kind}.task")]
-        parts.extend(f"{self._block(shot)}\n{self._exemplar_answer(shot)}" for shot in shots)
-        if self.spec.form == "base":
-            lead = self._text(f"{kind}.lead_cot" if cot else f"{kind}.lead")
-            parts.append(f"{self._block(question)}\n{lead}")
-            return "\n\n".join(parts)
-        parts.append(self._block(question))
-        competing = self.spec.choose == "likelihood" and kind == "choice"  # nobody is to write a letter
-        if not self.spec.rationale and not competing:  # who asks for a rationale says how to reply
-            parts.append(self._text(f"{kind}.ask_cot" if cot else f"{kind}.ask"))
-        return (Message("user", "\n\n".join(parts)),)
-
-    def _exemplar_answer(self, shot: Question) -> str:
-        answer = str(shot.answer)
-        if shot.kind == "truth":
-            answer = self._text(answer)
-        elif shot.kind == "choice" and self.spec.choose == "likelihood":
-            answer = chosen_text(shot)
-        # German and French exemplars were published without explanations: there the answer alone is shown.
-        template = (
-            f"{shot.kind}.answer_cot" if self.spec.chain_of_thought and shot.explanation else f"{shot.kind}.answer"
-        )
-        return fill(self._text(template), {"answer": answer, "explanation": shot.explanation})
-
 
 def _plain_score(read: str | None, gold: str, how: str) -> Score:
     if read is None:
@@ -324,21 +197,21 @@ def _plain_score(read: str | None, gold: str, how: str) -> Score:
     return Score(value=float(right), outcome="right" if right else "wrong", answer=read, explanation=how)
 
 
-def _draw_exemplars(pool: Sequence[Question], spec: ExamSpec) -> dict[tuple[str, str], list[Question]]:
+def _draw_exemplars(pool: Sequence[Question], spec: ExamSpec) -> dict[str, list[Question]]:
     """k exemplars for each domain and kind, drawn by the seed.
 
     Same domain and format; where the validation split has too few (2 of some kinds), other domains top up. Chain of
     thought needs exemplars that show a thought, so those with an explanation come first (but open-ended answers have
     none to show: there chain of thought equals answer-only, as in the paper).
     """
-    drawn: dict[tuple[str, str], list[Question]] = {}
+    drawn: dict[str, list[Question]] = {}
     for kind in dict.fromkeys(KINDS.values()):
         for domain in DOMAINS.values():
             same_kind = [question for question in pool if question.kind == kind]
             random.Random(f"{spec.seed}/{domain}/{kind}").shuffle(same_kind)
             needs_thought = spec.chain_of_thought and kind != "open"
             same_kind.sort(key=lambda q: (needs_thought and not q.explanation, q.tags["domain"] != domain))
-            drawn[domain, kind] = same_kind[: spec.shots]
+            drawn[f"{domain}/{kind}"] = same_kind[: spec.shots]
     return drawn
 
 
@@ -354,6 +227,24 @@ def _bundled_templates() -> dict[str, object]:
     return {**read_templates(HERE / "prompts.toml"), "judge": read_templates(HERE / "judge.toml")}
 
 
+def _own_templates(language: Language, folder: Path) -> dict[str, object]:
+    """The bundled templates; for another language those of its data (prompts.toml, as `[en]`), or the English ones."""
+    bundled = _bundled_templates()
+    if language in bundled:
+        return bundled
+    said = folder / PROMPTS
+    own = Templates(cast("dict[str, object]", bundled["en"]), read_templates(said) if said.exists() else None)
+    judge = cast("dict[str, object]", bundled["judge"])
+    return {**bundled, language: own.data, "judge": {**judge, language: judge["en"]}}
+
+
+def _asked_in_english(language: Language, folder: Path) -> list[Defect]:
+    if language in _bundled_templates() or (folder / PROMPTS).exists():
+        return []
+    detail = f"no prompts in {language!r}: the task is put in English ({PROMPTS} beside test.json can say it otherwise)"
+    return [Defect("test", "English prompts", detail, "noted")]
+
+
 class CSBench:
     """Entry point of the benchmark."""
 
@@ -362,7 +253,8 @@ class CSBench:
         title="CS-Bench",
         paper="arXiv 2406.08587",
         licence="CC BY-NC 4.0 (data); the bundled sample is Viva's own, Apache-2.0",
-        languages=("en", "zh", "de", "fr"),
+        languages=tuple(FOLDERS),
+        more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
         version="2",
@@ -375,8 +267,13 @@ class CSBench:
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CSBenchExam:
         """CS-Bench with these settings; the bundled sample when `data` is None."""
-        if spec.language not in self.about.languages:
-            raise DataError(f"CS-Bench has no language {spec.language!r}; it has {', '.join(self.about.languages)}")
+        folder = folder_of(spec.language)
+        there = data is not None and any((at / folder).exists() for at in (data, data / "csbench"))
+        if spec.language not in FOLDERS and not there:
+            raise DataError(
+                f"CS-Bench has no language {spec.language!r}; it has {', '.join(FOLDERS)}; "
+                f"a set in another one is a folder {folder} of --data, with test.json in it"
+            )
         if data is None and spec.language not in ("en", "zh"):
             raise DataError(
                 f"the bundled sample has English and Chinese, not {spec.language!r}: "

@@ -15,6 +15,7 @@ from msgspec import Struct
 from viva.benchmarks.csbench.loading import FOLDERS
 from viva.benchmarks.sets import fingerprint, read_bytes
 from viva.errors import DataError
+from viva.languages import LANGUAGES
 from viva.types import Language
 from viva.visible import one_line
 
@@ -23,9 +24,8 @@ TEST, VALID = "test.json", "valid.json"
 LETTERS = ("A", "B", "C", "D")
 TEXTS = ("Question", *LETTERS, "Answer", "Explanation")
 """Fields that hold words."""
-LANGUAGES: dict[str, Language] = {"English": "en", "Chinese": "zh", "German": "de", "French": "fr"}
+NAMES: dict[Language, str] = {code: language.name for code, language in LANGUAGES.items()}
 """What `Language` says in a record."""
-NAMES: dict[Language, str] = {language: name for name, language in LANGUAGES.items()}
 LARGEST = 256 << 20
 _NEEDED = ("ID", "Domain", "SubDomain", "Format", "Tag", "Question", "Answer")
 
@@ -92,8 +92,9 @@ def read_set(path: Path, language: Language | None) -> RawSet:
 
 def _said(records: Sequence[Raw], path: Path) -> Language:
     said = {str(record.get("Language", "")) for record in records}
-    if len(said) == 1 and (name := said.pop()) in LANGUAGES:
-        return LANGUAGES[name]
+    for code, name in NAMES.items():
+        if said == {name}:
+            return code
     raise DataError(f"{path} does not say in which language it is: give --language")
 
 

@@ -19,6 +19,13 @@ from viva.errors import DataError
 from viva.types import Defect, Kind, Language, Question
 
 FOLDERS: dict[Language, str] = {"en": "CSBench-EN", "zh": "CSBench-CN", "de": "CSBench-DE", "fr": "CSBench-FR"}
+
+
+def folder_of(language: Language) -> str:
+    """The name of the folder of a language; those that were not published are named likewise."""
+    return FOLDERS.get(language, f"CSBench-{language.upper()}")
+
+
 KINDS: dict[str, Kind] = {
     "Multiple-choice": "choice",
     "Assertion": "truth",

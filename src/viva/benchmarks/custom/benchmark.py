@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from viva.benchmarks.custom.loading import sound_questions
 from viva.benchmarks.custom.model import OwnQuestion
 from viva.benchmarks.rubric_exam import Item, RubricExam
@@ -22,11 +24,11 @@ MANY = 12
 """A tag with more values than this gets a long table."""
 
 
-def own_items(questions: Sequence[OwnQuestion], system: str) -> list[Item]:
+def own_items(questions: Sequence[OwnQuestion], system: str, language: str = "en") -> list[Item]:
     """Own questions as a rubric exam takes them."""
     return [
         Item(
-            question=Question(id=own.id, kind="free", text=own.text, language="en", answer="", tags=own.tags),
+            question=Question(id=own.id, kind="free", text=own.text, language=language, answer="", tags=own.tags),
             rubric=own.rubric,
             system=system,
             examples=tuple(example.answer for example in own.examples),
@@ -69,11 +71,11 @@ class CustomQuestions:
         if data is None:
             raise DataError("name the question file: viva run FILE.yaml --model MODEL")
         read = sound_questions(data)
-        items = own_items(read.questions, read.system)
+        items = own_items(read.questions, read.system, read.language)
         chosen = [items[index] for index in spread(len(items), spec.limit)]
         contents = [read_bytes(path) for path in (data, *read.files)]
         return RubricExam(
-            spec,
+            msgspec.structs.replace(spec, language=read.language),
             chosen,
             fingerprint=fingerprint(contents),
             templates=Templates(read_templates(HERE / "prompts.toml"), templates),

@@ -28,6 +28,7 @@ from viva.benchmarks.custom.tables import tables
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 from viva.scorers.rubric.model import Rubric
+from viva.types import is_language_tag
 
 MAX_BYTES = 8_000_000
 """The largest question file."""
@@ -57,14 +58,19 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
     except Unreadable as unreadable:
         return QuestionFile(problems=(unreadable.problem,))
     title = system = ""
+    language = "en"
     placed: list[tuple[Node, OwnQuestion]] = []
     with contextlib.suppress(TooManyErrors):
         section = _top(notes, root)
         title, system = section.text("title"), section.text("system")
+        language = section.text("language", language)
+        if not is_language_tag(language):
+            section.error("language", f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
         placed = _questions(notes, section, folder, tested)
         validate.warn_of_repetitions(notes, placed)
     return QuestionFile(
         title=title,
+        language=language,
         system=system,
         questions=tuple(question for _, question in placed),
         problems=notes.in_order(),

@@ -56,6 +56,7 @@ class QuestionFile(Struct, frozen=True, kw_only=True):
     """
 
     title: str = ""
+    language: str = "en"
     system: str = ""
     questions: tuple[OwnQuestion, ...] = ()
     problems: tuple[Problem, ...] = ()

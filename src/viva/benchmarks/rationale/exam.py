@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
-from viva.benchmarks import RATIONALE_EXAM
-from viva.benchmarks.judging import ask_judge
+from viva.benchmarks.judged import ask_judge, decide_aspect
+from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.rationale.combining import IN_FORM, combine, defended, limits_of, parts_of
 from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import ContextWindow, Exam
@@ -24,7 +25,7 @@ from viva.prompting import Templates, clip, fence, fill, read_templates, replace
 from viva.scorers.grading import outcome_of
 from viva.scorers.rationale import Taken, take_apart
 from viva.scorers.refusal import refusal
-from viva.scorers.resolution import ALIKE, Decision, decide, marks_by_judge, review_item
+from viva.scorers.resolution import ALIKE, Decision, decide, review_item
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
     ANSWER,
@@ -89,9 +90,13 @@ class RationaleExam(ExamWrapper):
         return (*before, Message(last.role, f"{last.content}\n\n{ask}"))
 
     def _ask(self, question: Question) -> str:
-        at = f"ask.{question.language}"
+        at = f"ask.{self._language(question)}"
         why, what = (self._texts.text(f"{at}.{question.kind}.{part}") for part in ("why", "what"))
         return fill(self._texts.text(f"{at}.ask"), {"why": why, "what": what})
+
+    def _language(self, question: Question) -> str:
+        """That of the protocol's texts: the question's, or English where there are none in it."""
+        return question.language if question.language in cast("Mapping[str, object]", self._texts.data["ask"]) else "en"
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
         """What the exam inside runs."""
@@ -124,7 +129,7 @@ class RationaleExam(ExamWrapper):
         return (*wanted, *self._judged(question, taken, samples))
 
     def _judged(self, question: Question, taken: Taken, samples: int) -> tuple[Generate, ...]:
-        at = f"rubric.{question.language}"
+        at = f"rubric.{self._language(question)}"
         options = "".join(f"\n{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False))
         # In form "none" the whole reply is both; it is shown once.
         answer = clip(taken.answer) if taken.answer != taken.rationale else ""
@@ -163,7 +168,7 @@ class RationaleExam(ExamWrapper):
         if self._declines(question, taken, response):
             why = "the reply declines to answer"
             return Score(value=None, outcome="refused", explanation=why, parts={IN_FORM: 0.0})
-        reasoned = self._reasoned(question, taken, evidence)
+        reasoned, _ = self._reasoned(question, taken, evidence)
         a = 0.0 if answered.outcome in UNREADABLE else answered.value
         r = reasoned.value
         value = None if a is None or r is None else combine(a, r)
@@ -214,19 +219,16 @@ class RationaleExam(ExamWrapper):
             decided={ANSWER: experts.by},
         )
 
-    def _reasoned(self, question: Question, taken: Taken, evidence: Evidence) -> Decision:
+    def _reasoned(
+        self, question: Question, taken: Taken, evidence: Evidence
+    ) -> tuple[Decision, dict[str, tuple[float, ...]]]:
+        """What the rationale is worth, and each judge's marks of it."""
         if not taken.rationale:
-            experts = decide(RATIONALE, marks=evidence.marks)
-            none = Decision(value=0.0, by="rule", why="the reply gives no rationale")
-            return experts if experts.value is not None else none
-        return decide(
-            RATIONALE,
-            marks=evidence.marks,
-            opinions=marks_by_judge(evidence.opinions, RATIONALE, lambda opinion: self.mark(question, opinion)),
-            replies=sum(1 for opinion in evidence.opinions if opinion.aspect == RATIONALE),
-            panel=self.spec.panel,
-            similarity=evidence.similarities.get(RATIONALE),
-        )
+            evidence = Evidence(marks=evidence.marks)
+        found = decide_aspect(RATIONALE, evidence, lambda opinion: self.mark(question, opinion), self.spec.panel)
+        if taken.rationale or found[0].value is not None:
+            return found
+        return Decision(value=0.0, by="rule", why="the reply gives no rationale"), {}
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
         """Answer and rationale, as rule, similarity and judges left them."""
@@ -252,10 +254,10 @@ class RationaleExam(ExamWrapper):
                     reasons=score.explanation,
                 ),
             )
-        opinions = marks_by_judge(evidence.opinions, RATIONALE, lambda opinion: self.mark(question, opinion))
+        decision, opinions = self._reasoned(question, taken, without)
         reasons = review_item(
             RATIONALE,
-            self._reasoned(question, taken, without),
+            decision,
             evidence.opinions,
             opinions,
             text=taken.rationale,

@@ -6,6 +6,7 @@ import click
 
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
 from viva.benchmarks.sources import fetched_folder, sources
+from viva.cli.build.build import build_command
 from viva.types import ExamSpec
 from viva.visible import escape_invisible
 
@@ -51,7 +52,8 @@ def list_command(templates: bool, baselines: bool, form: str) -> int:
         click.echo(f"  sample     {bundled} (bundled, Viva's own)")
         missing = f"not fetched: viva fetch {row['name']}, or --data DIR"
         if row["name"] not in sources():
-            missing = f"no set can be fetched: viva build {row['name']}, then --data DIR"
+            built = f": viva build {row['name']}, then" if row["name"] in build_command.commands else ","
+            missing = f"no set can be fetched{built} --data DIR"
         click.echo(f"  published  {row['fetched'] or missing}")
         click.echo(f"  licence    {row['licence']}")
         click.echo(f"  source     {row['source']}")

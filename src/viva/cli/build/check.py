@@ -21,7 +21,7 @@ from viva.runs.exams import label, open_exams
 from viva.runs.question_file_check import example_problems
 from viva.runs.self_test import failures
 from viva.runs.settings import data_folder
-from viva.types import Defect
+from viva.types import Defect, outcome_name
 from viva.visible import escape_invisible, one_line
 
 
@@ -46,11 +46,11 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
     for exam in _exams(benchmark, choice):
         found = failures(exam)
         failed += len(found)
-        unsound = sum(1 for question in exam.questions() if question.answer is None)
+        invalid = sum(1 for question in exam.questions() if question.answer is None)
         kinds = Counter(question.kind for question in exam.questions())
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         click.echo(
-            f"{label(exam)}: {len(exam):,} questions ({counts}), {len(exam) - unsound:,} sound, {unsound} unsound"
+            f"{label(exam)}: {len(exam):,} questions ({counts}), {len(exam) - invalid:,} sound, {invalid} invalid gold"
         )
         for line in _defect_lines(list(exam.defects), show_all=show_all):
             click.echo(f"  {line}")
@@ -98,7 +98,7 @@ def _defect_lines(defects: list[Defect], *, show_all: bool) -> Iterator[str]:
     for defect in defects:
         grouped.setdefault((defect.kind, defect.action), []).append(defect)
     for (kind, action), group in grouped.items():
-        yield f"{kind}: {len(group)} ({action})"
+        yield f"{kind}: {len(group)} ({outcome_name(action)})"
         shown = group if show_all or len(group) <= 20 else group[:3]
         for defect in shown:
             yield f"    {escape_invisible(defect.question)}: {one_line(defect.detail, 150)}"

@@ -15,7 +15,7 @@ from viva.errors import VivaError
 from viva.prompting import prompt_text
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
-from viva.types import OUTCOMES, Choose, Generate, Question, Request, Response, Score, Suspicion
+from viva.types import OUTCOMES, Choose, Generate, Question, Request, Response, Score, Suspicion, outcome_name
 from viva.visible import escape_invisible
 
 
@@ -86,7 +86,7 @@ def _answers(
             evidence = evidence_store.about(evaluation, question, request.sample, response)
             score = evaluation.exam.score(question, response, evidence)
             whose = f"{evaluation.label} {question.id}, sample {request.sample}, {evaluation.model.name}"
-            lines = [escape_invisible(f"=== {whose}: {score.outcome}")]
+            lines = [escape_invisible(f"=== {whose}: {outcome_name(score.outcome)}")]
             if prompts:
                 # The key covers the prompt: that the answer was found under it proves this is what was sent.
                 lines += [f"--- prompt (request {key.hex()})", escape_invisible(prompt_text(request.prompt))]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from msgspec import Struct, convert
 
-from viva import __version__
 from viva.interop.writing.answers import EvaluationResult
 from viva.interop.writing.tables import Column
 from viva.interop.writing.text import clean
 from viva.types import BenchmarkInfo, Language
+from viva.version import __version__
 from viva.visible import one_line
 
 _SIZES = (

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from viva import __version__
 from viva.interop.writing.answers import created
 from viva.interop.writing.card import Card
 from viva.interop.writing.tables import Column, Kind
 from viva.interop.writing.text import clean, pretty
+from viva.version import __version__
 from viva.visible import one_line
 
 _DATA_TYPES: dict[Kind, str] = {

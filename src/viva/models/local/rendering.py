@@ -1,4 +1,4 @@
-"""Chat templates, rendered in a process of their own with limits of time and memory.
+"""Render chat templates in a separate process with limits of time and memory.
 
 A chat template is a program that comes with the weights. Jinja's sandbox keeps it from the machine, and not from going
 on for ever, or from a text of ten gigabytes. transformers renders there as it would here, and what is beyond the limits

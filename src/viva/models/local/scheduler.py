@@ -1,4 +1,4 @@
-"""Where requests to local models wait: a thread that opens one model at a time and works through them in batches.
+"""Schedule requests to local models: one thread opens one model at a time and works through its queue in batches.
 
 The engine keeps WINDOW requests in flight, so that there is something to put together: prompts that begin alike, and
 texts of one length. Each reply goes back as soon as its batch is done. A model is released when another one's turn has
@@ -12,15 +12,12 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from viva.errors import ModelError, VivaError
 from viva.models.local.memory import OutOfMemory, out_of_memory
-from viva.models.local.work import Job, Worker, give_back, settle
+from viva.models.local.work import Job, Openable, Worker, give_back, settle
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.models.local.model import LocalModel
 
 WINDOW = 512
 """Requests in flight."""
@@ -42,7 +39,7 @@ class RequestScheduler:
         self.busy = False
         """Whether a pool is at work, or its model being opened."""
         self._taken: list[Job] = []
-        self._dropped: LocalModel | None = None
+        self._dropped: Openable | None = None
         """The model of the pool at work, if it was closed before it was open."""
         self._draining = False
 
@@ -57,7 +54,7 @@ class RequestScheduler:
         return job.future
 
     def cancel_pending(self) -> None:
-        """Fail what nobody works on yet: the run is to end."""
+        """Fail all queued requests, because the run is to end."""
         with self._change:
             waiting = list(self._waiting)
             self._waiting.clear()
@@ -65,7 +62,7 @@ class RequestScheduler:
         for job in waiting:
             give_back(job)
 
-    def close(self, model: LocalModel) -> None:
+    def close(self, model: Openable) -> None:
         """Drop a model's requests and release it. Blocking, until the batch at work is through.
 
         One that is just being opened is not waited for: it is released as soon as it is open.
@@ -86,7 +83,7 @@ class RequestScheduler:
                 self.worker.release()
                 self.worker = None
 
-    def _none_waits(self, model: LocalModel) -> list[Job]:
+    def _none_waits(self, model: Openable) -> list[Job]:
         """A model's requests, which do not wait any more. Under the lock."""
         mine = [job for job in self._waiting if job.model is model]
         self._waiting = deque(job for job in self._waiting if job.model is not model)
@@ -143,7 +140,7 @@ class RequestScheduler:
         if self.worker is not None:
             self.worker.work(jobs, lambda: self._draining)
 
-    def _open(self, model: LocalModel, jobs: Sequence[Job]) -> None:
+    def _open(self, model: Openable, jobs: Sequence[Job]) -> None:
         """Open it for these jobs. Where that fails, those that wait for it fail too: it would fail again."""
         try:
             worker = Worker(model, _tell)
@@ -186,5 +183,5 @@ SCHEDULER = RequestScheduler()
 
 
 def cancel_pending() -> None:
-    """Fail what nobody works on yet."""
+    """Fail all queued requests."""
     SCHEDULER.cancel_pending()

@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from viva.errors import ModelError, VivaError
 from viva.types import Choose, Generate, Likelihood, Request, Response, Usage
+from viva.weights import Weights
 
 if TYPE_CHECKING:
     from viva.models.local.generating import Asked, Written
-    from viva.models.local.model import LocalModel
 
 Sort = Literal["next", "whole", "write", "text"]
 ROWS: dict[str, dict[Sort, int]] = {
@@ -33,10 +33,18 @@ FLOOR = -1e4
 """The log-probability that stands for that of a token which cannot follow: minus infinity is no number in JSON."""
 
 
+class Openable(Protocol):
+    """A model whose weights can be opened: its name, and a folder or a name of the Hub."""
+
+    name: str
+    place: str
+    weights: Weights
+
+
 class Job(Struct, frozen=True, eq=False):
     """A request on its way: a `str` is a text to measure."""
 
-    model: LocalModel
+    model: Openable
     request: Request | str
     future: Future[Any]
 
@@ -51,7 +59,7 @@ class Job(Struct, frozen=True, eq=False):
 
 
 def settle(future: Future[Any], outcome: Any) -> None:
-    """Give a reply, or an error, to whoever waits, if anybody still does."""
+    """Set a future to a reply or an error, unless it is done or cancelled."""
     try:
         if isinstance(outcome, BaseException):
             future.set_exception(outcome)
@@ -62,7 +70,7 @@ def settle(future: Future[Any], outcome: Any) -> None:
 
 
 def give_back(job: Job) -> None:
-    """Nobody will work on it: the run ends before its turn."""
+    """Fail a job that was still queued when the run ended."""
     settle(job.future, ModelError("interrupted", "the run ended before its turn came"))
 
 
@@ -82,7 +90,7 @@ class Worker:
     Raises VivaError where the weights cannot be opened, or are not those that the run began with, and OutOfMemory.
     """
 
-    def __init__(self, model: LocalModel, notify: Callable[[str], None]) -> None:
+    def __init__(self, model: Openable, notify: Callable[[str], None]) -> None:
         from viva.models.local.forward import Forward
         from viva.models.local.opening import open_model, release
         from viva.models.local.tokens import Tokens

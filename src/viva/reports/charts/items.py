@@ -50,11 +50,6 @@ def _map(found: Examined) -> Any:
     difficulty = fit.items.difficulty
     low, high = (float(value) for value in np.percentile(difficulty, [1, 99]))
     low, high = min(low, *edges) - 0.2, max(high, *edges) + 0.2
-    counts, bounds = np.histogram(np.clip(difficulty, low, high), bins=BINS, range=(low, high))
-    bars = [
-        {"from": float(start), "to": float(end), "questions": int(count)}
-        for start, end, count in zip(bounds, bounds[1:], counts, strict=False)
-    ]
     scale = alt.Scale(domain=[low, high], nice=False)
     shown = [
         alt.Tooltip("model:N"),
@@ -69,7 +64,25 @@ def _map(found: Examined) -> Any:
         x=alt.X("ability:Q", title=None, scale=scale, axis=alt.Axis(labels=False)), y=row, tooltip=shown
     )
     lines = able.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=None, scale=scale), x2="high:Q", y=row)
-    histogram = (
+    title = alt.Title(
+        f"Models beside questions, {fit.logistic.upper()}",
+        subtitle=subtitle(models, f"{found.scores.exam}; a model answers questions of its own place every second time"),
+    )
+    marks = daggers(able, x=alt.X("ability:Q", scale=scale), y=row)
+    upper = alt.layer(lines, dots, *marks).properties(width=560, height=alt.Step(18), title=title)
+    return alt.vconcat(upper, _histogram(difficulty, (low, high), scale).properties(width=560, height=130), spacing=6)
+
+
+def _histogram(difficulty: Any, ends: tuple[float, float], scale: Any) -> Any:
+    """How many questions have which difficulty; those beyond the scale stand at its `ends`."""
+    import altair as alt
+
+    counts, bounds = np.histogram(np.clip(difficulty, *ends), bins=BINS, range=ends)
+    bars = [
+        {"from": float(start), "to": float(end), "questions": int(count)}
+        for start, end, count in zip(bounds, bounds[1:], counts, strict=False)
+    ]
+    drawn: alt.Chart = (
         alt.Chart(alt.InlineData(values=bars))
         .mark_bar(opacity=0.75)
         .encode(
@@ -88,13 +101,7 @@ def _map(found: Examined) -> Any:
             ],
         )
     )
-    title = alt.Title(
-        f"Models beside questions, {fit.logistic.upper()}",
-        subtitle=subtitle(models, f"{found.scores.exam}; a model answers questions of its own place every second time"),
-    )
-    marks = daggers(able, x=alt.X("ability:Q", scale=scale), y=row)
-    upper = alt.layer(lines, dots, *marks).properties(width=560, height=alt.Step(18), title=title)
-    return alt.vconcat(upper, histogram.properties(width=560, height=130), spacing=6)
+    return drawn
 
 
 def _statistics(found: Examined) -> Any:

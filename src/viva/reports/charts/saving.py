@@ -81,7 +81,7 @@ def _rendered(found: dict[str, Any], suffix: str) -> bytes:
 
 
 def _wide(found: dict[str, Any]) -> dict[str, Any]:
-    """A file has no container to fit: a width of its own."""
+    """Width of a saved chart in pixels: a file has no container to fit."""
     return {**found, "width": FILE_WIDTH} if found.get("width") == "container" else found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from viva.analysis.breakdown import Cell, Table
 from viva.reports.charts.theme import MARK, daggers, mark_of, outcome_colours, subtitle
 from viva.reports.result import UNSURE, Result
-from viva.types import OUTCOMES
+from viva.types import OUTCOMES, outcome_name
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def outcomes_chart(results: Sequence[Result]) -> Drawn:
     rows = [
         {
             "model": _name(f"{result.model} · {result.exam}" if several else result.model),
-            "outcome": outcome,
+            "outcome": outcome_name(outcome),
             "order": OUTCOMES.index(outcome),
             "answers": count,
             "share": round(_SPAN * count / result.overall.n, 2),
@@ -80,7 +80,7 @@ def outcomes_chart(results: Sequence[Result]) -> Drawn:
         for outcome, count in result.overall.outcomes.items()
         if outcome in OUTCOMES
     ]
-    there = [outcome for outcome in OUTCOMES if any(row["outcome"] == outcome for row in rows)]
+    there = [outcome for outcome in OUTCOMES if any(row["order"] == OUTCOMES.index(outcome) for row in rows)]
     order = list(dict.fromkeys(str(row["model"]) for row in rows))
     drawn: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows), title="What became of the answers", width="container", height=_STEP)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.reports.result import UNSURE
-from viva.types import OUTCOMES, Outcome
+from viva.types import OUTCOMES, Outcome, outcome_name
 from viva.web.charts import Scheme, tokens
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def category(scheme: Scheme = "light") -> tuple[str, ...]:
 def outcome_colours(outcomes: Sequence[Outcome] = OUTCOMES) -> dict[str, Any]:
     """A Vega-Lite scale: green what scored, orange what was wrong, purple what could not be read, grey nobody's."""
     known = tokens()["outcomes"]
-    return {"domain": list(outcomes), "range": [known[outcome] for outcome in outcomes]}
+    return {"domain": list(map(outcome_name, outcomes)), "range": [known[outcome] for outcome in outcomes]}
 
 
 MARK = "mark"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viva.reports.result import UNSURE, Grid, Result, bounds_text, cell_text, percent
-from viva.types import SCORED, Outcome
+from viva.types import SCORED, Outcome, outcome_name
 
 WHY: dict[Outcome, tuple[str, str]] = {
     "unparsed": ("the reply commits to no answer that can be read", "no point, stays in the denominator"),
@@ -32,7 +32,7 @@ def unscored(results: Sequence[Result]) -> Grid:
         (
             result.model,
             result.exam,
-            outcome,
+            outcome_name(outcome),
             f"{count:,}",
             percent(count / result.overall.n),
             *WHY[outcome],

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from viva import __version__
 from viva.engine.folder import RunRecord
 from viva.reports import charts
 from viva.reports.canaries import canaries_grid
@@ -18,6 +17,7 @@ from viva.reports.page.methods import methods, references
 from viva.reports.page.tables import TableMaker
 from viva.reports.page.writing import Page, PageChart, PageExam
 from viva.reports.result import Report, Result, comparable, footnotes, published_notes
+from viva.version import __version__
 from viva.visible import one_line
 
 _LONG = 120

@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from viva.reports.answered import Answered
-from viva.types import OUTCOMES
+from viva.types import OUTCOMES, outcome_name
 from viva.visible import escape_invisible, one_line
 
 CHUNK_ITEMS = 256
@@ -104,7 +104,7 @@ class ItemWriter:
         self._limit = limit
         self._columns = {name: _Column[str]() for name in ("exam", "model", "outcome", "question")}
         for outcome in OUTCOMES:  # in this order everywhere
-            self._columns["outcome"].words[outcome] = len(self._columns["outcome"].words)
+            self._columns["outcome"].words[outcome_name(outcome)] = len(self._columns["outcome"].words)
         self._tags: dict[str, list[int]] = {}
         self._tag_words: dict[str, dict[str, int]] = {}
         self._heads: dict[str, str] = {}
@@ -115,7 +115,8 @@ class ItemWriter:
 
     def add(self, item: Answered) -> bool:
         """Take in one answer; whether there is room for more."""
-        for name in ("exam", "model", "outcome"):
+        self._columns["outcome"].add(outcome_name(item.outcome))
+        for name in ("exam", "model"):
             self._columns[name].add(_label(getattr(item, name)))
         question = _label(item.question)
         self._columns["question"].add(question)

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import VivaError
+from viva.languages import language_name
 from viva.reports.result import Result
 from viva.types import Sampling
 from viva.visible import one_line
@@ -72,7 +73,7 @@ def methods(records: Sequence[RunRecord], results: Sequence[Result]) -> str:
 def _asked(record: RunRecord, exam: ExamRecord) -> Iterator[str]:
     spec, words = exam.spec, _words()
     title, cited = _title(spec.benchmark)
-    what = one_line(spec.name, 80) if spec.name else f"{title}{cited}, in {words['language'][spec.language]}"
+    what = one_line(spec.name, 80) if spec.name else f"{title}{cited}, in {language_name(spec.language)}"
     own = "of Viva's bundled sample, not of the published set; " if exam.data is None and not spec.name else ""
     asked = "comprehension questions" if spec.only else "questions"
     yield (
@@ -89,7 +90,7 @@ def _asked(record: RunRecord, exam: ExamRecord) -> Iterator[str]:
         published = words["extraction"][spec.extraction]
     grading = words["grading"].get(spec.benchmark, words["grading"]["questions"])
     open_ones = words["judged"].get(spec.benchmark, "")
-    left = f"; {open_ones} were left ungraded, since there was no judge" if open_ones and not record.judges else ""
+    left = f"; {open_ones} were not judged, since there was no judge" if open_ones and not record.judges else ""
     yield f"{grading}{published}{'' if spec.only else left}."
 
 

@@ -21,7 +21,7 @@ MANY = 24
 
 
 class PageCell(Struct, frozen=True):
-    """One cell: its number and what stands behind it, or a text."""
+    """One cell: a number with its counts and bounds, or a text."""
 
     text: str
     rest: str = ""

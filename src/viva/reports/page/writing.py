@@ -22,6 +22,7 @@ from viva.reports.answered import Answered
 from viva.reports.page.items import Block, ItemWriter, Written, packed
 from viva.reports.page.methods import Reference
 from viva.reports.page.tables import ExamTables, PageTable
+from viva.types import outcome_name
 
 PUBLISHED_MARK = "(published"
 """Stands behind the name of a published row."""
@@ -181,7 +182,9 @@ def _dots() -> str:
     from viva.web.charts import tokens
 
     colours: dict[str, Any] = tokens()["outcomes"]
-    return "\n".join(f".is-{outcome} {{ --dot: {colour}; }}" for outcome, colour in colours.items())
+    return "\n".join(
+        f".is-{outcome_name(outcome).replace(' ', '-')} {{ --dot: {colour}; }}" for outcome, colour in colours.items()
+    )
 
 
 def _static(name: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One result of one's own on its way to a board."""
+    """One result of a run, before it is placed on a board."""
 
     benchmark: str
     """A benchmark's name, or how a run calls a question file."""

@@ -52,7 +52,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
     model: str
     own: bool
-    """Of a run of one's own; else of a published table."""
+    """Whether it comes from a run; otherwise from a published table."""
     score: Score | None
     """None where nothing could be scored."""
     facts: Facts = Facts()
@@ -68,7 +68,7 @@ class Row(Struct, frozen=True, kw_only=True):
     floor: float | None = None
     ceiling: float | None = None
     zeroed: float | None = None
-    """The mean with ungraded answers counted 0, where there are any."""
+    """The mean with answers not judged counted 0, where there are any."""
     signature: str = ""
     origin: str = ""
     """The run's folder, or the published table."""

@@ -86,7 +86,7 @@ def check_out(out: Path) -> list[str]:
 
 
 def _inside(out: Path, name: str) -> Path:
-    """A file of the site; whoever wrote the marker, nothing outside of the folder is ever touched."""
+    """The path of a file of the site. Never outside the folder, whatever the marker file says."""
     parts = name.split("/")
     safe = 1 <= len(parts) <= 2 and all(
         part and part[0] != "." and "\\" not in part and "\0" not in part for part in parts

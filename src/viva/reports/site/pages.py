@@ -359,7 +359,7 @@ def _place(share: float) -> str:
 
 
 def _twins(models: Sequence[ModelPage]) -> dict[str, ModelPage]:
-    """A model of one's own and the published one of the same name, each for the other's page."""
+    """A model of the user's runs and the published one of the same name, each for the other's page."""
     by_name: dict[tuple[bool, str], ModelPage] = {
         (model.own, plain(model.name.rpartition("/")[2])): model for model in models
     }

@@ -11,11 +11,12 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from viva.languages import language_name
+
 Settings = Mapping[str, str | int]
 
 OF_THE_MODEL = frozenset({"model", "template", "weights", "dtype", "bits", "adapter", "viva"})
 """Parts of a signature that tell models apart, not ways of asking."""
-LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French"}
 
 _NAMES = {
     "benchmark": "benchmark and version",
@@ -121,7 +122,7 @@ def _phrase(name: str, value: str) -> str:
     if name == "settings":
         return f"settings {value}"
     if name == "lang":
-        return LANGUAGES.get(value, value)
+        return language_name(value)
     if name == "shots":
         return f"{value}-shot" if value != "0" else "zero-shot"
     if value in _QUIET:
@@ -155,7 +156,7 @@ def _count(value: str) -> str:
 
 
 _WORDED: dict[str, Callable[[str], str]] = {
-    "lang": lambda value: LANGUAGES.get(value, value),
+    "lang": language_name,
     "shots": lambda value: "none (zero-shot)" if value == "0" else value,
     "n": _count,
     "data": _data,

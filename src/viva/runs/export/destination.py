@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from viva import __version__
 from viva.errors import StorageError, VivaError
+from viva.version import __version__
 
 MARKER = ".viva-export.json"
 """Says that a folder is an export of ours, which --force may replace."""

@@ -181,7 +181,7 @@ def export_hf(config: ExportConfig) -> int:
 def _subsets(
     source: Source, *, gold: bool
 ) -> Iterator[tuple[str, tuple[tables.Column, ...], Iterator[dict[str, Any]]]]:
-    """Name, columns and rows of what becomes a configuration of its own."""
+    """Name, columns and rows of one configuration of the data set."""
     if source.runs:
         names = source.answer_names()
         columns = tables.whole_columns(names)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import yaml
 
-from viva import __version__
 from viva.benchmarks import BENCHMARKS
 from viva.errors import EXIT_OK, DataError, VivaError
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.runs.export.destination import placed_folder
 from viva.types import Generate, Prompt, Sampling
+from viva.version import __version__
 from viva.visible import one_line
 
 if TYPE_CHECKING:

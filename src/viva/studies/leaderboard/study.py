@@ -31,10 +31,10 @@ TABLES = "item scores"
 
 def site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:
     """The whole site: a page a benchmark and a model, with the papers' boards where they are wanted."""
-    from viva import __version__
     from viva.published.catalogue import catalogue
     from viva.reports.site.assembling import site
     from viva.reports.site.published import published_boards
+    from viva.version import __version__
 
     asked = dict.fromkeys(entry.benchmark for entry in entries) or catalogue()
     boards = {name: published_boards(name) for name in asked if name in catalogue()} if published else {}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
-from viva import __version__
 from viva.errors import DataError, VivaError
 from viva.runs.live_line import Mode, Screen
+from viva.version import __version__
 
 if TYPE_CHECKING:
     from viva.analysis.leakage import Leaks, OverlapConfig

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from viva import __version__
 from viva.runs.config import TaskOptions
+from viva.version import __version__
 
 if TYPE_CHECKING:
     from viva.reports.perplexity import Perplexities, Reference, Row

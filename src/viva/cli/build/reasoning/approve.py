@@ -165,9 +165,9 @@ def export_command(project: Path, *, out: Path, force: bool, seed: int, name: st
     """
     import msgspec
 
-    from viva import __version__
     from viva.authoring.reasoning.export import AUDIT, EXEMPLARS, MANIFEST, TEST, export
     from viva.authoring.reasoning.staging import write_set
+    from viva.version import __version__
 
     opened = opened_project(project)
     opened.needed_graph()

@@ -49,10 +49,10 @@ def export_command(
     """
     import msgspec
 
-    from viva import __version__
     from viva.authoring.stackexchange.export import Facts, Manifest, export
     from viva.authoring.stackexchange.project import Project
     from viva.benchmarks.infibench.built import MANIFEST
+    from viva.version import __version__
 
     day, table = day_of(after), cutoffs_of(cutoffs)
     opened = Project(project)

@@ -133,12 +133,12 @@ def export_command(project: Path, *, out: Path, force: bool, unreviewed: bool, e
     """
     import msgspec
 
-    from viva import __version__
     from viva.authoring.staging import staged
     from viva.authoring.translation.project import Project, digest
     from viva.benchmarks.csbench.files import TEST, VALID, written
     from viva.benchmarks.csbench.loading import FOLDERS
     from viva.benchmarks.sets import fingerprint
+    from viva.version import __version__
 
     opened = Project(project)
     settings = opened.settings

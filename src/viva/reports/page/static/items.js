@@ -190,7 +190,7 @@
   }
   function outcomeMark(item) {
     const outcome = word("outcome", item);
-    return make("span", { class: `outcome is-${outcome}`, text: outcome });
+    return make("span", { class: `outcome is-${outcome.replaceAll(" ", "-")}`, text: outcome });
   }
   const score = (item) => (value(item) === null ? "–" : number.format(Math.round(10000 * value(item)) / 100));
   function list() {

@@ -1,0 +1,137 @@
+"""Answers that no rule can grade: what a judge is asked, and what experts, judges and similarity make of one aspect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from viva.prompting import Templates, clip, fence, fill, verdict_places
+from viva.scorers.grading import outcome_of
+from viva.scorers.resolution import ALIKE, Decision, Panel, decide, marks_by_judge, review_item
+from viva.scorers.verdict import read_mark, undecided
+from viva.types import (
+    ANSWER,
+    Evidence,
+    ExamSpec,
+    Generate,
+    Message,
+    Opinion,
+    Question,
+    Response,
+    ReviewItem,
+    Sampling,
+    Score,
+)
+
+_SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
+
+
+def ask_judge(
+    question: Question, aspect: str, samples: int, texts: Templates, section: str, values: Mapping[str, str]
+) -> tuple[Generate, ...]:
+    """Return the requests for `samples` verdicts on one aspect of an answer, by the rubric in `section`."""
+    system, user = (texts.text(f"{section}.{role}") for role in ("system", "user"))
+    prompt = (Message("system", fill(system, values)), Message("user", fill(user, values)))
+    at = tuple(
+        (index, place) for index, template in enumerate((system, user)) for place in verdict_places(template, values)
+    )
+    return tuple(
+        Generate(question=question.id, sample=sample, prompt=prompt, sampling=_SAMPLING, aspect=aspect, verdict_at=at)
+        for sample in range(samples)
+    )
+
+
+def decide_aspect(
+    aspect: str, evidence: Evidence, read: Callable[[Opinion], float | None], panel: Panel
+) -> tuple[Decision, dict[str, tuple[float, ...]]]:
+    """Settle one aspect of an answer by all that is known of it; and each judge's marks, as `read` reads them."""
+    opinions = marks_by_judge(evidence.opinions, aspect, read)
+    decision = decide(
+        aspect,
+        marks=evidence.marks,
+        opinions=opinions,
+        replies=sum(1 for opinion in evidence.opinions if opinion.aspect == aspect),
+        panel=panel,
+        similarity=evidence.similarities.get(aspect),
+    )
+    return decision, opinions
+
+
+class JudgedExam:
+    """The part of `Exam` about judges, for exams of which some answers, or all, are judged.
+
+    A benchmark says which marks a judge can give an answer (`marks`), and has the rubric `judge` among its templates
+    (`rubric` where there are several): `system` and `user`, which name {question}, {gold}, {answer} and {fence}.
+    """
+
+    spec: ExamSpec
+    _texts: Templates
+
+    def marks(self, question: Question) -> Sequence[float]:
+        """The marks that a judge can give, ascending, the last being full marks; none where a rule grades."""
+        raise NotImplementedError
+
+    def rubric(self, question: Question) -> str:
+        """The key of the judge's templates."""
+        return "judge"
+
+    def explanation(self, decision: Decision, evidence: Evidence) -> str:
+        """What a score says of how it came about."""
+        return decision.why
+
+    def _is_judged(self, question: Question, response: Response) -> bool:
+        return bool(self.marks(question) and question.answer is not None and response.text.strip())
+
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
+        """What a judge is asked of an answer that no rule grades, unless it is like the gold one."""
+        if response.error or not self._is_judged(question, response) or similarities.get(ANSWER, 0.0) >= ALIKE:
+            return ()
+        answer = clip(response.text)
+        values = {"question": question.text, "gold": str(question.answer), "answer": answer, "fence": fence(answer)}
+        return ask_judge(question, ANSWER, samples, self._texts, self.rubric(question), values)
+
+    def readable(self, question: Question, opinion: Opinion) -> bool:
+        """Whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
+        return self.mark(question, opinion) is not None or undecided(opinion)
+
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
+        """A judge's mark as a share of full marks."""
+        marks = self.marks(question)
+        mark = read_mark(opinion, marks)
+        return None if mark is None else mark / marks[-1]
+
+    def _decide(self, question: Question, evidence: Evidence) -> tuple[Decision, dict[str, tuple[float, ...]]]:
+        return decide_aspect(ANSWER, evidence, lambda opinion: self.mark(question, opinion), self.spec.panel)
+
+    def judged(self, question: Question, response: Response, evidence: Evidence) -> Score:
+        """The score of an answer, which is not blank, that experts, judges or similarity decide."""
+        decision, _ = self._decide(question, evidence)
+        value = decision.value
+        return Score(
+            value=value,
+            outcome="ungraded" if value is None else outcome_of(value),
+            answer=response.text.strip(),
+            explanation=decision.why if value is None else self.explanation(decision, evidence),
+            decided={ANSWER: decision.by} if decision.by else {},
+            verdicts={ANSWER: decision.verdicts},
+        )
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
+        """An answer that no rule grades, as similarity and judges left it."""
+        if not self._is_judged(question, response):
+            return ()
+        decision, opinions = self._decide(question, msgspec.structs.replace(evidence, marks=()))
+        marks = self.marks(question)
+        item = review_item(
+            ANSWER,
+            decision,
+            evidence.opinions,
+            opinions,
+            text=response.text.strip(),
+            gold=str(question.answer),
+            scale=tuple(mark / marks[-1] for mark in marks),
+        )
+        return (item,)
