@@ -161,12 +161,12 @@ class CSBenchExam(NoExecution, NoSimilarity):
         return self.mark(question, opinion) is not None or undecided(opinion)
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """A blank's 0 or 1; an open-ended answer's 1 to 10, divided by 10."""
+        """A blank's 0 or 1; an open-ended answer's 1 to 10, divided by 10 (as published 0 where there is none)."""
+        if self.spec.as_published:
+            text = opinion.text
+            return published.blank_mark(text) if question.kind == "blank" else published.open_points(text) / 10
         if question.kind == "blank":
             return read_mark(opinion, (0.0, 1.0))
-        if self.spec.as_published:
-            number = published.last_number(opinion.text)
-            return None if number is None else min(max(number, 1.0), 10.0) / 10
         mark = read_mark(opinion, range(1, 11))
         return None if mark is None else mark / 10
 
@@ -192,7 +192,7 @@ class CSBenchExam(NoExecution, NoSimilarity):
 
     def _truth(self, question: Question, gold: str, response: Response) -> Score:
         score = grade_reading(read_truth(response.text, language=question.language), gold, response)
-        if self.spec.as_published and score.value is not None:
+        if self.spec.as_published:
             why = "as published: the script compares lower case with upper case, so no assertion is ever right"
             return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
         return score
@@ -365,7 +365,7 @@ class CSBench:
         languages=("en", "zh", "de", "fr"),
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="2",
+        version="3",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

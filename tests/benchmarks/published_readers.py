@@ -6,6 +6,7 @@ CMMLU: stages 0 to 4 (a stage 5 draws a letter). CS-Bench: the first standalone 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 
 LETTERS = "ABCD"
@@ -29,20 +30,23 @@ PHRASES: tuple[tuple[tuple[str, ...] | None, ...], ...] = (
 )
 
 
-def _first(reply: str, spelt: tuple[tuple[str, ...] | None, ...]) -> str | None:
+@cache
+def _spellings(phrase: tuple[tuple[str, ...] | None, ...]) -> tuple[tuple[str, str], ...]:
+    """What may stand before the letter and after it."""
+    at = phrase.index(X)
+    before = map("".join, product(*(part or () for part in phrase[:at])))
+    after = map("".join, product(*(part or () for part in phrase[at + 1 :])))
+    return tuple(product(before, after))
+
+
+def _first(reply: str, phrase: tuple[tuple[str, ...] | None, ...]) -> str | None:
     """The letter of the first place at which one of the phrase's spellings stands."""
-    spellings: list[tuple[str, str]] = []
-    at = spelt.index(X)
-    for before in product(*(part or () for part in spelt[:at])):
-        for after in product(*(part or () for part in spelt[at + 1 :])):
-            spellings.append(("".join(before), "".join(after)))
-    for start in range(len(reply)):
-        for before, after in spellings:
-            place = start + len(before)
-            if reply[start:place] == before and reply[place : place + 1] in tuple(LETTERS):
-                if reply[place + 1 : place + 1 + len(after)] == after:
-                    return reply[place]
-    return None
+    places = []
+    for before, after in _spellings(phrase):
+        for letter in LETTERS:
+            if (start := reply.find(before + letter + after)) >= 0:
+                places.append((start, letter))
+    return min(places)[1] if places else None
 
 
 def _after_is(reply: str) -> str | None:
