@@ -1,6 +1,7 @@
-"""How the authors' scripts read replies, written from the specifications a second time: no regular expressions, no code shared.
+"""How the authors' scripts read replies, written a second time from the specifications, with no code shared.
 
-CMMLU: stages 0 to 4 (a stage 5 draws a letter). CS-Bench: the first standalone a to d, the last number from 1 to 10, the last 0 or 1.
+CMMLU: stages 0 to 4 (a fifth draws a letter). CS-Bench: the first standalone a to d; of a judge's reply the last number
+from 1 to 10, and the last 0 or 1.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _after_is(reply: str) -> str | None:
     for start in range(len(reply)):
         for phrase in ("答案为", "答案选项为"):
             if reply.startswith(phrase, start):
-                for character in reply[start + len(phrase) :].split("\n")[0]:
+                for character in reply[start + len(phrase) :].partition("\n")[0]:
                     if character in LETTERS:
                         return character
     return None
@@ -80,7 +81,7 @@ def _weakly(reply: str) -> str | None:
 
 
 def cmmlu_letter(reply: str) -> str | None:
-    """The letter by stages 0 to 4; None where the authors draw one at random, or where their script fails (an empty reply)."""
+    """The letter by stages 0 to 4; None where the authors draw one at random, or where their script fails ("")."""
     if reply[:1] in tuple(LETTERS):
         return reply[0]
     for phrase in PHRASES:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from benchmarks.published_readers import cmmlu_letter, csbench_blank, csbench_letter, csbench_points
 from rows import table
-from within import within
 from viva.benchmarks.cmmlu.published import read_letter
 from viva.benchmarks.csbench.published import blank_mark, first_letter, open_points
+from within import within
 
 PIECES = [
     *"ABCDEFabcdeＡ是为选择项答案故正确应该符合题意当不而，。：: \n\r\t()（）*_.1éß",
@@ -60,7 +60,8 @@ def replies(data: Path, every: int) -> Iterator[str]:
 
 def agree(data: Path, every: int) -> int:
     seen = 0
-    for seen, reply in enumerate(replies(data, every), 1):
+    for reply in replies(data, every):
+        seen += 1
         assert read(reply) == cmmlu_letter(reply), reply
         assert first_letter(reply) == csbench_letter(reply), reply
     return seen
