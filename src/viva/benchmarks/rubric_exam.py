@@ -231,6 +231,7 @@ class RubricExam(NoSimilarity):
             language=self.spec.language,
             custom=item.custom,
             post_handler=item.post_handler,
+            published=self.spec.as_published,
         )
 
     def _visible(self, response: Response) -> str:
