@@ -7,7 +7,7 @@ import pytest
 from rows import table
 from viva.scorers.rubric.code import assemble, extract_code
 from viva.scorers.rubric.model import Test as UnitTest
-from viva.scorers.rubric.program import functions, values, without_input
+from viva.scorers.rubric.program import functions, values, without_examples
 
 AREA = "def area(w, h):\n    return w * h"
 TEST = "assert area(2, 3) == 6"
@@ -88,6 +88,11 @@ LAYOUTS = [
         "You need:\n\n    import math\n\nThen write:\n\n    def area(w, h):\n        return w * h\n",
     ),
     ("between prose", f"Sure, here it is:\n\n{AREA}\n\nYou can call it with `area(2, 3)`, which gives 6 (w=2)."),
+    (
+        "indented, behind a name as code",
+        "`area` is short.\n\n    def area(w, h):\n        return w * h\n\nThat is all.",
+    ),
+    ("an example that reads a file", fenced(f"{AREA}\n\ntable = open('sizes.csv')\nprint(area(table, 2))")),
     ("between prose, a list behind", f"Here you go.\n\n{AREA}\n\n- `w` is the width\n- `h` is the height = 3"),
     ("an example that reads input", fenced(f"{AREA}\n\nw = int(input('w? '))\nprint(area(w, 2))")),
     ("a main that reads input", fenced(f"{AREA}\n\ndef main():\n    print(area(int(input()), 2))\n\nmain()")),
@@ -110,24 +115,33 @@ def test_the_same_function_passes_in_every_layout_and_a_wrong_one_in_none(wrong:
 
 
 UNTOUCHED = [
-    ("the test needs it", "w = input()", "print(w)"),
-    ("no Python", "w = input(", "f()"),
-    ("two on a line", "f = 1; w = input()", "f()"),
+    ("no function", "w = input()", "print(w)"),
+    ("no Python", "def f(): pass\nw = input(", "f()"),
+    ("two on a line", "def f(): pass\nx = 1; w = input()", "f()"),
     ("a function that reads is the function's own doing", "def f():\n    return input()", "f()"),
-    ("a word only", "def f(input):\n    return input", "f()"),
+    ("a word only", "def f(input):\n    return input\nx = f(1)", "f()"),
+    ("the test needs it", "def f(x): pass\nw = open('w')", "f(w)"),
+    ("the function needs it", "def f(x): return x + w\nw = open('w')", "f(1)"),
+    ("a name that the test's side gives", "def f(x): pass\nf(np.ones(3), given)", "f(1)"),
+    ("names of its own", "def f(x): pass\nfor n in [1]:\n    f([m for m in [n]], key=lambda k: k)", "f(1)"),
+]
+EXAMPLES = [
+    ("the test's own w is another", "def f(w): pass", "w = input()\nf(w)", "def g(w): return f(w)\ng(1)"),
+    ("what depends on it", "def f(w): pass\ny = 1", "w = input()\nx = w\nprint(x)", "f(1)"),
+    ("a file", "def f(w): pass", "df = pd.read_csv('x.csv')\nprint(f(df))", "f(1)"),
+    ("a name that nothing defines", "def f(w): pass", "t = load_all()\nprint(f(t))", "f(1)"),
+    ("a test that is no Python", "def f(w): pass", "w = input()", "(f"),
 ]
 
 
-def test_a_program_that_reads_input_is_left_alone_where_its_names_are_tested() -> None:
+def test_examples_that_cannot_work_here_are_no_part_of_the_program_unless_something_needs_them() -> None:
     with table() as row:
         for why, code, test in UNTOUCHED:
             with row(why):
-                assert without_input(code, test) == code
-        with row("what the test binds itself is not needed"):
-            assert without_input("def f(w): pass\nw = input()\nf(w)", "def g(w): return f(w)\ng(1)") == "def f(w): pass"
-        with row("no test, a test that is no Python"):
-            assert without_input("w = input()\nx = w", "") == ""
-            assert without_input("w = input()\nx = w", "(w") == "w = input()\nx = w"
+                assert without_examples(code, test, "import numpy as np given") == code
+        for why, code, example, test in EXAMPLES:
+            with row(why):
+                assert without_examples(f"{code}\n{example}", test, "import pandas as pd") == code
 
 
 DEFINITIONS = [

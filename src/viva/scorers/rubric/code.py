@@ -19,12 +19,13 @@ from viva.scorers.fold import after_thinking
 from viva.scorers.rubric.fences import Block, read_blocks, without_fence_lines
 from viva.scorers.rubric.model import Test
 from viva.scorers.rubric.parsing import parse
-from viva.scorers.rubric.program import functions, of_the_program, without_input
+from viva.scorers.rubric.program import functions, of_the_program, without_examples
 
 LANGUAGES = Path(__file__).with_name("code_languages.toml")
 _FENCES = ("```", "\\begin{code}", "\\end{code}")
 _SENTENCE = re.compile(
-    r"[A-Z][a-z'’]*(?:[!:.]|[,!:.]? (?:[^={};`]|`[^`]*`)*[.:!?])|\*\*[^*]+\*\*:?|(?:[-*•]|\d+[.)]) [^={};]*[.:]"
+    r"(?:[A-Z][a-z'’]*|`[^`]+`)(?:[!:.]|[,!:.]? (?:[^={};`]|`[^`]*`)*[.:!?])"
+    r"|\*\*[^*]+\*\*:?|(?:[-*•]|\d+[.)]) [^={};]*[.:]"
     r"|(?:[Yy]es|[Nn]o|YES|NO)[.,!]?"
 )
 """A line of prose: it begins like a sentence and ends like one, with nothing between that only code has."""
@@ -102,6 +103,9 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
             program = _future_first(f"{lines}\n{program}".strip()) if key == "python" else f"{lines}\n{program}".strip()
         return program, test.code
     code = extract_code(text, key, longest_only=test.longest_only, test=test.code)
+    if key == "python":
+        lines = " ".join(entry.line for entry in known_language.imports)
+        code = without_examples(code, test.code, f"{lines} {test.before} {test.prefix}")
     body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
     used = _imports(known_language, f"{body}\n{test.code}")
     program = "\n".join((*used, body))
@@ -153,10 +157,8 @@ def extract_code(
         # What was cut off in the middle is used only if there is nothing else, or if it says that it is the code.
         whole = [block for block in blocks if block.closed or canonical(block.tag) == key]
         chosen = of_the_program(_of_language(whole or blocks, key), test, longest_only=longest_only)
-        code = "\n\n".join(block.text for block in chosen)
-    else:
-        code = _unfenced(text, key)
-    return without_input(code, test) if key == "python" else code
+        return "\n\n".join(block.text for block in chosen)
+    return _unfenced(text, key)
 
 
 def _of_language(blocks: list[Block], key: str) -> list[Block]:

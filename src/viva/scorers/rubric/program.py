@@ -7,8 +7,11 @@ What counts is where the names that the test mentions are defined; without such 
 from __future__ import annotations
 
 import ast
+import builtins
+import collections
 import re
 import symtable
+import typing
 from collections.abc import Iterable, Iterator
 
 from viva.scorers.rubric.fences import Block
@@ -47,7 +50,8 @@ _ALTERNATIVE = re.compile(
 _CORRECTION = re.compile(
     r"\b(?:correct|fix|oops|mistake|wrong|sorry|apolog|actually|wait\b|bug\b|updated)", re.IGNORECASE
 )
-_INPUT = frozenset({"input", "raw_input"})
+_READERS = frozenset({"input", "raw_input", "open", "loadtxt", "genfromtxt", "imread"})
+_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def of_the_program(blocks: list[Block], test: str, *, longest_only: bool) -> list[Block]:
@@ -116,60 +120,66 @@ def _needed(blocks: list[Block], kept: list[int], chosen: list[int]) -> Iterator
             yield number
 
 
-def without_input(code: str, test: str) -> str:
-    """Python without the statements of its main program that read standard input, and what depends on them.
+def without_examples(code: str, test: str, given: str) -> str:
+    """Python without the statements that show its use and cannot work here, and what depends on them.
 
-    They show how a function is used, and nothing is there to be read. The code is left as it is where the test needs
-    what they define.
+    They read standard input or a file, or mention a name that neither the code nor `given` has. The code is left as it
+    is where its functions or the test need what they define.
     """
-    if not any(word in code for word in ("input", "stdin")):
-        return code
     tree = parse(code)
-    if tree is None:
+    if tree is None or not any(isinstance(node, _DEFINITION) for node in tree.body):
         return code
     defined = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    readers = set(_INPUT)
+    readers = set(_READERS)
     for _ in defined:
         readers |= {node.name for node in defined if _reads(node, readers)}
+    own, inner = _names(code)
+    there = own | {*dir(builtins), *dir(typing), *dir(collections), *_WORD.findall(given), "__file__"}
     lost: set[str] = set()
     gone: list[ast.stmt] = []
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
+        if isinstance(node, _DEFINITION | ast.Import | ast.ImportFrom):
             continue
         names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
-        if _reads(node, readers) or any(isinstance(each.ctx, ast.Load) and each.id in lost for each in names):
+        missing = any(isinstance(each.ctx, ast.Load) and (each.id in lost or each.id not in there) for each in names)
+        if missing or _reads(node, readers):
             gone.append(node)
             lost |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
-    lines: list[str | None] = [*code.split("\n")]
     others = {line for node in tree.body if node not in gone for line in _lines(node)}
-    if not gone or lost & _needed_by(test) or any(line in others for node in gone for line in _lines(node)):
+    removed = {line for node in gone for line in _lines(node)}
+    bound, needed = _names(test)
+    if not gone or lost & (inner | (needed - bound)) or removed & others:
         return code
-    for node in gone:
-        for line in _lines(node):
-            lines[line - 1] = None
-    return "\n".join(line for line in lines if line is not None)
+    return "\n".join(line for number, line in enumerate(code.split("\n"), 1) if number not in removed)
 
 
-def _needed_by(test: str) -> set[str]:
-    """The names that a test in Python takes from the program: those that it does not bind itself."""
+def _names(code: str) -> tuple[set[str], set[str]]:
+    """The names that a Python text binds anywhere, and those that its functions, or without any binding it itself,
+    take from outside."""
     try:
-        module = symtable.symtable(test, "test", "exec")
+        module = symtable.symtable(code, "code", "exec")
     except (SyntaxError, ValueError, RecursionError):
-        return set(_WORD.findall(test))
-    bound = {symbol.get_name() for symbol in module.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+        return set(), set(_WORD.findall(code))
     tables = [module]
     for table in tables:
         tables += table.get_children()
-    symbols = [(table is module, symbol) for table in tables for symbol in table.get_symbols()]
-    return {
-        symbol.get_name() for top, symbol in symbols if symbol.is_referenced() and (top or symbol.is_global())
-    } - bound
+    bound: set[str] = set()
+    used: set[str] = set()
+    for table in tables:
+        for symbol in table.get_symbols():
+            if symbol.is_assigned() or symbol.is_imported() or symbol.is_parameter() or symbol.is_namespace():
+                bound.add(symbol.get_name())
+            if symbol.is_referenced() and (symbol.is_global() if table is not module else not symbol.is_assigned()):
+                used.add(symbol.get_name())
+    return bound, used
 
 
 def _reads(node: ast.AST, readers: Iterable[str]) -> bool:
     for each in ast.walk(node):
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in readers:
-            return True
+        if isinstance(each, ast.Call):
+            name = getattr(each.func, "attr", None) or getattr(each.func, "id", "")
+            if name in readers or (name.startswith("read_") and isinstance(each.func, ast.Attribute)):
+                return True
         if isinstance(each, ast.Attribute) and each.attr == "stdin":
             return True
     return False
