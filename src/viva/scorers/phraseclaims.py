@@ -57,7 +57,7 @@ def claims(masked: Masked) -> list[Claim]:
     """All statements, in order."""
     found: list[Claim] = []
     for start, end in masked.sentences():
-        readers = (_labelled, _role_of, _in_quotes, _unquoted)
+        readers = (_labelled, _role_of, _before_brackets, _in_quotes, _unquoted)
         found += [claim for claim in (read(masked, start, end) for read in readers) if claim][:1]
     return found
 
@@ -88,6 +88,13 @@ def _labelled(masked: Masked, start: int, end: int) -> Claim | None:
     if inner and not inner.weak:
         return Claim(inner.span, start, inner.rule, inner.role, final=True)
     return Claim(masked.whole(at, end), start, "behind “answer”", final=True)
+
+
+def _before_brackets(masked: Masked, start: int, end: int) -> Claim | None:
+    """A statement without quotes, where all that is quoted stands in brackets that explain it."""
+    text, named = masked.masked, _named(masked, start, end)
+    inside = all(text.rfind("(", start, at) > text.rfind(")", start, at) for at in named)
+    return _unquoted(masked, start, end) if named and inside else None
 
 
 def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
