@@ -417,45 +417,44 @@ def graded(reply: str, gold: str | None = "B", *, as_published: bool = False, **
     return exam.score(question, Response(text=reply, **response))  # type: ignore[arg-type]
 
 
-FIRST_CHARACTERS = [
+AS_PUBLISHED = [
     ("答案是B", "B", "B"),
+    ("答案 B，因为A错", "B", ""),  # no blank in their phrase, and two letters
     ("B", "B", "B"),
     ("选 C", "C", "C"),
     ("Answer: D", "D", "A"),
     ("Because of this, the answer is D.", "D", "B"),
     ("C选项错误，应选D", "D", "C"),
-    ("正确答案：Ｄ", "D", "D"),
+    ("正确答案：Ｄ", "D", ""),
     ("\nB", "B", "B"),
-    ("b", "B", "B"),
+    ("b", "B", ""),
 ]
 
 
-def test_as_published_a_first_character_a_to_d_is_the_choice() -> None:
+def test_as_published_the_stages_of_the_authors_script_decide() -> None:
     with table() as row:
-        for reply, read, as_published in FIRST_CHARACTERS:
+        for reply, read, as_published in AS_PUBLISHED:
             with row(reply):
                 assert graded(reply).answer == read
                 score = graded(reply, as_published=True)
                 assert score.answer == as_published
-                assert score.value == float(as_published == "B")
-                if reply[0] in "ABCD":
-                    assert "as published" in score.explanation
+                assert score.value == (float(as_published == "B") if as_published else 0.25)
+                assert "as published" in score.explanation
 
 
-UNREADABLE = [("不知道", "unparsed"), ("A、B都不对", None), ("", "empty"), (" \n", "empty"), ("42", "unparsed")]
+UNREADABLE = [("不知道", "unparsed"), (" \n", "empty"), ("42", "unparsed")]
 
 
-def test_as_published_what_cannot_be_read_scores_a_quarter() -> None:
+def test_as_published_what_cannot_be_read_scores_a_quarter_and_nothing_at_all_fails() -> None:
     with table() as row:
         for reply, outcome in UNREADABLE:
             with row(reply):
                 plain, score = graded(reply), graded(reply, as_published=True)
-                if outcome is None:  # begins with a letter, which the authors' script takes
-                    assert (score.value, score.answer) == (0.0, "A")
-                    continue
                 assert (plain.value, plain.outcome) == (None, outcome)
                 assert (score.value, score.outcome) == (0.25, outcome)
                 assert "expectation" in score.explanation
+    assert (graded("", as_published=True).value, graded("", as_published=True).outcome) == (None, "empty")
+    assert graded("正确答案：Ｄ", as_published=True).outcome == "unparsed"
 
 
 def test_as_published_an_outage_and_a_lost_gold_are_still_no_score() -> None:

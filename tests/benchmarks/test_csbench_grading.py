@@ -321,7 +321,9 @@ FIRST_LETTERS = [
     ("E", None),
     ("", None),
     ("The vitamin-c tablet", "C"),
-    ("答案是B", "B"),
+    ("答案是B", None),  # boundaries in the sense of Unicode
+    ("答案是B。A", "A"),
+    ("Je suis désolé", None),
 ]
 
 
@@ -338,7 +340,7 @@ def test_as_published_the_first_a_to_d_of_any_case_is_the_choice() -> None:
 
 def test_as_published_no_assertion_is_ever_right() -> None:
     with table() as row:
-        for reply in ("True", "False", "true", "FALSE", "The statement is true."):
+        for reply in ("True", "False", "true", "FALSE", "The statement is true.", "no idea", ""):
             for asked in (TRUE, FALSE):
                 with row((asked.answer, reply)):
                     score = graded(asked, reply, exam=as_published())
@@ -347,27 +349,28 @@ def test_as_published_no_assertion_is_ever_right() -> None:
 
 
 NUMBERS = [
-    ("8/10", 1.0),
-    ("VERDICT: 8", 0.8),
-    ("Correctness 9, relevance 10, so 7", 0.7),
-    ("The grade is 7.5.", 0.75),
-    ("0", 0.1),
-    ("95", 1.0),
-    ("VERDICT: 3\nI gave it 3 of 10 points.", 1.0),
-    ("no number", None),
+    ("8/10", 1.0, 0.0),
+    ("VERDICT: 8", 0.8, 0.0),
+    ("Correctness 9, relevance 10, so 7", 0.7, 0.0),
+    ("The grade is 7.5.", 0.5, 0.0),
+    ("VERDICT: 0", 0.0, 0.0),
+    ("VERDICT: 1", 0.1, 1.0),
+    ("1, or rather 0", 0.1, 0.0),
+    ("11", 0.0, 0.0),
+    ("95", 0.0, 0.0),
+    ("VERDICT: 3\nI gave it 3 of 10 points.", 1.0, 0.0),
+    ("VERDICT: none", 0.0, 0.0),
+    ("no number", 0.0, 0.0),
 ]
 
 
 def test_as_published_the_last_number_is_the_mark() -> None:
     with table() as row:
-        for verdict, value in NUMBERS:
-            with row(verdict):
-                score = graded(OPEN, "x", verdict, exam=as_published())
-                assert score.value == (None if value is None else pytest.approx(value))
-                assert as_published().readable(OPEN, opinion(verdict, ANSWER)) == (value is not None)
-                assert graded(BLANK, "x", "8/10", exam=as_published()).outcome == "ungraded", (
-                    "blanks have no deviation here"
-                )
+        for verdict, of_open, of_blank in NUMBERS:
+            for asked, value in ((OPEN, of_open), (BLANK, of_blank)):
+                with row((asked.kind, verdict)):
+                    assert graded(asked, "x", verdict, exam=as_published()).value == pytest.approx(value)
+                    assert as_published().readable(asked, opinion(verdict, ANSWER)), "no judge is asked again"
 
 
 # Tables

@@ -70,18 +70,17 @@ def test_every_answer_that_runs_no_program_has_exactly_the_authors_score(
     assert compared == {"keywords": 930, "blank_filling": 240}
 
 
-def test_an_answer_without_fences_that_pair_is_the_only_program_that_a_reader_takes_differently(
-    folder: Path, answers: dict[tuple[str, int], str]
-) -> None:
+def test_few_answers_have_another_program_for_a_reader(folder: Path, answers: dict[tuple[str, int], str]) -> None:
+    """One has fences that do not pair; in the others, what shows the function's use is no part of the program."""
     repaired = cases(folder, published=False)
     different = Counter[str]()
     for (name, _), text in answers.items():
         tests = repaired[name].rubric.tests
         if tests is not None:
             longest = tests.tests[0].longest_only
-            ours = extract_code(text, tests.language, longest_only=longest)
+            ours = extract_code(text, tests.language, longest_only=longest, test=tests.tests[0].code)
             different[name] += ours != extract_code(text, tests.language, longest_only=longest, published=True)
-    assert +different == {"2-11-511": 1}
+    assert +different == {"2-11-511": 1, "0-2-154": 2, "1-3-204": 5, "1-4-327": 2}
 
 
 def test_published_programs_are_assembled_character_for_character(

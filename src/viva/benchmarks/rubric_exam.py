@@ -223,6 +223,7 @@ class RubricExam(JudgedExam, NoSimilarity):
             language=question.language,
             custom=item.custom,
             post_handler=item.post_handler,
+            published=self.spec.as_published,
         )
 
     def _visible(self, response: Response) -> str:

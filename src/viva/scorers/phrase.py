@@ -32,6 +32,8 @@ _BOXED = re.compile(
 _JSON = re.compile(r"\s*(?:```\w{0,8}\s*)?([{\[].*[}\]])\s*(?:```)?\s*", re.DOTALL)
 _CLOSED = re.compile(r"\s{0,4}([^“”\n]{1,600}?)”")
 """The prompt of a base model may end in an opening quote."""
+_BRACKETED = re.compile(r"\s{0,4}([^()\n:]{1,600}?)\s{1,2}\([^()\n]{1,600}\)\s{0,4}[.!]?\s{0,4}")
+"""A phrase, and behind it brackets that explain it."""
 _EXPLANATION = re.compile(
     r"(?<=\S)\s{0,6}\n[\W_]{0,6}(?:explanation|reasoning|reason|rationale|justification|note)\b[^\n:]{0,20}:",
     re.IGNORECASE,
@@ -152,6 +154,8 @@ def _at_a_glance(text: str, asked: Asked) -> PhraseReading | None:
     bare = _FENCE.sub(lambda match: " " * len(match.group()), text)
     if asked.stands(bare):
         return _made(bare, (0, len(bare)), "stands in the sentence")
+    if (explained := _BRACKETED.fullmatch(bare)) and asked.stands(explained[1]) and not asked.shows(explained[1]):
+        return _made(bare, explained.span(1), "in front of brackets")
     if closed := _CLOSED.match(bare):
         return _made(bare, closed.span(1), "up to the closing quote")
     return _declines(bare, asked)

@@ -20,15 +20,18 @@ _IS_ROLE = (
     r"\b(?:of|for|to|in|with)\s<CALLED><P>"
 )
 _STATED = (
+    r"<S>\s{1,2}<tie>\s<CALLED>(<Q>)",
+    r"(<Q>)\s{1,2}<tie>\s<CALLED><S>",
     r"<LINK><CALLED>(<Q>)",
     r"(<Q>)\s?,?\s?<serves>\s(?!not\b)(?:the|an?|its|what|attached|modified|coordinated)\b",
 )
+_ANSWERED = r"()[^\n\x02?]{1,120}\?()\s{0,3}(?::|[-=]>)?\s{0,3}<TERMED>"
 _UNQUOTED = (
     r"(?:(?:the|its|an?)\s)?<ROLE>\s(?:of|for|to|in|that|which|whose)\s<CALLED>(<S>)[\"']?\s<LINK><TERMED>",
     r"(?:(?:the|its|an?)\s)?<ROLE>\s(?:of|for|to|in|that|which|whose)\s([^\n\x02]{1,120}?)\s<LINK><TERMED>",
     r"(?:(?:the|its|an?)\s)?<ROLE>()\s{0,2}<LINK><TERMED>",
     r"()(?:it|this|that|they|these)(?:'s\b|\s(?:is|was|are|were|would be|must be|should be)\b)()\s<TERMED>",
-    r"()[^\n\x02?]{1,120}\?()\s{0,3}(?::|[-=]>)?\s{0,3}<TERMED>",
+    _ANSWERED,
     r"()(<S>)(?:\s<tie>\s|\s{0,2}(?:[-=]>|:)\s{0,2})<TERMED>",
 )
 """A role ("" where none is named), the phrase that it is a role of, and behind the match what is claimed."""
@@ -54,7 +57,7 @@ def claims(masked: Masked) -> list[Claim]:
     """All statements, in order."""
     found: list[Claim] = []
     for start, end in masked.sentences():
-        readers = (_labelled, _role_of, _in_quotes, _unquoted)
+        readers = (_labelled, _role_of, _before_brackets, _in_quotes, _unquoted)
         found += [claim for claim in (read(masked, start, end) for read in readers) if claim][:1]
     return found
 
@@ -87,6 +90,13 @@ def _labelled(masked: Masked, start: int, end: int) -> Claim | None:
     return Claim(masked.whole(at, end), start, "behind “answer”", final=True)
 
 
+def _before_brackets(masked: Masked, start: int, end: int) -> Claim | None:
+    """A statement without quotes, where all that is quoted stands in brackets that explain it."""
+    text, named = masked.masked, _named(masked, start, end)
+    inside = all(text.rfind("(", start, at) > text.rfind(")", start, at) for at in named)
+    return _unquoted(masked, start, end) if named and inside else None
+
+
 def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
     text = masked.masked
     if text.find(Q, start, end) < 0:
@@ -107,7 +117,7 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
 
 
 def _stated(masked: Masked, start: int, end: int, named: list[int]) -> Claim | None:
-    """ "… is Q", or else "Q is the …"."""
+    """ "S modifies Q", "Q modifies S", "… is Q", or else "Q is the …"."""
     matches = (match for rule in _STATED for match in pattern(rule).finditer(masked.masked, start, end))
     for match in matches:
         if match.start(1) in named:
@@ -135,8 +145,16 @@ def _role_of(masked: Masked, start: int, end: int) -> Claim | None:
 
 def _named(masked: Masked, start: int, end: int) -> list[int]:
     """Where phrases are named, without those that are only turned down."""
-    found = [match.start() for match in pattern("<Q>").finditer(masked.masked, start, end)]
-    return [at for at in found if not _DENIED.search(masked.masked, max(start, at - 40), at)]
+    named: list[int] = []
+    denied = start
+    for match in pattern("<Q>").finditer(masked.masked, start, end):
+        at = match.start()
+        goes_on = denied > start and pattern(r"\s?,?\s?(?:or|nor|and)?\s<CALLED>").fullmatch(masked.masked, denied, at)
+        if goes_on or _DENIED.search(masked.masked, max(start, at - 40), at):
+            denied = match.end()
+        else:
+            named.append(at)
+    return named
 
 
 def _says_so(masked: Masked, start: int, end: int) -> bool:
@@ -159,6 +177,8 @@ def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
         match = pattern(rule).match(masked.wholly, at, end)
         if match is None or text.startswith("not ", match.end()):
             continue
+        if rule is _ANSWERED and (inner := _unquoted(masked, match.end(), end)):
+            return inner
         span = masked.whole(match.end(), line)
         if span and asked.shows(text[slice(*span)]):
             span = match.span(2) if match[2] and match[2][0] != S else None

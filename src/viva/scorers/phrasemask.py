@@ -164,11 +164,15 @@ class Masked:
         if opening := pattern(r"\s{0,4}<CALLED>(<Q>)").match(self.masked, start, end):
             return None if self.goes_on(opening.end(), end) else self.inside(opening.start(1))
         cut = self._trim(start, end)
+        sentence = self.asked.sentence
+        adverb = pattern(r"\s{0,4}(?:just|only|merely|simply)\s").match(self.masked, start, cut)
+        if adverb and sentence and not sentence.holds(clean(self.text[start:cut])):  # "it is just the board"
+            start = adverb.end() if sentence.holds(clean(self.text[adverb.end() : cut])) else start
         return (start, cut) if cut > start else None
 
     def goes_on(self, at: int, end: int) -> bool:
         """Whether another phrase is named in the same breath: “the board” or “a director”."""
-        more = pattern(r"\s{0,2}(?:,|/|;|,?\s?(?:or|and|and/or)\b)\s{0,2}<CALLED>(<Q>)(?!\s{0,2}<serves>)")
+        more = pattern(r"\s{0,2}(?:,|/|;|,?\s?(?:or|and|and/or)\b)\s{0,2}<CALLED>(<Q>)(?!\x03|\s{0,2}<serves>)")
         return more.match(self.masked, at, end) is not None
 
     def _trim(self, start: int, end: int) -> int:

@@ -19,9 +19,10 @@ def blanks(*accepted: str | Blank, template: str = TEMPLATE, **settings: str) ->
     return Blanks(template=template, targets=targets, **settings)
 
 
-def filled(text: str, template: str = TEMPLATE, **settings: str) -> list[str]:
+def filled(text: str, template: str = TEMPLATE, *, published: bool = False, **settings: str) -> list[str]:
     count = template.count(settings.get("marker", "[blank]"))
-    return [each.text for each in fill_in(blanks(*[""] * count, template=template, **settings), text)]
+    rubric = blanks(*[""] * count, template=template, **settings)
+    return [each.text for each in fill_in(rubric, text, published=published)]
 
 
 def grade(target: Blank, word: str) -> tuple[float, str]:
@@ -54,17 +55,25 @@ def test_an_answer_that_says_something_else_has_filled_in_nothing():
 
 
 def test_the_rate_is_the_part_of_the_template_that_is_repeated():
-    at_least = blanks("x", template="01234567__[blank]\n", strip="\n")
-    assert fill_in(blanks("x", template="012345678[blank]9"), "0123456789")[0].rate == 1.0
-    assert fill_in(at_least, "01234567x")[0].rate == 8 / 11
-    assert fill_in(blanks("x", template="01234567_[blank]\n"), "01234567x")[0].rate == 8 / 10
-    assert fill_in(blanks("x", template="0[blank]1"), "0[blank]1")[0].rate == 4.5  # the marker repeated, too
+    with table() as row:
+        for template, text, rate, as_published in (
+            ("012345678[blank]9", "0123456789", 1.0, 1.0),
+            ("01234567__[blank]\n", "01234567x", 0.0, 8 / 11),
+            ("01234567_[blank]\n", "01234567x", 0.0, 8 / 10),
+            ("0[blank]1", "0[blank]1", 1.0, 4.5),  # the marker repeated, too
+            ("We use [blank] to open it.", "we use x to shut it!", 9 / 14, 13 / 19),
+        ):
+            with row(template):
+                rubric = blanks("x", template=template, strip="\n")
+                assert fill_in(rubric, text)[0].rate == rate
+                assert fill_in(rubric, text, published=True)[0].rate == as_published
 
 
 def test_four_fifths_of_the_template_are_enough():
     rubric = blanks("x", template="01234[blank]56789")
-    assert grade_blanks(rubric, "01234x567")[1] == ("matched: response string: x, ans: x",)
-    assert grade_blanks(rubric, "01234x56")[1] == ("unmatched: match rate too low - 0.7",)
+    for published in (False, True):
+        assert grade_blanks(rubric, "01234x567", published=published)[1] == ("matched: response string: x, ans: x",)
+        assert grade_blanks(rubric, "01234x56", published=published)[1] == ("unmatched: match rate too low - 0.7",)
 
 
 def test_an_empty_answer_is_graded_like_a_blank_one():
@@ -81,9 +90,55 @@ def test_marker_and_stripping_are_the_questions():
     assert filled('a = "`x`";', "a = [blank];", strip="") == ['"`x`"']
 
 
-def test_the_text_before_a_blank_is_found_as_late_as_possible():
-    assert filled("It is called a b from now on.\n", "It is called [blank] from now on.\n") == ["b"]
-    assert filled("one two three", "[blank] three") == ["ne two"]  # as published: it begins after the marker
+def test_as_published_the_text_before_a_blank_is_found_as_late_as_possible():
+    template = "It is called [blank] from now on.\n"
+    assert filled("It is called a b from now on.\n", template) == ["a b"]
+    assert filled("It is called a b from now on.\n", template, published=True) == ["b"]
+    assert filled("one two three", "[blank] three") == ["one two"]
+    assert filled("one two three", "[blank] three", published=True) == ["ne two"]  # it begins after the marker
+    assert filled("Of course. one two three", "[blank] three") == ["one two"]
+
+
+ANCHORED = [
+    ("run: ```bash [blank] ```", "You can run: ```bash\ngo clean -x\n``` to clean.", ["go clean -x"]),
+    ("run: ```bash [blank] ```", "run: ```sh\ngo clean -x\n```", ["go clean -x"]),
+    ("Use [blank] instead of [blank].", "Use push() instead of pop().\n\nI hope this helps!", ["push()", "pop()"]),
+    ("Use [blank] instead of [blank].", "Use a.b instead of c.d. Good luck.", ["a.b", "c.d"]),
+    ("Use [blank] instead of [blank].", "Use push instead of pop", ["push", "pop"]),
+    ("Use [blank] instead of [blank].", "You could use push. Use pull instead of pop.", ["pull", "pop"]),
+    ("Restart=[blank]\n[blank]=5\nUser=x", "Restart=no\nRestartSec=5\nUser=x", ["no", "RestartSec"]),
+    ("get[blank](x) { return [blank]; }", "getName(x) {\n  return x.name;\n}", ["Name", "x.name"]),
+    ("答案是[blank]，不是[blank]。", "答案是苹果，不是梨。希望有帮助。", ["苹果", "梨"]),
+    ("copy() { [blank] } // end", "copy() { if (x) { y(); } } // end", ["if (x) { y(); }"]),
+    ("Use mylist.[blank](x) now", "Use `mylist.**from**(x)` now", ["**from**"]),
+]
+
+
+def test_the_text_around_blanks_is_their_anchor():
+    with table() as row:
+        for template, text, found in ANCHORED:
+            with row(text):
+                assert filled(text, template) == found
+
+
+def test_emphasis_quotes_and_line_breaks_around_what_was_filled_in_do_not_count():
+    with table() as row:
+        for word in (
+            "**open file**",
+            "`open file`",
+            "***open file***",
+            '_"open file"_',
+            "**`open file`**",
+            "open\n file",
+            "'open file'",
+        ):
+            with row(word):
+                assert grade(Blank(accepted=(Accepted("open file"),)), word)[0] == 1.0
+        for word in ("open **file**", "*open file", "reopen file", "openfile", "**open** not open file"):
+            with row(word):
+                assert grade(Blank(accepted=(Accepted("open file"),)), word)[0] == 0.0
+        with row("dunder"):
+            assert grade(Blank(accepted=(Accepted("__init__"),)), "__init__")[0] == 1.0
 
 
 def test_what_is_accepted():

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from viva.benchmarks.cmmlu import published
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate, read_bytes, spread
 from viva.errors import DataError
@@ -218,23 +219,22 @@ class CMMLUExam(MultipleChoiceExam):
         """The letter that the reply commits to, against the gold letter."""
         if not self.spec.as_published or response.error or question.answer is None:
             return super().score(question, response, evidence)
-        if response.text[:1] in tuple(LETTERS):
-            right = response.text[0] == question.answer
-            how = "the first character (as published)"
-            return Score(
-                value=float(right), outcome="right" if right else "wrong", answer=response.text[0], explanation=how
-            )
+        if found := published.read_letter(response.text):
+            letter, stage = found
+            how = f"stage {stage} of the authors' script (as published)"
+            right = letter == question.answer
+            return Score(value=float(right), outcome="right" if right else "wrong", answer=letter, explanation=how)
         score = super().score(question, response, evidence)
-        if score.value is None:
-            # The authors' script draws a random letter here; a quarter is its expectation, and reproducible.
-            how = f"{score.explanation}; as published: the expectation of a random letter"
-            return Score(value=0.25, outcome=score.outcome, explanation=how)
-        return score
+        if not response.text:
+            return score  # their script stops with an error
+        # The authors' script draws a random letter here; a quarter is its expectation, and reproducible.
+        outcome = score.outcome if score.value is None else "unparsed"
+        return Score(value=0.25, outcome=outcome, explanation="as published: the expectation of a random letter")
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """The leaderboard's columns by macro (as published) and micro average, the same without overlap, subjects."""
         columns = (Aggregate("Macro over subjects", over="subject"), Aggregate("Micro over questions"))
-        published = (
+        as_published = (
             *(Aggregate(name, {"category": (name,)}) for name in CATEGORIES),
             Aggregate(CHINA, {"china_specific": ("yes",)}),
             Aggregate("Average"),
@@ -250,7 +250,7 @@ class CMMLUExam(MultipleChoiceExam):
         accuracy = (Aggregate("Accuracy"),)
         return (
             TableSpec(
-                "averages", "Averages (China-specific subjects count in their home category too)", published, columns
+                "averages", "Averages (China-specific subjects count in their home category too)", as_published, columns
             ),
             TableSpec("apart", "Averages without overlap", apart, columns),
             TableSpec("subjects", "By subject", each, accuracy, detail=True),
@@ -300,7 +300,7 @@ class CMMLU:
         languages=("zh",),
         formats=("Multiple-choice",),
         size="11,582 test questions and 335 exemplars in 67 subjects",
-        version="1",
+        version="2",
         source="https://github.com/haonan-li/CMMLU",
         shots=MAX_SHOTS,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published"),

@@ -132,11 +132,11 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return f"judge.{self.spec.language}.{question.kind}"
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """A judge's mark as a share of full marks; as published, whatever number comes last."""
-        if not self.spec.as_published or question.kind == "blank":
+        """A judge's mark as a share of full marks; as published 0 where there is none."""
+        if not self.spec.as_published:
             return super().mark(question, opinion)
-        number = published.last_number(opinion.text)
-        return None if number is None else min(max(number, 1.0), 10.0) / 10
+        text = opinion.text
+        return published.blank_mark(text) if question.kind == "blank" else published.open_points(text) / 10
 
     def explanation(self, decision: Decision, evidence: Evidence) -> str:
         """The first judge's reasons, where judges decided."""
@@ -158,7 +158,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
 
     def _truth(self, question: Question, gold: str, response: Response) -> Score:
         score = grade_reading(read_truth(response.text, language=question.language), gold, response)
-        if self.spec.as_published and score.value is not None:
+        if self.spec.as_published:
             why = "as published: the script compares lower case with upper case, so no assertion is ever right"
             return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
         return score
@@ -257,7 +257,7 @@ class CSBench:
         more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="2",
+        version="3",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

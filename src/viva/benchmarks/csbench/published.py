@@ -1,25 +1,30 @@
-"""What the authors' grading script reads from a reply, defects included: used only under `--as-published`.
+"""What the authors' scripts read from replies, defects included: used only under `--as-published`.
 
 From the behaviour described in the specification (CS-Bench, *Grading*): the first standalone a-d of any case is the
-choice, so the article "a" counts as option A; an assertion is compared in lower case with an upper-case gold, so it is
-never right; an open-ended verdict is the last number of the judge's reply, so "8/10" is 10.
+choice, so the article "a" counts as option A; an open-ended verdict is the last number from 1 to 10 of the judge's
+reply, so "8/10" is 10; a blank's is the last 0 or 1. Standalone is between word boundaries in the sense of Unicode.
 """
 
 from __future__ import annotations
 
 import re
 
-_LETTER = re.compile(r"(?<![A-Za-z0-9_])([A-Da-d])(?![A-Za-z0-9_])")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_LETTER = re.compile(r"\b[A-Da-d]\b")
+_POINTS = re.compile(r"\b(?:10|[1-9])\b")
+_BLANK = re.compile(r"\b[01]\b")
 
 
 def first_letter(reply: str) -> str | None:
-    """The first standalone letter a to d."""
+    """The first standalone letter a to d, as a capital."""
     found = _LETTER.search(reply)
-    return found[1].upper() if found else None
+    return found[0].upper() if found else None
 
 
-def last_number(verdict: str) -> float | None:
-    """The last number of a judge's reply."""
-    numbers = _NUMBER.findall(verdict)
-    return float(numbers[-1]) if numbers else None
+def open_points(verdict: str) -> int:
+    """The points from 1 to 10 of a judge's reply on an open-ended answer; 0 where it has none."""
+    return int((_POINTS.findall(verdict) or ["0"])[-1])
+
+
+def blank_mark(verdict: str) -> int:
+    """A judge's mark of a blank, 0 or 1; 0 where its reply has none."""
+    return int((_BLANK.findall(verdict) or ["0"])[-1])

@@ -59,7 +59,7 @@ class CustomQuestions:
         languages=("en",),
         formats=("keywords", "blanks", "tests", "similarity", "choice", "truth", "judge"),
         size="as many as the file holds",
-        version="2",
+        version="3",
         source="a YAML or JSON file",
         shots=0,
         supports=("base", "next-token", "as-published"),

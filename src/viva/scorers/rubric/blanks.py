@@ -1,11 +1,13 @@
 """Blanks: what an answer put into the gaps of a template (InfiBench's specification, section 4).
 
-The template and the answer are aligned character by character; a blank is filled with what lies between the characters
-around it. An answer that repeats less than four fifths of the template has filled in nothing.
+The template and the answer are aligned; a blank is filled with what lies between the words around it (anchored.py), as
+published between the characters (alignment.py). An answer that repeats less than four fifths of the template has filled
+in nothing.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -13,10 +15,15 @@ from msgspec import Struct
 from viva.errors import VivaError
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.alignment import align
+from viva.scorers.rubric.anchored import anchor
 from viva.scorers.rubric.model import Accepted, Blank, Blanks, Points
 
 MIN_RATE: Final = 0.8
 """The part of the template, blanks left out, that an answer must repeat in order."""
+
+
+_HYPHENATED: Final = re.compile(r"(?<=\w)-[ \t]*\n\s*(?=\w)")
+_DECORATED: Final = re.compile(r"(?P<mark>\*{1,3}|_{1,3}|`{1,3}|[\"'])(?P<inside>\S(?:.*\S)?)(?P=mark)")
 
 
 class BlanksError(VivaError):
@@ -34,11 +41,10 @@ class Filling(Struct, frozen=True):
     rate: float
 
 
-def fill_in(blanks: Blanks, text: str) -> tuple[Filling, ...]:
+def fill_in(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Filling, ...]:
     """Align an answer with the template and cut out what was filled in, blank by blank.
 
-    The text before a blank is found as late in the answer as possible, so a template should have telling text around
-    its blanks, above all after the last and before the first one.
+    As published, the text before a blank is found as late in the answer as possible, and the marker's characters too.
     Raises BlanksError for a template that ends with a blank, is nothing but blanks, or has another number of them than
     targets; and AlignmentError.
     """
@@ -50,16 +56,21 @@ def fill_in(blanks: Blanks, text: str) -> tuple[Filling, ...]:
             "give one for each blank"
         )
     rest = len(template) - len(starts) * len(marker)
-    if rest == 0:
+    if not template.replace(marker, "").strip():
         raise BlanksError(f"the template {template[:80]!r} has no text around its blanks to find them by: add some")
     if template.endswith(marker):
         raise BlanksError(
             f"the template ends with a blank ({template[-40:]!r}), whose end cannot be found: let some text follow it"
         )
+    if not published:
+        found = anchor(tuple(template.split(marker)), text)
+        return tuple(
+            Filling(text[start:end].strip(blanks.strip), (start, end), found.rate) for start, end in found.spans
+        )
     text = text or " "
-    found = align(template, text)
-    rate = found.length / rest
-    positions = found.positions
+    aligned = align(template, text)
+    rate = aligned.length / rest
+    positions = aligned.positions
     fillings = []
     for at in starts:
         start = positions[at - 1] + 1 if at else positions[at]
@@ -80,15 +91,15 @@ def blank_starts(template: str, marker: str) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def grade_blanks(blanks: Blanks, text: str) -> tuple[Points, tuple[str, ...]]:
+def grade_blanks(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Points, tuple[str, ...]]:
     """The points of a template's blanks, and the published line of explanation for each.
 
     Raises like `fill_in`, and PatternError.
     """
     details: list[str] = []
     points = total = 0.0
-    for target, filling in zip(blanks.targets, fill_in(blanks, text), strict=True):
-        matched, detail = _compare(target, filling)
+    for target, filling in zip(blanks.targets, fill_in(blanks, text, published=published), strict=True):
+        matched, detail = _compare(target, filling, published)
         if matched:
             points += target.weight
         total += target.weight
@@ -96,15 +107,24 @@ def grade_blanks(blanks: Blanks, text: str) -> tuple[Points, tuple[str, ...]]:
     return Points(points, total, tuple(details)), tuple(details)
 
 
-def _compare(target: Blank, filling: Filling) -> tuple[bool, str]:
+def _compare(target: Blank, filling: Filling, published: bool) -> tuple[bool, str]:
     if filling.rate < MIN_RATE:
         return False, f"unmatched: match rate too low - {filling.rate}"
     tried = ""
     for accepted in target.accepted:
         tried = accepted.text
-        if _accepts(target, accepted, filling.text):
+        wordings = (filling.text,) if published else dict.fromkeys((filling.text, _undecorated(filling.text)))
+        if any(_accepts(target, accepted, wording) for wording in wordings):
             return True, f"matched: response string: {filling.text}, ans: {tried}"
     return False, f"unmatched: response string: {filling.text}, ans: {tried}"
+
+
+def _undecorated(text: str) -> str:
+    """What was filled in, without emphasis, code marks and quotation marks around all of it, and on one line."""
+    text = " ".join(_HYPHENATED.sub("-", text).split())
+    while match := _DECORATED.fullmatch(text):
+        text = match["inside"].strip()
+    return text
 
 
 def _accepts(target: Blank, accepted: Accepted, filled: str) -> bool:

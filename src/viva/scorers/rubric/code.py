@@ -7,10 +7,9 @@ do without fails it. Languages are data: code_languages.toml.
 
 from __future__ import annotations
 
-import ast
 import re
+import textwrap
 import tomllib
-import warnings
 from functools import cache
 from pathlib import Path
 
@@ -19,14 +18,20 @@ import msgspec
 from viva.scorers.fold import after_thinking
 from viva.scorers.rubric.fences import Block, read_blocks, without_fence_lines
 from viva.scorers.rubric.model import Test
+from viva.scorers.rubric.parsing import parse
+from viva.scorers.rubric.program import functions, of_the_program, without_examples
 
 LANGUAGES = Path(__file__).with_name("code_languages.toml")
-MAX_PARSED = 200_000
-"""Characters: a longer text is not tried as Python (no answer is that long, and parsing takes memory)."""
-
 _FENCES = ("```", "\\begin{code}", "\\end{code}")
-_SENTENCE = re.compile(r"[A-Z][a-z'’]*(?:[!:.]|[,!:.]? [^={};]*[.:!?])")
+_SENTENCE = re.compile(
+    r"(?:[A-Z][a-z'’]*|`[^`]+`)(?:[!:.]|[,!:.]? (?:[^={};`]|`[^`]*`)*[.:!?])"
+    r"|\*\*[^*]+\*\*:?|(?:[-*•]|\d+[.)]) [^={};]*[.:]"
+    r"|(?:[Yy]es|[Nn]o|YES|NO)[.,!]?"
+)
 """A line of prose: it begins like a sentence and ends like one, with nothing between that only code has."""
+_CODE_BEGINS = re.compile(r"^(?:def|class|import|from|async def|@\w)", re.MULTILINE)
+_TRIED = 100
+"""Lines behind a program without fences that are tried as prose."""
 
 
 class Import(msgspec.Struct, frozen=True):
@@ -97,7 +102,10 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
             lines = "\n".join(entry.line for entry in known_language.imports)
             program = _future_first(f"{lines}\n{program}".strip()) if key == "python" else f"{lines}\n{program}".strip()
         return program, test.code
-    code = extract_code(text, key, longest_only=test.longest_only)
+    code = extract_code(text, key, longest_only=test.longest_only, test=test.code)
+    if key == "python":
+        lines = " ".join(entry.line for entry in known_language.imports)
+        code = without_examples(code, test.code, f"{lines} {test.before} {test.prefix}")
     body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
     used = _imports(known_language, f"{body}\n{test.code}")
     program = "\n".join((*used, body))
@@ -128,10 +136,13 @@ def _future_first(program: str) -> str:
 # --- the examinee's code ---
 
 
-def extract_code(text: str, language: str, *, longest_only: bool = False, published: bool = False) -> str:
+def extract_code(
+    text: str, language: str, *, longest_only: bool = False, published: bool = False, test: str = ""
+) -> str:
     """The code in an answer: its fenced blocks, or what of an unfenced answer is code. "" if nothing is.
 
-    `longest_only` takes the block with most lines (the first of equals) instead of all.
+    `longest_only` takes the block with most lines (the first of equals) instead of all; of several blocks those count
+    that define what `test` mentions.
     """
     key = canonical(language)
     if published:
@@ -141,15 +152,13 @@ def extract_code(text: str, language: str, *, longest_only: bool = False, publis
     if unfinished:
         return ""
     text = text[start:]
-    blocks = read_blocks(text, tags=_names().keys(), wrappers=_table().wrappers)
-    if not blocks:
-        return _unfenced(text, key)
-    # What was cut off in the middle is used only if there is nothing else, or if it says that it is the code.
-    whole = [block for block in blocks if block.closed or canonical(block.tag) == key]
-    blocks = whole or blocks
-    if longest_only:
-        return max(blocks, key=lambda block: block.text.count("\n")).text
-    return "\n\n".join(block.text for block in _of_language(blocks, key))
+    blocks = read_blocks(text, tags=_names().keys(), wrappers=_table().wrappers) or _indented(text)
+    if blocks:
+        # What was cut off in the middle is used only if there is nothing else, or if it says that it is the code.
+        whole = [block for block in blocks if block.closed or canonical(block.tag) == key]
+        chosen = of_the_program(_of_language(whole or blocks, key), test, longest_only=longest_only)
+        return "\n\n".join(block.text for block in chosen)
+    return _unfenced(text, key)
 
 
 def _of_language(blocks: list[Block], key: str) -> list[Block]:
@@ -170,8 +179,10 @@ def _unfenced(text: str, key: str) -> str:
         text = bare[1:-1]
     language = _table().languages.get(key)
     if language is not None and language.indented:
-        if _parses(text):
+        if parse(text) is not None and not _is_prose(text.split("\n", 1)[0]):
             return text
+        if code := _python_in(text):
+            return code
         body = _extract_as_published("\n" + text, key, longest_only=False)
         if body.strip():
             return body[1:]
@@ -181,16 +192,36 @@ def _unfenced(text: str, key: str) -> str:
     return trimmed
 
 
-def _parses(text: str) -> bool:
-    if len(text) > MAX_PARSED:
-        return False
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    return True
+def _indented(text: str) -> list[Block]:
+    """The blocks that Markdown indents by four columns, in a text that is otherwise prose and begins with it."""
+    if "\n    " not in text and "\n\t" not in text:
+        return []
+    groups: list[tuple[bool, list[str]]] = []
+    for line in text.split("\n"):
+        inside = line.startswith(("    ", "\t"))
+        if not groups or (line.strip() and groups[-1][0] != inside):
+            if groups and inside and groups[-1][1][-1].strip():
+                return []  # an indented block begins behind a blank line
+            groups.append((inside, []))
+        groups[-1][1].append(line)
+    if groups[0][0] or not all(_is_prose(line) for inside, lines in groups for line in lines if not inside):
+        return []
+    return [Block("", textwrap.dedent("\n".join(lines)).strip("\n")) for inside, lines in groups if inside]
+
+
+def _python_in(text: str) -> str:
+    """The part of a text that begins where Python begins, without the prose behind it; "" where it is none."""
+    start = _CODE_BEGINS.search(text)
+    if start is None:
+        return ""
+    lines = text[start.start() :].split("\n")
+    if len(lines) > 2_000:
+        return ""
+    for end in range(len(lines), max(0, len(lines) - _TRIED), -1):
+        code = "\n".join(lines[:end])
+        if lines[end - 1].strip() and parse(code) is not None:
+            return code if functions(code) else ""
+    return ""
 
 
 def _without_sentences(text: str) -> str:
@@ -204,6 +235,7 @@ def _without_sentences(text: str) -> str:
 
 
 def _is_prose(line: str) -> bool:
+    """Whether a line is blank, a sentence, or a word that answers before any code comes."""
     line = line.strip()
     return not line or _SENTENCE.fullmatch(line) is not None
 

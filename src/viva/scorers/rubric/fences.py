@@ -2,11 +2,12 @@
 
 CommonMark's rules (section 4.5: three or more backticks or tildes; closed by as many of the same, indented at most
 three columns deeper), and what models do besides: fences in list items and quotations, a block on one line, a fence of
-two backticks, LaTeX's code environment, an answer that was cut off before the closing fence.
+two backticks, LaTeX's code environment, HTML's `<pre>`, an answer that was cut off before the closing fence.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Set
 
@@ -16,7 +17,14 @@ _OPENING = re.compile(
     r"(?P<indent>(?:[ \t>]|[-*+][ \t]|\d{1,3}[.)][ \t]){0,40})"
     r"(?:(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)|(?P<latex>\\begin\{code\}).*)"
 )
-_AFTER_WORDS = re.compile(r"(?P<words>[^`]{1,400}[ \t:])(?P<fence>`{3,})(?P<info>[\w+#-]{0,20})[ \t]*")
+_AFTER_WORDS = re.compile(
+    r"(?P<words>(?:[^`]|`[^`]+`){1,400}?)(?:(?<=[ \t:])(?P<fence>`{3,})(?P<info>[\w+#-]{0,20})"
+    r"|(?P<glued>`{3,})(?P<named>[a-zA-Z][\w+#-]{0,20}))[ \t]*"
+)
+"""A fence behind words of its line; one that is glued to them names a language."""
+_PRE = re.compile(r"<pre\b[^>]{0,200}>\s{0,9}(?:<code\b([^>]{0,200})>)?", re.IGNORECASE)
+_HTML = re.compile(r"</?(?:code|span|br|p|div)\b[^>]{0,200}>", re.IGNORECASE)
+_NAMED = re.compile(r"lang(?:uage)?-([\w+#-]{1,20})")
 _FENCE_LINE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[\w+#]{0,20}[ \t]*")
 _THIN = re.compile(r"(?P<indent>[ \t]{0,40})(?P<fence>`{1,2})(?P<info>[\w+#]{0,20})[ \t]*")
 _ONE_LINE = re.compile(r"(?<!`)(`{3,})(?!`)([^`]{1,10000})\1(?!`)")
@@ -25,11 +33,15 @@ _TAG = re.compile(r"\{?[.=]?(?P<tag>[^\s,:{}]*)")
 
 
 class Block(Struct, frozen=True):
-    """A block: what its fence says after the backticks (the first word, in lower case), and its text."""
+    """A block: what its fence says after the backticks (the first word, in lower case), and its text.
+
+    `lead` is what stands between the block before and this one.
+    """
 
     tag: str
     text: str
     closed: bool = True
+    lead: str = ""
 
 
 def read_blocks(text: str, *, tags: Set[str] = frozenset(), wrappers: Set[str] = frozenset()) -> list[Block]:
@@ -38,10 +50,16 @@ def read_blocks(text: str, *, tags: Set[str] = frozenset(), wrappers: Set[str] =
     `tags` are the words that name a language where nothing else tells them from code. `wrappers` are tags of blocks
     that are no code themselves: what stands in one is read as if it stood outside.
     """
-    if not any(mark in text for mark in ("`", "~~~", "\\begin{code}")):
+    if not any(mark in text for mark in ("`", "~~~", "\\begin{code}", "<pre")):
         return []
     lines = text.split("\n")
-    for reading in (_scan(lines, wrappers), _scan(lines, frozenset()), _in_lines(lines, tags), _thin(lines)):
+    for reading in (
+        _scan(lines, wrappers, tags),
+        _scan(lines, frozenset(), tags),
+        _in_lines(lines, tags),
+        _preformatted(text),
+        _thin(lines),
+    ):
         if blocks := [block for block in reading if block.text.strip()]:
             return blocks
     return []
@@ -54,22 +72,31 @@ def without_fence_lines(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not _FENCE_LINE.fullmatch(line))
 
 
-def _scan(lines: list[str], wrappers: Set[str]) -> Iterator[Block]:
-    at = 0
+def _scan(lines: list[str], wrappers: Set[str], tags: Set[str]) -> Iterator[Block]:
+    at = last = 0
     while at < len(lines):
-        opening = _OPENING.fullmatch(lines[at]) or _AFTER_WORDS.fullmatch(lines[at])
+        opening = _OPENING.fullmatch(lines[at]) or _behind_words(lines[at], tags)
         at += 1
         if opening is None:
             continue
         groups = opening.groupdict("")
-        tag = _tag_of(groups["info"])
+        tag = _tag_of(groups["info"] or groups.get("named", ""))
         if tag in wrappers:
             continue
         indent = groups.get("indent", "")
-        end, rest, closed = _closing(lines, at, groups["fence"], len(indent) + 3)
+        lead = "\n".join([*lines[max(last, at - 9) : at - 1], groups.get("words", "")])
+        fence = groups["fence"] or groups.get("glued", "")
+        end, rest, closed = _closing(lines, at, fence, len(indent) + 3)
         content = [*lines[at:end], *rest]
-        yield Block(tag, "\n".join(_outdented(content, indent)), closed)
-        at = end + 1 if closed else len(lines)
+        yield Block(tag, "\n".join(_outdented(content, indent)), closed, lead)
+        at = last = end + 1 if closed else len(lines)
+
+
+def _behind_words(line: str, tags: Set[str]) -> re.Match[str] | None:
+    if "```" not in line:
+        return None
+    found = _AFTER_WORDS.fullmatch(line)
+    return None if found and found["glued"] and found["named"].lower() not in tags else found
 
 
 def _closing(lines: list[str], at: int, fence: str, deepest: int) -> tuple[int, list[str], bool]:
@@ -109,6 +136,18 @@ def _in_lines(lines: list[str], tags: Set[str]) -> Iterator[Block]:
                 yield Block(first, rest.strip())
             else:
                 yield Block("", match[2].strip())
+
+
+def _preformatted(text: str) -> Iterator[Block]:
+    """Blocks of HTML."""
+    at = 0
+    while opening := _PRE.search(text, at):
+        end = text.find("</pre>", opening.end())
+        closed = end >= 0
+        at = end if closed else len(text)
+        named = _NAMED.search(opening[1] or "")
+        content = html.unescape(_HTML.sub("", text[opening.end() : at]))
+        yield Block(named[1].lower() if named else "", content, closed)
 
 
 def _thin(lines: list[str]) -> Iterator[Block]:

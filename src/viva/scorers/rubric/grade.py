@@ -37,17 +37,19 @@ def grade(
     language: str = "en",
     post_handler: PostHandler | None = None,
     custom: Custom | None = None,
+    published: bool = False,
 ) -> Graded:
     """Grade one answer. Never raises for what an answer or a question file contains.
 
     `executions` holds one result a unit test, in order; `judged` is what judges came to; `language` is that of the
-    answer's prose. `post_handler` is applied to the keywords, or to the blanks of a rubric without keywords.
+    answer's prose. `post_handler` is applied to the keywords, or to the blanks of a rubric without keywords. With
+    `published`, blanks are aligned as the authors do.
     The share is None, with a reason in `pending`, while a part is unknown or where the rubric cannot be applied.
     """
     parts: dict[str, Points] = {}
     points = total = 0.0
     pending = invalid_gold = ""
-    metrics = _metrics(rubric, text, executions, judged, language, post_handler, custom)
+    metrics = _metrics(rubric, text, executions, judged, language, post_handler, custom, published)
     for name, metric in metrics:
         try:
             part = metric()
@@ -83,6 +85,7 @@ def _metrics(
     language: str,
     post_handler: PostHandler | None,
     custom: Custom | None,
+    published: bool,
 ) -> Iterator[tuple[str, Callable[[], Points]]]:
     """The rubric's metrics by name, in the order in which they are added up."""
     blanks, tests, choice, truth, judge = rubric.blanks, rubric.tests, rubric.choice, rubric.truth, rubric.judge
@@ -90,7 +93,7 @@ def _metrics(
     if rubric.keywords:
         yield "keywords", lambda: _after(post_handler, *grade_keywords(rubric.keywords, text))
     if blanks:
-        yield "blank_filling", lambda: _after(after_blanks, *grade_blanks(blanks, text))
+        yield "blank_filling", lambda: _after(after_blanks, *grade_blanks(blanks, text, published=published))
     if tests:
         yield "unit_test", lambda: _grade_tests(tests, executions)
     if rubric.similarity:

@@ -1,0 +1,177 @@
+"""Where the words of a template stand in an answer, and what stands at its blanks: the alignment that is not published.
+
+The published alignment (alignment.py) matches single characters, those of the blanks' markers too, so that an answer
+may be word-perfect and its last blank hold "hel" of "I hope this helps!". Here words and punctuation marks are matched
+in order; a blank takes in whatever stands between the words around it, and text before and after the template is free.
+Of all alignments the one with the highest sum of these is taken (semi-global alignment: Needleman and Wunsch, 1970,
+with free ends), and of equal ones that with the shortest blanks, first in the answer:
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from viva.scorers.rubric.alignment import AlignmentError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Sums = NDArray[np.int64]
+    """Highest sums with the first 0, 1, 2, ... tokens of the answer used."""
+
+WORD: Final = 32
+"""Each character of a word that is found; 12 at most count."""
+MARK: Final = 8
+"""A punctuation mark that is found."""
+LOST: Final = 16
+"""Taken off for what is replaced (and what a new line costs), and for a word that is missing; for a mark `MARK`."""
+ADDED: Final = 2
+"""Taken off for a word or mark that the template does not have, besides what a blank would pay for it."""
+TAKEN: Final = 1
+"""Taken off for each that a blank takes in, and:"""
+EMPTY: Final = 4
+"""Taken off for a blank that takes in nothing."""
+NEW_LINE: Final = 12
+NEW_PARAGRAPH: Final = 40
+MAX_CELLS: Final = 1 << 27
+"""32 MB: a template of 500 words and an answer of 270,000."""
+_LONGEST = 12
+_TOKEN = re.compile(r"[^\W\u2e80-\uffff]+|\S")
+_OR_SPACE = re.compile(rf"\s+|{_TOKEN.pattern}")
+_CHARACTER = re.compile(r"\S")
+_STOPS = frozenset(".:!?。：！？")
+_ALIKE = str.maketrans("‘’‛“”„«»–—‐−", '\'\'\'"""""----')
+
+
+class _Token(Struct, frozen=True):
+    text: str
+    start: int
+    end: int
+
+
+class Anchoring(Struct, frozen=True):
+    """`spans` has what each blank takes in, [start, end) in the answer; `rate` is the part of the template found, by
+    characters other than white space, blanks left out."""
+
+    spans: tuple[tuple[int, int], ...]
+    rate: float
+
+
+def anchor(segments: tuple[str, ...], text: str) -> Anchoring:
+    """Find the segments of a template, between which its blanks are, in an answer.
+
+    Raises AlignmentError where their numbers of words multiply to more than `MAX_CELLS`.
+    """
+    glued = any(before[-1:].isalnum() or after[:1].isalnum() for before, after in pairwise(segments))
+    token = _CHARACTER if glued else _TOKEN  # "un[blank]ed": no word of the answer ends where the blank begins
+    if any(segment.isspace() for segment in segments[1:-1]):
+        token = _OR_SPACE  # "[blank] [blank]": nothing else is between them
+    said = _tokens(text, token)
+    template: list[_Token | None] = []
+    for segment in segments:
+        template += [None, *_tokens(segment, token, before_blank=segment is not segments[-1])]
+    del template[0]
+    if len(template) * len(said) > MAX_CELLS:
+        raise AlignmentError(
+            f"an answer of {len(said):,} words cannot be aligned with a template of {len(template):,}: "
+            f"their product is over {MAX_CELLS:,}; shorten the template"
+        )
+    pairs = _trace(template, said, text)
+    found = sum(len(each.text.strip()) for each, at in zip(template, pairs, strict=True) if each and at[2])
+    spans = []
+    for each, (first, last, _) in zip(template, pairs, strict=True):
+        if each is None:
+            inside = said[first:last]
+            nowhere = said[first - 1].end if first else 0
+            spans.append((inside[0].start, inside[-1].end) if inside else (nowhere, nowhere))
+    return Anchoring(tuple(spans), found / sum(len(each.text.strip()) for each in template if each))
+
+
+def _tokens(text: str, token: re.Pattern[str], *, before_blank: bool = False) -> list[_Token]:
+    found = []
+    for match in token.finditer(text):
+        word = match.group().casefold().translate(_ALIKE)
+        word = " " if word.isspace() else word
+        following = text[match.end() : match.end() + 4].lstrip("*_`'\"")
+        if word == "." and (following[:1].isalnum() or (before_blank and not following)):
+            word = ". "  # a point inside a name ends no sentence
+        found.append(_Token(word, *match.span()))
+    return found
+
+
+def _trace(template: list[_Token | None], said: list[_Token], text: str) -> list[tuple[int, int, bool]]:
+    """For every token of the template: the tokens of the answer that it takes, [first, last); whether it is found."""
+    import numpy as np
+
+    numbers: dict[str, int] = {}
+    codes = np.fromiter((numbers.setdefault(each.text, len(numbers)) for each in said), np.int64, len(said))
+    each_taken = np.array(_taken(said, text), np.int64)
+    taken = np.concatenate(([0], np.cumsum(each_taken)))
+    added = taken + ADDED * np.arange(len(said) + 1, dtype=np.int64)
+    sums: Sums = np.zeros(len(said) + 1, np.int64)
+    if template[0] is None:  # what begins with a blank begins a line or a sentence
+        sums[[at for at in range(1, len(said)) if not _begins(said, at, text)]] = -(1 << 30)
+    steps: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
+    for token in template:
+        if token is None:
+            reach = np.maximum.accumulate(sums + taken)
+            filled = np.full_like(sums, -(1 << 60))
+            filled[1:] = reach[:-1] - taken[1:]
+            left, aside = np.packbits(reach - taken > sums), np.packbits(filled <= sums - EMPTY)
+            sums = np.maximum(filled, sums - EMPTY)
+        else:
+            worth = _worth(token.text)
+            diagonal = np.empty_like(sums)
+            diagonal[0] = -(1 << 60)
+            diagonal[1:] = sums[:-1] + np.where(codes == numbers.get(token.text, -1), worth, -LOST - each_taken)
+            missing = sums - min(worth, LOST)
+            here = np.maximum(diagonal, missing)
+            sums = np.maximum.accumulate(here + added) - added
+            left, aside = np.packbits(sums > here), np.packbits(diagonal >= missing)
+        steps.append((left, aside))
+    at = int(sums.argmax())
+    pairs: list[tuple[int, int, bool]] = []
+    for token, (left, aside) in zip(reversed(template), reversed(steps), strict=True):
+        last = at
+        if token is None and _set(aside, at):
+            pairs.append((at, at, False))
+            continue
+        at -= token is None
+        while _set(left, at):
+            at -= 1
+        if token is None:
+            pairs.append((at, last, False))
+        elif _set(aside, at):
+            at -= 1
+            pairs.append((at, at + 1, said[at].text == token.text))
+        else:
+            pairs.append((at, at, False))
+    return pairs[::-1]
+
+
+def _set(bits: NDArray[np.uint8], at: int) -> bool:
+    return bool(bits[at >> 3] >> (7 - (at & 7)) & 1)
+
+
+def _begins(said: list[_Token], at: int, text: str) -> bool:
+    """Whether a token is the first of a line or of a sentence."""
+    return said[at - 1].text in _STOPS or "\n" in text[said[at - 1].start : said[at].start]
+
+
+def _worth(word: str) -> int:
+    return WORD * min(len(word), _LONGEST) if word[0].isalnum() or word[0] == "_" else MARK
+
+
+def _taken(said: list[_Token], text: str) -> list[int]:
+    """What a blank pays for each token."""
+    ends = [0, *(token.end for token in said)]
+    breaks = [
+        text.count("\n", end, token.end if token.text == " " else token.start)
+        for end, token in zip(ends, said, strict=False)
+    ]
+    return [TAKEN + (NEW_PARAGRAPH if lines > 1 else NEW_LINE if lines else 0) for lines in breaks]

@@ -1,0 +1,125 @@
+"""How the authors' scripts read replies, written a second time from the specifications, with no code shared.
+
+CMMLU: stages 0 to 4 (a fifth draws a letter). CS-Bench: the first standalone a to d; of a judge's reply the last number
+from 1 to 10, and the last 0 or 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+
+LETTERS = "ABCD"
+BLANK = ("", " ")
+COLON = ("", "：")
+IS = ("是", "为")
+X = None
+"""The place of the letter in a phrase."""
+PHRASES: tuple[tuple[tuple[str, ...] | None, ...], ...] = (
+    (("答案",), ("", "选项"), IS, COLON, BLANK, X),
+    (("答案",), IS, ("选项",), BLANK, X),
+    (("", "故"), ("选",), ("", "择"), COLON, BLANK, X),
+    (X, BLANK, ("", "选"), ("项",), ("", "是", "为"), ("正确",)),
+    (("正确",), ("", "的"), ("选项",), IS, BLANK, X),
+    (("答案",), ("", "应该"), IS, X),
+    (("选项",), BLANK, X, BLANK, ("", "是", "为"), ("正确",)),
+    (("选择答案",), BLANK, X),
+    (("答",), ("", "案"), COLON, X),
+    (X, ("", "项", "选项"), ("", "是"), ("符合题意",)),
+    (("答案选项",), COLON, BLANK, X),
+)
+
+
+@cache
+def _spellings(phrase: tuple[tuple[str, ...] | None, ...]) -> tuple[tuple[str, str], ...]:
+    """What may stand before the letter and after it."""
+    at = phrase.index(X)
+    before = map("".join, product(*(part or () for part in phrase[:at])))
+    after = map("".join, product(*(part or () for part in phrase[at + 1 :])))
+    return tuple(product(before, after))
+
+
+def _first(reply: str, phrase: tuple[tuple[str, ...] | None, ...]) -> str | None:
+    """The letter of the first place at which one of the phrase's spellings stands."""
+    places = []
+    for before, after in _spellings(phrase):
+        for letter in LETTERS:
+            if (start := reply.find(before + letter + after)) >= 0:
+                places.append((start, letter))
+    return min(places)[1] if places else None
+
+
+def _after_is(reply: str) -> str | None:
+    """Phrase 12: the first 答案[选项]为 with a letter behind it on its line, and the nearest one."""
+    for start in range(len(reply)):
+        for phrase in ("答案为", "答案选项为"):
+            if reply.startswith(phrase, start):
+                for character in reply[start + len(phrase) :].partition("\n")[0]:
+                    if character in LETTERS:
+                        return character
+    return None
+
+
+def _before(reply: str, word: str) -> str | None:
+    """Stage 2: of the first line that has a letter and later the word, the letter nearest before that word."""
+    for line in reply.split("\n"):
+        letters = [place for place, character in enumerate(line) if character in LETTERS]
+        if letters and (end := line.find(word, letters[0] + 1)) >= 0:
+            return line[max(place for place in letters if place < end)]
+    return None
+
+
+def _weakly(reply: str) -> str | None:
+    """Stage 3: 是, with a character before it that is not 不."""
+    for start in range(1, len(reply)):
+        if reply[start] == "是" and reply[start - 1] != "不":
+            rest = reply[start + 1 :].removeprefix("：").removeprefix(" ")
+            if rest[:1] in tuple(LETTERS):
+                return rest[0]
+    return None
+
+
+def cmmlu_letter(reply: str) -> str | None:
+    """The letter by stages 0 to 4; None where the authors draw one at random, or where their script fails ("")."""
+    if reply[:1] in tuple(LETTERS):
+        return reply[0]
+    for phrase in PHRASES:
+        if letter := _first(reply, phrase):
+            return letter
+    if letter := _after_is(reply) or _before(reply, "当选") or _before(reply, "正确") or _weakly(reply):
+        return letter
+    named = [character for character in reply if character in LETTERS]
+    return named[0] if len(named) == 1 else None
+
+
+def _word_character(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _standalone(reply: str, words: tuple[str, ...]) -> Iterator[str]:
+    """The words that stand between boundaries in the sense of Unicode, in order."""
+    start = 0
+    while start < len(reply):
+        end = start + 1
+        if _word_character(reply[start]):
+            while end < len(reply) and _word_character(reply[end]):
+                end += 1
+            if reply[start:end] in words:
+                yield reply[start:end]
+        start = end
+
+
+def csbench_letter(reply: str) -> str | None:
+    """The first standalone a to d in any case, as a capital."""
+    return next((letter.upper() for letter in _standalone(reply, tuple("abcdABCD"))), None)
+
+
+def csbench_points(reply: str) -> int:
+    """The last number from 1 to 10 of a judge's reply on an open question; 0 where there is none."""
+    return int(([*_standalone(reply, tuple(map(str, range(1, 11))))] or ["0"])[-1])
+
+
+def csbench_blank(reply: str) -> int:
+    """The last 0 or 1 of a judge's reply on a blank; 0 where there is none."""
+    return int(([*_standalone(reply, ("0", "1"))] or ["0"])[-1])

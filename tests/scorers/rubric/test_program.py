@@ -1,0 +1,169 @@
+"""Which blocks of an answer are the program, as models write answers: each with a near miss that is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from rows import table
+from viva.scorers.rubric.code import assemble, extract_code
+from viva.scorers.rubric.model import Test as UnitTest
+from viva.scorers.rubric.program import functions, values, without_examples
+
+AREA = "def area(w, h):\n    return w * h"
+TEST = "assert area(2, 3) == 6"
+LONG = "\n".join(f"row {number}" for number in range(9))
+
+
+def fenced(code: str, tag: str = "python") -> str:
+    return f"```{tag}\n{code}\n```"
+
+
+LONGEST = [
+    (
+        "a longer block was cut off",
+        f"{fenced(AREA)}\n\nIn full:\n\n```python\nsizes = [\n    1,\n    2,\n    3,\n",
+        AREA,
+    ),
+    (
+        "the only definition was cut off behind its end",
+        f"{fenced('pip install x', '')}\n```python\n{AREA}\n",
+        f"{AREA}\n",
+    ),
+    ("a printed table is longer", f"{fenced(LONG, '')}\n{fenced(AREA)}", AREA),
+    ("a shell session is longer", f"{fenced(LONG, 'bash')}\n{fenced(AREA)}", AREA),
+    ("a usage example is longer", f"{fenced(AREA)}\n{fenced('w = 1' + chr(10) * 5 + 'print(area(w, 2))')}", AREA),
+    (
+        "the code of the question comes first",
+        f"Yours:\n{fenced('w, h = 1, 2' + chr(10) * 5)}\nMine:\n{fenced(AREA)}",
+        AREA,
+    ),
+    ("nothing defines it: the longest", f"{fenced('a = 1')}\n{fenced('b = 1' + chr(10) + 'c = 2')}", "b = 1\nc = 2"),
+]
+GO = "func area(w, h int) int {\n\treturn w * h\n}"
+GO_TYPED = "type Side int"
+GO_OTHER = "func area(w, h int) int {\n\treturn h * w\n}"
+JOINED = [
+    ("alternatives: the first", f"{fenced(GO, 'go')}\nAlternatively:\n{fenced(GO_OTHER, 'go')}", GO),
+    ("an option 2: the first", f"{fenced(GO, 'go')}\n\n**Option 2**\n\n{fenced(GO_OTHER, 'go')}", GO),
+    ("a correction: the last", f"{fenced(GO_OTHER, 'go')}\nOops, wrong. Corrected:\n{fenced(GO, 'go')}", GO),
+    ("said again: the last", f"{fenced(GO_OTHER, 'go')}\nAll of it:\n{fenced(GO, 'go')}", GO),
+    ("a corrected alternative: the last", f"{fenced(GO_OTHER, 'go')}\nAnother mistake fixed:\n{fenced(GO, 'go')}", GO),
+    ("statements that show its use go", f"{fenced(GO, 'go')}\nUse:\n{fenced('x := area(1, 2)', 'go')}", GO),
+    (
+        "what it needs stays",
+        f"{fenced(GO_TYPED, 'go')}\n{fenced(GO.replace('int {', 'Side {'), 'go')}",
+        f"{GO_TYPED}\n\n{GO.replace('int {', 'Side {')}",
+    ),
+    ("imports stay", f"{fenced('import math', 'go')}\n{fenced(GO, 'go')}", f"import math\n\n{GO}"),
+    ("cut off", f"{fenced(GO, 'go')}\n```go\nfunc main() {{\n\tarea(", GO),
+    ("only this, and cut off", "```go\nfunc area(w, h int) int {\n\tret", "func area(w, h int) int {\n\tret"),
+]
+
+
+def test_the_block_that_defines_what_the_test_mentions_is_the_longest_one() -> None:
+    with table() as row:
+        for why, answer, code in LONGEST:
+            with row(why):
+                assert extract_code(answer, "python", longest_only=True, test=TEST) == code
+
+
+def test_blocks_are_joined_without_alternatives_and_examples() -> None:
+    with table() as row:
+        for why, answer, code in JOINED:
+            with row(why):
+                assert extract_code(answer, "go", test="if area(1, 2) != 2 { os.Exit(1) }") == code
+
+
+LAYOUTS = [
+    ("glued", f"Use `w * h` like this:```python\n{AREA}\n```\nDone."),
+    ("glued to a word", f"the code```python\n{AREA}\n```"),
+    (
+        "HTML",
+        "<p>So:</p>\n<pre><code class='language-python'>def area(w, h):\n    return w * h\n</code></pre>\n<p>Ok.</p>",
+    ),
+    ("HTML's entities", "<pre>\ndef area(w, h):\n    return w * h if w &lt; 9 else w * h\n</pre>"),
+    ("indented", "It is this:\n\n    def area(w, h):\n        return w * h\n\nThat is all."),
+    (
+        "indented, two blocks",
+        "You need:\n\n    import math\n\nThen write:\n\n    def area(w, h):\n        return w * h\n",
+    ),
+    ("between prose", f"Sure, here it is:\n\n{AREA}\n\nYou can call it with `area(2, 3)`, which gives 6 (w=2)."),
+    (
+        "indented, behind a name as code",
+        "`area` is short.\n\n    def area(w, h):\n        return w * h\n\nThat is all.",
+    ),
+    ("an example that reads a file", fenced(f"{AREA}\n\ntable = open('sizes.csv')\nprint(area(table, 2))")),
+    ("between prose, a list behind", f"Here you go.\n\n{AREA}\n\n- `w` is the width\n- `h` is the height = 3"),
+    ("an example that reads input", fenced(f"{AREA}\n\nw = int(input('w? '))\nprint(area(w, 2))")),
+    ("a main that reads input", fenced(f"{AREA}\n\ndef main():\n    print(area(int(input()), 2))\n\nmain()")),
+    ("a loop that reads lines", fenced(f"import sys\n{AREA}\n\nfor line in sys.stdin:\n    print(area(int(line), 1))")),
+]
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_the_same_function_passes_in_every_layout_and_a_wrong_one_in_none(wrong: bool) -> None:
+    with table() as row:
+        for why, answer in LAYOUTS:
+            text = answer.replace("w * h", "w + h") if wrong else answer
+            program, test = assemble(UnitTest(code=TEST, longest_only=False), text, "python")
+            with row(why):
+                if wrong:
+                    with pytest.raises(AssertionError):
+                        exec(f"{program}\n{test}", {})
+                else:
+                    exec(f"{program}\n{test}", {})
+
+
+UNTOUCHED = [
+    ("no function", "w = input()", "print(w)"),
+    ("no Python", "def f(): pass\nw = input(", "f()"),
+    ("two on a line", "def f(): pass\nx = 1; w = input()", "f()"),
+    ("a function that reads is the function's own doing", "def f():\n    return input()", "f()"),
+    ("a word only", "def f(input):\n    return input\nx = f(1)", "f()"),
+    ("the test needs it", "def f(x): pass\nw = open('w')", "f(w)"),
+    ("the function needs it", "def f(x): return x + w\nw = open('w')", "f(1)"),
+    ("a name that the test's side gives", "def f(x): pass\nf(np.ones(3), given)", "f(1)"),
+    ("names of its own", "def f(x): pass\nfor n in [1]:\n    f([m for m in [n]], key=lambda k: k)", "f(1)"),
+]
+EXAMPLES = [
+    ("the test's own w is another", "def f(w): pass", "w = input()\nf(w)", "def g(w): return f(w)\ng(1)"),
+    ("what depends on it", "def f(w): pass\ny = 1", "w = input()\nx = w\nprint(x)", "f(1)"),
+    ("a file", "def f(w): pass", "df = pd.read_csv('x.csv')\nprint(f(df))", "f(1)"),
+    ("a name that nothing defines", "def f(w): pass", "t = load_all()\nprint(f(t))", "f(1)"),
+    ("a test that is no Python", "def f(w): pass", "w = input()", "(f"),
+]
+
+
+def test_examples_that_cannot_work_here_are_no_part_of_the_program_unless_something_needs_them() -> None:
+    with table() as row:
+        for why, code, test in UNTOUCHED:
+            with row(why):
+                assert without_examples(code, test, "import numpy as np given") == code
+        for why, code, example, test in EXAMPLES:
+            with row(why):
+                assert without_examples(f"{code}\n{example}", test, "import pandas as pd") == code
+
+
+DEFINITIONS = [
+    ("async def a(x):\n    b = 1", {"a"}, set()),
+    ("export default function a() {}\nconst b = async (x) => x;\nlet c = 3;", {"a", "b"}, {"b", "c"}),
+    ("function* a() {}\nclass B extends C {}", {"a", "B"}, set()),
+    ("public static <T> List<T> a(Map<String, T> m) throws IOException {", {"a"}, set()),
+    ("std::vector<int> a(int n, int m) {\n  for (int i = 0; i < n; i++) {\n", {"a"}, set()),
+    ("int* a(int n)\n{", {"a"}, set()),
+    ("func (r *Reader) a(n int) (int, error) {\ntype B struct {", {"a", "B"}, set()),
+    ("a <- function(df) {\n  b <- 1\n}\nc <- 2\nd = \\(x) x", {"a", "d"}, {"a", "c", "d"}),
+    ("type A = {\n  [key in B]: number;\n}\ninterface C {", {"A", "C"}, {"A"}),
+    ("def self.a(x)\nmodule B\nend", {"a", "B"}, set()),
+    ("if (x) {\n} else if (y) {\n  return a(b) {", set(), set()),
+    ("a == b\na(b)\nx.y = 1", set(), set()),
+    ("a = lambda x: x\nb: int = 3\nList<int> c = 1", {"a"}, {"a", "b", "c"}),
+]
+
+
+def test_what_a_text_defines() -> None:
+    with table() as row:
+        for code, of_functions, of_values in DEFINITIONS:
+            with row(code):
+                assert functions(code) == of_functions
+                assert values(code) >= of_values
