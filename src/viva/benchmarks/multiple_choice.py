@@ -27,7 +27,7 @@ from viva.prompting import (
     gap_between,
     stops_before,
 )
-from viva.scorers.choice import read_choice
+from viva.scorers.choice import read_letter
 from viva.scorers.grading import grade_reading, no_reply
 from viva.types import (
     NOTHING,
@@ -212,7 +212,8 @@ class MultipleChoiceExam(GradedByRule):
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         letters = LETTERS[: len(question.options)]
-        reading = read_choice(response.text, letters=letters, language=question.language, options=question.options)
+        how = self.spec.extraction
+        reading = read_letter(response.text, how, letters=letters, language=question.language, options=question.options)
         return grade_reading(reading, question.answer, response)
 
     def layouts(self) -> tuple[TableSpec, ...]:

@@ -303,7 +303,7 @@ class CMMLU:
         version="2",
         source="https://github.com/haonan-li/CMMLU",
         shots=MAX_SHOTS,
-        supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published"),
+        supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),
         rationale="possible",
     )
     sample = HERE / "sample"

@@ -261,7 +261,7 @@ class CSBench:
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,
-        supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published"),
+        supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),
     )
     sample = HERE / "sample"
 
