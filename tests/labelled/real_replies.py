@@ -95,33 +95,33 @@ def counts(rows: list[Labelled]) -> Counter[str]:
     return Counter("right" if row.read == row.expected else "unread" if row.read == UNREAD else "wrong" for row in rows)
 
 
-def print_models(data: Path) -> None:
+def model_row(data: Path, replies: Path) -> str:
+    """A model's row of the table in docs/figures.md."""
     gold = {str(row["question_id"]): row["answer"] for row in lines(data / "mmlupro" / "questions.jsonl.gz")}
-    print("| model | replies | authors | Viva | differ | only Viva | only authors | two letters |\n|---|" + "---:|" * 7)
-    for path in sorted((data / "mmlupro" / "replies").glob("*.jsonl.gz")):
-        tally: Counter[str] = Counter()
-        for reply in lines(path):
-            options = questions(data)[str(reply["question_id"])]
-            letters = LETTERS[: len(options)]
-            ours = read(reply["reply"], {"label": ""}, options, letters, "en")
-            theirs = reply["pred"] or UNREAD
-            right = gold[str(reply["question_id"])]
-            tally.update(n=1, authors=theirs == right, viva=ours == right, differ=ours != theirs)
-            if ours != theirs:
-                tally.update(["viva only" if theirs == UNREAD else "authors only" if ours == UNREAD else "two"])
-        n = tally["n"]
-        shares = (tally["differ"], tally["viva only"], tally["authors only"], tally["two"])
-        print(
-            f"| {path.name.split('.jsonl')[0]} | {n:,} | {tally['authors'] / n:.4f} | {tally['viva'] / n:.4f} | "
-            + " | ".join(f"{share / n:.2%}" for share in shares)
-            + " |"
-        )
+    tally: Counter[str] = Counter()
+    for reply in lines(replies):
+        key = str(reply["question_id"])
+        options = questions(data)[key]
+        ours = read(reply["reply"], {"label": ""}, options, LETTERS[: len(options)], "en")
+        theirs = reply["pred"] or UNREAD
+        tally.update(n=1, authors=theirs == gold[key], viva=ours == gold[key], differ=ours != theirs)
+        if ours != theirs:
+            tally.update(["viva only" if theirs == UNREAD else "authors only" if ours == UNREAD else "two"])
+    n = tally["n"]
+    shares = (f"{tally[kind] / n:.2%}" for kind in ("differ", "viva only", "authors only", "two"))
+    name = replies.name.split(".jsonl")[0]
+    return f"| {name} | {n:,} | {tally['authors'] / n:.4f} | {tally['viva'] / n:.4f} | {' | '.join(shares)} |"
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     if "--models" in sys.argv:
-        print_models(folder)
+        print(
+            "| model | replies | authors | Viva | differ | only Viva | only authors | two letters |\n|---|"
+            + "---:|" * 7
+        )
+        for path in sorted((folder / "mmlupro" / "replies").glob("*.jsonl.gz")):
+            print(model_row(folder, path))
         raise SystemExit
     kinds: dict[tuple[str, str, str], list[Labelled]] = defaultdict(list)
     for each in read_all(folder):

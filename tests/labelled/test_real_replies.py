@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.published import published  # noqa: F401
-from labelled.real_replies import Labelled, counts, read_all
+from labelled.real_replies import Labelled, counts, model_row, read_all
 
 
 @cache
@@ -30,3 +30,10 @@ def test_real_replies_are_read_as_people_read_them(published: Path, half: str) -
     assert random["wrong"] <= 2
     chinese = tally(rows, half, "gaokao", "random")
     assert chinese["right"] >= 0.97 * chinese.total()
+
+
+@pytest.mark.slow
+def test_a_row_of_the_page_of_figures(published: Path) -> None:  # noqa: F811
+    page = Path(__file__).parents[2] / "docs" / "figures.md"
+    (row,) = (line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| Yi-6B |"))
+    assert model_row(published, published / "mmlupro" / "replies" / "Yi-6B.jsonl.gz") == row
