@@ -18,8 +18,8 @@ Kind = Literal["choice", "choices", "truth", "blank", "term", "open", "free", "s
 or number that a rule compares, an essay, freely (graded by a rubric), or by a phrase of a given text (by rule)."""
 
 Extraction = Literal["stated", "first", "last", "strict"]
-"""Which letter of a reply is its answer: the one it commits to, the first or last that stands by itself, or only one that
-"the answer is" states."""
+"""Which letter of a reply is its answer: the one it commits to, the first or last that stands by itself, or only
+what "the answer is" states."""
 Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z")]
 """A language tag, such as "en" or "pt-BR" (BCP 47); `viva.languages` says what there is of which."""
 
