@@ -26,7 +26,7 @@ from rows import table
 from servers.fixtures import LocalServer, wait_until
 from viva.authoring.approval import Event
 from viva.authoring.translation.approval import fold, headed, item_key, unheaded
-from viva.authoring.translation.project import Project, items_for_approval, refused
+from viva.authoring.translation.project import Project
 from viva.authoring.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.custom.loading import sound_questions
@@ -252,10 +252,9 @@ def test_golds_and_what_has_no_words_are_never_sent() -> None:
     assert to_translate(RECORDS[0]).keys() == {"Question", "A", "D"}
     assert to_translate(RECORDS[1]).keys() == {"Question"}
     make()
-    from viva.authoring.translation.requests import wanted
     from viva.types import Sampling
 
-    for request in wanted(Project(Path("p")), Sampling(), None, rejected=False):
+    for request in Project(Path("p")).requests(Sampling(), None, rejected=False):
         user = request.prompt[1].content  # type: ignore[union-attr]
         assert "10.0.0.1" not in user
         assert '"Answer": "A"' not in user
@@ -346,9 +345,9 @@ def test_each_field_can_be_asked_by_itself() -> None:
 def test_the_review_page_shows_findings_and_keeps_headings() -> None:
     make()
     project = Project(Path("p"))
-    items = items_for_approval(project)
+    items = project.items()
     assert [item.about["checks"] for item in items] == ["error", "nothing found", "nothing found", "nothing found"]
-    settings = Settings(reviewer="Ada", refuse=lambda lines: refused(project, lines))
+    settings = Settings(reviewer="Ada", refuse=project.refused)
     client = Visitor(application(items, project.log, settings, Access()), base_url="http://127.0.0.1",
                      follow_redirects=False).enter()  # fmt: skip
     address = f"/item/{items[1].key}"

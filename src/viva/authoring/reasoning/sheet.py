@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from viva.authoring.reasoning.cells import (
+from viva.authoring.reasoning.questions import as_type, slug
+from viva.authoring.spreadsheet import (
     LONGEST_CELL,
     Table,
     cell_name,
@@ -22,7 +23,6 @@ from viva.authoring.reasoning.cells import (
     tidy,
     written_table,
 )
-from viva.authoring.reasoning.questions import as_type, slug
 from viva.benchmarks.clrbench.loading import LETTERS, Type
 from viva.errors import DataError
 

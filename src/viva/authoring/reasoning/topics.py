@@ -14,7 +14,7 @@ from functools import cached_property
 
 import msgspec
 
-from viva.authoring.reasoning.cells import decoded, read_table, tidy, written_table
+from viva.authoring.spreadsheet import decoded, read_table, tidy, written_table
 from viva.errors import DataError
 
 LEVELS = 3

@@ -44,7 +44,8 @@ def graph_command(
 
     Three levels: discipline, topic, subtopic. What a table of contents has below the third is left out.
     """
-    from viva.authoring.reasoning.project import TOPICS, replace_file
+    from viva.authoring.files import replace_file
+    from viva.authoring.reasoning.project import TOPICS
     from viva.authoring.reasoning.topics import check, merged, read_triples, written_triples
 
     path = project / TOPICS
@@ -63,7 +64,6 @@ def graph_command(
         click.echo(f"viva: {counted(len(wrong), 'error')}; {saved}", err=True)
         return EXIT_INCOMPLETE
     if given:
-        project.mkdir(parents=True, exist_ok=True)
         replace_file(path, written_triples(graph))
     _print([_level_grid(graph)], f"The topics are in {path}; next: viva build clrbench sheet {project}")
     return EXIT_OK
@@ -71,8 +71,8 @@ def graph_command(
 
 def _outlined(table: str) -> Graph:
     """The graph of `FILE` or `NAME=FILE`."""
-    from viva.authoring.reasoning.cells import tidy
     from viva.authoring.reasoning.toc import outline, read_contents
+    from viva.authoring.spreadsheet import tidy
 
     name, _, rest = table.rpartition("=") if not Path(table).exists() else ("", "", table)
     found = outline(read_contents(content_of(Path(rest)), rest), tidy(name))
@@ -124,8 +124,9 @@ def sheet_command(project: Path | None, *, least: int, level: Any, example: bool
         return EXIT_OK
     if project is None:
         raise VivaError("which PROJECT? (or --example)")
+    from viva.authoring.files import replace_file
     from viva.authoring.reasoning.coverage import coverage
-    from viva.authoring.reasoning.project import INSTRUCTIONS, Project, replace_file
+    from viva.authoring.reasoning.project import Project
     from viva.authoring.reasoning.prompt import bundled_instructions
     from viva.authoring.reasoning.sheet import new_sheet, refreshed, stub_places
 
@@ -144,8 +145,7 @@ def sheet_command(project: Path | None, *, least: int, level: Any, example: bool
         if before is not None and path.read_bytes() != before:
             raise VivaError(f"{path} was saved by somebody else just now; try again")
         replace_file(path, content)
-    if not (project / INSTRUCTIONS).exists():
-        replace_file(project / INSTRUCTIONS, bundled_instructions())
+    opened.instructions(bundled_instructions())
     click.echo(f"{path}: {counted(len(stubs), 'row')} to fill in {'added' if before is not None else 'written'}; "
                f"`viva build clrbench sheet --example` shows filled ones")  # fmt: skip
     return EXIT_OK
@@ -192,9 +192,10 @@ def coverage_command(
     project: Path, *, least: int, level: Any, approved: bool, picture: Path | None, everything: bool
 ) -> int:
     """Say which concepts lack questions of which type, and draw the graph. Exit code 3 where something is missing."""
+    from viva.authoring.files import replace_file
     from viva.authoring.reasoning.coverage import coverage
     from viva.authoring.reasoning.picture import picture as draw
-    from viva.authoring.reasoning.project import Project, replace_file
+    from viva.authoring.reasoning.project import Project
 
     if picture and picture.suffix.lower() != ".svg":
         raise VivaError(f"--picture {picture}: the picture is an SVG; name a file that ends in .svg")
@@ -205,7 +206,6 @@ def coverage_command(
         questions = [proposal.question for proposal in opened.folded().approved]
     concepts = coverage(graph, questions, level, least)
     if picture:
-        picture.parent.mkdir(parents=True, exist_ok=True)
         replace_file(picture, draw(graph, concepts, f"{project.resolve().name}: topics and questions").encode())
     missing = [concept for concept in concepts if concept.missing]
     wanted = sum(bool(concept.wanted) for concept in concepts)

@@ -11,7 +11,6 @@ import click
 
 from viva.authoring.files import content_of, counted
 from viva.authoring.stackexchange.coverage import coverage_grid, exposure_grid, metric_lines
-from viva.authoring.stackexchange.project import make_folder, take_pool
 from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.visible import escape_invisible
@@ -70,9 +69,7 @@ def kit_command(project: Path, *, pool: Path | None, everything: bool, after: st
     viva build infibench kit so2024 --pool pool
     viva build infibench kit so2024 --after 2024-04-30
     """
-    from viva.authoring.reasoning.project import replace_file
-    from viva.authoring.stackexchange.kit import original, template
-    from viva.authoring.stackexchange.project import INSTRUCTIONS, MANY, Project
+    from viva.authoring.stackexchange.project import MANY, Project, take_pool
     from viva.authoring.stackexchange.prompt import bundled_instructions
 
     day = day_of(after)
@@ -80,24 +77,10 @@ def kit_command(project: Path, *, pool: Path | None, everything: bool, after: st
         take_pool(pool, project)
     opened = Project(project)
     states = opened.states()
-    holders = set(opened.places(states, day).holders)
-    new = 0
     if sum(one.text is None for one in states) > MANY:
         click.echo("viva: writing kits", err=True)
-    for state in states:
-        about = state.about
-        if not (everything or about.id in holders or state.text is not None):
-            continue
-        folder = opened.folder(about)
-        make_folder(folder)
-        content = original(about).encode("utf-8", "replace")
-        if opened.read(folder / "original.md") != content:
-            replace_file(folder / "original.md", content)
-        if state.text is None:
-            replace_file(opened.file(about), template(about).encode("utf-8", "replace"))
-            new += 1
-    if not (project / INSTRUCTIONS).exists():
-        replace_file(project / INSTRUCTIONS, bundled_instructions())
+    new = opened.write_kits(states, None if everything else opened.places(states, day).holders)
+    opened.instructions(bundled_instructions())
     click.echo(
         f"{project / 'questions'}: {counted(new, 'new kit')}, {sum(one.text is not None for one in states) + new:,} in "
         f"all; write each question.yaml, then: viva build infibench check {project}"

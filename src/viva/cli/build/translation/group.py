@@ -8,21 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.authoring.files import counted
 from viva.cli.build.arguments import SHOWN, all_option, tell_more
-from viva.cli.build.draft_options import (
-    asking_given,
-    asking_options,
-    ending,
-    model_given,
-    model_options,
-    sampling_given,
-    tell_refused,
-)
+from viva.cli.build.draft_options import asked_for, asking_options, ending, model_options, tell_refused
 from viva.cli.build.translation.approve import approve_command, export_command, review_command
 from viva.cli.build.translation.check import check_command
 from viva.errors import EXIT_OK
-from viva.runs.progress import cost_text
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -92,18 +82,18 @@ def ask_command(source: Path, project: Path, *, everything: bool, **given: Any) 
     are kept in PROJECT/drafts.jsonl as they come: interrupted or killed, the same command goes on, and asks nothing
     twice. What the model is told is PROJECT/translating.toml. Nothing enters a set before people approved it.
     """
-    from viva.authoring.reasoning.project import locked
+    from viva.authoring.drafting import ask_and_keep
+    from viva.authoring.translation.estimate import estimate
     from viva.authoring.translation.project import Project
-    from viva.authoring.translation.requests import ask, estimate, wanted
 
-    model, sampling, asking = model_given(given), sampling_given(given), asking_given(given)
+    model, sampling, asking = asked_for(given)
     opened = Project.begin(project, source, (given["language"], given["target"]), given["each"])
-    asked = wanted(opened, sampling, given["limit"], rejected=given["rejected"])
+    asked = opened.requests(sampling, given["limit"], rejected=given["rejected"])
     if given["estimating"]:
         click.echo(estimate(opened, model, asked, asking))
         return EXIT_OK
-    with locked(project):
-        run, count = ask(opened, model, asked, asking)
+    with opened.locked():
+        run, count = ask_and_keep(opened, model, [("", one) for one in asked], asking, "translating")
     return _ending(Project(project), run, count, everything=everything)
 
 
@@ -117,17 +107,15 @@ def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
         where = f"{finding.question} {finding.field}"
         click.echo(f"{finding.severity}: {one_line(f'{where}: {finding.kind}: {finding.message}', 300)}")
     tell_more(len(listed), everything=everything)
-    tally = run.tally
-    cost = f" for {said}" if (said := cost_text(tally)) else ""
     states = Counter(question.state.status for question in questions)
     worst = {finding.question for finding in findings if finding.severity == "error"}
     doubtful = {finding.question for finding in findings} - worst
-    click.echo(
-        f"{counted(tally.answered, 'reply', 'replies')} of {asked:,} asked{cost}; {len(questions):,} questions "
+    come_to = (
+        f"{len(questions):,} questions "
         f"({', '.join(f'{count:,} {state}' for state, count in states.items()) or 'none'}); the checks found errors in "
         f"{len(worst):,}, warnings in {len(doubtful):,} more. Decide: viva build translate review {project.path}"
     )
-    return ending(run, asked, "not asked or answered yet")
+    return ending(run, asked, come_to, "not asked or answered yet")
 
 
 for _command in (ask_command, check_command, review_command, approve_command, export_command):
