@@ -6,7 +6,7 @@ import hashlib
 import os
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -133,10 +133,10 @@ class TextProject(ProjectFolder):
 
     titles: ClassVar[Sequence[str]]
     """The columns of a file of decisions."""
-    decision_file: ClassVar[DecisionFile[Any]]
+    decision_file: DecisionFile[Any]
 
     @abstractmethod
-    def proposals(self) -> dict[str, Proposal]:
+    def proposals(self) -> Mapping[str, Proposal]:
         """Question → its text as it now stands."""
 
     @abstractmethod

@@ -10,18 +10,17 @@ of 1; empty: unscored), and optionally `repeat`, `outcome`, and tags by which ta
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import math
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
+from viva.io.packed import unpacked
+from viva.io.tables import read_csv, table_text
 from viva.types import UNREADABLE
 
 MODEL = ("model",)
@@ -94,19 +93,10 @@ def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
 
     Raises DataError where it is not there or torn.
     """
-    content = _read(path)
-    table = path.name.removesuffix(".gz").endswith(".csv")
-    yield from _csv_rows(path, content) if table else _json_rows(path, content)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if path.suffix == ".gz" else content
-    except FileNotFoundError:
-        raise DataError(f"there is no table {path}") from None
-    except (OSError, EOFError, zlib.error) as problem:
-        raise DataError(f"cannot read the table {path}: {problem}") from None
+    if path.name.removesuffix(".gz").endswith(".csv"):
+        yield from read_csv(path, table_text(path), check=partial(refuse_other_separators, path))[1]
+    else:
+        yield from _json_rows(path, unpacked(path, "table"))
 
 
 def refuse_other_separators(path: Path, header: Sequence[str]) -> None:
@@ -114,27 +104,6 @@ def refuse_other_separators(path: Path, header: Sequence[str]) -> None:
     if len(header) == 1 and any(sign in header[0] for sign in ";\t"):
         sign = "';'" if ";" in header[0] else "tabs"
         raise DataError(f"{path}: columns are separated by {sign}: write commas, and decimal points")
-
-
-def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
-    try:
-        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
-        header = next(reader, [])
-        twice = [name for name in header if header.count(name) > 1]
-        if twice:
-            raise DataError(f"{path}, line 1: column {_short(twice[0])} is there twice")
-        refuse_other_separators(path, header)
-        for row in reader:
-            if len(row) != len(header):
-                if not row:
-                    continue  # an empty line
-                hint = "" if len(row) < len(header) else "; a decimal comma is written as a point"
-                raise DataError(
-                    f"{path}, line {reader.line_num}: {len(row)} columns, where the header names {len(header)}{hint}"
-                )
-            yield reader.line_num, dict(zip(header, row, strict=True))
-    except (csv.Error, UnicodeDecodeError) as problem:
-        raise DataError(f"{path} is no CSV in UTF-8: {problem}") from None
 
 
 def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:

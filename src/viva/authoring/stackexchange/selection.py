@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 import viva
-from viva.authoring.stackexchange.dump import PIECE, Dump, Pipe, Row, open_dump
+from viva.authoring.stackexchange.dump import PIECE, Dump, Pipe, open_dump
 from viva.authoring.stackexchange.index import MOST, Index, Rules, Steps
 from viva.authoring.stackexchange.pool import (
     BROKEN,
@@ -35,6 +35,7 @@ from viva.authoring.stackexchange.pool import (
     PoolQuestion,
 )
 from viva.authoring.stackexchange.quotas import quotas
+from viva.authoring.stackexchange.rows import Row
 from viva.authoring.stackexchange.sampling import Drawn, draw
 from viva.authoring.stackexchange.scan import EPOCH, LAST_DAY, Block, split_tags
 from viva.authoring.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
