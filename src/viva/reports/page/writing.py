@@ -16,9 +16,9 @@ from typing import IO, Any
 
 from msgspec import Struct
 
+from viva.engine.answer import Answer
 from viva.errors import StorageError
 from viva.files import replacing
-from viva.reports.answered import Answered
 from viva.reports.page.items import Block, ItemWriter, Written, packed
 from viva.reports.page.methods import Reference
 from viva.reports.page.tables import ExamTables, PageTable
@@ -101,7 +101,7 @@ class Spooled:
         self._writer = ItemWriter(self._take, limit=limit)
         self.written = Written()
 
-    def fill(self, items: Iterable[Answered]) -> bool:
+    def fill(self, items: Iterable[Answer]) -> bool:
         """Take in all items; whether they fitted."""
         for item in items:
             if not self._writer.add(item):
