@@ -1,4 +1,4 @@
-"""CSV: read as any tool writes it, each row with its line; written with line feeds."""
+"""CSV and JSONL: read as any tool writes them, each row with its line; CSV written with line feeds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from viva.errors import DataError
+from viva.files import UNREADABLE
 from viva.io.packed import unpacked
 
+T = TypeVar("T")
 Row = tuple[int, dict[str, str]]
 """The number of the line that a row ends in, and its cells by column."""
 
@@ -38,7 +43,7 @@ class CsvText:
 
 def table_text(path: Path, what: str = "table") -> str:
     """The text of a table that a user named, packed or not. Raises DataError."""
-    return utf8(unpacked(path, what), f"{path} is no CSV in UTF-8")
+    return utf8(unpacked(path, what), f"cannot read the {what}: {path} is no CSV in UTF-8")
 
 
 def utf8(content: bytes, problem: str) -> str:
@@ -92,3 +97,14 @@ def _rows(name: Path | str, header: Sequence[str], rows: Iterator[tuple[int, lis
             hint = "; a decimal comma is written as a point" if len(row) > len(header) else ""
             raise DataError(f"{name}, line {line}: {len(row)} columns, where the header names {len(header)}{hint}")
         yield line, dict(zip(header, row, strict=True))
+
+
+def json_lines(name: Path | str, content: bytes, kind: type[T], what: str = "JSON object") -> Iterator[tuple[int, T]]:
+    """The lines that are not blank, with their numbers. Raises DataError for one that is no `what`."""
+    decode = msgspec.json.Decoder(kind).decode
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if line.strip():
+            try:
+                yield number, decode(line)
+            except UNREADABLE as problem:
+                raise DataError(f"{name}, line {number} is no {what}: {problem}") from None

@@ -15,12 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
 from viva.io.packed import unpacked
-from viva.io.tables import read_csv, table_text
+from viva.io.tables import json_lines, read_csv, table_text
 from viva.types import UNREADABLE
 
 MODEL = ("model",)
@@ -107,14 +106,7 @@ def refuse_other_separators(path: Path, header: Sequence[str]) -> None:
 
 
 def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
-    decode = msgspec.json.Decoder(dict[str, object]).decode
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-            raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
+    for number, row in json_lines(path, content, dict[str, object]):
         tags = row.get("tags")
         yield number, {**tags, **row} if isinstance(tags, dict) else row
 

@@ -25,6 +25,7 @@ from viva.authoring.spreadsheet import (
 )
 from viva.benchmarks.clrbench.loading import LETTERS, Type
 from viva.errors import DataError
+from viva.io.tables import json_lines
 
 OFFERED = "ABCDEF"
 """Columns for options in a new sheet; more may be added, up to Z."""
@@ -126,15 +127,7 @@ def _without_repeats(sheet: Sheet) -> Sheet:
 
 def _json_rows(content: bytes, name: str) -> Iterable[Row]:
     text, _ = decoded(content, name)
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = msgspec.json.decode(line.encode("utf-8", "replace"))
-        except (msgspec.DecodeError, RecursionError) as problem:
-            raise DataError(f"{name}, line {number} is no JSON: {problem}") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{name}, line {number} is no JSON object")
+    for number, row in json_lines(name, text.encode("utf-8", "replace"), dict[str, object]):
         yield Row(number, _cells(row, f"{name}, line {number}"), {})
 
 
