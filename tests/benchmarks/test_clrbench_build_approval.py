@@ -468,7 +468,7 @@ def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer
     rows = [{**GOOD["OE"], "question": f"Why does number {n} wait?"} for n in range(24)]
     project, server = make_project(tmp_path / "p", rows), serve(latency=0.05)
     code = (
-        "import sys; from viva.cli.build.reasoning.group import clrbench_command as c; "
+        "import sys; from viva.cli.build.reasoning import clrbench_command as c; "
         "c.main(sys.argv[1:], standalone_mode=False)"
     )
     command = [sys.executable, "-c", code, "draft", str(project), "--model", "openai/m", "--base-url", server.url,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from viva.cli.build.reasoning.group import clrbench_command
+from viva.cli.build.reasoning import clrbench_command
 from viva.cli.build.split import split_command
-from viva.cli.build.stackexchange.group import infibench_command
+from viva.cli.build.stackexchange import infibench_command
 from viva.cli.build.statistics import stats_command
-from viva.cli.build.translation.group import translate_command
+from viva.cli.build.translation import translate_command
 from viva.cli.options import progress_option
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.runs.live_line import Screen

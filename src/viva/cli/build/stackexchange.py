@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from viva.authoring.stackexchange.selection import read_line
-from viva.cli.build.stackexchange.commands import COMMANDS
+from viva.cli.build.stackexchange_set import COMMANDS
 from viva.cli.options import progress_option
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.runs.live_line import Screen
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from viva.authoring.stackexchange.pool import Build
     from viva.authoring.stackexchange.selection import BrokenRow
     from viva.reports.result import Grid
+
 
 SHOWN = 10
 """Broken rows that are told on the terminal; broken.jsonl has more of them."""
