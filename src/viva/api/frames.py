@@ -63,7 +63,6 @@ def _framed(
     return pl.concat(chunks, how="diagonal")
 
 
-def _value(row: ScoreRow | Answer, field: str) -> object:
-    if isinstance(row, Answer):
-        return getattr(row.row if hasattr(row.row, field) else row, field)
-    return getattr(row, field)
+def _value(row: object, field: str) -> object:
+    scores = row.row if isinstance(row, Answer) else row
+    return getattr(scores if hasattr(scores, field) else row, field)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,13 +23,11 @@ from viva.files import UNREADABLE, lines, reading
 from viva.interop.writing.answers import EvaluationResult
 from viva.reports.result import Result, settings
 from viva.runs.answers import keys_of_answers
+from viva.runs.live_line import Screen
 from viva.runs.open import open_evidence
 from viva.runs.results import Reported, read_run
 from viva.types import OUTCOMES, Aggregate, Question, Request, ScoreRow
 from viva.visible import one_line
-
-_PATIENCE = 2.0
-"""Seconds until the first line of progress, and between two."""
 
 
 class ExportedRun(Struct, kw_only=True):
@@ -185,10 +181,8 @@ def without_gold(question: Question) -> Question:
 
 def counted(answers: Iterator[Answer], what: str) -> Iterator[Answer]:
     """The same, saying on stderr how far it is where that takes longer."""
-    said = time.monotonic()
-    number = 0
+    screen = Screen("plain")
     for number, answer in enumerate(answers, 1):
         yield answer
-        if number % 1024 == 0 and time.monotonic() - said > _PATIENCE:
-            said = time.monotonic()
-            print(f"viva: {one_line(what, 120)}: {number:,} answers written", file=sys.stderr)
+        if number % 1024 == 0 and screen.due():
+            screen.say(f"viva: {one_line(what, 120)}: {number:,} answers written")
