@@ -31,7 +31,7 @@ from viva.authoring.translation.prompt import has_words, read_fields, read_templ
 from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.custom.loading import sound_questions
 from viva.cli.build.build import build_command
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, StorageError, VivaError
 from viva.review.server import application
 from viva.review.session import Settings
 from viva.runs.config import TaskOptions
@@ -279,6 +279,15 @@ def test_what_has_words() -> None:
         ]:
             with row(text):
                 assert has_words(text) == wanted
+
+
+def test_a_damaged_line_of_the_audit_trail_stops_everything() -> None:
+    make()
+    decide({"1": "approve"})
+    with Path("p/reviews.jsonl").open("ab") as trail:
+        trail.write(b"{torn\n")
+    with pytest.raises(StorageError, match="line 2 is damaged"):
+        build("translate", "export", "p", "--out", "de")
 
 
 def test_a_text_that_was_edited_must_be_approved_anew() -> None:
