@@ -8,10 +8,13 @@ does it here, and turns the OSError into a sentence as for any file that cannot 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
+import tempfile
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, Final
@@ -85,12 +88,57 @@ def new_file(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, flags, 0o644), "wb")
 
 
-def write_whole(path: Path, content: bytes) -> None:
+@contextmanager
+def replacing(path: Path, *, sync: bool = False, mode: int = 0o644) -> Iterator[IO[bytes]]:
+    """A new file that takes the place of what is at `path`, a link included, when the block ends well; else it goes.
+
+    `sync`: it is on the disk before it takes the place. Raises OSError.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=".viva-", suffix=".partial", dir=path.parent)
+    partial = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            yield out
+            if sync:
+                out.flush()
+                os.fsync(descriptor)
+        partial.chmod(mode)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: Path, content: bytes, *, sync: bool = False, mode: int = 0o644) -> None:
     """Put a file in the place of what is there, a link included, as a whole. Raises OSError."""
-    partial = path.with_name(f".{path.name.removeprefix('.')}.partial")
-    with new_file(partial) as out:
+    with replacing(path, sync=sync, mode=mode) as out:
         out.write(content)
-    partial.replace(path)
+
+
+class LockedError(OSError):
+    """A lock that another process holds; `holder` is what it wrote into the file, such as `pid 12`."""
+
+    def __init__(self, path: Path, holder: str) -> None:
+        super().__init__(errno.EWOULDBLOCK, "another process holds it", str(path))
+        self.holder = holder
+
+
+def lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT, *, shared: bool = False, follow: bool = False) -> int:
+    """A descriptor of a regular file with a lock that goes when it is closed, or the process ends.
+
+    Raises LockedError while another process holds it (`shared`: but for reading), OSError as `open_regular`.
+    """
+    file = open_regular(path, flags, follow=follow)
+    try:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(file, 32, 0).decode("ascii", "replace").strip()
+        os.close(file)
+        raise LockedError(path, holder) from None
+    except OSError:
+        os.close(file)
+        raise
+    return file
 
 
 def refuse_depth(value: object, deepest: int = DEEPEST) -> None:

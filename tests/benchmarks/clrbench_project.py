@@ -10,7 +10,7 @@ from pathlib import Path
 
 from viva.authoring.reasoning.questions import Collected
 from viva.authoring.reasoning.sheet import COLUMNS
-from viva.cli.build.reasoning.group import clrbench_command
+from viva.cli.build.reasoning import clrbench_command
 
 TRIPLES = """head,relation,tail
 Operating Systems,has_subtopic,Processes

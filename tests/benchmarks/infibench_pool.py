@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from viva.authoring.stackexchange.pool import BUILD, POOL, Build, LanguageCount, PoolAnswer, PoolQuestion
-from viva.cli.build.stackexchange.group import infibench_command
+from viva.cli.build.stackexchange import infibench_command
 
 AREAS = {"python": "DS & ML", "bash": "IT operations", "go": "back-end"}
 

@@ -25,7 +25,7 @@ from viva.authoring.approval import Event, State
 from viva.authoring.reasoning.approval import fold
 from viva.authoring.reasoning.checks import Checked
 from viva.authoring.reasoning.export import export
-from viva.authoring.reasoning.project import Project, items_for_approval
+from viva.authoring.reasoning.project import Project
 from viva.authoring.reasoning.prompt import Rejected, bundled_instructions, draft_of, read_instructions, request
 from viva.authoring.reasoning.questions import Collected, approval_key, as_item
 from viva.benchmarks.clrbench.loading import read_records, to_questions
@@ -336,7 +336,7 @@ def test_a_file_of_decisions_counts_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_the_page_gets_items_whose_marks_are_decisions(tmp_path: Path) -> None:
     rows = [{**row, "rationale": "<b>So.</b>"} for row in GOOD.values()]
     project = make_project(tmp_path / "p", rows)
-    items = items_for_approval(Project(project))
+    items = Project(project).items()
     assert [(item.editable, item.drafts[0].scale, item.drafts[0].text) for item in items] == [
         (True, (0.0, 1.0), "<b>So.</b>")
     ] * 5
@@ -345,8 +345,8 @@ def test_the_page_gets_items_whose_marks_are_decisions(tmp_path: Path) -> None:
         log.append([Review(id=f"{number:032x}", at=1.0, reviewer="Ada", item=item.key, about=item.about, after=1.0,
                            aspect=RATIONALE, text_before="<b>So.</b>", text_after=text)])  # fmt: skip
     assert [p.state.text for p in Project(project).folded().approved] == ["<b>So.</b>", "Better.\nMuch."]
-    assert len(items_for_approval(Project(project))) == 3
-    assert len(items_for_approval(Project(project), everything=True)) == 5
+    assert len(Project(project).items()) == 3
+    assert len(Project(project).items(everything=True)) == 5
     log.undo("Ada", "f" * 32, 2.0)
     assert [p.state.text for p in Project(project).folded().approved] == ["<b>So.</b>"]
 
@@ -468,7 +468,7 @@ def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer
     rows = [{**GOOD["OE"], "question": f"Why does number {n} wait?"} for n in range(24)]
     project, server = make_project(tmp_path / "p", rows), serve(latency=0.05)
     code = (
-        "import sys; from viva.cli.build.reasoning.group import clrbench_command as c; "
+        "import sys; from viva.cli.build.reasoning import clrbench_command as c; "
         "c.main(sys.argv[1:], standalone_mode=False)"
     )
     command = [sys.executable, "-c", code, "draft", str(project), "--model", "openai/m", "--base-url", server.url,
@@ -490,11 +490,10 @@ def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer
 
 
 def test_two_do_not_draft_at_once(tmp_path: Path) -> None:
-    from viva.authoring.reasoning.project import locked
 
     project = make_project(tmp_path / "p")
     file = replies(tmp_path / "r.jsonl", TF="tf")
-    with locked(project), pytest.raises(StorageError, match="another process"):
+    with Project(project).locked(), pytest.raises(StorageError, match="another process"):
         build("draft", project, "--model", f"replay/{file}")
 
 

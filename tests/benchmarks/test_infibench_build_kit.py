@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from benchmarks.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
 from rows import table
+from viva.authoring.approval import Event
 from viva.authoring.stackexchange.cutoffs import exposed, read_cutoffs, read_day
-from viva.authoring.stackexchange.decisions import Event, standing
+from viva.authoring.stackexchange.decisions import standing
 from viva.authoring.stackexchange.export import licence_of
 from viva.authoring.stackexchange.kit import accepted_text, block, digest, names, original, template
 from viva.authoring.stackexchange.kitchecks import check_kit
@@ -180,7 +181,7 @@ def test_a_pattern_that_hangs_keeps_a_question_out() -> None:
 def event(who: str, decision: str, seen: str = "A", made: str | None = None, **given: object) -> Event:
     return msgspec.convert(
         {"item": digest("q", seen), "question": "q", "reviewer": who, "decision": decision, "seen": seen,
-         "made": seen if made is None else made, **given}, Event)  # fmt: skip
+         "text": seen if made is None else made, **given}, Event)  # fmt: skip
 
 
 EDIT = event("Bob", "approve", "A", "B")

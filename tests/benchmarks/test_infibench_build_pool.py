@@ -372,7 +372,7 @@ def test_a_pool_is_replaced_only_on_demand_and_read_only_whole(folder: Path, tmp
     with pytest.raises(VivaError, match="holds a set already"):
         make(source, tmp_path / "pool")
     (tmp_path / "pool" / POOL).write_bytes(b'{"id": "x"}\n')
-    with pytest.raises(DataError, match="line 1: no question of a pool"):
+    with pytest.raises(DataError, match="line 1 is no question of a pool"):
         read_pool(tmp_path / "pool")
     (tmp_path / "pool" / "build.json").write_bytes(b"[" * 100_000)
     with pytest.raises(DataError, match="is damaged"):

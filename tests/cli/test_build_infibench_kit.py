@@ -28,7 +28,7 @@ from benchmarks.infibench_pool import (
 )
 from cli.collected import dangerous
 from viva.authoring.stackexchange.crosscheck import refusal, take_over
-from viva.authoring.stackexchange.project import Project, items_for_review
+from viva.authoring.stackexchange.project import Project
 from viva.benchmarks import find_benchmark
 from viva.cli.main import main
 from viva.engine.reviews import Review
@@ -165,7 +165,7 @@ def test_a_file_that_is_no_utf_8_is_told_and_mended_on_the_page(project: Path) -
     with pytest.raises(VivaError, match="cannot be approved"):
         approve(project, "102")
     opened = Project(project)
-    (item,) = (one for one in items_for_review(opened) if one.about["question"] == "so-102")
+    (item,) = (one for one in opened.items() if one.about["question"] == "so-102")
     seen = item.drafts[0].text
     assert "Ad\\" in seen
     line = Review(id="1", at=1.0, reviewer="Grace", item=item.key, about=dict(item.about), aspect="question",
@@ -218,10 +218,10 @@ class Page:
         settings = Settings(
             refuse=lambda lines: refusal(self.project, lines),
             saved=lambda lines: take_over(self.project, lines),
-            renewed=lambda: items_for_review(self.project),
+            renewed=self.project.items,
             start=Filter(),
         )
-        items = items_for_review(self.project)
+        items = self.project.items()
         app = application(items, self.project.log, settings, Access())
         self.client = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
         self.client.post("/start", data={"csrf": self.fields("/start")["csrf"], "name": who})

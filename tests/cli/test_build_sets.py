@@ -26,12 +26,12 @@ from rows import table
 from servers.fixtures import LocalServer, wait_until
 from viva.authoring.approval import Event
 from viva.authoring.translation.approval import fold, headed, item_key, unheaded
-from viva.authoring.translation.project import Project, items_for_approval, refused
+from viva.authoring.translation.project import Project
 from viva.authoring.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.benchmarks.csbench.files import Raw, read_raw
 from viva.benchmarks.custom.loading import sound_questions
 from viva.cli.build.build import build_command
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, StorageError, VivaError
 from viva.review.server import application
 from viva.review.session import Settings
 from viva.runs.config import TaskOptions
@@ -252,10 +252,9 @@ def test_golds_and_what_has_no_words_are_never_sent() -> None:
     assert to_translate(RECORDS[0]).keys() == {"Question", "A", "D"}
     assert to_translate(RECORDS[1]).keys() == {"Question"}
     make()
-    from viva.authoring.translation.requests import wanted
     from viva.types import Sampling
 
-    for request in wanted(Project(Path("p")), Sampling(), None, rejected=False):
+    for request in Project(Path("p")).requests(Sampling(), None, rejected=False):
         user = request.prompt[1].content  # type: ignore[union-attr]
         assert "10.0.0.1" not in user
         assert '"Answer": "A"' not in user
@@ -280,6 +279,15 @@ def test_what_has_words() -> None:
         ]:
             with row(text):
                 assert has_words(text) == wanted
+
+
+def test_a_damaged_line_of_the_audit_trail_stops_everything() -> None:
+    make()
+    decide({"1": "approve"})
+    with Path("p/reviews.jsonl").open("ab") as trail:
+        trail.write(b"{torn\n")
+    with pytest.raises(StorageError, match="line 2 is damaged"):
+        build("translate", "export", "p", "--out", "de")
 
 
 def test_a_text_that_was_edited_must_be_approved_anew() -> None:
@@ -346,9 +354,9 @@ def test_each_field_can_be_asked_by_itself() -> None:
 def test_the_review_page_shows_findings_and_keeps_headings() -> None:
     make()
     project = Project(Path("p"))
-    items = items_for_approval(project)
+    items = project.items()
     assert [item.about["checks"] for item in items] == ["error", "nothing found", "nothing found", "nothing found"]
-    settings = Settings(reviewer="Ada", refuse=lambda lines: refused(project, lines))
+    settings = Settings(reviewer="Ada", refuse=project.refused)
     client = Visitor(application(items, project.log, settings, Access()), base_url="http://127.0.0.1",
                      follow_redirects=False).enter()  # fmt: skip
     address = f"/item/{items[1].key}"

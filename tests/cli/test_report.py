@@ -76,7 +76,7 @@ def test_answers_are_graded_on_the_way_where_the_scores_are_old(run: Path) -> No
     assert list(answered(opened)) == kept
     assert list(answered(opened, lambda place: place == 3)) == [kept[3]]
     assert kept[3].gold
-    assert kept[3].prompt.count(kept[3].asked) == 1
+    assert kept[3].prompt_text.count(kept[3].asked) == 1
 
 
 def test_without_the_questions_there_is_a_report_without_prompts(

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from viva.reports.answered import Answered
+from viva.engine.answer import Answer
 from viva.types import ScoreRow
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ ANSWERS: Mapping[str, type[pl.DataType]] = {
     **_NAMES, "asked": pl.String, "prompt": pl.String, "reply": pl.String, "gold": pl.String, "read": pl.String,
     "score": pl.Float64, "points": pl.Float64, "outcome": pl.String, "explanation": pl.String, "failure": pl.String,
 }  # fmt: skip
-_FIELDS = {"score": "value", "read": "answer"}
+_FIELDS = {"score": "value", "read": "answer", "prompt": "prompt_text"}
 """Columns whose names are not the field's."""
 
 
@@ -40,12 +40,12 @@ def scores_frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
     return _framed(rows, SCORES, more)
 
 
-def answers_frame(rows: Iterable[Answered]) -> pl.DataFrame:
+def answers_frame(rows: Iterable[Answer]) -> pl.DataFrame:
     """With the tags, null where a row has none."""
 
-    def more(taken: list[Answered]) -> dict[str, list[object]]:
-        tags = dict.fromkeys(tag for row in taken for tag in row.tags)
-        return {f"tag:{tag}": [row.tags.get(tag) for row in taken] for tag in tags}
+    def more(taken: list[Answer]) -> dict[str, list[object]]:
+        tags = dict.fromkeys(tag for answer in taken for tag in answer.row.tags)
+        return {f"tag:{tag}": [answer.row.tags.get(tag) for answer in taken] for tag in tags}
 
     return _framed(rows, ANSWERS, more)
 
@@ -56,8 +56,13 @@ def _framed(
     source = iter(rows)
     chunks = [pl.DataFrame(schema=schema)]
     while taken := list(itertools.islice(source, _CHUNK)):
-        columns = {name: [getattr(row, _FIELDS.get(name, name)) for row in taken] for name in schema}
+        columns = {name: [_value(row, _FIELDS.get(name, name)) for row in taken] for name in schema}
         extra = more(taken)
         types = {name: pl.Float64 if name.startswith("part:") else pl.String for name in extra}
         chunks.append(pl.DataFrame({**columns, **extra}, schema={**schema, **types}))
     return pl.concat(chunks, how="diagonal")
+
+
+def _value(row: object, field: str) -> object:
+    scores = row.row if isinstance(row, Answer) else row
+    return getattr(scores if hasattr(scores, field) else row, field)

@@ -7,9 +7,12 @@ when at least one person approved exactly what it now is, and no rejection stand
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
+
+from viva.engine.reviews import Review
 
 Decision = Literal["approve", "reject", "none"]
 """`none` takes back what one decided before; with an edited text it leaves that to be approved."""
@@ -31,6 +34,20 @@ class Event(Struct, frozen=True, kw_only=True):
     text: str | None = None
     comment: str = ""
     undoes: bool = False
+
+
+def event_of(review: Review, clean: Callable[[str], str]) -> Event:
+    """A line of the audit trail as what was decided: 1 approves, anything less rejects."""
+    return Event(
+        item=review.item,
+        question=review.about.get("question", ""),
+        reviewer=review.reviewer,
+        decision="none" if review.after is None else "approve" if review.after >= 1 else "reject",
+        seen=None if review.text_before is None else clean(review.text_before),
+        text=None if review.text_after is None else clean(review.text_after),
+        comment=review.comment,
+        undoes=bool(review.undoes),
+    )
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -91,3 +108,26 @@ class TextHistory:
         if self._approvals:
             return "approved"
         return "edited" if self.text != self.start else "waiting"
+
+
+def replay(
+    texts: Iterable[tuple[str, Callable[[str], str]]], events: Sequence[Event]
+) -> tuple[list[TextHistory], list[Event]]:
+    """The history of every text, events in the order of the audit trail, and the events that are about none of them.
+
+    `texts`: how each began, and what makes the item of a text of it. Two that share an item share its decisions.
+    """
+    histories: list[TextHistory] = []
+    items: dict[str, tuple[TextHistory, Callable[[str], str], str]] = {}
+    for start, key in texts:
+        histories.append(TextHistory(start))
+        items[key(start)] = (histories[-1], key, start)
+    strange: list[Event] = []
+    for event in events:
+        if event.item not in items:
+            strange.append(event)
+            continue
+        history, key, own = items[event.item]
+        made = history.take(event, own)
+        items.setdefault(key(made), (history, key, made))
+    return histories, strange

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
+from viva.authoring.project import DRAFTS, ProjectFolder
 from viva.contracts import Model
 from viva.engine.adaptive import Adaptive
 from viva.engine.asking import GroupPlan, Run, Tally, Task, carry_out
@@ -28,7 +28,7 @@ class Asking(Struct, frozen=True, kw_only=True):
 
     concurrency: int | None = None
     timeout: float = 300.0
-    attempts: int = 8
+    max_attempts: int = 8
     max_requests: int | None = None
     max_cost: float | None = None
     price: Price | None = None
@@ -36,27 +36,28 @@ class Asking(Struct, frozen=True, kw_only=True):
 
 
 def ask_and_keep(
-    path: Path,
-    scope: str,
+    project: ProjectFolder,
     model: Model,
     requests: Sequence[tuple[str, Generate]],
     asking: Asking,
     doing: str = "drafting",
 ) -> tuple[Run, int]:
-    """Ask what the journal at `path` does not hold yet; returns how it went, and how many there were to ask.
+    """Ask what the project's journal does not hold yet; returns how it went, and how many there were to ask.
 
-    `requests`: what each is about, which an entry says after `scope`, and the request. `doing`: for the progress line.
-    Raises VivaError where a limit of costs has no price to go by.
+    `requests`: what each is about, which an entry says after the project's scope, and the request.
+    `doing`: for the progress line. Raises VivaError where a limit of costs has no price to go by.
     """
     price = price_of(model, asking.price)
     if asking.max_cost is not None and price is None:
         raise VivaError(f"--max-cost needs the price of {model.name}: give --price IN/OUT")
-    journal = Journal(path, write=True)
+    journal = Journal(project.path / DRAFTS, write=True)
     try:
-        keys = Keys(model.identity, scope)
+        keys = Keys(model.identity, project.scope)
         named = [(keys.of(one), asked, one) for asked, one in requests]
         tasks = [
-            Task(key, f"{scope}{asked}", one, model, price) for key, asked, one in named if key not in journal.answered
+            Task(key, f"{project.scope}{asked}", one, model, price)
+            for key, asked, one in named
+            if key not in journal.answered
         ]
         return _ask(model, tasks, journal, asking, doing), len(tasks)
     finally:
@@ -64,7 +65,7 @@ def ask_and_keep(
 
 
 def _ask(model: Model, tasks: Sequence[Task], journal: Journal, asking: Asking, doing: str) -> Run:
-    policy = Policy(attempt=asking.timeout, attempts=asking.attempts)
+    policy = Policy(attempt=asking.timeout, attempts=asking.max_attempts)
     budget = Budget(asking.max_requests, asking.max_cost)
     run = Run(journal, budget, policy, Tally(total=len(tasks)))
     ceiling = (

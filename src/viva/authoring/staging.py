@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from viva.errors import StorageError, VivaError
+from viva.files import LockedError, lock
 
 _STAGE = ".partial"
 
@@ -30,7 +30,10 @@ def staged(out: Path, files: Sequence[str], manifest: str, *, force: bool) -> It
     stage = out / _STAGE
     try:
         stage.mkdir(parents=True, exist_ok=True)
-        lock = _locked(out, stage)
+        try:
+            held = lock(stage / "lock")
+        except LockedError:
+            raise StorageError(f"another process is building {out}; wait for it, or choose another --out") from None
         try:
             for name in files:  # what a killed build left
                 (stage / name).unlink(missing_ok=True)
@@ -38,21 +41,22 @@ def staged(out: Path, files: Sequence[str], manifest: str, *, force: bool) -> It
             _move(stage, out, files, manifest)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
-            os.close(lock)
+            os.close(held)
             if new and out.is_dir() and not any(out.iterdir()):
                 out.rmdir()
     except OSError as problem:
         raise StorageError(f"cannot write the set {out}: {problem.strerror or problem}") from None
 
 
-def _locked(out: Path, stage: Path) -> int:
-    lock = os.open(stage / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        raise StorageError(f"another process is building {out}; wait for it, or choose another --out") from None
-    return lock
+def write_set(out: Path, contents: Mapping[str, bytes], files: Sequence[str], manifest: str, *, force: bool) -> None:
+    """Write the files of a set to `out`, through to the disk, as `staged` does."""
+    with staged(out, files, manifest, force=force) as stage:
+        for name, content in contents.items():
+            for folder in (stage, out):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with (stage / name).open("wb") as file:
+                file.write(content)
+                os.fsync(file.fileno())
 
 
 def _move(stage: Path, out: Path, files: Sequence[str], manifest: str) -> None:

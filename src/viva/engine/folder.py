@@ -13,7 +13,6 @@ scores.jsonl      a row an answer, made anew by every scoring
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import secrets
@@ -28,7 +27,7 @@ from msgspec import Meta, Struct
 
 from viva.engine.journal import Journal
 from viva.errors import MissingRunError, StorageError, VivaError
-from viva.files import UNREADABLE, open_regular, read_regular, refuse_depth, write_whole
+from viva.files import UNREADABLE, LockedError, lock, read_regular, refuse_depth, write_whole
 from viva.types import Canary, ExamSpec, Sampling, VerdictFormat
 from viva.weights import Weights
 
@@ -170,10 +169,9 @@ class RunFolder:
     def lock(self) -> None:
         """Make this process the folder's only writer; the lock goes with the process, however it ends."""
         try:
-            self._lock = open_regular(self.path / ".lock", os.O_RDWR | os.O_CREAT)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise self._held(self._lock) from None
+            self._lock = lock(self.path / ".lock")
+        except LockedError as locked:
+            raise self._held(locked) from None
         except OSError as problem:
             raise StorageError(f"cannot write in the run folder {self.path}: {problem.strerror}") from None
         if not _HOLDER.fullmatch(os.pread(self._lock, 64, 0)):  # a hard link to something else, say
@@ -186,26 +184,22 @@ class RunFolder:
     def still(self) -> Iterator[None]:
         """Keep others from writing, in a folder that is only read. Raises StorageError where somebody does."""
         try:
-            lock = open_regular(self.path / ".lock")
+            held = lock(self.path / ".lock", os.O_RDONLY, shared=True)
         except FileNotFoundError:  # a copy
             yield
             return
+        except LockedError as locked:
+            raise self._held(locked) from None
         except OSError as problem:
             raise StorageError(f"cannot read {self.path / '.lock'}: {problem.strerror}") from None
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise self._held(lock) from None
             yield
         finally:
-            os.close(lock)
+            os.close(held)
 
-    def _held(self, lock: int) -> StorageError:
-        holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip()
-        return StorageError(
-            f"another process{f' ({holder})' if holder else ''} is writing to {self.path}; wait for it or stop it first"
-        )
+    def _held(self, locked: LockedError) -> StorageError:
+        holder = f" ({locked.holder})" if locked.holder else ""
+        return StorageError(f"another process{holder} is writing to {self.path}; wait for it or stop it first")
 
     def remember(self, record: RunRecord) -> None:
         """Write run.json, as a whole. Only under the lock."""

@@ -8,14 +8,12 @@ an answer: QUESTION/SAMPLE.txt or QUESTION_SAMPLE.txt (or QUESTION.txt where the
 
 from __future__ import annotations
 
-import csv
 import gzip
 import hashlib
-import io
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast, get_args
 
@@ -23,6 +21,7 @@ import msgspec
 
 from viva.errors import DataError, ModelError
 from viva.files import UNREADABLE, reading, refuse_depth
+from viva.io.tables import read_csv, utf8
 from viva.models import Endpoint
 from viva.models.textonly import TextOnly
 from viva.types import Generate, Response, StopReason, Usage
@@ -143,7 +142,12 @@ def _answers(path: Path, content: bytes, mended: list[int]) -> Iterator[tuple[st
     """The column of the question, whose answer it is, and the answer; where there is none, why ("" where unsaid)."""
     table = path.name.removesuffix(".gz").endswith(".csv")
     seen: set[tuple[str, int]] = set()
-    for line, row in _csv_rows(path, content) if table else _json_rows(path, content, mended):
+    rows: Iterable[tuple[int, Mapping[str, object]]] = (
+        read_csv(path, utf8(content, f"{path} is no CSV in UTF-8"), longest=_LONGEST, unnamed=True)[1]
+        if table
+        else _json_rows(path, content, mended)
+    )
+    for line, row in rows:
         where = f"{path}, line {line}"
         question = _column(row, _QUESTION, where)
         text = _column(row, _TEXT, where)
@@ -202,20 +206,6 @@ def _mended(line: bytes) -> dict[str, object] | None:
         return msgspec.json.decode(text, type=dict[str, object])
     except UNREADABLE:
         return None
-
-
-def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, object]]]:
-    usual = csv.field_size_limit(_LONGEST)
-    try:
-        reader = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
-        for row in reader:
-            if None in row or None in row.values():  # how DictReader marks a row too long, and one too short
-                raise DataError(f"{path}, line {reader.line_num}: another number of columns than the header names")
-            yield reader.line_num, cast("dict[str, object]", dict(row))
-    except (csv.Error, UnicodeDecodeError) as problem:
-        raise DataError(f"{path} is no CSV in UTF-8: {problem}") from None
-    finally:
-        csv.field_size_limit(usual)
 
 
 def _column(row: Mapping[str, object], names: tuple[str, ...], where: str) -> object:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -12,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
+from viva.io.tables import read_csv as csv_rows
 from viva.published.model import Column, Entry, Kind, Paper, Size, Source, Table, plain
 from viva.published.sizes import known, size, stated
 
@@ -198,4 +197,4 @@ def _sizes(about: Benchmark, name: str) -> dict[str, Size]:
 def read_csv(file: str) -> tuple[dict[str, str], ...]:
     """The rows of one of the CSV files of this folder."""
     text = files("viva.published").joinpath(file).read_text(encoding="utf-8")
-    return tuple(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    return tuple(row for _, row in csv_rows(file, text)[1])

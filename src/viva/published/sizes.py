@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from functools import cache
 from importlib.resources import files
 
+from viva.io.tables import read_csv
 from viva.published.model import Size, plain
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
@@ -58,5 +57,5 @@ def _listed() -> dict[str, Size]:
     text = files("viva.published").joinpath("sizes.csv").read_text(encoding="utf-8")
     return {
         plain(row["model"]): Size(float(row["total"]), float(row["active"]))
-        for row in csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        for _, row in read_csv("sizes.csv", text)[1]
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
@@ -11,6 +9,7 @@ from msgspec import Struct
 from viva.analysis.agreement import Agreement, Pair
 from viva.analysis.measure import Kind, Measure
 from viva.analysis.prediction import VERIFIED, Estimate, Powered
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import Grid
 from viva.reports.text import json_text
@@ -211,9 +210,7 @@ def _tables(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[..
 
 def as_csv(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[ScoreFromLabels] = ()) -> str:
     """A row a measure, unrounded; the combined mean's rows have the readings as their intervals' method."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(
+    table = CsvText(
         ["table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval", "reason"]
     )
     for one in found:
@@ -222,14 +219,14 @@ def as_csv(found: Sequence[Agreement], notes: Sequence[str], scores: Sequence[Sc
         rows += [(pair.first, pair.second, measure) for pair in one.pairs for measure in pair.measures]
         for first, second, m in rows:
             where = [csv_safe(one.title), csv_safe(first), csv_safe(second)]
-            table.writerow([*where, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason])
+            table.add([*where, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason])
         if one.powered is not None:
             where = [csv_safe(one.title), csv_safe(one.judge or ""), "people"]
-            table.writerows([*where, *row] for row in _powered_rows(one.powered))
+            table.add_all([*where, *row] for row in _powered_rows(one.powered))
     for score in scores:
         where = [csv_safe(score.title), csv_safe(score.metric), "experts"]
-        table.writerows([*where, *row] for row in _powered_rows(score.powered))
-    return out.getvalue()
+        table.add_all([*where, *row] for row in _powered_rows(score.powered))
+    return table.text()
 
 
 def _powered_rows(p: Powered) -> Iterator[list[object]]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from viva.analysis.anchors import Line, Validation, Way
+from viva.io.tables import CsvText
 from viva.reports.result import Grid, percent
 from viva.reports.text import json_text
 from viva.visible import csv_safe
@@ -148,9 +147,7 @@ def _factor(models: int) -> float:
 
 def anchors_csv(found: AnchorSet) -> str:
     """The file that `viva run --questions` and `viva item-analysis --predict` take."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(COLUMNS)
+    table = CsvText(COLUMNS)
     same = (found.line.intercept, found.line.slope, found.lowest, found.highest, found.error)
     for one in found.anchors:
         own = (
@@ -159,8 +156,8 @@ def anchors_csv(found: AnchorSet) -> str:
             one.facility,
             "" if one.discrimination is None else one.discrimination,
         )
-        table.writerow([*own, csv_safe(found.exam), found.of_questions, found.models, *same])
-    return out.getvalue()
+        table.add([*own, csv_safe(found.exam), found.of_questions, found.models, *same])
+    return table.text()
 
 
 def anchors_json(found: AnchorSet, validation: Validation, notes: Sequence[str]) -> str:
@@ -212,18 +209,16 @@ def prediction_notes(found: Sequence[Prediction], anchors: AnchorSet) -> list[st
 
 def prediction_csv(found: Sequence[Prediction], anchors: AnchorSet) -> str:
     """A row a model, unrounded."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(
+    table = CsvText(
         ["exam", "model", "source", "predicted", "low", "high", "anchor_mean", "answered", "anchors", "full"]
     )
     for one in found:
         full = "" if one.full is None else one.full
-        table.writerow([
+        table.add([
             csv_safe(anchors.exam), csv_safe(one.model), csv_safe(one.source), one.value, one.low, one.high,
             one.anchor_mean, one.answered, one.of, full,
         ])  # fmt: skip
-    return out.getvalue()
+    return table.text()
 
 
 def prediction_json(found: Sequence[Prediction], anchors: AnchorSet, notes: Sequence[str]) -> str:

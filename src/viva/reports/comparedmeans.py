@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from msgspec import Struct
 
+from viva.io.tables import CsvText
 from viva.published import Table
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
@@ -68,13 +67,11 @@ def as_json(found: Sequence[Published], one: Table, notes: Sequence[str]) -> str
 
 def as_csv(found: Sequence[Published], one: Table, notes: Sequence[str]) -> str:
     """A row a pair and column. Per cent."""
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["first_name", "second_name", "of", "column", "first", "second", "difference"])
+    rows = CsvText(["first_name", "second_name", "of", "column", "first", "second", "difference"])
     for pair in found:
         for name, figures in pair.figures.items():
-            rows.writerow([*map(csv_safe, (pair.first, pair.second, pair.what)), name, *figures])
-    return out.getvalue()
+            rows.add([*map(csv_safe, (pair.first, pair.second, pair.what)), name, *figures])
+    return rows.text()
 
 
 FORMATS = formats(_told, as_csv=as_csv, as_json=as_json)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from viva.analysis.comparing import Difference, Flip
 from viva.analysis.multiplicity import NAMES, Correction
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.printing import formats
@@ -263,18 +262,16 @@ def _told(found: Sequence[Comparison]) -> tuple[list[Grid], list[str]]:
 
 def as_csv(found: Sequence[Comparison]) -> str:
     """A row a comparison, in shares of 1."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
     numbers = [name for name in Difference.__struct_fields__ if name not in ("test", "first_range", "second_range")]
     points = next((list(row.questions) for one in found for row in one.rows), [])
     wanted = [f"questions_for_{amount}" for amount in points]
-    table.writerow(["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest", *wanted])
+    table = CsvText(["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest", *wanted])
     for one in found:
         for row in one.rows:
             words = (one.title, one.by if row.part else "", row.part, row.first, row.second, row.found.test)
             figures = [getattr(row.found, name) for name in numbers]
-            table.writerow([*map(csv_safe, words), *figures, row.smallest, *row.questions.values()])
-    return out.getvalue()
+            table.add([*map(csv_safe, words), *figures, row.smallest, *row.questions.values()])
+    return table.text()
 
 
 def as_json(found: Sequence[Comparison]) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import UNSURE, Grid, p_text
@@ -117,10 +116,8 @@ def as_terminal(
 
 def as_csv(found: Sequence[Correlations], notes: Sequence[str]) -> str:
     """A row a pair and coefficient, unrounded."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
     leaning = ("lowest", "lowest_without", "highest", "highest_without")
-    table.writerow(
+    table = CsvText(
         ["table", "first", "second", "n", "left_out", "partial_rows", "kind", "value", "p", "low", "high", *leaning]
     )
     for one in found:
@@ -133,8 +130,8 @@ def as_csv(found: Sequence[Correlations], notes: Sequence[str]) -> str:
                 last = ["", "", "", ""] if lean is None else [
                     lean.low, csv_safe(lean.low_without), lean.high, csv_safe(lean.high_without),
                 ]  # fmt: skip
-                table.writerow([*where, each.kind, each.value, each.p, each.low, each.high, *last])
-    return out.getvalue()
+                table.add([*where, each.kind, each.value, each.p, each.low, each.high, *last])
+    return table.text()
 
 
 def as_json(found: Sequence[Correlations], notes: Sequence[str]) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from msgspec import Struct
 
 from viva.analysis.difficulty import Levels, agreement, named
+from viva.io.tables import CsvText
 from viva.reports.result import Grid
 from viva.reports.text import json_text
 from viva.visible import csv_safe
@@ -105,13 +103,11 @@ def _some(words: list[str]) -> str:
 
 def difficulty_csv(grouping: Grouping) -> str:
     """A row a question: `level` is empty where the rule leaves several, `possible` lists them."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["question", "level", "possible", "given"])
+    table = CsvText(["question", "level", "possible", "given"])
     for question, possible in grouping.found.items():
         decided = possible[0] if len(possible) == 1 else ""
-        table.writerow([csv_safe(question), decided, " ".join(map(str, possible)), grouping.given.get(question, "")])
-    return out.getvalue()
+        table.add([csv_safe(question), decided, " ".join(map(str, possible)), grouping.given.get(question, "")])
+    return table.text()
 
 
 def difficulty_json(grouping: Grouping) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from viva.analysis.errortypes import Errors, Share
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import Grid, percent
@@ -91,9 +90,7 @@ def as_terminal(told: Told, *, width: int | None = None, colour: bool = False) -
 
 def as_csv(told: Told) -> str:
     """A row a model, kind of question and type, unrounded; `by` and `value` say of which part."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(
+    table = CsvText(
         [
             "exam",
             "model",
@@ -115,8 +112,8 @@ def as_csv(told: Told) -> str:
             for share in one.shares:
                 said = (one.exam, one.model, one.group, by, one.value, share.type, told.names.get(share.type, ""))
                 figures = (one.wrong, one.labelled, share.count, share.share, share.low, share.high)
-                table.writerow([*map(csv_safe, said), *figures])
-    return out.getvalue()
+                table.add([*map(csv_safe, said), *figures])
+    return table.text()
 
 
 def as_json(told: Told) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from viva.io.tables import CsvText
 from viva.reports.canaries import canaries_grid
 from viva.reports.grids import grids_latex, grids_markdown, grids_terminal
 from viva.reports.notebook import grids_html
@@ -93,10 +92,8 @@ def as_csv(report: Report) -> str:
     Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
     So have canaries, in the table `canaries`.
     """
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
     measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "zeroed")  # of a range there is no mean
-    table.writerow(
+    table = CsvText(
         ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
     )
     for result in report.results:
@@ -106,13 +103,11 @@ def as_csv(report: Report) -> str:
                     values = [getattr(cell, measure) for measure in measures]
                     counts = [cell.outcomes.get(outcome, 0) for outcome in OUTCOMES]
                     where = [result.exam, result.model, found.name, label, column]
-                    table.writerow(
-                        [*map(csv_safe, where), *values, *counts, result.trained, csv_safe(result.signature), ""]
-                    )
+                    table.add([*map(csv_safe, where), *values, *counts, result.trained, csv_safe(result.signature), ""])
         for published in _published_lines(result):
-            table.writerow(published)
-    table.writerows(_canary_lines(report))
-    return out.getvalue()
+            table.add(published)
+    table.add_all(_canary_lines(report))
+    return table.text()
 
 
 def _canary_lines(report: Report) -> Iterator[list[object]]:

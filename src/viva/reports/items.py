@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Sequence
 
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from viva.analysis.itemresponse import Fitted
 from viva.analysis.itemscores import Floats, ItemScores
 from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_latex, grids_markdown, grids_terminal
 from viva.reports.result import UNSURE, Grid, percent, range_text
 from viva.reports.text import json_text
@@ -298,21 +297,19 @@ GRID_FORMATS: dict[str, Callable[[Sequence[Grid], Sequence[str]], str]] = {
 
 def items_csv(every: Sequence[Examined]) -> str:
     """A row a question, unrounded; empty where there is no figure."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow([
+    table = CsvText([
         *("exam", "question", "models", "facility", "discrimination", "p", "flags"),
         *("irt", "difficulty", "difficulty_error", "a", "a_error", "infit", "outfit"),
     ])  # fmt: skip
     for found in every:
         stats, why = found.statistics, {flag.place: flag.why for flag in flags(found)}
         for place, question in enumerate(found.scores.questions):
-            table.writerow([
+            table.add([
                 csv_safe(found.scores.exam), csv_safe(question), int(stats.models[place]),
                 *map(_field, (stats.facility[place], stats.discrimination[place], stats.p[place])),
                 why.get(place, ""), *_response_fields(found, place),
             ])  # fmt: skip
-    return out.getvalue()
+    return table.text()
 
 
 def _response_fields(found: Examined, place: int) -> list[object]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
 from viva.analysis.best import Estimate, Scores, best_in_groups, best_of, mean_score, passing
+from viva.io.tables import CsvText
 from viva.published import Entry, share
 from viva.reports.result import UNSURE, Grid, percent
 from viva.reports.text import json_text
@@ -242,11 +241,9 @@ def notes_on(board: Leaderboard) -> list[str]:
 
 def leaderboard_csv(board: Leaderboard) -> str:
     """A row a number, in shares of 1: `measure` is mean, best_grouped, best or pass."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
     numbers = ("mean", "low", "high", "sd", "floor", "ceiling", "questions", "short")
     counted = ("answers", "unscored", "published", "published_sd", "published_as")
-    table.writerow(["model", "tag", "value", "measure", "k", "estimate", *numbers[1:], *counted])
+    table = CsvText(["model", "tag", "value", "measure", "k", "estimate", *numbers[1:], *counted])
     for row in (*board.standings, *board.parts):
         measures: list[tuple[str, int, Estimate]] = [("mean", 1, row.mean), ("best_grouped", row.group, row.grouped)]
         measures += [("best", k, found) for k, found in row.best.items()]
@@ -259,8 +256,8 @@ def leaderboard_csv(board: Leaderboard) -> str:
                 beside = [row.published_mean, "", csv_safe(row.published_as)]
             where = [*map(csv_safe, (row.model, row.tag, row.value)), measure, k]
             values = [getattr(found, number) for number in numbers]
-            table.writerow([*where, *values, row.answers, row.unscored, *beside])
-    return out.getvalue()
+            table.add([*where, *values, row.answers, row.unscored, *beside])
+    return table.text()
 
 
 def leaderboard_json(board: Leaderboard) -> str:

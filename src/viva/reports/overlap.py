@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from msgspec import Struct
 
 from viva.analysis.leakage import Leak
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import Grid, percent
@@ -172,25 +170,23 @@ def as_terminal(found: Overlaps, *, everything: bool = False, width: int | None 
 
 def as_csv(found: Overlaps) -> str:
     """A row a question and kind of finding, figures unrounded, texts whole."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(
+    table = CsvText(
         ["set", "question", "beside", "kind", "place", "character", "jaccard", "estimated", "numbers_differ", "share",
          "longest_tokens", "leaked", "text", "text_there"]
     )  # fmt: skip
     for row in found.rows:
         head = [csv_safe(found.set), csv_safe(row.question), csv_safe(row.beside)]
         for near in row.leak.near:
-            table.writerow(
+            table.add(
                 [*head, "near-duplicate", csv_safe(near.place), "", near.jaccard, near.estimate, near.numbers_differ,
                  "", "", row.leaked, csv_safe(row.text), csv_safe(near.text)]
             )  # fmt: skip
         if longest := row.leak.longest:
-            table.writerow(
+            table.add(
                 [*head, "passage", csv_safe(longest.place), longest.offset, "", "", "", row.leak.share,
                  longest.tokens, row.leaked, csv_safe(row.text), csv_safe(longest.text)]
             )  # fmt: skip
-    return out.getvalue()
+    return table.text()
 
 
 def as_json(found: Overlaps) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from msgspec import Struct
 
 from viva.analysis.perplexity import Comparison, Figure, Figures
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import Grid, p_text
@@ -194,26 +192,22 @@ def as_terminal(found: Perplexities, *, width: int | None = None, colour: bool =
 
 def as_csv(found: Perplexities) -> str:
     """A row a set (and tag value) and model, unrounded; then a row a pair of sets, in the same columns."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
     counts = ("texts", "different", "unscored", "tokens", "bytes", "characters")
     bounds = [f"{measure}{end}" for measure in MEASURES for end in ("", "_low", "_high")]
     pairs = ("against", "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high")
-    table.writerow(["set", "tag", "model", "field", "k", *counts, *bounds, *pairs, "auc", "p"])
+    table = CsvText(["set", "tag", "model", "field", "k", *counts, *bounds, *pairs, "auc", "p"])
     for row in found.rows:
         where = [csv_safe(row.set), csv_safe(row.tag), csv_safe(row.model), csv_safe(found.field), found.k]
         figures = [part for measure in MEASURES for part in _parts(getattr(row.figures, measure))]
-        table.writerow(
-            [*where, *(getattr(row.figures, count) for count in counts), *figures, *([""] * (len(pairs) + 2))]
-        )
+        table.add([*where, *(getattr(row.figures, count) for count in counts), *figures, *([""] * (len(pairs) + 2))])
     for one in found.beside:
         if (known := one.comparison) is None:
             continue
         where = [csv_safe(one.first), "", csv_safe(one.model), csv_safe(found.field), found.k]
         blank = [""] * (len(counts) + len(bounds))
         last = [csv_safe(one.second), *_parts(known.ratio), *_parts(known.difference), known.auc, known.p]
-        table.writerow([*where, *blank, *last])
-    return out.getvalue()
+        table.add([*where, *blank, *last])
+    return table.text()
 
 
 def _parts(figure: Figure | None) -> tuple[float | None, float | None, float | None]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
+from viva.io.tables import CsvText
 from viva.published import Column, Entry, Kind, Size, Table
 from viva.reports.result import Grid
 from viva.reports.text import json_text
@@ -105,17 +104,15 @@ def size_text(size: Size | None) -> str:
 
 def table_csv(table: Table) -> str:
     """A row a row, in the columns' own names, figures as printed: what `viva correlate` and `viva scaling` read."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     words = _words(table)
     names = [column.name for column in table.columns]
-    writer.writerow(["model", "kind", *words, "total", "active", *names])
+    writer = CsvText(["model", "kind", *words, "total", "active", *names])
     for entry in table.entries:
         size = ["", ""] if entry.size is None else [f"{entry.size.total:g}", f"{entry.size.active:g}"]
         said = [csv_safe(entry.words.get(word, "")) for word in words]
         figures = [f"{entry.figures[name]:g}" if name in entry.figures else "" for name in names]
-        writer.writerow([csv_safe(entry.name), entry.kind, *said, *size, *figures])
-    return out.getvalue()
+        writer.add([csv_safe(entry.name), entry.kind, *said, *size, *figures])
+    return writer.text()
 
 
 def tables_json(tables: Sequence[Table]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -11,6 +9,7 @@ from msgspec import Struct
 from viva.analysis.scaling import Fit, Kind
 from viva.analysis.scalinggroups import Group, Point
 from viva.analysis.segments import Segments
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import UNSURE, Grid, left_out, p_text, percent
@@ -250,19 +249,17 @@ def as_terminal(found: Sequence[Scaling], *, width: int | None = None, colour: b
 
 def as_csv(found: Sequence[Scaling]) -> str:
     """A row a model, and a row a prediction: shares of 1, unrounded. `role`: fitted, held out, predicted."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis"])
+    table = CsvText(["table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis"])
     for one in found:
         for group in one.groups:
             where = [csv_safe(one.title), csv_safe(group.name)]
             for role, points in (("fitted", group.points), ("held out", group.held_out)):
-                table.writerows([*where, role, "", *_point_cells(point), ""] for point in points)
+                table.add_all([*where, role, "", *_point_cells(point), ""] for point in points)
             for forecast in group.forecasts:
                 said = forecast.prediction
                 cells = ["predicted", forecast.kind, "", said.size, said.score, said.low, said.high, "", said.basis]
-                table.writerow([*where, *cells])
-    return out.getvalue()
+                table.add([*where, *cells])
+    return table.text()
 
 
 def _point_cells(point: Point) -> list[object]:

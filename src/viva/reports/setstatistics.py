@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from viva.analysis.textlengths import QUANTILES, Cross, Lengths
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import Grid, percent
@@ -102,26 +101,24 @@ def as_terminal(found: Sequence[SetStatistics], *, width: int | None = None, col
 
 def as_csv(found: Sequence[SetStatistics]) -> str:
     """A row a figure: set, language, kind, the values it is of, the figure."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["set", "language", "kind", "first", "first_value", "second", "second_value", "figure"])
+    table = CsvText(["set", "language", "kind", "first", "first_value", "second", "second_value", "figure"])
     for one in found:
         head = [csv_safe(one.set), one.language]
         for counts in one.counts:
             for value, count in counts.values:
-                table.writerow([*head, "questions", csv_safe(counts.dimension), csv_safe(value), "", "", count])
+                table.add([*head, "questions", csv_safe(counts.dimension), csv_safe(value), "", "", count])
         for cross in one.crosses:
             for row, values in cross.rows:
                 for column, count in zip(cross.columns, values, strict=True):
                     parts = [cross.first, row, cross.second, column]
-                    table.writerow([*head, "questions", *map(csv_safe, parts), count])
+                    table.add([*head, "questions", *map(csv_safe, parts), count])
         for lengths in one.lengths:
             figures = {"texts": lengths.texts, "mean": lengths.mean, "sd": lengths.sd, "least": lengths.least}
             figures |= {f"quantile {share:g}": value for share, value in zip(QUANTILES, lengths.quantiles, strict=True)}
             for name, figure in (figures | {"most": lengths.most}).items():
                 said = f"{one.field}, {one.measure}"
-                table.writerow([*head, "length", csv_safe(said), csv_safe(lengths.group), "figure", name, figure])
-    return out.getvalue()
+                table.add([*head, "length", csv_safe(said), csv_safe(lengths.group), "figure", name, figure])
+    return table.text()
 
 
 def as_json(found: Sequence[SetStatistics]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import (
@@ -210,14 +209,12 @@ _COLUMNS = (
 
 def as_csv(found: Sequence[Slices], shown: Shown) -> str:
     """A row a slice, unrounded, all of them."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(_COLUMNS)
+    table = CsvText(_COLUMNS)
     for one in found:
         for each in one.slices:
             cell = each.cell
             tags = " · ".join(tag for tag, _ in each.where)
-            table.writerow(
+            table.add(
                 [
                     *(csv_safe(text) for text in (one.exam, one.model, tags, each.name)),
                     *(cell.n, each.questions, cell.mean, cell.low, cell.high, cell.floor, cell.ceiling, cell.zeroed),
@@ -226,7 +223,7 @@ def as_csv(found: Sequence[Slices], shown: Shown) -> str:
                     *(each.p, each.adjusted, each.test, "yes" if each.significant else "no"),
                 ]
             )
-    return out.getvalue()
+    return table.text()
 
 
 def as_json(found: Sequence[Slices], shown: Shown) -> str:

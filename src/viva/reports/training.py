@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from viva.analysis.breakdown import Cell
 from viva.analysis.training import Curve, Training
+from viva.io.tables import CsvText
 from viva.reports.grids import WORDS, grids_terminal
 from viva.reports.printing import formats
 from viva.reports.result import RANGE, UNSURE, Grid, cell_text, counted, p_text, percent
@@ -115,15 +114,13 @@ def as_terminal(
 def as_csv(found: Sequence[Training], notes: Sequence[str]) -> str:
     """A row a checkpoint and curve: shares of 1."""
     measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "unanswered")
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["exam", "checkpoint", "axis", "at", "curve", *measures])
+    table = CsvText(["exam", "checkpoint", "axis", "at", "curve", *measures])
     for one in found:
         for point in one.points:
             for name, cell in point.cells.items():
                 where = [csv_safe(one.exam), csv_safe(point.checkpoint), one.axis, f"{point.at:.12g}", csv_safe(name)]
-                table.writerow([*where, *(getattr(cell, measure) for measure in measures)])
-    return out.getvalue()
+                table.add([*where, *(getattr(cell, measure) for measure in measures)])
+    return table.text()
 
 
 def as_json(found: Sequence[Training], notes: Sequence[str]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from viva.engine.reviews import Review
 from viva.errors import StorageError
+from viva.io.tables import CsvText
 from viva.review.filters import PAGE, Filter
 from viva.review.forms import COMMENT_LIMIT, Form, FormError, Marking, form_id, read_form
 from viva.review.items import TELLING, Item
@@ -311,13 +310,11 @@ class Pages:
 
 def reviews_csv(reviews: Sequence[Review]) -> str:
     """A row a line of the log; texts are made harmless to spreadsheets."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(_COLUMNS)
+    table = CsvText(_COLUMNS)
     for review in reviews:
         row: Mapping[str, object] = msgspec.structs.asdict(review)
-        table.writerow([_cell(row[name]) for name in _COLUMNS])
-    return out.getvalue()
+        table.add([_cell(row[name]) for name in _COLUMNS])
+    return table.text()
 
 
 def _cell(value: object) -> object:

@@ -7,7 +7,6 @@ benchmark's questions, and what was matched goes into the run folder, so that th
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -28,13 +27,12 @@ from viva.models.replay import KEPT, Replay
 from viva.models.replay import connect as open_replay
 from viva.runs.config import AnswerFileOptions, TaskOptions
 from viva.runs.exams import languages_of, open_exams
+from viva.runs.live_line import Screen
 from viva.types import Question
 from viva.visible import one_line
 
 UNMATCHED = "unmatched.jsonl"
 """What was in the files and is none of the questions, in a run folder."""
-_PATIENCE = 2.0
-"""Seconds until the first line of progress, and between two."""
 _SHOWN = 20
 """Unmatched items that are listed on the terminal; the file has all."""
 
@@ -105,13 +103,11 @@ def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
 
 def _progress(total: int, *, quiet: bool) -> Callable[[int], None]:
     """A line every few seconds, where matching takes longer."""
-    last = time.monotonic()
+    screen = Screen("quiet" if quiet else "plain")
 
     def told(done: int) -> None:
-        nonlocal last
-        if not quiet and time.monotonic() - last > _PATIENCE:
-            last = time.monotonic()
-            print(f"viva: matching: {done:,} of {total:,} items", file=sys.stderr)
+        if screen.due():
+            screen.say(f"viva: matching: {done:,} of {total:,} items")
 
     return told
 

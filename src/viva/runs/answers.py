@@ -6,22 +6,21 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from viva.engine.evidence_text import describe_evidence, reply_text
-from viva.engine.folder import RunFolder
-from viva.engine.journal import Entry, Journal
+from viva.engine.answer import Answer, answer_of
+from viva.engine.evidence_text import describe_evidence
+from viva.engine.folder import RunFolder, RunRecord
+from viva.engine.journal import Journal
 from viva.engine.scorefile import SCORES, score_rows
-from viva.engine.stages import NO_REPLY_YET, Evaluation, row_of
+from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError
-from viva.prompting import prompt_text
-from viva.reports.answered import Answered
 from viva.runs.graded import is_fresh
 from viva.runs.open import OpenRun, open_evidence
-from viva.types import Question, Request, Response, ScoreRow
+from viva.types import Question, ScoreRow
 
 _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
 
 
-def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answered]:
+def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answer]:
     """Every answer of a run, in the order of scores.jsonl; of these, the `wanted` places (from 0).
 
     What an answer earned is taken from scores.jsonl where that is fresh, else graded here. Raises StorageError where
@@ -35,6 +34,7 @@ def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL) -> Iterator[
         evidence_store = open_evidence(opened, stack)
         place = -1
         for evaluation in opened.evaluations:
+            shown = parts_shown(evaluation.exam)
             for question in evaluation.exam.questions():
                 for sample in range(evaluation.samples):
                     place += 1
@@ -48,15 +48,11 @@ def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL) -> Iterator[
                     response = entry.response() if entry else NO_REPLY_YET
                     evidence = evidence_store.about(evaluation, question, sample, response)
                     if row is None:
-                        row = row_of(
-                            evaluation,
-                            question,
-                            sample,
-                            evaluation.exam.score(question, response, evidence),
-                            frozenset(),
-                        )
+                        score = evaluation.exam.score(question, response, evidence)
+                        row = row_of(evaluation, question, sample, score, shown)
                     suspicion = evidence_store.suspicion(evaluation.exam, question, response)
-                    yield _whole(row, question, request, response, tuple(describe_evidence(evidence, suspicion)))
+                    said = tuple(describe_evidence(evidence, suspicion))
+                    yield answer_of(row, entry, question, request, said)
 
 
 def _next_row(
@@ -72,63 +68,28 @@ def _next_row(
     return row
 
 
-def _whole(
-    row: ScoreRow, question: Question, request: Request, response: Response, evidence: tuple[tuple[str, str], ...]
-) -> Answered:
-    return Answered(
-        exam=row.exam,
-        model=row.model,
-        question=row.question,
-        sample=row.sample,
-        repeat=row.repeat,
-        outcome=row.outcome,
-        value=row.value,
-        tags=row.tags,
-        weight=row.weight,
-        asked=question.text,
-        prompt=prompt_text(request.prompt),
-        reply=reply_text(request, response),
-        gold=question.answer or "",
-        answer=row.answer,
-        explanation=row.explanation,
-        evidence=evidence,
-        failure=f"{response.error.kind}: {response.error.message}" if response.error else "",
-    )
-
-
-def answered_without_questions(folder: RunFolder, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answered]:
+def answered_without_questions(folder: RunFolder, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answer]:
     """The same from scores.jsonl and responses.jsonl alone, where the questions are not at hand: no prompt, no gold.
 
     A reply is found by model, question and sample; where the run has several exams of that benchmark, in which
     questions share their ids, it is left out rather than guessed.
     """
-    benchmarks = [exam.spec.benchmark for exam in folder.record.exams]
-    single = {name for name in benchmarks if benchmarks.count(name) == 1}
     journal = folder.journal("responses", write=False)
     try:
-        places = _places(journal, single)
+        keys = keys_of_answers(journal, folder.record)
         for place, row in enumerate(score_rows(folder.path)):
-            if not wanted(place):
-                continue
-            key = places.get((row.benchmark, row.model, row.question, row.sample))
-            entry = journal.read(key) if key else None
-            yield Answered(
-                **{name: getattr(row, name) for name in _SHARED},
-                reply=entry.text if entry else "",
-                failure=f"{entry.error.kind}: {entry.error.message}" if entry and entry.error else "",
-            )
+            if wanted(place):
+                key = keys.get((row.benchmark, row.model, row.question, row.sample))
+                yield answer_of(row, journal.read(key) if key else None)
     finally:
         journal.close()
 
 
-_SHARED = (
-    *("exam", "model", "question", "sample", "repeat", "outcome", "value", "tags", "weight"),
-    *("answer", "explanation"),
-)
-
-
-def _places(journal: Journal, benchmarks: set[str]) -> dict[tuple[str, str, str, int], bytes]:
-    def whose(entry: Entry) -> tuple[str, str, str, int]:
-        return entry.benchmark, entry.model, entry.question, entry.sample
-
-    return {whose(entry): bytes.fromhex(entry.key) for entry in journal.entries() if entry.benchmark in benchmarks}
+def keys_of_answers(journal: Journal, record: RunRecord) -> dict[tuple[str, str, str, int], bytes]:
+    """(benchmark, model, question, sample) → where the journal has the reply, of exams that share no benchmark."""
+    benchmarks = [exam.spec.benchmark for exam in record.exams]
+    return {
+        (entry.benchmark, entry.model, entry.question, entry.sample): bytes.fromhex(entry.key)
+        for entry in journal.entries()
+        if benchmarks.count(entry.benchmark) == 1
+    }

@@ -14,8 +14,6 @@ is a run folder (or its last name), for one server that served one checkpoint af
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -24,6 +22,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.errors import DataError
+from viva.io.tables import read_csv, table_text
 from viva.models import PROVIDERS
 from viva.runs.model_paths import HF, existing, folder_of, is_model, is_revision, resolve_path, split_revision
 from viva.visible import one_line
@@ -121,7 +120,7 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
 
 def read_checkpoints(path: Path) -> Checkpoints:
     """The file's rows. Raises DataError with the line and the value."""
-    header, rows = _table(path)
+    header, rows = read_csv(path, table_text(path, "file of checkpoints"))
     axis = next((name for name in AXES if name in header), "")
     if not {"model", "run"} & set(header):
         raise DataError(f"{path}, line 1: no column `model` or `run`; it has: {_listed(header)}")
@@ -206,33 +205,6 @@ def _checkpoint(path: Path, line: int, row: Mapping[str, str], axis: str) -> Che
         at=at,
         beside=str(path.parent),
     )
-
-
-def _table(path: Path) -> tuple[Sequence[str], list[tuple[int, dict[str, str]]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"there is no file of checkpoints {path}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise DataError(f"cannot read the checkpoints {path}: {problem}") from None
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        header = [name.strip() for name in next(reader, [])]
-        twice = [name for name in header if header.count(name) > 1]
-        if twice:
-            raise DataError(f"{path}, line 1: column {twice[0][:40]!r} is there twice")
-        rows: list[tuple[int, dict[str, str]]] = []
-        for row in reader:
-            if not row:
-                continue  # an empty line
-            if len(row) != len(header):
-                raise DataError(
-                    f"{path}, line {reader.line_num}: {len(row)} columns, where the header names {len(header)}"
-                )
-            rows.append((reader.line_num, dict(zip(header, row, strict=True))))
-    except csv.Error as problem:
-        raise DataError(f"{path} is no CSV: {problem}") from None
-    return header, rows
 
 
 def _listed(header: Sequence[str]) -> str:

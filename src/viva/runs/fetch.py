@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from viva.benchmarks.sources import Source, intact
 from viva.errors import DataError
+from viva.files import write_whole
 
 if TYPE_CHECKING:
     import aiohttp
@@ -38,9 +39,7 @@ async def fetch(source: Source, base: str, folder: Path) -> None:
             if not intact(content, sha256):
                 raise DataError(_by_hand(source, base + path, "its SHA-256 is not the published one"))
             place.parent.mkdir(parents=True, exist_ok=True)
-            partial = place.with_name(place.name + ".partial")
-            partial.write_bytes(content)
-            partial.replace(place)
+            write_whole(place, content)
 
 
 async def _read(stream: aiohttp.StreamReader) -> bytes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord, new_run_path
 from viva.errors import DataError
+from viva.io.tables import CsvText
 from viva.models.replay import Replay
 from viva.runs.answer_files import Collected, collect
 from viva.runs.batches import refuse_unbatched
@@ -134,14 +133,12 @@ def _refuse_strangers(replay: Replay, exams: list[Exam], answers: Path, *, limit
 
 def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:
     """A row an answer; the score is empty where an answer is unscored. Scores are exact: they can be compared."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow([question_column, "sample", "score", "outcome", "read", "model"])
+    table = CsvText([question_column, "sample", "score", "outcome", "read", "model"])
     for row in rows:
         score = "" if row.value is None else _exactly(row.value)
         question, answer, model = map(csv_safe, (row.question, row.answer[:200], row.model))
-        table.writerow([question, row.sample, score, row.outcome, answer, model])
-    return out.getvalue()
+        table.add([question, row.sample, score, row.outcome, answer, model])
+    return table.text()
 
 
 def _exactly(value: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import re
 import time
@@ -23,7 +22,7 @@ from viva.engine.limitchanges import (
 )
 from viva.engine.limits import Fixed
 from viva.errors import VivaError
-from viva.files import open_regular
+from viva.files import LockedError, lock
 from viva.models import PROVIDERS
 from viva.runs.config import LimitOptions
 from viva.runs.messages import notify
@@ -90,18 +89,14 @@ def describe(group: GroupLimits) -> str:
 def asking_process(folder: Path) -> int:
     """The number of the process that holds the run. Raises VivaError where none does."""
     try:
-        lock = open_regular(folder / ".lock")
-    except OSError:
-        raise _still(folder) from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = re.fullmatch(rb"pid (\d{1,10})\s*", os.pread(lock, 32, 0))
+        os.close(lock(folder / ".lock", os.O_RDONLY, shared=True))
+    except LockedError as locked:
+        holder = re.fullmatch(r"pid (\d{1,10})", locked.holder, re.ASCII)
         if holder:
             return int(holder[1])
         raise VivaError(f"{folder} is held by a process that does not say its number; try again") from None
-    finally:
-        os.close(lock)
+    except OSError:
+        raise _still(folder) from None
     raise _still(folder)
 
 

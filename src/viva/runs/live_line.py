@@ -19,9 +19,9 @@ class Screen:
 
     def __init__(self, mode: Mode, *, pause: float = 0.2) -> None:
         """`pause`: seconds between two looks of the live line."""
-        self._live = mode == "live" or (mode == "auto" and sys.stderr.isatty())
+        self.live = mode == "live" or (mode == "auto" and sys.stderr.isatty())
         self.quiet = mode == "quiet"
-        self._pause = pause if self._live else _PAUSE
+        self._pause = pause if self.live else _PAUSE
         self.started = self._said = time.monotonic()
 
     def due(self) -> bool:
@@ -34,7 +34,7 @@ class Screen:
 
     def show(self, line: str) -> None:
         """How far it is, in words of Viva's own."""
-        if self._live:
+        if self.live:
             sys.stderr.write(f"{_CLEAR}{line}")
             sys.stderr.flush()
         else:
@@ -42,12 +42,12 @@ class Screen:
 
     def say(self, line: str) -> None:
         """A line that stays, also where nobody wants to know how far it is."""
-        if self._live:
+        if self.live:
             sys.stderr.write(_CLEAR)
         print(escape_invisible(line), file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """The live line goes."""
-        if self._live:
+        if self.live:
             sys.stderr.write(_CLEAR)
             sys.stderr.flush()

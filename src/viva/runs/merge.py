@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,9 +17,10 @@ from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.labelling import STAGE as LABELS
 from viva.engine.merging import JournalMerge, merge_reviews
 from viva.errors import StorageError, VivaError
-from viva.files import new_file, open_regular, reading
+from viva.files import LockedError, lock, new_file, reading
 from viva.runs.answer_files import UNMATCHED
 from viva.runs.exams import reopen
+from viva.runs.live_line import Screen
 from viva.runs.moved_keys import keys_elsewhere, moved
 from viva.runs.open import REVIEWS
 from viva.runs.shards import Parts, kept_file
@@ -28,8 +28,6 @@ from viva.runs.trust import keep_approval
 
 STAGES = ("responses", "executions", "similarities", "annotations", LABELS)
 """The journals of a run."""
-PAUSE = 2.0
-"""Seconds between two lines of progress."""
 
 
 def merged_record(parts: Parts) -> RunRecord:
@@ -56,16 +54,16 @@ def merge(parts: Parts, record: RunRecord, into: Path) -> int:
     """Write the whole run, which appears at its place when it is complete. Returns how many answers it holds."""
     with _staged(into) as stage:
         journals = {name: JournalMerge(stage / f"{name}.jsonl") for name in STAGES}
-        progress = _Progress(len(parts.parts), journals)
+        screen = Screen("plain")
         with ExitStack() as stack:
             for journal in journals.values():
                 stack.callback(journal.abandon)
             for number, part in enumerate(parts.parts):
-                progress.done = number
+                tell = partial(_tell, screen, f"merging: {number}/{len(parts.parts)} shards", journals.values())
                 with part.folder.still():
                     keys = keys_elsewhere(part.folder, record) if moved(part.folder.record, record) else {}
                     for name, journal in journals.items():
-                        journal.take(part.folder.path / f"{name}.jsonl", keys.get(name), progress.tell)
+                        journal.take(part.folder.path / f"{name}.jsonl", keys.get(name), tell)
             for journal in journals.values():
                 journal.close()
         damaged = merge_reviews([part.folder.path / REVIEWS for part in parts.parts], stage / REVIEWS)
@@ -82,6 +80,11 @@ def merge(parts: Parts, record: RunRecord, into: Path) -> int:
         return len(journals["responses"].answered)
 
 
+def _tell(screen: Screen, done: str, journals: Iterable[JournalMerge]) -> None:
+    if screen.due():
+        screen.say(f"{done}, {sum(journal.lines for journal in journals):,} lines")
+
+
 def _copy_answers(parts: Parts, stage: Path) -> None:
     """The files in the first shard's folder that its replays play: the others' are the same."""
     first = parts.parts[0].folder
@@ -92,24 +95,6 @@ def _copy_answers(parts: Parts, stage: Path) -> None:
                     shutil.copyfileobj(content, copy)
             except OSError as problem:
                 raise StorageError(f"cannot copy {first.path / name}: {problem.strerror}") from None
-
-
-class _Progress:
-    """A line now and then, for what takes longer than one waits without a word."""
-
-    def __init__(self, shards: int, journals: dict[str, JournalMerge]) -> None:
-        self.done = 0
-        self._shards = shards
-        self._journals = journals
-        self._last = time.monotonic()
-
-    def tell(self) -> None:
-        """Say how far it is, if it is time."""
-        now = time.monotonic()
-        if now - self._last >= PAUSE:
-            self._last = now
-            lines = sum(journal.lines for journal in self._journals.values())
-            print(f"merging: {self.done}/{self._shards} shards, {lines:,} lines", file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -125,11 +110,9 @@ def _staged(into: Path) -> Iterator[Path]:
     stage = into.absolute().parent / f".{into.absolute().name}.merging"
     try:
         stage.mkdir(parents=True, exist_ok=True)
-        lock = open_regular(stage / ".lock", os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
+            held = lock(stage / ".lock")
+        except LockedError:
             raise StorageError(
                 f"another process is merging into {into}; wait for it, or choose another --out"
             ) from None
@@ -141,6 +124,6 @@ def _staged(into: Path) -> Iterator[Path]:
             stage.rename(into)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
-            os.close(lock)
+            os.close(held)
     except OSError as problem:
         raise StorageError(f"cannot write {into}: {problem.strerror or problem}") from None

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import deque
-from typing import Literal
 
 from viva.engine.asking import Tally
+from viva.runs.live_line import Mode, Screen
 from viva.visible import one_line
-
-Mode = Literal["auto", "live", "plain", "quiet"]
 
 
 def describe(tally: Tally, rate: float) -> str:
@@ -75,29 +72,26 @@ class Progress:
     """Shows a tally on stderr until it is cancelled."""
 
     def __init__(self, mode: Mode, stage: str, tally: Tally) -> None:
-        self._mode: Mode = ("live" if sys.stderr.isatty() else "plain") if mode == "auto" else mode
+        self._screen = Screen(mode)
         self._stage = stage
         self._tally = tally
         self._recent: deque[tuple[float, int]] = deque(maxlen=60)
-        self._started = time.monotonic()
         self._said = ""
 
     async def show(self) -> None:
         """Run beside the asking."""
-        pause, last = (0.25, 0.0) if self._mode == "live" else (1.0, time.monotonic())
-        while self._mode != "quiet":
-            await asyncio.sleep(pause)
-            now = time.monotonic()
-            self._recent.append((now, self._tally.answered))
-            if self._mode == "live":
-                self._draw(describe(self._tally, self._rate()))
-            elif now - last >= 10:
-                last = now
-                if self._tally.batches and (text := describe(self._tally, 0.0)) == self._said:
+        screen, tally = self._screen, self._tally
+        while not screen.quiet:
+            await asyncio.sleep(0.25 if screen.live else 1.0)
+            self._recent.append((time.monotonic(), tally.answered))
+            if not screen.due():
+                continue
+            if tally.batches and not screen.live:
+                if (text := describe(tally, 0.0)) == self._said:
                     continue  # a log of hours in which nothing happens says so once
-                elif self._tally.batches:
-                    self._said = text
-                print(f"{self._stage}: {describe(self._tally, self._rate())}", file=sys.stderr, flush=True)
+                self._said = text
+            line = f"{self._stage}: {describe(tally, self._rate())}"
+            screen.show(one_line(line, 150) if screen.live else line)
 
     def _rate(self) -> float:
         if len(self._recent) < 2:
@@ -105,17 +99,9 @@ class Progress:
         (then, before), (now, after) = self._recent[0], self._recent[-1]
         return (after - before) / max(1e-6, now - then)
 
-    def _draw(self, line: str) -> None:
-        sys.stderr.write(f"\r\x1b[2K{one_line(f'{self._stage}: {line}', 150)}")
-        sys.stderr.flush()
-
     def close(self) -> None:
         """The last word: how it ended."""
-        if self._mode == "quiet":
-            return
-        if self._mode == "live":
-            sys.stderr.write("\r\x1b[2K")
-        tally = self._tally
-        seconds = time.monotonic() - self._started
-        rate = tally.answered / max(1e-6, seconds)
-        print(f"{self._stage}: {describe(tally, rate)} · {clock(seconds)} in all", file=sys.stderr, flush=True)
+        if not self._screen.quiet:
+            seconds = time.monotonic() - self._screen.started
+            rate = self._tally.answered / max(1e-6, seconds)
+            self._screen.say(f"{self._stage}: {describe(self._tally, rate)} · {clock(seconds)} in all")

@@ -15,7 +15,7 @@ from viva.engine.folder import RunFolder
 from viva.runs.graded import runs_in
 
 if TYPE_CHECKING:
-    from viva.reports.answered import Answered
+    from viva.engine.answer import Answer
     from viva.reports.page.writing import Spooled
     from viva.reports.result import Report
     from viva.runs.results import Reported
@@ -142,7 +142,7 @@ def spool_items(
     return spooled, notes
 
 
-def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> Iterator[Answered]:
+def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> Iterator[Answer]:
     starts = [0, *itertools.accumulate(len(run.strata) for run in read)]
     for number, run in enumerate(read):
         yield from run.items(_wanted(chosen, starts[number]), _called(names, number))

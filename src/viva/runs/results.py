@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import open_exam
+from viva.engine.answer import Answer
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import suspicions
 from viva.errors import VivaError
-from viva.reports.answered import Answered
 from viva.reports.canaries import canary_notes
 from viva.reports.deciders import DeciderCounts
 from viva.reports.result import Result, Suspicious, signature
@@ -44,14 +44,14 @@ class Reported(Struct, kw_only=True):
     notes: list[str]
     canaries: tuple[CanaryMarks, ...] = ()
 
-    def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answered]:
+    def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answer]:
         """The wanted answers (places in scores.jsonl). `name`: what the report calls (exam, model)."""
         found = (
             answered(self.opened_run, wanted) if self.opened_run else answered_without_questions(self.folder, wanted)
         )
         for item in found:
-            shown = name(item.exam, item.model)
-            yield item if shown == item.model else msgspec.structs.replace(item, model=shown)
+            row = msgspec.structs.replace(item.row, model=name(item.row.exam, item.row.model))
+            yield msgspec.structs.replace(item, row=row)
 
 
 def read_run(path: Path, beside: str) -> Reported:

@@ -10,18 +10,16 @@ of 1; empty: unscored), and optionally `repeat`, `outcome`, and tags by which ta
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import math
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
+from viva.io.packed import unpacked
+from viva.io.tables import json_lines, read_csv, table_text
 from viva.types import UNREADABLE
 
 MODEL = ("model",)
@@ -94,19 +92,10 @@ def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
 
     Raises DataError where it is not there or torn.
     """
-    content = _read(path)
-    table = path.name.removesuffix(".gz").endswith(".csv")
-    yield from _csv_rows(path, content) if table else _json_rows(path, content)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if path.suffix == ".gz" else content
-    except FileNotFoundError:
-        raise DataError(f"there is no table {path}") from None
-    except (OSError, EOFError, zlib.error) as problem:
-        raise DataError(f"cannot read the table {path}: {problem}") from None
+    if path.name.removesuffix(".gz").endswith(".csv"):
+        yield from read_csv(path, table_text(path), check=partial(refuse_other_separators, path))[1]
+    else:
+        yield from _json_rows(path, unpacked(path, "table"))
 
 
 def refuse_other_separators(path: Path, header: Sequence[str]) -> None:
@@ -116,36 +105,8 @@ def refuse_other_separators(path: Path, header: Sequence[str]) -> None:
         raise DataError(f"{path}: columns are separated by {sign}: write commas, and decimal points")
 
 
-def _csv_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
-    try:
-        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
-        header = next(reader, [])
-        twice = [name for name in header if header.count(name) > 1]
-        if twice:
-            raise DataError(f"{path}, line 1: column {_short(twice[0])} is there twice")
-        refuse_other_separators(path, header)
-        for row in reader:
-            if len(row) != len(header):
-                if not row:
-                    continue  # an empty line
-                hint = "" if len(row) < len(header) else "; a decimal comma is written as a point"
-                raise DataError(
-                    f"{path}, line {reader.line_num}: {len(row)} columns, where the header names {len(header)}{hint}"
-                )
-            yield reader.line_num, dict(zip(header, row, strict=True))
-    except (csv.Error, UnicodeDecodeError) as problem:
-        raise DataError(f"{path} is no CSV in UTF-8: {problem}") from None
-
-
 def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
-    decode = msgspec.json.Decoder(dict[str, object]).decode
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-            raise DataError(f"{path}, line {number} is no JSON object: {problem}") from None
+    for number, row in json_lines(path, content, dict[str, object]):
         tags = row.get("tags")
         yield number, {**tags, **row} if isinstance(tags, dict) else row
 

@@ -9,17 +9,15 @@ empty.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import math
-import zlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
 from viva.errors import DataError, VivaError
+from viva.io.tables import read_csv, table_text
 from viva.runs.score_table import QUESTION, SAMPLE, SCORE, refuse_other_separators
 
 
@@ -38,7 +36,7 @@ class WideTable(Struct, frozen=True, kw_only=True):
 
 def read_wide(path: Path, fewest: int = 3) -> WideTable:
     """The table. Raises DataError with the line for what is torn, unnamed or there twice, or has fewer columns."""
-    header, lines = _rows(path, _text(path))
+    header, lines = _rows(path, table_text(path))
     if len(header) < fewest:
         figures = {2: "one", 3: "two"}.get(fewest, str(fewest - 1))
         raise DataError(
@@ -88,7 +86,7 @@ def only_model_table(paths: Sequence[Path]) -> Path | None:
 
 def header_of(path: Path) -> Sequence[str]:
     """The names in the first line."""
-    return _rows(path, _text(path).split("\n", 1)[0] + "\n")[0]
+    return _rows(path, table_text(path).split("\n", 1)[0] + "\n")[0]
 
 
 def _is_figure(text: str) -> bool:
@@ -100,28 +98,6 @@ def _is_figure(text: str) -> bool:
         return False
 
 
-def _text(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"there is no table {path}") from None
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as problem:
-        raise DataError(f"cannot read the table {path}: {problem}") from None
-
-
 def _rows(path: Path, text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        header = [name.strip() for name in next(reader, [])]
-        refuse_other_separators(path, header)
-        rows = [(reader.line_num, row) for row in reader if row]
-    except csv.Error as problem:
-        raise DataError(f"{path} is no CSV: {problem}") from None
-    twice = [name for name in header if header.count(name) > 1]
-    if twice:
-        raise DataError(f"{path}, line 1: column {twice[0][:60]!r} is there twice")
-    for line, row in rows:
-        if len(row) != len(header):
-            raise DataError(f"{path}, line {line}: {len(row)} columns, where the header names {len(header)}")
-    return header, rows
+    header, rows = read_csv(path, text, check=partial(refuse_other_separators, path))
+    return header, [(line, list(row.values())) for line, row in rows]

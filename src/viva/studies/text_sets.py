@@ -12,11 +12,8 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ from msgspec import Struct
 from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, question_file
 from viva.benchmarks.sets import read_bytes, spread
 from viva.errors import DataError, VivaError
+from viva.io.tables import read_csv
 from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
 from viva.runs.exams import data_notes, label, open_exams
@@ -216,7 +214,7 @@ def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
     except UnicodeDecodeError as problem:
         raise DataError(f"{path} is not UTF-8 (byte {problem.start:,}): save it in that encoding") from None
     if kind == ".csv":
-        yield from _csv_rows(path, text)
+        yield from ((f"line {line}", row) for line, row in read_csv(path, text)[1])
     elif kind == ".json":
         yield from _json_list(path, text)
     elif kind == ".txt":
@@ -230,27 +228,6 @@ def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
                 yield f"line {number}", _object(_json(line, f"{path}, line {number}"), f"{path}, line {number}")
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, Row]]:
-    usual = csv.field_size_limit(sys.maxsize)  # a text may be longer than 128 KB
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        header = next(reader, [])
-        twice = [name for name in header if header.count(name) > 1]
-        if twice:
-            raise DataError(f"{path}, line 1: column {_shown(twice[0])} is there twice")
-        for row in reader:
-            if row and len(row) != len(header):
-                raise DataError(
-                    f"{path}, line {reader.line_num}: {len(row)} columns, where the header names {len(header)}"
-                )
-            if row:
-                yield f"line {reader.line_num}", dict(zip(header, row, strict=True))
-    except csv.Error as problem:
-        raise DataError(f"{path} is no CSV: {problem}") from None
-    finally:
-        csv.field_size_limit(usual)
 
 
 def _json_list(path: Path, text: str) -> Iterator[tuple[str, Row]]:

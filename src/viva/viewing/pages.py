@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
@@ -40,7 +39,7 @@ _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
 class Pages:
-    """One method a route."""
+    """One method a route; Starlette runs them in threads, since they read files."""
 
     def __init__(self, views: RunViews) -> None:
         self._views = views
@@ -64,11 +63,8 @@ class Pages:
     def _page(self, template: str, /, status: Any = 200, **values: object) -> Response:
         return HTMLResponse(self._templates.get_template(template).render(now=time.time(), **values), status)
 
-    async def home(self, request: Request) -> Response:
+    def home(self, request: Request) -> Response:
         """The list of runs; where there is only one to look at, that one."""
-        return await run_in_threadpool(self._home, request)
-
-    def _home(self, request: Request) -> Response:
         found = self._views.found()
         if self._views.alone and found:
             return RedirectResponse(f"/run/{found[0].slug}", 303)
@@ -81,11 +77,8 @@ class Pages:
 
     # A run
 
-    async def run(self, request: Request) -> Response:
+    def run(self, request: Request) -> Response:
         """What was asked, how far it is, its tables."""
-        return await run_in_threadpool(self._run, request)
-
-    def _run(self, request: Request) -> Response:
         view = self._view(request)
         graded = view.look(PATIENCE)
         return self._page("run.html", **self._about(request, view), graded=graded)
@@ -103,18 +96,12 @@ class Pages:
             "waiting": view.graded is None and not view.problem,
         }
 
-    async def progress(self, request: Request) -> Response:
+    def progress(self, request: Request) -> Response:
         """How far the run is, for the script of a page that is open while it is running."""
-        return await run_in_threadpool(self._progress, request)
-
-    def _progress(self, request: Request) -> Response:
         return JSONResponse(live(self._view(request).progress()))
 
-    async def record(self, request: Request) -> Response:
+    def record(self, request: Request) -> Response:
         """run.json as it is on the disk."""
-        return await run_in_threadpool(self._record, request)
-
-    def _record(self, request: Request) -> Response:
         view = self._view(request)
         try:
             content = read_regular(view.path / "run.json")
@@ -124,11 +111,8 @@ class Pages:
 
     # Answers
 
-    async def answers(self, request: Request) -> Response:
+    def answers(self, request: Request) -> Response:
         """The answers of a filter, a page at a time."""
-        return await run_in_threadpool(self._answers, request)
-
-    def _answers(self, request: Request) -> Response:
         view, chosen = self._view(request), Chosen.read(request.query_params)
         graded = view.look(PATIENCE)
         about = self._about(request, view)
@@ -163,11 +147,8 @@ class Pages:
             "state": filters.state(sheet, place[1]),
         }
 
-    async def item(self, request: Request) -> Response:
+    def item(self, request: Request) -> Response:
         """One answer."""
-        return await run_in_threadpool(self._item, request)
-
-    def _item(self, request: Request) -> Response:
         view, chosen = self._view(request), Chosen.read(request.query_params)
         graded = view.look(PATIENCE)
         about = self._about(request, view)
@@ -211,11 +192,8 @@ class Pages:
             raise HTTPException(404, "There is no such answer in this run.")
         return (sheet, place), item_of(graded.sheets[sheet], place, graded.opened, view.answers)
 
-    async def text(self, request: Request) -> Response:
+    def text(self, request: Request) -> Response:
         """A text of an answer, whole: as visible characters to look at, or exactly as it came to keep."""
-        return await run_in_threadpool(self._text, request)
-
-    def _text(self, request: Request) -> Response:
         view, part = self._view(request), request.path_params["part"]
         graded = view.look(PATIENCE)
         if graded is None or part not in _PARTS:

@@ -16,6 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from viva.files import write_whole
+
 Scheme = Literal["light", "dark"]
 FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
 
@@ -111,10 +113,7 @@ def _bundle(snippet: str, folder: Path) -> str:
     bundled: str = vl_convert.javascript_bundle(snippet)
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        # Bytes, since line ends are to stay as they are.
-        partial.write_bytes(f"{_digest(bundled)}\n{bundled}".encode())
-        partial.replace(path)
+        write_whole(path, f"{_digest(bundled)}\n{bundled}".encode())
     return bundled
 
 

@@ -12,20 +12,23 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from viva.reports.answered import Answered
+from viva.engine.answer import Answer
 from viva.reports.page.items import CHUNK_ITEMS, LONGEST, Block, ItemWriter, Written, beginning, integers
 from viva.reports.page.sampling import shares, stratified
+from viva.types import Generate, Response, Sampling, ScoreRow
 from viva.visible import escape_invisible
 
 
-def item(number: int = 0, **fields: Any) -> Answered:
-    given_fields: dict[str, Any] = {
-        "exam": "e", "model": "m", "question": f"q{number}", "sample": 0, "repeat": 0, "outcome": "right", "value": 1.0,
+def item(number: int = 0, *, prompt: str = "", reply: str = "", **fields: Any) -> Answer:
+    row: dict[str, Any] = {
+        "benchmark": "b", "exam": "e", "model": "m", "question": f"q{number}", "sample": 0, "repeat": 0,
+        "outcome": "right", "value": 1.0, "answer": "", "explanation": "", "tags": {},
     }  # fmt: skip
-    return Answered(**given_fields | fields)
+    request = Generate(question=f"q{number}", sample=0, prompt=prompt, sampling=Sampling())
+    return Answer(row=ScoreRow(**row | fields), response=Response(text=reply), request=request)
 
 
-def blocks_of(items: Iterable[Answered], *, limit: int = 1 << 30) -> tuple[list[Block], Written]:
+def blocks_of(items: Iterable[Answer], *, limit: int = 1 << 30) -> tuple[list[Block], Written]:
     """All that the page's writer gives out; it is given items as long as it says that there is room."""
     found: list[Block] = []
     writer = ItemWriter(found.append, limit=limit)

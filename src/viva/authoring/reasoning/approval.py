@@ -7,10 +7,11 @@ rejections come to, viva.authoring.approval says.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
-from viva.authoring.approval import Event, State, TextHistory
+from viva.authoring.approval import Event, State, replay
 from viva.authoring.reasoning.questions import Collected, approval_key
 
 
@@ -51,25 +52,15 @@ def fold(
     `drafts` is what is asked (`Collected.asked`) → (model, text). What the author wrote into the sheet goes before it.
     Two questions with the same content would share their items: the sheet's checks let only one of them through.
     """
-    begun: list[tuple[Collected, str, TextHistory]] = []
-    items: dict[str, tuple[Collected, TextHistory, str]] = {}
+    begun: list[tuple[Collected, str, str]] = []
     for question in questions:
         author, start = ("sheet", question.rationale) if question.rationale else drafts.get(question.asked, ("", ""))
-        course = TextHistory(start)
-        begun.append((question, author if start else "", course))
-        items[approval_key(question, start)] = (question, course, start)
-    strangers: set[str] = set()
-    for event in events:
-        known = items.get(event.item)
-        if known is None:
-            strangers.update({event.question} if event.decision == "approve" else ())
-            continue
-        question, course, own = known
-        made = course.take(event, own)
-        items.setdefault(approval_key(question, made), (question, course, made))
+        begun.append((question, author if start else "", start))
+    histories, strange = replay([(start, partial(approval_key, question)) for question, _, start in begun], events)
     found = [
-        Proposal(question=question, start=course.start, author=author, state=course.state())
-        for question, author, course in begun
+        Proposal(question=question, start=start, author=author, state=history.state())
+        for (question, author, start), history in zip(begun, histories, strict=True)
     ]
+    lapsed = {event.question for event in strange if event.decision == "approve"}
     fresh = {one.question.id for one in found if one.state.status in ("waiting", "no text")}
-    return ApprovalStates(found, frozenset(strangers & fresh))
+    return ApprovalStates(found, frozenset(lapsed & fresh))

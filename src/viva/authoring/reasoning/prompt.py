@@ -13,8 +13,8 @@ from importlib.resources import files
 
 from msgspec import Struct
 
-from viva.authoring.reasoning.cells import clean, decoded
 from viva.authoring.reasoning.questions import NAMES, TYPES, Collected
+from viva.authoring.spreadsheet import clean, decoded
 from viva.benchmarks.clrbench.loading import LETTERS
 from viva.errors import DataError
 from viva.files import parse_toml

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from viva.authoring.reasoning.cells import (
+from viva.authoring.reasoning.questions import as_type, slug
+from viva.authoring.spreadsheet import (
     LONGEST_CELL,
     Table,
     cell_name,
@@ -22,9 +23,9 @@ from viva.authoring.reasoning.cells import (
     tidy,
     written_table,
 )
-from viva.authoring.reasoning.questions import as_type, slug
 from viva.benchmarks.clrbench.loading import LETTERS, Type
 from viva.errors import DataError
+from viva.io.tables import json_lines
 
 OFFERED = "ABCDEF"
 """Columns for options in a new sheet; more may be added, up to Z."""
@@ -126,15 +127,7 @@ def _without_repeats(sheet: Sheet) -> Sheet:
 
 def _json_rows(content: bytes, name: str) -> Iterable[Row]:
     text, _ = decoded(content, name)
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = msgspec.json.decode(line.encode("utf-8", "replace"))
-        except (msgspec.DecodeError, RecursionError) as problem:
-            raise DataError(f"{name}, line {number} is no JSON: {problem}") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{name}, line {number} is no JSON object")
+    for number, row in json_lines(name, text.encode("utf-8", "replace"), dict[str, object]):
         yield Row(number, _cells(row, f"{name}, line {number}"), {})
 
 

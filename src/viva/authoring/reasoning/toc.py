@@ -13,8 +13,8 @@ from importlib.resources import files
 
 from msgspec import Struct
 
-from viva.authoring.reasoning.cells import decoded, tidy
 from viva.authoring.reasoning.topics import LEVELS, Graph
+from viva.authoring.spreadsheet import decoded, tidy
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _BULLET = re.compile(r"[-*+•◦▪–—‣·○●][ \t]+(.*)")

@@ -14,8 +14,9 @@ from functools import cached_property
 
 import msgspec
 
-from viva.authoring.reasoning.cells import decoded, read_table, tidy, written_table
+from viva.authoring.spreadsheet import decoded, read_table, tidy, written_table
 from viva.errors import DataError
+from viva.io.tables import json_lines
 
 LEVELS = 3
 RELATION = "has_subtopic"
@@ -270,14 +271,8 @@ def _table_rows(content: bytes, name: str) -> Iterable[tuple[str, str, str, str]
 
 def _json_rows(content: bytes, name: str) -> Iterable[tuple[str, str, str, str]]:
     text, _ = decoded(content, name)
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+    for number, row in json_lines(name, text.encode("utf-8", "replace"), object, "JSON"):
         where = f"{name}, line {number}"
-        try:
-            row = msgspec.json.decode(line.encode("utf-8", "replace"))
-        except (msgspec.DecodeError, RecursionError) as problem:
-            raise DataError(f"{where} is no JSON: {problem}") from None
         parts = [row.get(column) for column in COLUMNS] if isinstance(row, dict) else row
         if not isinstance(parts, list) or len(parts) != 3 or not all(isinstance(p, str) or p is None for p in parts):
             raise DataError(f'{where}: expected {{"head": …, "relation": "{RELATION}", "tail": …}}')

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from viva.authoring.stackexchange.project import Project
-    from viva.engine.reviews import Review
+from viva.authoring.stackexchange.kit import names, same_lines, template, written
+from viva.authoring.stackexchange.project import ASPECT, Project, key_of
+from viva.engine.reviews import Review
+from viva.errors import VivaError
+from viva.review.forms import COMMENT_LIMIT
+from viva.visible import escape_invisible
 
 
 def refusal(project: Project, lines: Sequence[Review]) -> str:
     """What is wrong with decisions that somebody is about to make, as a sentence for them; "" if nothing."""
-    from viva.authoring.stackexchange.kit import names, same_lines
-
     for line in lines:
         about = project.find(line.about.get("question", ""))
         now = project.text(about)
@@ -30,7 +32,7 @@ def refusal(project: Project, lines: Sequence[Review]) -> str:
             what = "Your edit cannot be used" if edited else "It cannot be approved"
             where = f"{first.where}: " if first.where else ""
             return f"{what}: line {first.line}, {where}{first.text}."
-        state = project.state(about, project.events().get(f"so-{about.id}", ()))
+        state = project.state(about, project.decided().get(f"so-{about.id}", ()))
         if approving and not edited and names([line.reviewer]) & names(state.authors):
             return "You wrote this, or edited it: somebody else has to approve it."
     return ""
@@ -38,13 +40,41 @@ def refusal(project: Project, lines: Sequence[Review]) -> str:
 
 def take_over(project: Project, lines: Sequence[Review]) -> None:
     """Write edits of the page into the question files, where these are as the expert saw them. Raises StorageError."""
-    from viva.authoring.reasoning.project import replace_file
-    from viva.authoring.stackexchange.kit import same_lines
-
     for line in lines:
         about = project.find(line.about.get("question", ""))
         now = project.text(about)
         if line.text_after is None or line.text_before is None or now is None:
             continue
         if same_lines(line.text_after) != same_lines(now) and same_lines(line.text_before) == same_lines(now):
-            replace_file(project.file(about), same_lines(line.text_after).encode("utf-8", "replace"))
+            project.update(project.file(about), same_lines(line.text_after))
+
+
+def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject: bool, comment: str) -> int:
+    """Approve or reject questions as their files now stand, all or none; returns how many. Raises VivaError."""
+    if len(comment) > COMMENT_LIMIT:
+        raise VivaError(f"--comment has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept")
+    events, at = project.decided(), round(time.time(), 3)
+    lines: list[Review] = []
+    for identity in dict.fromkeys(questions):
+        about = project.find(identity)
+        state = project.state(about, events.get(f"so-{about.id}", ()))
+        if state.status == "unwritten" and not reject:
+            raise VivaError(f"{state.id} is not written yet: there is nothing to approve")
+        text = written(state.text if state.text is not None else template(about))
+        line = Review(
+            id=secrets.token_hex(16),
+            at=at,
+            reviewer=" ".join(reviewer.split()),
+            item=key_of(state),
+            about={"question": state.id},
+            aspect=ASPECT,
+            after=0.0 if reject else 1.0,
+            comment=comment,
+            text_before=text,
+            text_after=text,
+        )
+        if said := refusal(project, [line]):
+            raise VivaError(f"{state.id}: {escape_invisible(said)} Nothing was taken over")
+        lines.append(line)
+    project.log.append(lines)
+    return len(lines)

@@ -12,9 +12,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from viva.authoring.approval import Event
 from viva.authoring.stackexchange.kit import digest, names
 
-Decision = Literal["approve", "reject", "none"]
 Status = Literal["unwritten", "faulty", "waiting", "approved", "rejected", "disputed"]
 STATUSES: tuple[Status, ...] = ("approved", "waiting", "disputed", "faulty", "unwritten", "rejected")
 MEANING: dict[Status, str] = {
@@ -25,19 +25,6 @@ MEANING: dict[Status, str] = {
     "rejected": "rejected",
     "disputed": "experts disagree",
 }
-
-
-class Event(Struct, frozen=True, kw_only=True):
-    """One line of the audit trail. `seen` is the text that the expert had before them, `made` what they made of it."""
-
-    item: str
-    question: str
-    reviewer: str
-    decision: Decision
-    seen: str | None = None
-    made: str | None = None
-    comment: str = ""
-    undoes: bool = False
 
 
 class ApprovalState(Struct, frozen=True, kw_only=True):
@@ -70,7 +57,7 @@ def standing(question: str, text: str, authors: Sequence[str], events: Sequence[
     last: dict[str, Event] = {}
     earlier: list[str] = []
     for event in events:
-        about = event.item if event.made is None else digest(question, event.made)
+        about = event.item if event.text is None else digest(question, event.text)
         before = event.item if event.seen is None else digest(question, event.seen)
         if about != before and not event.undoes:
             made_by.setdefault(about, {}).update({**made_by.get(before, {}), event.reviewer: None})

@@ -10,25 +10,23 @@ this process. What comes from a pipe is read once: rows that may be wanted later
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import os
 import re
 import select
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from viva.authoring.stackexchange.rows import MAX_ROW, BrokenRowError, RowReader, attributes, is_row
+from viva.authoring.stackexchange.parquet import ParquetFiles
+from viva.authoring.stackexchange.rows import MAX_ROW, BrokenRowError, Row, RowReader, attributes, is_row
 from viva.authoring.stackexchange.scan import Block, Scanner
 from viva.authoring.stackexchange.tagtree import TagTree
 from viva.contracts import WorkerPool
 from viva.errors import DataError
+from viva.io.packed import BROKEN, opener
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -45,26 +43,6 @@ PIPE = "-"
 _HEAD = re.compile(
     rb'[ \t]*<row Id="(\d{1,10})" PostTypeId="([12])"(?: AcceptedAnswerId="\d{0,10}")?(?: ParentId="(\d{1,10})")? '
 )
-_PACKED: dict[bytes, Callable[[IO[bytes]], IO[bytes]]] = {
-    b"\x1f\x8b": lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file)),
-    b"BZh": lambda file: cast("IO[bytes]", bz2.BZ2File(file)),
-    b"\xfd7zXZ\x00": lambda file: cast("IO[bytes]", lzma.LZMAFile(file)),  # noqa: SIM115 - its caller closes it
-}
-
-
-class Row(NamedTuple):
-    """A question, or an answer, with its texts decoded."""
-
-    id: int
-    parent: int
-    """0 for a question."""
-    accepted: int
-    score: int
-    views: int
-    created: str
-    title: str
-    body: str
-    tags: str
 
 
 class Dump(Protocol):
@@ -270,7 +248,7 @@ def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[
     """The same, or a DataError where what is compressed ends early or is damaged."""
     try:
         yield from source
-    except (EOFError, zlib.error, lzma.LZMAError, OSError) as problem:
+    except BROKEN as problem:
         why = str(problem) or type(problem).__name__
         raise DataError(f"{name} cannot be read to its end ({why}): get it anew") from None
 
@@ -321,8 +299,8 @@ class Pipe:
         self._block = block
         self._name = name
         begins = file.peek(8)
-        packed = (opened for magic, opened in _PACKED.items() if begins.startswith(magic))
-        self._file: IO[bytes] = next(packed, lambda plain: plain)(file)
+        packed = opener(begins)
+        self._file: IO[bytes] = packed(file) if packed else file
         if refused := refusal(begins, self._name):
             raise DataError(refused)
         self._rows = RowReader()
@@ -362,8 +340,6 @@ def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
     block = min(piece, BLOCK)
     if str(path) == PIPE:
         return Pipe(stage / SPOOL, _interruptible(sys.stdin), block, "standard input")
-    from viva.authoring.stackexchange.parquet import ParquetFiles
-
     try:
         if path.is_dir():
             xml = next((path / name for name in ("Posts.xml", "posts.xml") if (path / name).is_file()), None)
@@ -380,9 +356,8 @@ def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
         raise DataError(f"{path} holds neither Posts.xml nor *.parquet; name the file") from None
     except OSError as problem:
         raise DataError(f"cannot read the dump {path}: {problem.strerror or problem}") from None
-    for magic, opened in _PACKED.items():
-        if begins.startswith(magic):
-            return PackedFile(path, opened, block)
+    if packed := opener(begins):
+        return PackedFile(path, packed, block)
     if begins.startswith(b"PAR1"):
         return ParquetFiles([path])
     if refused := refusal(begins, str(path)):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -20,6 +18,7 @@ from viva.benchmarks.infibench.built import FORMAT, KIND, MANIFEST
 from viva.benchmarks.infibench.cases import areas
 from viva.benchmarks.sets import fingerprint
 from viva.errors import DataError
+from viva.io.tables import CsvText
 
 ATTRIBUTION, AUDIT = "attribution.csv", "audit.jsonl"
 OTHER = "other.yaml"
@@ -194,16 +193,14 @@ def licence_of(created: str) -> str:
 
 def _attribution(chosen: Sequence[Chosen]) -> bytes:
     """A row a post that something of is in the set. Its page, under the address, names who wrote it."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(COLUMNS)
+    table = CsvText(COLUMNS)
     for one in chosen:
         about = one.about
         row = (question_id(about), "question", about.id, url(about), about.created[:10], licence_of(about.created))
-        table.writerow((*row, "paraphrased"))
+        table.add((*row, "paraphrased"))
         for answer in about.answers:
             if answer.id == about.accepted and accepted_text(about):
                 posted = (answer.created[:10], licence_of(answer.created))
                 row = (question_id(about), "answer", answer.id, answer_url(answer.id), *posted)
-                table.writerow((*row, "adapted: criteria and example answers"))
-    return out.getvalue().encode()
+                table.add((*row, "adapted: criteria and example answers"))
+    return table.text().encode()

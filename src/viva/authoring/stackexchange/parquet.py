@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from viva.authoring.stackexchange.dump import Row
+from viva.authoring.stackexchange.rows import Row
 from viva.authoring.stackexchange.scan import (
     ANSWER,
     LAST_DAY,

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError, MissingDataError
+from viva.io.tables import json_lines
 
 FORMAT = 1
 """The folder's layout."""
@@ -124,19 +125,10 @@ def read_pool(folder: Path) -> list[PoolQuestion]:
     try:
         if path.stat().st_size > MAX_POOL:
             raise DataError(f"{path} has {path.stat().st_size:,} bytes; a pool has at most {MAX_POOL:,}")
-        lines = path.read_bytes().split(b"\n")
+        content = path.read_bytes()
     except OSError as problem:
         raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
-    decode = msgspec.json.Decoder(PoolQuestion).decode
-    found: list[PoolQuestion] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            found.append(decode(line))
-        except (msgspec.DecodeError, RecursionError) as problem:
-            raise DataError(f"{path}, line {number}: no question of a pool: {problem}") from None
-    return found
+    return [question for _, question in json_lines(path, content, PoolQuestion, "question of a pool")]
 
 
 def read_build(folder: Path) -> Build:

@@ -8,61 +8,55 @@ reviews.jsonl              what experts decided, append-only    exports.jsonl   
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from viva.authoring.files import content_of
+from viva.authoring.approval import Event
+from viva.authoring.files import append_line, content_of, replace_file
+from viva.authoring.project import DRAFTS, REVIEWS, Drafted, ProjectFolder
 from viva.authoring.stackexchange.cutoffs import created
-from viva.authoring.stackexchange.decisions import ApprovalState, Decision, Event, Status, standing
+from viva.authoring.stackexchange.decisions import ApprovalState, Status, standing
 from viva.authoring.stackexchange.kit import (
+    DRAFT,
     FILE,
     LONGEST,
     QUESTIONS,
+    answers_text,
     authors_of,
     digest,
+    original,
+    original_text,
     question_id,
     same_lines,
     template,
+    url,
+    written,
 )
-from viva.authoring.stackexchange.kitchecks import KitChecked, at, check_kit
+from viva.authoring.stackexchange.kitchecks import KitChecked, at, check_kit, metrics_of
 from viva.authoring.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read_build, read_pool
 from viva.authoring.stackexchange.prompt import asked, draft_of, unfit_of
 from viva.authoring.stackexchange.set_places import Candidate, Places, places
 from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
-from viva.engine.journal import Journal
-from viva.engine.reviews import Review, ReviewLog
-from viva.errors import DataError, StorageError, VivaError
-from viva.files import reading
+from viva.errors import DataError, VivaError
+from viva.review.items import Item
 from viva.runs.messages import notify
+from viva.types import ReviewItem
+from viva.visible import escape_invisible
 
-if TYPE_CHECKING:
-    from viva.review.items import Item
-
-
-INSTRUCTIONS, DRAFTS, REVIEWS, EXPORTS = "instructions.toml", "drafts.jsonl", "reviews.jsonl", "exports.jsonl"
-SCOPE = "infibench-draft/"
-"""What a draft's entry calls its benchmark, before the digits of what is asked (`drafting.asked`)."""
+EXPORTS = "exports.jsonl"
 MANY = 200
 """Questions from which on reading them takes seconds."""
+SHOWN = 10
+"""Problems of a file that the page shows."""
 _NAMED = re.compile(r"(?:so-|https?://[^/\s]+/(?:questions|q)/)?(\d{1,10})(?:/\S*)?", re.ASCII)
 ASPECT = "question"
 """What a decision is about: the whole of a question.yaml."""
-
-
-class Drafted(Struct, frozen=True):
-    """The last reply about a question: `text` is empty where the model wrote no prompt, `unfit` says why it did not."""
-
-    model: str
-    text: str
-    unfit: str
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -90,8 +84,10 @@ class Exported(Struct, frozen=True):
     texts: dict[str, str]
 
 
-class Project:
+class Project(ProjectFolder):
     """The folder, each file read once, when it is asked for; question files and decisions as they are now."""
+
+    scope = "infibench-draft/"
 
     def __init__(self, path: Path) -> None:
         if not (path / POOL).is_file():
@@ -99,7 +95,7 @@ class Project:
                 f"{path} has no {POOL}; begin with: viva build infibench pool DUMP --out {path}, or take a pool that "
                 f"lies elsewhere: viva build infibench kit {path} --pool FOLDER"
             )
-        self.path = path
+        super().__init__(path)
         self._checked: dict[int, tuple[str, KitChecked]] = {}
         self._authors: dict[int, tuple[str, tuple[str, ...]]] = {}
 
@@ -139,18 +135,8 @@ class Project:
 
     def text(self, about: PoolQuestion) -> str | None:
         """Contents of question.yaml, or None if missing. Undecodable bytes become surrogates; `check` reports them."""
-        content = self.read(self.file(about))
+        content = self.read(self.file(about), LONGEST + 1)
         return None if content is None else content.decode("utf-8", "surrogateescape")
-
-    def read(self, path: Path) -> bytes | None:
-        """A file's bytes, as many as are read of any; None where it is not there."""
-        try:
-            with reading(path, follow=True) as file:
-                return file.read(LONGEST + 1)
-        except FileNotFoundError:
-            return None
-        except OSError as problem:
-            raise StorageError(f"cannot read {path}: {problem.strerror or problem}") from None
 
     def checked(self, about: PoolQuestion, text: str) -> KitChecked:
         """What reading tells of a text of its question.yaml."""
@@ -162,35 +148,51 @@ class Project:
 
     @cached_property
     def drafts(self) -> dict[str, Drafted]:
-        """What is asked → its last draft."""
-        journal = Journal(self.path / DRAFTS, write=False)
-        try:
-            entries = [entry for entry in journal.entries() if entry.error is None]
-        finally:
-            journal.close()
-        found: dict[str, Drafted] = {}
-        for entry in sorted(entries, key=lambda entry: entry.at):
-            name, draft = entry.benchmark.removeprefix(SCOPE), draft_of(entry.text)
-            if draft or name not in found or not found[name].text:
-                found[name] = Drafted(entry.model, draft, unfit_of(entry.text))
-        return found
+        """What is asked (`prompt.asked`) → its last draft."""
+        return self.last_drafts(draft_of, unfit_of)
 
-    @cached_property
-    def log(self) -> ReviewLog:
-        """The audit trail."""
-        return ReviewLog(self.path / REVIEWS)
+    def draft_of(self, about: PoolQuestion) -> Drafted | None:
+        """The draft of a question's prompt; None where no model wrote one."""
+        drafted = self.drafts.get(asked(about))
+        return drafted if drafted and drafted.text else None
 
-    def events(self) -> dict[str, list[Event]]:
+    def put_drafts(self, todo: Collection[int]) -> None:
+        """Put drafts into the files that nobody wrote into, and beside them. Raises StorageError."""
+        for state in self.states():
+            drafted = self.draft_of(state.about)
+            if drafted is None or state.about.id not in todo:
+                continue
+            beside = self.folder(state.about) / DRAFT
+            self.update(beside, f"{escape_invisible(drafted.text)}\n")
+            if state.status == "unwritten":
+                self.update(self.file(state.about), template(state.about, drafted.text))
+
+    def write_kits(self, states: Sequence[State], wanted: Collection[int] | None) -> int:
+        """Write the kits of questions that have none, of `wanted` ones or all; returns how many. Raises StorageError.
+
+        What people wrote is never changed, original.md is brought up to date.
+        """
+        new = 0
+        for state in states:
+            about = state.about
+            if state.text is not None or wanted is None or about.id in wanted:
+                self.update(self.folder(about) / "original.md", original(about))
+            if state.text is None and (wanted is None or about.id in wanted):
+                self.update(self.file(about), template(about))
+                new += 1
+        return new
+
+    def update(self, path: Path, text: str) -> None:
+        """Write a text into a file that does not hold it yet. Raises StorageError."""
+        content = text.encode("utf-8", "replace")
+        if self.read(path, LONGEST + 1) != content:
+            replace_file(path, content)
+
+    def decided(self) -> dict[str, list[Event]]:
         """Question → what was decided about it, in order. Raises StorageError for a damaged trail."""
-        self.log.refresh()
-        if self.log.damaged:  # a lost line may be a rejection
-            first = self.log.damaged[0]
-            raise StorageError(
-                f"{self.log.path}, line {first.line} is damaged ({first.reason}); mend or remove it first"
-            )
         found: dict[str, list[Event]] = {}
-        for review in self.log.reviews:
-            found.setdefault(review.about.get("question", ""), []).append(as_event(review))
+        for event in self.events():
+            found.setdefault(event.question, []).append(event)
         return found
 
     def state(self, about: PoolQuestion, events: Sequence[Event]) -> State:
@@ -217,15 +219,15 @@ class Project:
 
     def _untouched(self, about: PoolQuestion, text: str) -> bool:
         """Whether nobody wrote into the file yet: it is the template, with or without a draft."""
-        drafted = self.drafts.get(asked(about))
-        known = [template(about), *([template(about, drafted.text)] if drafted and drafted.text else [])]
+        drafted = self.draft_of(about)
+        known = [template(about), *([template(about, drafted.text)] if drafted else [])]
         return same_lines(text) in {same_lines(one) for one in known}
 
     def states(self, *, quiet: bool = False) -> list[State]:
         """Every question of the pool, in its order. A pool that takes its time is announced, unless `quiet`."""
         if len(self.pool) > MANY and not quiet:
             notify(f"reading {len(self.pool):,} questions")
-        events = self.events()
+        events = self.decided()
         return [self.state(about, events.get(question_id(about), ())) for about in self.pool]
 
     def places(self, states: Sequence[State], after: date | None = None) -> Places:
@@ -244,21 +246,30 @@ class Project:
 
     def sources(self) -> dict[str, str]:
         """The files that a set is made of, besides the questions' own → SHA-256."""
-        found: dict[str, str] = {}
-        for name in (POOL, BUILD, DRAFTS, REVIEWS):
-            if (self.path / name).is_file():
-                with (self.path / name).open("rb") as file:
-                    found[name] = hashlib.file_digest(file, "sha256").hexdigest()
-        return found
+        return self.digests((POOL, BUILD, DRAFTS, REVIEWS))
 
     def exports(self) -> Iterator[Exported]:
         """The sets that were exported, oldest first. A damaged line is passed over: it only helps to compare."""
-        content = (self.path / EXPORTS).read_bytes() if (self.path / EXPORTS).is_file() else b""
-        for line in content.split(b"\n"):
+        for line in (self.read(EXPORTS) or b"").split(b"\n"):
             try:
                 yield msgspec.json.decode(line, type=Exported)
             except (msgspec.DecodeError, RecursionError):
                 continue
+
+    def remember(self, made: Exported) -> None:
+        """Which texts went into a set, so that `calibrate` can tell what changed since. Raises StorageError."""
+        append_line(self.path / EXPORTS, msgspec.json.encode(made))
+
+    def items(self, *, everything: bool = False, kits: bool = False) -> list[Item]:
+        """What the review page needs: a question an item, its file to be edited, approved or rejected.
+
+        What is approved or rejected is left out unless `everything` is wanted; what is not written yet, unless `kits`
+        are.
+        """
+        hidden = {"approved", "rejected"} if not everything else set()
+        hidden |= {"unwritten"} if not kits else set()
+        states = self.states(quiet=True)
+        return [_item(state) for state in states if state.status not in hidden and state.text is not None]
 
 
 def barred(state: State, after: date | None) -> str:
@@ -275,54 +286,15 @@ def authors_in(text: str) -> tuple[str, ...]:
     return authors_of(node.value) if isinstance(node, Scalar) else ()
 
 
-def as_event(review: Review) -> Event:
-    """A line of the audit trail as what was decided: 1 approves, anything less rejects."""
-    decision: Decision = "none" if review.after is None else "approve" if review.after >= 1 else "reject"
-    return Event(
-        item=review.item,
-        question=review.about.get("question", ""),
-        reviewer=review.reviewer,
-        decision=decision,
-        seen=review.text_before,
-        made=review.text_after,
-        comment=review.comment,
-        undoes=bool(review.undoes),
-    )
-
-
 def key_of(state: State) -> str:
     """The item that decisions are about: another text is another item."""
     return digest(state.id, state.text if state.text is not None else template(state.about))
 
 
-def items_for_review(project: Project, *, everything: bool = False, kits: bool = False) -> list[Item]:
-    """What the review page needs: a question an item, its file to be edited, approved or rejected.
-
-    What is approved or rejected is left out unless `everything` is wanted; what is not written yet, unless `kits` are.
-    """
-    from viva.authoring.stackexchange.review_items import item
-
-    hidden = {"approved", "rejected"} if not everything else set()
-    hidden |= {"unwritten"} if not kits else set()
-    states = project.states(quiet=True)
-    return [item(state) for state in states if state.status not in hidden and state.text is not None]
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder. Raises StorageError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise StorageError(f"cannot write {folder}: {problem.strerror or problem}") from None
-
-
 def take_pool(pool: Path, project: Path) -> None:
     """The pool's two files into the project, build.json last: then it is whole."""
-    from viva.authoring.reasoning.project import replace_file
-
     read_build(pool)
     read_pool(pool)
-    make_folder(project)
     for name in (POOL, BUILD):
         content = content_of(pool / name)
         if (project / name).exists():
@@ -330,3 +302,63 @@ def take_pool(pool: Path, project: Path) -> None:
                 raise VivaError(f"{project} has another {name} than {pool}; begin a new project, or leave out --pool")
             continue
         replace_file(project / name, content)
+
+
+def about(state: State) -> dict[str, str]:
+    """Which question it is, for people and filters."""
+    own = state.checked.question
+    return {
+        "question": state.id,
+        "language": state.about.language,
+        "area": state.about.area,
+        "metric": " + ".join(metrics_of(own.rubric)) if own else "none yet",
+        "type": own.tags.get("type", "none yet") if own else "none yet",
+        "status": state.status,
+        "author": ", ".join(state.authors) or "nobody",
+    }
+
+
+def _item(state: State) -> Item:
+    """The original beside the file; what is known of it under it."""
+    return Item(
+        key=key_of(state),
+        about=about(state),
+        question=f"{original_text(state.about)}\n\n{url(state.about)}",
+        drafts=(
+            ReviewItem(
+                aspect=ASPECT,
+                text=written(state.text or ""),
+                gold=answers_text(state.about) or "there is none",
+                value=None,
+                scale=(0.0, 1.0),
+                reasons=_reasons(state),
+            ),
+        ),
+        editable=True,
+        code=True,
+    )
+
+
+def _reasons(state: State) -> str:
+    """What an expert should know before deciding."""
+    stands = state.standing
+    lines = [f"status: {state.status}; author: {', '.join(state.authors) or 'nobody yet'}"]
+    if state.checked.question is not None:
+        lines.append(f"likeness: {state.checked.shared_text}")
+    lines += [
+        f"{word} by {', '.join(names)}"
+        for word, names in (
+            ("edited", stands.editors),
+            ("approved", stands.approved_by),
+            ("rejected", stands.rejected_by),
+        )
+        if names
+    ]
+    if stands.own:
+        lines.append(f"{', '.join(stands.own)} approved what is their own: that does not count")
+    lines += [f"line {problem.line}: {problem.severity}: {problem.text}" for problem in state.checked.problems[:SHOWN]]
+    if len(state.checked.problems) > SHOWN:
+        lines.append(f"... and {len(state.checked.problems) - SHOWN} problems more")
+    lines += [f"remark of {remark}" for remark in stands.remarks]
+    lines += [f"remark on an earlier text of {remark}" for remark in stands.earlier[-SHOWN:]]
+    return "\n".join(lines)

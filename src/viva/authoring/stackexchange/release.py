@@ -2,40 +2,84 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
 
 from viva.authoring.files import counted
-from viva.errors import StorageError, VivaError
+from viva.authoring.stackexchange.decisions import MEANING
+from viva.authoring.stackexchange.export import Chosen, Facts, Manifest, export, files
+from viva.authoring.stackexchange.grading import grading_problems
+from viva.authoring.stackexchange.pool import POOL
+from viva.authoring.stackexchange.project import Exported, Project, State, barred
+from viva.authoring.staging import write_set
+from viva.benchmarks.custom.examples import UNTRIED
+from viva.benchmarks.custom.model import Problem
+from viva.benchmarks.infibench.built import MANIFEST, find_built
+from viva.errors import VivaError
+from viva.version import __version__
 
-if TYPE_CHECKING:
-    from datetime import date
-
-    from viva.authoring.stackexchange.export import Chosen, Manifest
-    from viva.authoring.stackexchange.project import Project, State
-    from viva.benchmarks.custom.model import Problem
-
-
-Held = list[tuple["State", str]]
+Held = list[tuple[State, str]]
 """Questions that are not in a set, and why."""
 
 
-def refuse_others(out: Path) -> None:
-    """A folder with a build.json of another kind keeps it."""
-    from viva.authoring.stackexchange.pool import POOL
-    from viva.benchmarks.infibench.built import MANIFEST, find_built
+class ReleaseOptions(Struct, frozen=True, kw_only=True):
+    """What a set is to be: `after` takes only questions asked from that day on, `pilot` also what nobody approved."""
 
+    name: str = ""
+    pilot: bool = False
+    after: date | None = None
+    cutoffs: Mapping[str, date] = {}
+    unsafe: bool = False
+    force: bool = False
+
+
+class Released(Struct, frozen=True, kw_only=True):
+    """What was written: the questions of the set, the others with the reason, and how many failed their examples."""
+
+    questions: int
+    held: Held
+    failed: int
+    manifest: Manifest
+    notes: list[str]
+
+
+def release(project: Project, out: Path, options: ReleaseOptions) -> Released:
+    """Write the set of what is approved. Raises VivaError, StorageError."""
     if (out / POOL).exists() or ((out / MANIFEST).exists() and find_built(out) != out):
         raise VivaError(f"--out {out} holds a pool, a project or another build.json; name a folder of the set's own")
+    wanted, held = _chosen(project, options.after, pilot=options.pilot)
+    notes: list[str] = []
+    wanted, failed = _graded(wanted, notes, unsafe=options.unsafe)
+    held += [(state, f"it fails its own examples: {problem.where}: {problem.text}") for state, problem in failed]
+    facts = Facts(
+        name=options.name or project.path.resolve().name,
+        viva=__version__,
+        pilot=options.pilot,
+        quotas=project.quotas,
+        held=[why.partition(":")[0] for _, why in held],
+        after=options.after.isoformat() if options.after else "",
+        cutoffs=options.cutoffs,
+        sources=project.sources(),
+    )
+    trail = project.read(project.log.path.name) or b""
+    contents = export([_as_chosen(project, state) for state in wanted], trail, facts)
+    write_set(out, contents, files(), MANIFEST, force=options.force)
+    made = msgspec.json.decode(contents[MANIFEST], type=Manifest)
+    project.remember(Exported(made.fingerprint, made.pilot, made.texts))
+    notes += [
+        f"{model} (cut-off {one.cutoff}) may have read {one.before:,} of the {made.questions:,} originals"
+        for model, one in made.exposure.items()
+        if one.before
+    ]
+    return Released(questions=len(wanted), held=held, failed=len(failed), manifest=made, notes=notes)
 
 
-def chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[State], Held]:
+def _chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[State], Held]:
     """The questions of a set, and the others with the reason; for a pilot everything that can be asked."""
-    from viva.authoring.stackexchange.decisions import MEANING
-    from viva.authoring.stackexchange.project import barred
-
     states = project.states()
     holders = set(project.places(states, after).holders)
     wanted: list[State] = []
@@ -54,13 +98,10 @@ def chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[S
     return wanted, held
 
 
-def graded(
+def _graded(
     wanted: Sequence[State], notes: list[str], *, unsafe: bool
 ) -> tuple[list[State], list[tuple[State, Problem]]]:
     """Those whose examples score as they should, and the others with the first problem."""
-    from viva.authoring.stackexchange.grading import grading_problems
-    from viva.benchmarks.custom.examples import UNTRIED
-
     pairs = [(state.about, state.checked.question) for state in wanted]
     found = grading_problems([(about, own) for about, own in pairs if own is not None], notes, unsafe=unsafe)
     untried = sum(
@@ -79,55 +120,16 @@ def graded(
     return kept, failed
 
 
-def as_chosen(project: Project, state: State) -> Chosen:
+def _as_chosen(project: Project, state: State) -> Chosen:
     """A question as it enters the set: text, authors, who approved and who drafted it."""
-    from viva.authoring.stackexchange.export import Chosen
-    from viva.authoring.stackexchange.prompt import asked
-
     assert state.text is not None
     assert state.checked.question is not None
-    drafted = project.drafts.get(asked(state.about))
+    drafted = project.draft_of(state.about)
     return Chosen(
         about=state.about,
         text=state.text,
         own=state.checked.question,
         authors=state.authors,
         approved_by=state.standing.approved_by,
-        drafted_by=drafted.model if drafted and drafted.text else "",
+        drafted_by=drafted.model if drafted else "",
     )
-
-
-def write_set(out: Path, contents: Mapping[str, bytes], *, force: bool) -> None:
-    """The set, whole or not at all."""
-    from viva.authoring.stackexchange.export import files
-    from viva.authoring.staging import staged
-    from viva.benchmarks.infibench.built import MANIFEST
-
-    with staged(out, files(), MANIFEST, force=force) as stage:
-        for name, content in contents.items():
-            with (stage / name).open("wb") as file:
-                file.write(content)
-                os.fsync(file.fileno())
-
-
-def remember(project: Project, made: Manifest) -> None:
-    """Which texts went into the set, so that `calibrate` can tell what changed since. Raises StorageError."""
-    import msgspec
-
-    from viva.authoring.stackexchange.project import EXPORTS, Exported
-
-    line = msgspec.json.encode(Exported(made.fingerprint, made.pilot, made.texts)) + b"\n"
-    try:
-        with (project.path / EXPORTS).open("ab") as file:
-            file.write(line)
-    except OSError as problem:
-        raise StorageError(f"cannot write {project.path / EXPORTS}: {problem.strerror or problem}") from None
-
-
-def exposed(made: Manifest) -> list[str]:
-    """Models that may have read some of the set."""
-    return [
-        f"{model} (cut-off {one.cutoff}) may have read {one.before:,} of the {made.questions:,} originals"
-        for model, one in made.exposure.items()
-        if one.before
-    ]

@@ -59,6 +59,21 @@ class Fields(NamedTuple):
     """With its references; `plain` decodes them."""
 
 
+class Row(NamedTuple):
+    """A question, or an answer, with its texts decoded."""
+
+    id: int
+    parent: int
+    """0 for a question."""
+    accepted: int
+    score: int
+    views: int
+    created: str
+    title: str
+    body: str
+    tags: str
+
+
 def is_row(line: bytes) -> bool:
     """Whether a line begins a row."""
     return _ROW.match(line) is not None

@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from viva.authoring.stackexchange.dump import PIECE, Dump, Pipe, Row, open_dump
+from viva.authoring.stackexchange.dump import PIECE, Dump, Pipe, open_dump
 from viva.authoring.stackexchange.index import MOST, Index, Rules, Steps
 from viva.authoring.stackexchange.pool import (
     BROKEN,
@@ -34,6 +34,7 @@ from viva.authoring.stackexchange.pool import (
     PoolQuestion,
 )
 from viva.authoring.stackexchange.quotas import quotas
+from viva.authoring.stackexchange.rows import Row
 from viva.authoring.stackexchange.sampling import Drawn, draw
 from viva.authoring.stackexchange.scan import EPOCH, LAST_DAY, Block, split_tags
 from viva.authoring.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree

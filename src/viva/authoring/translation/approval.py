@@ -10,8 +10,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
-from viva.authoring.approval import Event, State, TextHistory
+from viva.authoring.approval import Event, State, replay
 
 
 def item_key(question: str, source: str, shown: str) -> str:
@@ -20,19 +21,10 @@ def item_key(question: str, source: str, shown: str) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def fold(texts: Iterable[tuple[str, str, str]], events: Sequence[Event]) -> dict[str, State]:
+def fold(texts: Sequence[tuple[str, str, str]], events: Sequence[Event]) -> dict[str, State]:
     """Question → where its translation stands. `texts`: question, source text, translation ("" for none)."""
-    courses: dict[str, TextHistory] = {}
-    items: dict[str, tuple[str, str, str]] = {}
-    for question, source, start in texts:
-        courses[question] = TextHistory(start)
-        items[item_key(question, source, start)] = (question, source, start)
-    for event in events:
-        if event.item in items:
-            question, source, own = items[event.item]
-            made = courses[question].take(event, own)
-            items.setdefault(item_key(question, source, made), (question, source, made))
-    return {question: course.state() for question, course in courses.items()}
+    histories, _ = replay([(start, partial(item_key, question, source)) for question, source, start in texts], events)
+    return {question: history.state() for (question, *_), history in zip(texts, histories, strict=True)}
 
 
 _HEADING = re.compile(r"^(\[+)(Question|A|B|C|D|Answer|Explanation)(\]+)$", re.MULTILINE)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from viva.errors import VivaError
-
-if TYPE_CHECKING:
-    from viva.authoring.translation.checks import Finding
-    from viva.benchmarks.csbench.files import Raw, RawSet
-    from viva.types import Language
+from viva.authoring.files import new_sheet
+from viva.authoring.spreadsheet import written_table
+from viva.authoring.translation.alignment import agreement, pair_up
+from viva.authoring.translation.checks import Finding
+from viva.authoring.translation.comparison import Reference, check_pair
+from viva.benchmarks.csbench.files import Raw, RawSet, named, text
+from viva.benchmarks.csbench.languages import english_number
+from viva.types import Language
 
 _SAME_IDS = 0.9
 """Share of ids in common from which on two sets are paired by their ids."""
@@ -21,11 +22,6 @@ def compared(
     there: Sequence[Raw], here: Sequence[Raw], source: Language, target: Language, notes: list[str]
 ) -> list[Finding]:
     """The findings of pairs; `notes` gets how they were made."""
-    from viva.authoring.translation.alignment import agreement, pair_up
-    from viva.authoring.translation.comparison import Reference, check_pair
-    from viva.benchmarks.csbench.files import named
-    from viva.benchmarks.csbench.languages import english_number
-
     ours = dict(zip(named(there), there, strict=True))
     numbers = {english_number(name, source): record for name, record in ours.items()}
     names = named(here)
@@ -61,12 +57,6 @@ def _fits(one: Raw, other: Raw) -> bool:
 
 def write_sheet(path: Path, findings: Sequence[Finding], found: RawSet) -> None:
     """A row a finding, with the text it is about, and columns for what people think of it."""
-    from viva.authoring.reasoning.cells import written_table
-    from viva.authoring.reasoning.project import replace_file
-    from viva.benchmarks.csbench.files import named, text
-
-    if path.exists():
-        raise VivaError(f"{path} is there already; name another file")
     records = dict(zip(named(found.records), found.records, strict=True))
     titles = ("question", "format", "severity", "field", "kind", "message", "text", "right text", "checked by")
     rows = (
@@ -76,4 +66,4 @@ def write_sheet(path: Path, findings: Sequence[Finding], found: RawSet) -> None:
         )
         for one in findings
     )
-    replace_file(path, written_table(titles, rows, encoding="utf-8-sig"))
+    new_sheet(path, written_table(titles, rows, encoding="utf-8-sig"))

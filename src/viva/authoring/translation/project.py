@@ -7,17 +7,19 @@ reviews.jsonl      what people decided, append-only
 
 from __future__ import annotations
 
-import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from viva.authoring.approval import Event, State
-from viva.authoring.reasoning.cells import clean
+from viva.authoring.approval import State
+from viva.authoring.decision_file import DecisionFile
+from viva.authoring.files import replace_file
+from viva.authoring.project import TextProject
+from viva.authoring.spreadsheet import clean
 from viva.authoring.translation.approval import fold, headed, item_key, unheaded
 from viva.authoring.translation.checks import Finding, check_record
 from viva.authoring.translation.comparison import Reference, check_pair
@@ -28,20 +30,18 @@ from viva.authoring.translation.prompt import (
     read_fields,
     read_templates,
     read_text,
+    requests,
     to_translate,
     translated,
 )
 from viva.benchmarks.csbench.files import Raw, RawSet, asked, named, read_set, text
-from viva.engine.journal import Entry, Journal
-from viva.engine.reviews import Review, ReviewLog
+from viva.engine.journal import Entry
+from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError
-from viva.types import Language, ReviewItem
+from viva.review.items import Item
+from viva.types import Generate, Language, ReviewItem, Sampling
 
-if TYPE_CHECKING:
-    from viva.review.items import Item
-
-SETTINGS, TEMPLATES, DRAFTS, REVIEWS = "translation.json", "translating.toml", "drafts.jsonl", "reviews.jsonl"
-SCOPE = "csbench-translation"
+SETTINGS, TEMPLATES = "translation.json", "translating.toml"
 ASPECT = "translation"
 
 
@@ -87,31 +87,47 @@ class Question(Struct, frozen=True, kw_only=True):
         return translated(self.record, fields, target)
 
 
-class Project:
+def _refusal(question: Question, decision: str, text: str) -> str:
+    if decision == "reject" or unheaded(text, question.wanted) is not None:
+        return ""
+    headings = ", ".join(f"[{field}]" for field in question.wanted)
+    return f"the translation must keep its headings, each on a line of its own: {headings}"
+
+
+class Project(TextProject):
     """The folder, each file read once, when it is asked for."""
 
+    scope = "csbench-translation"
+    titles = (
+        *("question", "item", "format", "checks", "findings", "state", "source"),
+        *("decision", "translation", "comment", "remarks"),
+    )
+
     def __init__(self, path: Path) -> None:
-        try:
-            content = (path / SETTINGS).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
+        super().__init__(path)
+        content = self.read(SETTINGS)
+        if content is None:
             raise DataError(
                 f"{path} is no project of translation: begin with `viva build translate SET --to de --model ... "
                 f"--project {path}`"
-            ) from None
-        except OSError as problem:
-            raise DataError(f"cannot read {path / SETTINGS}: {problem.strerror}") from None
+            )
         try:
             self.settings = msgspec.json.decode(content, type=Settings)
         except msgspec.DecodeError as problem:
             raise DataError(f"{path / SETTINGS} is damaged: {problem}") from None
-        self.path = path
         self._findings: dict[str, list[Finding]] = {}
+        self.decision_file = DecisionFile(
+            aspect=ASPECT,
+            called="sheet",
+            needed=("question", "decision", ASPECT),
+            unknown="with a translation is in the project",
+            about=self.about,
+            refuse=_refusal,
+        )
 
     @classmethod
     def begin(cls, path: Path, source: Path, languages: tuple[Language | None, Language], each: Each) -> Project:
         """The project, made where it is not there yet. Raises VivaError where it is another one's."""
-        from viva.authoring.reasoning.project import replace_file
-
         found = read_set(source, languages[0])
         if found.language == languages[1]:
             raise VivaError(f"--to {languages[1]}: {source} is in that language already; say --language if it is not")
@@ -123,7 +139,6 @@ class Project:
             each=each,
         )
         if not (path / SETTINGS).exists():
-            path.mkdir(parents=True, exist_ok=True)
             if not (path / TEMPLATES).exists():
                 replace_file(path / TEMPLATES, bundled())
             replace_file(path / SETTINGS, msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
@@ -154,23 +169,9 @@ class Project:
         return read_templates(path.read_bytes() if path.exists() else b"", str(path))
 
     @cached_property
-    def log(self) -> ReviewLog:
-        """The audit trail."""
-        return ReviewLog(self.path / REVIEWS)
-
-    @cached_property
     def drafts(self) -> dict[str, Entry]:
         """Question (or question/field) → the last reply about it."""
-        journal = Journal(self.path / DRAFTS, write=False)
-        try:
-            found: dict[str, Entry] = {}
-            for entry in journal.entries():
-                known = found.get(entry.question)
-                if entry.error is None and (known is None or (known.at, known.key) < (entry.at, entry.key)):
-                    found[entry.question] = entry
-            return found
-        finally:
-            journal.close()
+        return {entry.question: entry for entry in self.replies}
 
     def sources(self) -> list[tuple[str, str, Raw]]:
         """Every question of the source: its name, whose half it is in ("test", "valid"), its record."""
@@ -185,10 +186,7 @@ class Project:
             for name, part, record in self.sources()
             for wanted in (to_translate(record),)
         ]
-        states = fold(
-            ((name, headed(wanted), start) for name, _, _, wanted, start, _ in drafted),
-            [_event(review) for review in self.log.reviews],
-        )
+        states = fold([(name, headed(wanted), start) for name, _, _, wanted, start, _ in drafted], self.events(clean))
         return [
             Question(name=name, part=part, record=record, wanted=wanted, start=start, author=author, state=states[name])
             for name, part, record, wanted, start, author in drafted
@@ -206,6 +204,104 @@ class Project:
             author = entry.model if entry else ""
         complete = wanted and all(found.get(field, "").strip() for field in wanted)
         return (headed({field: clean(found[field]) for field in wanted}) if complete else ""), author
+
+    def requests(self, sampling: Sampling, limit: int | None, *, rejected: bool) -> list[Generate]:
+        """Everything to be asked, in the order of the source; the journal knows what was. `rejected`: those again."""
+        settings = self.settings
+        languages = settings.source_language, settings.target_language
+        again: dict[str, tuple[str, ...]] = {}
+        if rejected:
+            told = [(one.name, one.state) for one in self.questions() if one.state.status == "rejected"]
+            again = {name: state.remarks or ("It was not good enough.",) for name, state in told}
+        found: list[Generate] = []
+        for name, _, record in self.sources()[:limit]:
+            remarks = again.get(name, ())
+            for request in requests(name, record, languages, settings.each, self.templates, sampling, remarks):
+                last = self.drafts.get(request.question)
+                sample = last.sample + 1 if remarks and last else 0
+                found.append(msgspec.structs.replace(request, sample=sample))
+        return found
+
+    def proposals(self) -> dict[str, Question]:
+        """Question → its translation as it now stands, of those that have one."""
+        return {question.name: question for question in self.questions() if question.start}
+
+    def states(self) -> Counter[str]:
+        """How many translations are in which state."""
+        return Counter(question.state.status for question in self.questions())
+
+    def about(self, question: Question) -> dict[str, str]:
+        """Which question it is, for people and filters."""
+        return {
+            "question": question.name,
+            "format": text(question.record["Format"]),
+            "domain": text(question.record["Domain"]),
+            "checks": verdict(self.findings(question)),
+            "state": question.state.status,
+        }
+
+    def _open(self, everything: bool) -> list[Question]:
+        """What is to be decided, first that in which the checks found errors."""
+        found = [
+            question
+            for question in self.questions()
+            if question.wanted and question.start and (everything or question.state.status != "approved")
+        ]
+        return sorted(found, key=lambda question: _VERDICTS.index(verdict(self.findings(question))))
+
+    def decision_rows(self, *, everything: bool) -> list[tuple[str, ...]]:
+        """What is to be decided, as rows of a sheet."""
+        rows: list[tuple[str, ...]] = []
+        for question in self._open(everything):
+            findings = self.findings(question)
+            head = question.name, question.key, text(question.record["Format"]), verdict(findings), told(findings)
+            state = question.state
+            rows.append((*head, state.status, question.shown, "", state.text, "", "; ".join(state.remarks)))
+        return rows
+
+    def items(self, *, everything: bool = False) -> list[Item]:
+        """What the review page needs: a question an item."""
+        return [self._item(question) for question in self._open(everything)]
+
+    def _item(self, question: Question) -> Item:
+        draft = ReviewItem(
+            aspect=ASPECT,
+            text=question.state.text,
+            gold=question.shown,
+            value=None,
+            scale=(0.0, 1.0),
+            reasons=told(self.findings(question)),
+        )
+        shown = asked(question.record)
+        return Item(key=question.key, about=self.about(question), question=shown, drafts=(draft,), editable=True)
+
+    def refused(self, lines: Sequence[Review]) -> str:
+        """What is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
+        wanted = {name: to_translate(record) for name, _, record in self.sources()}
+        for line in lines:
+            text_after = line.text_after if line.text_after is not None else line.text_before
+            fields = wanted.get(line.about.get("question", ""), {})
+            if line.after and text_after is not None and unheaded(clean(text_after), fields) is None:
+                headings = ", ".join(f"[{field}]" for field in fields)
+                return (
+                    f"The translation must keep its headings, each on a line of its own and in this order: {headings}."
+                )
+        return ""
+
+    def record_of(self, question: Question, *, unreviewed: bool) -> tuple[Raw | None, str]:
+        """The record that enters the set, or why none does."""
+        status = question.state.status
+        record = question.result(self.settings.target_language)
+        if not question.wanted:  # nothing in it is in any language
+            return record, ""
+        if record is None:
+            return None, "no translation" if not question.state.text else "headings damaged"
+        if status == "approved":
+            return record, ""
+        if unreviewed and status in ("waiting", "edited"):
+            errors = any(finding.severity == "error" for finding in self.findings(question))
+            return (None, "errors found") if errors else (record, "")
+        return None, "not decided yet" if status == "waiting" else status
 
     def findings(self, question: Question) -> list[Finding]:
         """What the checks say about a translation as it now stands."""
@@ -235,18 +331,7 @@ class Project:
         return [*own, *check_pair(pair, self.settings.source_language, target)]
 
 
-def _event(review: Review) -> Event:
-    decision = "none" if review.after is None else "approve" if review.after >= 1 else "reject"
-    return Event(
-        item=review.item,
-        question=review.about.get("question", ""),
-        reviewer=review.reviewer,
-        decision=decision,  # type: ignore[arg-type]
-        seen=None if review.text_before is None else clean(review.text_before),
-        text=None if review.text_after is None else clean(review.text_after),
-        comment=review.comment,
-        undoes=bool(review.undoes),
-    )
+_VERDICTS = ("error", "warning", "nothing found")
 
 
 def verdict(findings: list[Finding]) -> str:
@@ -258,55 +343,3 @@ def verdict(findings: list[Finding]) -> str:
 def told(findings: list[Finding]) -> str:
     """What the checks found, for people."""
     return "; ".join(f"{one.severity}: {one.field} {one.kind}: {one.message}" for one in findings)
-
-
-def about(question: Question, findings: list[Finding]) -> dict[str, str]:
-    """Which question it is, for people and filters."""
-    return {
-        "question": question.name,
-        "format": text(question.record["Format"]),
-        "domain": text(question.record["Domain"]),
-        "checks": verdict(findings),
-        "state": question.state.status,
-    }
-
-
-def items_for_approval(project: Project, *, everything: bool = False) -> list[Item]:
-    """What the review page needs: a question an item, those first in which the checks found errors."""
-    from viva.review.items import Item
-
-    found: list[tuple[int, Item]] = []
-    for question in project.questions():
-        if not question.wanted or not question.start or (question.state.status == "approved" and not everything):
-            continue
-        findings = project.findings(question)
-        labels = about(question, findings)
-        draft = ReviewItem(
-            aspect=ASPECT,
-            text=question.state.text,
-            gold=question.shown,
-            value=None,
-            scale=(0.0, 1.0),
-            reasons=told(findings),
-        )
-        shown = asked(question.record)
-        item = Item(key=question.key, about=labels, question=shown, drafts=(draft,), editable=True)
-        found.append((("error", "warning", "nothing found").index(labels["checks"]), item))
-    return [item for _, item in sorted(found, key=lambda pair: pair[0])]
-
-
-def refused(project: Project, lines: Sequence[Review]) -> str:
-    """What is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
-    wanted = {name: to_translate(record) for name, _, record in project.sources()}
-    for line in lines:
-        text_after = line.text_after if line.text_after is not None else line.text_before
-        fields = wanted.get(line.about.get("question", ""), {})
-        if line.after and text_after is not None and unheaded(clean(text_after), fields) is None:
-            headings = ", ".join(f"[{field}]" for field in fields)
-            return f"The translation must keep its headings, each on a line of its own and in this order: {headings}."
-    return ""
-
-
-def digest(content: bytes) -> str:
-    """SHA-256, for manifests."""
-    return hashlib.sha256(content).hexdigest()

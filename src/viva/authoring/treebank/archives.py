@@ -6,19 +6,17 @@ off; archives inside archives are left alone.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import os
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast
+
+from viva.io.packed import BROKEN, opener
 
 Kind = Literal["file", "zip", "tar"]
 Stream: TypeAlias = "io.BufferedReader[Any]"
@@ -26,16 +24,9 @@ EXPANSION = 200
 """Treebanks shrink to a fifth or a tenth; what grows by more than this..."""
 EXPANSION_FROM = 1 << 30
 """... and to more than this many bytes is no treebank."""
-UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, RuntimeError,
-              NotImplementedError, ValueError, KeyError, IndexError, MemoryError)  # fmt: skip
+UNREADABLE = (*BROKEN, zipfile.BadZipFile, tarfile.TarError, RuntimeError, NotImplementedError, ValueError, KeyError,
+              IndexError, MemoryError)  # fmt: skip
 """What the standard library raises over damaged, encrypted or unknown archives."""
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"PK\x03\x04", "zip"),
-    (b"PK\x05\x06", "zip"),
-    (b"\x1f\x8b", "gz"),
-    (b"BZh", "bz2"),
-    (b"\xfd7zXZ\x00", "xz"),
-)
 
 
 class ExpansionError(OSError):
@@ -81,23 +72,10 @@ def allowance(path: Path) -> list[int]:
     return [max(EXPANSION_FROM, EXPANSION * path.stat().st_size)]
 
 
-def _compression(head: bytes) -> str:
-    return next((name for magic, name in _MAGIC if head.startswith(magic)), "")
-
-
 def expand(stream: Stream, budget: list[int]) -> Stream:
     """The stream itself, or what it holds compressed."""
-    opened: BinaryIO
-    match _compression(stream.peek(8)):
-        case "gz":
-            opened = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
-        case "bz2":
-            opened = cast("BinaryIO", bz2.BZ2File(stream))
-        case "xz":
-            opened = cast("BinaryIO", lzma.LZMAFile(stream))  # noqa: SIM115
-        case _:
-            return stream
-    return io.BufferedReader(_Limited(opened, budget), 1 << 16)
+    packed = opener(stream.peek(8))
+    return io.BufferedReader(_Limited(cast("BinaryIO", packed(stream)), budget), 1 << 16) if packed else stream
 
 
 def kind_of(path: Path) -> Kind:
@@ -105,7 +83,7 @@ def kind_of(path: Path) -> Kind:
     if not stat.S_ISREG(path.stat().st_mode):
         return "file"  # a pipe can be read once only, so nothing is tried out on it
     with path.open("rb") as stream:
-        if _compression(stream.peek(8)) == "zip":
+        if stream.peek(8).startswith((b"PK\x03\x04", b"PK\x05\x06")):
             return "zip"
         head = expand(stream, allowance(path)).peek(512)
         named = path.name.lower().endswith((".tar", ".tgz", ".tbz2", ".txz"))

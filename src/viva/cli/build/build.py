@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from viva.cli.build.reasoning.group import clrbench_command
+from viva.cli.build.reasoning import clrbench_command
 from viva.cli.build.split import split_command
-from viva.cli.build.stackexchange.group import infibench_command
+from viva.cli.build.stackexchange import infibench_command
 from viva.cli.build.statistics import stats_command
-from viva.cli.build.translation.group import translate_command
+from viva.cli.build.translation import translate_command
+from viva.cli.options import progress_option
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.runs.live_line import Screen
 from viva.visible import one_line
@@ -95,13 +96,7 @@ build_command.add_command(translate_command)
     help="Where they are: processes of this machine, or a Ray cluster.",
 )
 @click.option("--name", default="syneval", show_default=True, help="What build.json calls the set.")
-@click.option(
-    "--progress",
-    type=click.Choice(["auto", "live", "plain", "quiet"]),
-    default="auto",
-    show_default=True,
-    help="A live line, plain lines for logs, or nothing.",
-)
+@progress_option
 def syneval_command(treebanks: tuple[Path, ...], out: Path, **given: Any) -> int:
     """Make questions about the syntax of TREEBANK's sentences: Penn Treebank brackets, in files, folders or archives.
 

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from viva.authoring.files import counted
+from viva.cli.options import derive, stack
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
+from viva.runs.config import LimitOptions, ModelOptions, pick
+from viva.runs.progress import cost_text
 from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
@@ -17,7 +21,6 @@ if TYPE_CHECKING:
     from viva.engine.budget import Price
     from viva.types import Sampling
 
-_LIMITS = ("concurrency", "timeout", "attempts", "max_requests", "max_cost", "progress")
 _MODEL = (
     click.option(
         "--model",
@@ -25,46 +28,25 @@ _MODEL = (
         metavar="PROVIDER/NAME[@URL]",
         help="openai/..., anthropic/..., google/..., replay/FILE.",
     ),
-    click.option("--base-url", metavar="URL", help="OpenAI-compatible server of an openai/ model, ending in /v1."),
-    click.option(
-        "--api-key-env", metavar="NAME", help="Environment variable with the key.  [default: the provider's own]"
-    ),
+    derive(ModelOptions, without=("checkpoints",)),
 )
 _HOW = (
     click.option(
         "--concurrency", type=click.IntRange(1), help="Requests in flight.  [default: as many as the server bears]"
     ),
-    click.option(
-        "--timeout", type=click.FloatRange(0.1), default=300.0, show_default=True, help="Seconds for one attempt."
-    ),
-    click.option(
-        "--max-attempts",
-        "attempts",
-        type=click.IntRange(1),
-        default=8,
-        show_default=True,
-        help="Tries for each request.",
-    ),
-    click.option("--max-requests", type=click.IntRange(1), help="Stop after so many requests, retries included."),
-    click.option("--max-cost", type=click.FloatRange(0, min_open=True), help="Never spend more US dollars than this."),
+    derive(LimitOptions, only=("timeout", "max_attempts", "max_requests", "max_cost", "progress")),
     click.option("--price", metavar="IN/OUT", help="US dollars per million tokens, where the list price is unknown."),
-    click.option(
-        "--progress", type=click.Choice(["auto", "live", "plain", "quiet"]), default="auto", show_default=True
-    ),
 )
 
 
-def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Which model drafts."""
-    for option in reversed(_MODEL):
-        command = option(command)
-    return command
+model_options = stack(*_MODEL)
+"""Which model drafts."""
 
 
 def asking_options(max_tokens: int, temperature: float | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """How it is asked: the longest reply in tokens, the temperature (None: the server's own), limits, progress."""
     said = "[default: left to the server]" if temperature is None else None
-    sampling = (
+    return stack(
         click.option(
             "--temperature",
             type=click.FloatRange(0, 10),
@@ -75,35 +57,19 @@ def asking_options(max_tokens: int, temperature: float | None) -> Callable[[Call
         click.option(
             "--max-tokens", type=click.IntRange(1), default=max_tokens, show_default=True, help="Longest reply."
         ),
+        *_HOW,
     )
 
-    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed((*sampling, *_HOW)):
-            command = option(command)
-        return command
 
-    return decorated
-
-
-def model_given(given: dict[str, Any]) -> Model:
-    """The model of --model. Raises VivaError."""
+def asked_for(given: dict[str, Any]) -> tuple[Model, Sampling, Asking]:
+    """The model, how it samples, and how it is asked. Raises VivaError."""
+    from viva.authoring.drafting import Asking
     from viva.models import Endpoint, connect
-
-    return connect(given["model"], Endpoint(base_url=given["base_url"], key_variable=given["api_key_env"]))
-
-
-def sampling_given(given: dict[str, Any]) -> Sampling:
-    """--temperature and --max-tokens."""
     from viva.types import Sampling
 
-    return Sampling(temperature=given["temperature"], max_tokens=given["max_tokens"])
-
-
-def asking_given(given: dict[str, Any]) -> Asking:
-    """The other options. Raises VivaError."""
-    from viva.authoring.drafting import Asking
-
-    return Asking(price=price_given(given["price"]), **{name: given[name] for name in _LIMITS})
+    model = connect(given["model"], Endpoint(base_url=given["base_url"], key_variable=given["api_key_env"]))
+    asking = pick(Asking, {**given, "price": price_given(given["price"])})
+    return model, Sampling(temperature=given["temperature"], max_tokens=given["max_tokens"]), asking
 
 
 def price_given(text: str | None) -> Price | None:
@@ -130,9 +96,11 @@ def tell_refused(run: Run) -> None:
         click.echo(escape_invisible(f"viva: {given_up(run, model, one_line(why, 400))}"), err=True)
 
 
-def ending(run: Run, asked: int, missing_is: str = "not drafted yet") -> int:
-    """Tell how many of those `asked` are missing; the exit code."""
+def ending(run: Run, asked: int, come_to: str, missing_is: str = "not drafted yet") -> int:
+    """Tell how many of those `asked` were answered, what it has `come_to` and how many are missing; the exit code."""
     tally = run.tally
+    cost = f" for {said}" if (said := cost_text(tally)) else ""
+    click.echo(f"{counted(tally.answered, 'reply', 'replies')} of {asked:,} asked{cost}; {come_to}")
     missing = asked - tally.answered
     if not missing:
         return EXIT_OK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -66,7 +65,7 @@ def split_command(source: Path, out: Path, **given: Any) -> int:
     Exit codes: 0 written; 2 wrong use, or files that cannot be read; 5 --out cannot be written; 130 interrupted.
     """
     from viva.analysis.stratify import connected, draw
-    from viva.authoring.staging import staged
+    from viva.authoring.staging import write_set
     from viva.benchmarks.csbench.files import is_csbench
 
     share = share_of(given["share"])
@@ -91,14 +90,8 @@ def split_command(source: Path, out: Path, **given: Any) -> int:
     target = out / opened.folder if opened.folder else out
     names = (*opened.files.values(), *opened.beside, MANIFEST)
     contents = contents_of(source, opened, valid, given["language"])
-    with staged(target, names, MANIFEST, force=given["force"]) as stage:
-        contents[MANIFEST] = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
-        for name, content in contents.items():
-            (stage / name).parent.mkdir(parents=True, exist_ok=True)
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            with (stage / name).open("wb") as file:
-                file.write(content)
-                os.fsync(file.fileno())
+    contents[MANIFEST] = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
+    write_set(target, contents, names, MANIFEST, force=given["force"])
     _tell(opened, drawn, manifest, out, groups)
     return 0
 

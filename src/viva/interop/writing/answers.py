@@ -9,52 +9,12 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from viva.analysis.breakdown import Cell
-from viva.engine.evidence_text import reply_text
+from viva.engine.answer import Answer
 from viva.engine.folder import ExamRecord, RunRecord
-from viva.types import (
-    Aggregate,
-    BenchmarkInfo,
-    Prompt,
-    Question,
-    Request,
-    Response,
-    ScoreRow,
-)
+from viva.types import Aggregate, BenchmarkInfo, ScoreRow
 
 Z95 = 1.959963984540054
 """Standard errors between a mean and the end of its 95 % interval, where it is a normal one."""
-
-
-class Answer(Struct, frozen=True, kw_only=True):
-    """One answer with all that belongs to it. Every text is a stranger's."""
-
-    row: ScoreRow
-    response: Response
-    question: Question | None = None
-    """None where the questions are not at hand."""
-    request: Request | None = None
-    said: tuple[tuple[str, str], ...] = ()
-    """(who, what they said): the sandbox, the encoder, judges, experts."""
-    seconds: float = 0.0
-    at: float = 0.0
-    """When it came, in seconds since 1970; 0 where that is not known."""
-
-    @property
-    def prompt(self) -> Prompt:
-        """What the model was sent; "" where the questions are not at hand."""
-        return self.request.prompt if self.request else ""
-
-    @property
-    def reply(self) -> str:
-        """What came back: the text, or how probable each continuation is, a line each."""
-        return reply_text(self.request, self.response) if self.request else self.response.text
-
-    @property
-    def target(self) -> list[str]:
-        """The gold answer and its other wordings; empty where there is none, or it is not to be told."""
-        if self.question is None or self.question.answer is None:
-            return []
-        return [self.question.answer, *self.question.accepted]
 
 
 class EvaluationResult(Struct, frozen=True, kw_only=True):

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from viva.engine.answer import Answer
 from viva.engine.folder import ModelRecord
-from viva.interop.writing.answers import Answer, EvaluationResult, Totals, created, moment
+from viva.interop.writing.answers import EvaluationResult, Totals, created, moment
 from viva.interop.writing.text import encoded, file_part, pretty, sha256
 from viva.prompting import prompt_text
 

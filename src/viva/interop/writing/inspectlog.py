@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from viva.interop.writing.answers import Answer, EvaluationResult, Totals, created, judged, moment
+from viva.engine.answer import Answer
+from viva.interop.writing.answers import EvaluationResult, Totals, created, judged, moment
 from viva.interop.writing.text import NAN, encoded, file_part, pretty, sha256
 from viva.types import Outcome
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from viva.interop.writing.answers import Answer, EvaluationResult, Totals, created, judged
+from viva.engine.answer import Answer
+from viva.interop.writing.answers import EvaluationResult, Totals, created, judged
 from viva.interop.writing.text import encoded, file_part, pretty, sha256
 from viva.prompting import prompt_text
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import polars as pl
 from msgspec import Struct
 
-from viva.interop.writing.answers import Answer
+from viva.engine.answer import Answer
 from viva.interop.writing.text import clean, encoded
 from viva.types import Question, ScoreRow
 from viva.visible import one_line

@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from viva.reports.answered import Answered
+from viva.engine.answer import Answer
 from viva.types import OUTCOMES, outcome_name
 from viva.visible import escape_invisible, one_line
 
@@ -113,18 +113,18 @@ class ItemWriter:
         self._firsts: list[int] = []
         self._chunk = _Chunk()
 
-    def add(self, item: Answered) -> bool:
+    def add(self, item: Answer) -> bool:
         """Take in one answer; whether there is room for more."""
-        self._columns["outcome"].add(outcome_name(item.outcome))
+        self._columns["outcome"].add(outcome_name(item.row.outcome))
         for name in ("exam", "model"):
-            self._columns[name].add(_label(getattr(item, name)))
-        question = _label(item.question)
+            self._columns[name].add(_label(getattr(item.row, name)))
+        question = _label(item.row.question)
         self._columns["question"].add(question)
-        key = f"{_label(item.exam)}\t{question}"
+        key = f"{_label(item.row.exam)}\t{question}"
         if item.asked and key not in self._heads:
             self._heads[key] = one_line(item.asked, HEAD)
-        self._values.add(None if item.value is None else round(item.value, 4))
-        self._samples.append(item.sample)
+        self._values.add(None if item.row.value is None else round(item.row.value, 4))
+        self._samples.append(item.row.sample)
         self._tag(item)
         self.written.cut += self._chunk.add(item)
         self.written.items += 1
@@ -141,9 +141,9 @@ class ItemWriter:
         self._put(Block("items-heads", packed(self._heads)))
         return self.written
 
-    def _tag(self, item: Answered) -> None:
+    def _tag(self, item: Answer) -> None:
         before = len(self._samples) - 1
-        for name, value in item.tags.items():
+        for name, value in item.row.tags.items():
             codes = self._tags.setdefault(name, [])
             codes += [-1] * (before - len(codes))
             words = self._tag_words.setdefault(name, {})
@@ -185,43 +185,43 @@ class _Chunk:
         self._last = ("", "")
         """The last prompt and its question."""
 
-    def add(self, item: Answered) -> int:
+    def add(self, item: Answer) -> int:
         """Returns 1 where a text was cut, else 0."""
-        prompt = item.prompt
+        prompt = item.prompt_text
         common = self._common(item)
         texts: dict[str, Any] = {
             "prompt": prompt[len(common) :],
             "reply": item.reply,
             "gold": item.gold,
-            "answer": item.answer,
-            "why": item.explanation,
+            "answer": item.row.answer,
+            "why": item.row.explanation,
             "failure": item.failure,
         }
         if common:
             texts["shared"] = self._shared.setdefault(_cut(common, LONGEST_PROMPT), len(self._shared))
         long = any(len(text) > LONGEST for text in texts.values() if isinstance(text, str))
-        long = long or any(len(said) > LONGEST for _, said in item.evidence) or len(common) > LONGEST_PROMPT
+        long = long or any(len(said) > LONGEST for _, said in item.said) or len(common) > LONGEST_PROMPT
         plain: dict[str, Any] = {
             name: _cut(text, LONGEST) if isinstance(text, str) else text for name, text in texts.items() if text != ""
         }
-        if item.evidence:
-            plain["found"] = [[escape_invisible(who), _cut(said, LONGEST)] for who, said in item.evidence]
-        if item.tags:
-            plain["tags"] = {_label(name): _label(value) for name, value in item.tags.items()}
-        plain.update({"repeat": item.repeat} if item.repeat else {})
-        plain.update({"weight": item.weight} if item.weight != 1 else {})
+        if item.said:
+            plain["found"] = [[escape_invisible(who), _cut(said, LONGEST)] for who, said in item.said]
+        if item.row.tags:
+            plain["tags"] = {_label(name): _label(value) for name, value in item.row.tags.items()}
+        plain.update({"repeat": item.row.repeat} if item.row.repeat else {})
+        plain.update({"weight": item.row.weight} if item.row.weight != 1 else {})
         self.items.append(plain)
         self.size += sum(len(text) for text in plain.values() if isinstance(text, str)) + 40
         return int(long)
 
-    def _common(self, item: Answered) -> str:
+    def _common(self, item: Answer) -> str:
         """What this prompt begins with as the last question's did, up to the end of a line."""
         last, question = self._last
-        if item.question == question:  # another sample, or the same question again: nothing to learn from
-            common = next((known for known in self._shared if item.prompt.startswith(known) and known), "")
+        if item.row.question == question:  # another sample, or the same question again: nothing to learn from
+            common = next((known for known in self._shared if item.prompt_text.startswith(known) and known), "")
         else:
-            common = beginning(last, item.prompt)
-        self._last = (item.prompt, item.question)
+            common = beginning(last, item.prompt_text)
+        self._last = (item.prompt_text, item.row.question)
         return common
 
     def plain(self) -> dict[str, Any]:

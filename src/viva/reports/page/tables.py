@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
 
+from viva.io.tables import CsvText
 from viva.reports.formats import as_csv
 from viva.reports.grids import WORDS, grids_latex
 from viva.reports.result import Grid, Report, Result, across_models, comparable, grid, percent, side_by_side, summary
@@ -131,11 +130,9 @@ def _only(report: Report, results: Sequence[Result], index: int) -> Report:
 
 def grid_csv(found: Grid) -> str:
     """A grid's cells as they are printed."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow([csv_safe(name) for name in found.header])
-    table.writerows([csv_safe(text) for text in row] for row in found.rows)
-    return out.getvalue()
+    table = CsvText([csv_safe(name) for name in found.header])
+    table.add_all([csv_safe(text) for text in row] for row in found.rows)
+    return table.text()
 
 
 def _cell(text: str, word: bool) -> PageCell:

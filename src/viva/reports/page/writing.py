@@ -16,9 +16,9 @@ from typing import IO, Any
 
 from msgspec import Struct
 
+from viva.engine.answer import Answer
 from viva.errors import StorageError
-from viva.files import new_file
-from viva.reports.answered import Answered
+from viva.files import replacing
 from viva.reports.page.items import Block, ItemWriter, Written, packed
 from viva.reports.page.methods import Reference
 from viva.reports.page.tables import ExamTables, PageTable
@@ -102,7 +102,7 @@ class Spooled:
         self._writer = ItemWriter(self._take, limit=limit)
         self.written = Written()
 
-    def fill(self, items: Iterable[Answered]) -> bool:
+    def fill(self, items: Iterable[Answer]) -> bool:
         """Take in all items; whether they fitted."""
         for item in items:
             if not self._writer.add(item):
@@ -135,14 +135,13 @@ def _element(block: Block) -> str:
 
 def write_page(path: Path, page: Page, items: Spooled | None, notes: Sequence[str]) -> int:
     """Write the report, as a whole or not at all; returns its size in bytes. Raises StorageError."""
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        with io.TextIOWrapper(new_file(partial), encoding="utf-8", newline="\n") as out:
+        with replacing(path) as file:
+            out = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
             _write(out, page, items, notes)
-        partial.replace(path)
+            out.detach()
         return path.stat().st_size
     except OSError as problem:
-        partial.unlink(missing_ok=True)
         raise StorageError(f"cannot write {path}: {problem.strerror}") from None
 
 

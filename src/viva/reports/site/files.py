@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import StorageError, VivaError
+from viva.files import write_whole
+from viva.io.tables import CsvText
 from viva.reports.site.content import Board, Row, Site
 from viva.reports.site.pages import csv_of, pages
 from viva.visible import csv_safe
@@ -100,15 +98,7 @@ def _write(out: Path, name: str, content: str) -> None:
     """Whole or not at all: who reads the site meanwhile sees the old page or the new one."""
     path = out / MARKER if name == MARKER else _inside(out, name)
     path.parent.mkdir(exist_ok=True)
-    handle, partial = tempfile.mkstemp(prefix=".viva-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(content)
-        Path(partial).chmod(0o644)  # a web server may run as somebody else
-        Path(partial).replace(path)
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
+    write_whole(path, content.encode())
 
 
 def _files(site: Site) -> Iterator[tuple[str, str]]:
@@ -121,17 +111,15 @@ def _files(site: Site) -> Iterator[tuple[str, str]]:
 
 def board_csv(board: Board) -> str:
     """A row a model, shares of 1, unrounded."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
     words = ("family", "type", "domain", "access", "total", "active", "url")
     named = [csv_safe(f"{one.group}: {one.label}") for one in board.dimensions]
-    table.writerow(
+    table = CsvText(
         ["model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
          "ceiling", "zeroed", *words, "source", "signature", *named]
     )  # fmt: skip
     for row in board.rows:
-        table.writerow(_csv_row(row, words))
-    return out.getvalue()
+        table.add(_csv_row(row, words))
+    return table.text()
 
 
 def _csv_row(row: Row, words: tuple[str, ...]) -> list[object]:

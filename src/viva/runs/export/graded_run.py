@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import find_benchmark
+from viva.engine.answer import Answer, answer_of
 from viva.engine.evidence_text import describe_evidence
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry, Journal
@@ -21,15 +20,14 @@ from viva.engine.scorefile import SCORES
 from viva.engine.stages import NO_REPLY_YET, EvidenceStore
 from viva.errors import StorageError, VivaError
 from viva.files import UNREADABLE, lines, reading
-from viva.interop.writing.answers import Answer, EvaluationResult
+from viva.interop.writing.answers import EvaluationResult
 from viva.reports.result import Result, settings
+from viva.runs.answers import keys_of_answers
+from viva.runs.live_line import Screen
 from viva.runs.open import open_evidence
 from viva.runs.results import Reported, read_run
 from viva.types import OUTCOMES, Aggregate, Question, Request, ScoreRow
 from viva.visible import one_line
-
-_PATIENCE = 2.0
-"""Seconds until the first line of progress, and between two."""
 
 
 class ExportedRun(Struct, kw_only=True):
@@ -143,13 +141,7 @@ class _Reader:
         """A reply is found by model, question and sample; where the run has several exams of that benchmark, in which
         questions share their ids, it is left out rather than guessed."""
         if self._places is None:
-            benchmarks = [exam.spec.benchmark for exam in self._run.folder.record.exams]
-            single = {name for name in benchmarks if benchmarks.count(name) == 1}
-            self._places = {
-                (entry.benchmark, entry.model, entry.question, entry.sample): bytes.fromhex(entry.key)
-                for entry in self._journal.entries()
-                if entry.benchmark in single
-            }
+            self._places = keys_of_answers(self._journal, self._run.folder.record)
         for row in rows:
             key = self._places.get((row.benchmark, row.model, row.question, row.sample))
             yield self._answer(row, self._journal.read(key) if key else None, None, None, ())
@@ -165,15 +157,7 @@ class _Reader:
         if not self._gold:
             row = msgspec.structs.replace(row, explanation="")
             question = question and without_gold(question)
-        return Answer(
-            row=row,
-            response=entry.response() if entry else NO_REPLY_YET,
-            question=question,
-            request=request,
-            said=said,
-            seconds=entry.seconds if entry else 0.0,
-            at=entry.at if entry else 0.0,
-        )
+        return answer_of(row, entry, question, request, said)
 
 
 def _offsets(file: Path, places: Sequence[int]) -> list[int]:
@@ -197,10 +181,8 @@ def without_gold(question: Question) -> Question:
 
 def counted(answers: Iterator[Answer], what: str) -> Iterator[Answer]:
     """The same, saying on stderr how far it is where that takes longer."""
-    said = time.monotonic()
-    number = 0
+    screen = Screen("plain")
     for number, answer in enumerate(answers, 1):
         yield answer
-        if number % 1024 == 0 and time.monotonic() - said > _PATIENCE:
-            said = time.monotonic()
-            print(f"viva: {one_line(what, 120)}: {number:,} answers written", file=sys.stderr)
+        if number % 1024 == 0 and screen.due():
+            screen.say(f"viva: {one_line(what, 120)}: {number:,} answers written")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +16,7 @@ from viva.engine.journal import Journal
 from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labels_wanted
 from viva.engine.stages import Evaluation, Judge, JudgePanel
 from viva.errors import VivaError
+from viva.io.tables import CsvText
 from viva.reports.text import json_text
 from viva.runs.batches import BatchDispatcher, Queue
 from viva.runs.execute import Stage, ask_all, ending_of, work_through
@@ -164,14 +163,12 @@ def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
         if suffix == ".json":
             return json_text(found)
         return "".join(msgspec.json.encode(one).decode() + "\n" for one in found)
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
     tags = list(dict.fromkeys(tag for row in rows for tag in row.tags))
-    table.writerow(["exam", "model", "question", "sample", "outcome", "answer", "labels", "votes", *tags])
+    table = CsvText(["exam", "model", "question", "sample", "outcome", "answer", "labels", "votes", *tags])
     for row in rows:
         votes = "; ".join(f"{judge}: {_codes(vote)}" for judge, vote in row.votes)
         said = (row.answer, _codes(agreed([vote for _, vote in row.votes])), votes)
-        table.writerow(
+        table.add(
             [
                 *(csv_safe(text) for text in (row.exam, row.model, row.question)),
                 row.sample,
@@ -179,7 +176,7 @@ def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
                 *map(csv_safe, (*said, *(row.tags.get(tag, "") for tag in tags))),
             ]
         )
-    return out.getvalue()
+    return table.text()
 
 
 def _codes(labels: tuple[str, ...] | None) -> str:

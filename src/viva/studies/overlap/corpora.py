@@ -12,14 +12,10 @@ that unpacks to terabytes costs time and no memory.
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import io
 import json
-import lzma
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -30,6 +26,7 @@ from msgspec import Struct
 
 from viva.analysis.leakage import Document, OverlapConfig, Search, TextMatch
 from viva.errors import DataError
+from viva.io.packed import BROKEN, SUFFIXES, unpacking
 from viva.visible import one_line
 
 Unit = Literal["line", "paragraph", "file"]
@@ -44,11 +41,6 @@ CUT = 1_000_000
 """Characters of a text that is taken as one."""
 OVERLAP = 4_000
 _KINDS = (".jsonl", ".ndjson", ".csv", ".parquet", ".txt", ".md", ".json")
-_PACKED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
-    ".gz": lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file)),
-    ".bz2": lambda file: cast("IO[bytes]", bz2.BZ2File(file)),
-    ".xz": lambda file: cast("IO[bytes]", lzma.LZMAFile(file)),  # noqa: SIM115 - whoever reads it closes it
-}
 
 
 class Piece(Struct, frozen=True):
@@ -80,7 +72,7 @@ def corpus_files(path: Path) -> list[Path]:
 
 def _kind(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in _PACKED else suffixes[-1] if suffixes else ""
+    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in SUFFIXES else suffixes[-1] if suffixes else ""
 
 
 def pieces_of(files: Sequence[Path], source: int, column: str, unit: Unit) -> Iterator[Piece]:
@@ -94,11 +86,10 @@ def pieces_of(files: Sequence[Path], source: int, column: str, unit: Unit) -> It
                     yield msgspec.structs.replace(piece, done=done)
             else:
                 with file.open("rb") as raw:
-                    packed = _PACKED.get(file.suffix.lower())
-                    opened = packed(raw) if packed else raw
+                    opened = unpacking(raw, file.suffix.lower())
                     for piece in _streamed(opened, file, kind, source, column, unit):
                         yield msgspec.structs.replace(piece, done=done + raw.tell())
-        except (OSError, EOFError, zlib.error, lzma.LZMAError) as problem:
+        except BROKEN as problem:
             raise DataError(f"cannot read {file}: {one_line(str(problem), 200)}") from None
         done += file.stat().st_size
 

@@ -7,7 +7,6 @@ line that a crash tore is set aside; a damaged one is named.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from msgspec import Struct
 
 from viva.engine.lines import set_torn_tail_aside, whole_lines
 from viva.errors import StorageError
-from viva.files import UNREADABLE, open_regular
+from viva.files import UNREADABLE, LockedError, lock
 
 
 class Row(Struct, kw_only=True, frozen=True):
@@ -64,9 +63,8 @@ class Items:
         if path is None:
             return
         try:
-            self._file = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, follow=True)
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            self._file = lock(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, follow=True)
+        except LockedError:
             raise StorageError(f"another process is writing to {path}; wait for it, or give another --items") from None
         except OSError as problem:
             raise StorageError(f"cannot write --items {path}: {problem.strerror}") from None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from viva.authoring.stackexchange.selection import read_line
-from viva.cli.build.stackexchange.commands import COMMANDS
+from viva.cli.build.stackexchange_set import COMMANDS
+from viva.cli.options import progress_option
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.runs.live_line import Screen
 from viva.runs.progress import clock
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from viva.authoring.stackexchange.pool import Build
     from viva.authoring.stackexchange.selection import BrokenRow
     from viva.reports.result import Grid
+
 
 SHOWN = 10
 """Broken rows that are told on the terminal; broken.jsonl has more of them."""
@@ -126,13 +128,7 @@ def _number(context: click.Context, parameter: click.Parameter, value: float) ->
 @click.option(
     "--backend", "on", default="local", show_default=True, metavar="PLACE", help="local, ray, or ray://HOST:PORT."
 )
-@click.option(
-    "--progress",
-    type=click.Choice(["auto", "live", "plain", "quiet"]),
-    default="auto",
-    show_default=True,
-    help="A live line, plain lines for logs, or nothing.",
-)
+@progress_option
 def pool_command(dump: Path, out: Path, **given: Any) -> int:
     """Filter DUMP and draw the questions that experts will choose from.
 

@@ -1,4 +1,4 @@
-"""`viva build clrbench`, its first half: topics, the collection sheet, checks, coverage."""
+"""`viva build clrbench`: an examination with reasons, from tables of contents to a set that experts approved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from viva.authoring.files import content_of, counted
-from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_more
+from viva.cli.build.arguments import SHOWN, all_option, project_argument, tell_held, tell_more
+from viva.cli.build.draft_options import asked_for, asking_options, ending, model_options, tell_refused
+from viva.cli.build.review_options import decide_by_file, deciding_options, file_options, serve_items
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError
 from viva.visible import escape_invisible, one_line
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from viva.authoring.reasoning.coverage import Concept
     from viva.authoring.reasoning.topics import Finding, Graph
     from viva.reports.result import Grid
+
 
 _PATH = click.Path(path_type=Path)
 _LEVELS = click.Choice(["leaf", "1", "2", "3", "all"])
@@ -44,7 +47,8 @@ def graph_command(
 
     Three levels: discipline, topic, subtopic. What a table of contents has below the third is left out.
     """
-    from viva.authoring.reasoning.project import TOPICS, replace_file
+    from viva.authoring.files import replace_file
+    from viva.authoring.reasoning.project import TOPICS
     from viva.authoring.reasoning.topics import check, merged, read_triples, written_triples
 
     path = project / TOPICS
@@ -63,7 +67,6 @@ def graph_command(
         click.echo(f"viva: {counted(len(wrong), 'error')}; {saved}", err=True)
         return EXIT_INCOMPLETE
     if given:
-        project.mkdir(parents=True, exist_ok=True)
         replace_file(path, written_triples(graph))
     _print([_level_grid(graph)], f"The topics are in {path}; next: viva build clrbench sheet {project}")
     return EXIT_OK
@@ -71,8 +74,8 @@ def graph_command(
 
 def _outlined(table: str) -> Graph:
     """The graph of `FILE` or `NAME=FILE`."""
-    from viva.authoring.reasoning.cells import tidy
     from viva.authoring.reasoning.toc import outline, read_contents
+    from viva.authoring.spreadsheet import tidy
 
     name, _, rest = table.rpartition("=") if not Path(table).exists() else ("", "", table)
     found = outline(read_contents(content_of(Path(rest)), rest), tidy(name))
@@ -124,8 +127,9 @@ def sheet_command(project: Path | None, *, least: int, level: Any, example: bool
         return EXIT_OK
     if project is None:
         raise VivaError("which PROJECT? (or --example)")
+    from viva.authoring.files import replace_file
     from viva.authoring.reasoning.coverage import coverage
-    from viva.authoring.reasoning.project import INSTRUCTIONS, Project, replace_file
+    from viva.authoring.reasoning.project import Project
     from viva.authoring.reasoning.prompt import bundled_instructions
     from viva.authoring.reasoning.sheet import new_sheet, refreshed, stub_places
 
@@ -144,8 +148,7 @@ def sheet_command(project: Path | None, *, least: int, level: Any, example: bool
         if before is not None and path.read_bytes() != before:
             raise VivaError(f"{path} was saved by somebody else just now; try again")
         replace_file(path, content)
-    if not (project / INSTRUCTIONS).exists():
-        replace_file(project / INSTRUCTIONS, bundled_instructions())
+    opened.instructions(bundled_instructions())
     click.echo(f"{path}: {counted(len(stubs), 'row')} to fill in {'added' if before is not None else 'written'}; "
                f"`viva build clrbench sheet --example` shows filled ones")  # fmt: skip
     return EXIT_OK
@@ -192,9 +195,10 @@ def coverage_command(
     project: Path, *, least: int, level: Any, approved: bool, picture: Path | None, everything: bool
 ) -> int:
     """Say which concepts lack questions of which type, and draw the graph. Exit code 3 where something is missing."""
+    from viva.authoring.files import replace_file
     from viva.authoring.reasoning.coverage import coverage
     from viva.authoring.reasoning.picture import picture as draw
-    from viva.authoring.reasoning.project import Project, replace_file
+    from viva.authoring.reasoning.project import Project
 
     if picture and picture.suffix.lower() != ".svg":
         raise VivaError(f"--picture {picture}: the picture is an SVG; name a file that ends in .svg")
@@ -205,7 +209,6 @@ def coverage_command(
         questions = [proposal.question for proposal in opened.folded().approved]
     concepts = coverage(graph, questions, level, least)
     if picture:
-        picture.parent.mkdir(parents=True, exist_ok=True)
         replace_file(picture, draw(graph, concepts, f"{project.resolve().name}: topics and questions").encode())
     missing = [concept for concept in concepts if concept.missing]
     wanted = sum(bool(concept.wanted) for concept in concepts)
@@ -236,3 +239,145 @@ def _print(grids: list[Grid], *closing: str) -> None:
     from viva.reports.grids import grids_terminal
 
     click.echo(grids_terminal(grids, [escape_invisible(line) for line in closing]), nl=False)
+
+
+@click.command(name="draft", short_help="Let a model draft the rationales that are missing.")
+@project_argument
+@model_options
+@click.option("--rejected", is_flag=True, help="Also draft anew what experts rejected, with their remarks.")
+@asking_options(max_tokens=4096, temperature=None)
+def draft_command(project: Path, **given: Any) -> int:
+    """Draft a rationale for every usable question of the sheet that has none, by PROJECT's instructions.toml.
+
+    Replies are kept in drafts.jsonl as they come: interrupted or killed, the same command goes on, and asks nothing
+    twice. A draft is a proposal: it enters no set before an expert approves it.
+    """
+    from viva.authoring.drafting import ask_and_keep
+    from viva.authoring.reasoning.project import opened_project
+    from viva.authoring.reasoning.prompt import bundled_instructions, read_instructions
+
+    opened = opened_project(project)
+    instructions = read_instructions(*opened.instructions(bundled_instructions()))
+    model, sampling, asking = asked_for(given)
+    with opened.locked():
+        requests = opened.requests(instructions, sampling, rejected=given["rejected"])
+        run, asked = ask_and_keep(opened, model, requests, asking)
+    opened = opened_project(project)
+    tell_refused(run)
+    questions = {question.asked: question for question in opened.checked.questions}
+    replied = {questions[asked]: draft for asked, draft in opened.drafts.items() if asked in questions}
+    doubts = [(question, draft.doubt) for question, draft in replied.items() if draft.doubt]
+    for question, doubt in doubts[:SHOWN]:
+        click.echo(f"row {question.row}, {question.id}: the model doubts the answer: {one_line(doubt, 300)}")
+    silent = sum(not draft.text and not draft.doubt for draft in replied.values())
+    drafted = sum(bool(draft.text) for draft in replied.values())
+    come_to = f"{drafted:,} questions have a draft, {len(doubts):,} are doubted, {silent:,} replies hold none"
+    return ending(run, asked, come_to)
+
+
+@click.command(name="review", short_help="Decide about rationales in the browser.")
+@project_argument
+@deciding_options("Experts wanted for each question.")
+def review_command(project: Path, *, everything: bool, **given: Any) -> int:
+    """Show questions with their rationales on a local page, to be edited, approved or rejected. Ends with Ctrl-C.
+
+    A text that somebody edited comes up anew for the others when the page is started again.
+    """
+    from viva.authoring.reasoning.project import opened_project
+
+    opened = opened_project(project)
+    return serve_items(opened, opened.items(everything=everything), given)
+
+
+@click.command(name="approve", short_help="Decide about rationales in a spreadsheet.")
+@project_argument
+@file_options(
+    "Decisions: question, decision, rationale, comment.", "Write a file of what is to be decided, to be filled in."
+)
+def approve_command(project: Path, **given: Any) -> int:
+    """Take over decisions about rationales from a CSV, or --write one to be filled in.
+
+    `approve` approves the text in the column rationale, `edit` changes the text and leaves it to be approved, `reject`
+    rejects it. All rows are taken over, or none. Every decision is a line of reviews.jsonl, as from the review page.
+    """
+    from viva.authoring.reasoning.project import opened_project
+
+    return decide_by_file(lambda: opened_project(project), **given)
+
+
+@click.command(name="export", short_help="Write the set of all that is approved.")
+@project_argument
+@click.option("--out", required=True, type=_PATH, help="Folder for the set.")
+@click.option("--force", is_flag=True, help="Replace the set that --out holds.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Draws exemplars where the sheet marks none.")
+@click.option("--name", default="", help="What build.json calls the set.  [default: the project folder's name]")
+@all_option
+def export_command(project: Path, *, out: Path, force: bool, seed: int, name: str, everything: bool) -> int:
+    """Write test.jsonl, exemplars.jsonl, build.json and audit.jsonl: questions whose rationale is approved, no others.
+
+    One question of each discipline and type becomes the exemplar: the marked one, else one drawn. What is held back is
+    told with the reason.
+    """
+    import msgspec
+
+    from viva.authoring.reasoning.export import AUDIT, EXEMPLARS, FILES, MANIFEST, TEST, export
+    from viva.authoring.reasoning.project import opened_project
+    from viva.authoring.staging import write_set
+    from viva.version import __version__
+
+    opened = opened_project(project)
+    opened.needed_graph()
+    folded = opened.folded()
+    audit = b"".join(msgspec.json.encode(review) + b"\n" for review in opened.log.reviews)
+    made = export(
+        folded,
+        opened.checked,
+        name=name or project.resolve().name,
+        seed=seed,
+        viva=__version__,
+        sources=opened.sources(),
+    )
+    manifest = msgspec.json.format(msgspec.json.encode(made.manifest), indent=2) + b"\n"
+    contents = {TEST: made.test, EXEMPLARS: made.exemplars, AUDIT: audit, MANIFEST: manifest}
+    write_set(out, contents, FILES, MANIFEST, force=force)
+    held = [f"row {one.row}{f', {one.question}' if one.question else ''}: {one.why}" for one in made.held]
+    tell_held(held, everything=everything)
+    for note in (
+        *made.notes,
+        *(f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar),
+    ):
+        click.echo(escape_invisible(f"note: {note}"), err=True)
+    shots = "" if made.manifest.exemplars else " --shots 0"
+    click.echo(
+        f"{counted(made.manifest.test, 'question')} and {counted(made.manifest.exemplars, 'exemplar')} are in {out}, "
+        f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "
+        f"examine with: viva run clrbench --data {out}{shots} --model ..."
+    )
+    return EXIT_OK
+
+
+@click.group(name="clrbench", short_help="Questions with reasons, which experts approve.")
+def clrbench_command() -> None:
+    """Make an examination like CLR-Bench in the folder PROJECT, which holds everything and can be killed at any time.
+
+    \b
+    viva build clrbench graph PROJECT --toc "Operating Systems=os.txt"   topics, from tables of contents
+    viva build clrbench sheet PROJECT                                    collection.csv, to be filled in
+    viva build clrbench check PROJECT                                    what is wrong in it
+    viva build clrbench coverage PROJECT --picture topics.svg            what is missing
+    viva build clrbench draft PROJECT --model openai/NAME                rationales, drafted
+    viva build clrbench review PROJECT                                   ... decided about, in the browser
+    viva build clrbench approve PROJECT --write decisions.csv            ... or in a spreadsheet
+    viva build clrbench export PROJECT --out SET
+    viva run clrbench --data SET --model openai/NAME
+
+    Exit codes: 0 all is well; 2 wrong use, or files that cannot be read; 3 something is wrong or missing; 4 the
+    endpoint refuses key or model; 5 something cannot be written; 130 interrupted.
+    """
+
+
+for _command in (
+    *(graph_command, sheet_command, check_command, coverage_command),
+    *(draft_command, review_command, approve_command, export_command),
+):
+    clrbench_command.add_command(_command)

@@ -1,1 +1,0 @@
-"""`viva build translate`."""

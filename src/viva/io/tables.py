@@ -1,0 +1,110 @@
+"""CSV and JSONL: read as any tool writes them, each row with its line; CSV written with line feeds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from viva.errors import DataError
+from viva.files import UNREADABLE
+from viva.io.packed import unpacked
+
+T = TypeVar("T")
+Row = tuple[int, dict[str, str]]
+"""The number of the line that a row ends in, and its cells by column."""
+
+
+class CsvText:
+    """A table in the making. Cells that others wrote are made harmless (`visible.csv_safe`) by who adds them."""
+
+    def __init__(self, header: Iterable[object]) -> None:
+        self._out = io.StringIO()
+        self._writer = csv.writer(self._out, lineterminator="\n")
+        self.add(header)
+
+    def add(self, row: Iterable[object]) -> None:
+        """One more row."""
+        self._writer.writerow(row)
+
+    def add_all(self, rows: Iterable[Iterable[object]]) -> None:
+        """Some more rows."""
+        self._writer.writerows(rows)
+
+    def text(self) -> str:
+        """All of it."""
+        return self._out.getvalue()
+
+
+def table_text(path: Path, what: str = "table") -> str:
+    """The text of a table that a user named, packed or not. Raises DataError."""
+    return utf8(unpacked(path, what), f"cannot read the {what}: {path} is no CSV in UTF-8")
+
+
+def utf8(content: bytes, problem: str) -> str:
+    """Text of UTF-8, with or without a byte order mark. Raises DataError, which begins with `problem`."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as why:
+        raise DataError(f"{problem}: {why}") from None
+
+
+def read_csv(
+    name: Path | str,
+    text: str,
+    *,
+    longest: int = sys.maxsize,
+    unnamed: bool = False,
+    check: Callable[[list[str]], None] = lambda _: None,
+) -> tuple[list[str], Iterator[Row]]:
+    """The columns of a table, and its rows; empty lines are none.
+
+    `longest`: characters of a cell; `unnamed`: several columns may be without a name; `check` may refuse the header.
+    Raises DataError for columns of one name, rows of another length, what is no CSV.
+    """
+    rows = _records(name, text, longest)
+    header = next(rows)[1]
+    check(header)
+    twice = [column for column in header if header.count(column) > 1 and (column or not unnamed)]
+    if twice:
+        raise DataError(f"{name}, line 1: column {twice[0][:60]!r} is there twice")
+    return header, _rows(name, header, rows)
+
+
+def _records(name: Path | str, text: str, longest: int) -> Iterator[tuple[int, list[str]]]:
+    """The header, trimmed, [] where there is none; then the rows."""
+    usual = csv.field_size_limit(longest)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        yield 1, [column.strip() for column in next(reader, [])]
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as problem:
+        raise DataError(f"{name} is no CSV: {problem}") from None
+    finally:
+        csv.field_size_limit(usual)
+
+
+def _rows(name: Path | str, header: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
+    for line, row in rows:
+        if len(row) != len(header):
+            hint = "; a decimal comma is written as a point" if len(row) > len(header) else ""
+            raise DataError(f"{name}, line {line}: {len(row)} columns, where the header names {len(header)}{hint}")
+        yield line, dict(zip(header, row, strict=True))
+
+
+def json_lines(name: Path | str, content: bytes, kind: type[T], what: str = "JSON object") -> Iterator[tuple[int, T]]:
+    """The lines that are not blank, with their numbers. Raises DataError for one that is no `what`."""
+    decode = msgspec.json.Decoder(kind).decode
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if line.strip():
+            try:
+                yield number, decode(line)
+            except UNREADABLE as problem:
+                raise DataError(f"{name}, line {number} is no {what}: {problem}") from None
