@@ -8,6 +8,7 @@ from rows import table
 from viva.scorers.rubric.code import assemble, extract_code
 from viva.scorers.rubric.model import Test as UnitTest
 from viva.scorers.rubric.program import functions, values, without_examples
+from viva.types import Call
 
 AREA = "def area(w, h):\n    return w * h"
 TEST = "assert area(2, 3) == 6"
@@ -72,6 +73,12 @@ def test_blocks_are_joined_without_alternatives_and_examples() -> None:
         for why, answer, code in JOINED:
             with row(why):
                 assert extract_code(answer, "go", test="if area(1, 2) != 2 { os.Exit(1) }") == code
+
+
+def test_a_test_of_calls_names_what_it_needs() -> None:
+    answer = f"{fenced('def area(w, h):' + chr(10) + '    return 0')}\nFixed:\n{fenced(AREA)}\n{fenced('print(area)')}"
+    test = UnitTest(code="", calls=(Call(call="area", args=(2, 3), returns=6),), longest_only=False)
+    assert assemble(test, answer, "python")[0].endswith(f"\n{AREA}")
 
 
 LAYOUTS = [

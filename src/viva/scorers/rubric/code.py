@@ -102,10 +102,11 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
             lines = "\n".join(entry.line for entry in known_language.imports)
             program = _future_first(f"{lines}\n{program}".strip()) if key == "python" else f"{lines}\n{program}".strip()
         return program, test.code
-    code = extract_code(text, key, longest_only=test.longest_only, test=test.code)
+    asks = "\n".join((test.code, *(call.call for call in test.calls)))
+    code = extract_code(text, key, longest_only=test.longest_only, test=asks)
     if key == "python":
         lines = " ".join(entry.line for entry in known_language.imports)
-        code = without_examples(code, test.code, f"{lines} {test.before} {test.prefix}")
+        code = without_examples(code, asks, f"{lines} {test.before} {test.prefix}")
     body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
     used = _imports(known_language, f"{body}\n{test.code}")
     program = "\n".join((*used, body))

@@ -40,7 +40,7 @@ _VALUE = re.compile(
     re.MULTILINE,
 )
 """What gives a name a value, at the beginning of a line."""
-_IMPORT = re.compile(r"(?:import|from|#include|using|require|library|package|use)\b.*|(?://|#).*|[()\"\w./ \t]*")
+_IMPORT = re.compile(r"(?:import|from|#include|using|require|library|package|use)\b.*|(?://|#).*|[()]?|\"[\w./-]+\"")
 _ALTERNATIVE = re.compile(
     r"\b(?:alternativ|another\b|equivalent|can also\b|could also\b"
     r"|second (?:way|option|approach|method|version|solution)"
@@ -51,6 +51,8 @@ _CORRECTION = re.compile(
     r"\b(?:correct|fix|oops|mistake|wrong|sorry|apolog|actually|wait\b|bug\b|updated)", re.IGNORECASE
 )
 _READERS = frozenset({"input", "raw_input", "open", "loadtxt", "genfromtxt", "imread"})
+_DEEPEST = 3
+"""Functions that call one another until one of them reads."""
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -131,7 +133,7 @@ def without_examples(code: str, test: str, given: str) -> str:
         return code
     defined = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     readers = set(_READERS)
-    for _ in defined:
+    for _ in range(_DEEPEST):
         readers |= {node.name for node in defined if _reads(node, readers)}
     own, inner = _names(code)
     there = own | {*dir(builtins), *dir(typing), *dir(collections), *_WORD.findall(given), "__file__"}
@@ -145,8 +147,9 @@ def without_examples(code: str, test: str, given: str) -> str:
         if missing or _reads(node, readers):
             gone.append(node)
             lost |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
-    others = {line for node in tree.body if node not in gone for line in _lines(node)}
     removed = {line for node in gone for line in _lines(node)}
+    without = set(map(id, gone))
+    others = {line for node in tree.body if id(node) not in without for line in _lines(node)}
     bound, needed = _names(test)
     if not gone or lost & (inner | (needed - bound)) or removed & others:
         return code
@@ -177,8 +180,9 @@ def _names(code: str) -> tuple[set[str], set[str]]:
 def _reads(node: ast.AST, readers: Iterable[str]) -> bool:
     for each in ast.walk(node):
         if isinstance(each, ast.Call):
-            name = getattr(each.func, "attr", None) or getattr(each.func, "id", "")
-            if name in readers or (name.startswith("read_") and isinstance(each.func, ast.Attribute)):
+            if isinstance(each.func, ast.Name) and each.func.id in readers:
+                return True
+            if isinstance(each.func, ast.Attribute) and (each.func.attr in readers or each.func.attr[:5] == "read_"):
                 return True
         if isinstance(each, ast.Attribute) and each.attr == "stdin":
             return True
