@@ -134,6 +134,9 @@ class Run:
         second = other.path if isinstance(other, Run) else find_run(Path(other))
         return Comparisons(compared_sources([self.path, second], CompareConfig(by=by)))
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     def __repr__(self) -> str:
         messages = [
             f"  {one.exam} · {one_line(one.model, 80)}: {cell_text(one.overall)} % of {one.overall.n:,}"

@@ -1,12 +1,24 @@
-"""The forms in which a command prints its tables, by the names of `--format`."""
+"""What a study found, and the forms in which it is printed, by the names of `--format`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ParamSpec
+import csv
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, ParamSpec
 
-from viva.reports.grids import grids_latex, grids_markdown
+from viva.errors import VivaError
+from viva.reports.grids import GRID_FORMATS, WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.notebook import grids_html
 from viva.reports.result import Grid
+from viva.reports.text import json_text
+from viva.visible import csv_safe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from viva.reports.charts.saving import Chart
 
 P = ParamSpec("P")
 Told = tuple[Sequence[Grid], Sequence[str]]
@@ -25,3 +37,70 @@ def formats(
         return render
 
     return {"json": as_json, "csv": as_csv, "markdown": printed(grids_markdown), "latex": printed(grids_latex)}
+
+
+class StudyResult(ABC):
+    """What a study found: tables for people, a frame and plain data for programs, and a chart where there is one."""
+
+    words: Collection[str] = WORDS
+    """Columns of words, which are set flush left."""
+
+    @abstractmethod
+    def tables(self) -> list[Grid]:
+        """Tables of texts, as they are printed."""
+
+    @abstractmethod
+    def closing(self) -> list[str]:
+        """The lines below the tables: how to read them, and what they leave out."""
+
+    @abstractmethod
+    def records(self) -> tuple[Sequence[str], Iterable[Sequence[object]]]:
+        """Column names and rows, unrounded: what a CSV file and a frame hold."""
+
+    @abstractmethod
+    def data(self) -> object:
+        """Everything, as plain data: what the JSON holds."""
+
+    def chart(self) -> Chart | None:
+        """An Altair chart; None where a study has none. Raises VivaError for what one chart cannot show."""
+        return None
+
+    def to_frame(self) -> pl.DataFrame:
+        """The rows of the CSV file as a Polars frame; nothing in its texts is escaped."""
+        import polars as pl
+
+        header, rows = self.records()
+        return pl.DataFrame(list(rows), schema=list(header), orient="row", infer_schema_length=None, strict=False)
+
+    def to_csv(self) -> str:
+        """The rows as CSV, with nothing that a spreadsheet would run."""
+        header, rows = self.records()
+        out = io.StringIO()
+        table = csv.writer(out, lineterminator="\n")
+        table.writerow(header)
+        table.writerows([csv_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+        return out.getvalue()
+
+    def to_json(self) -> str:
+        """Everything, as `--format json` prints it."""
+        return json_text(self.data())
+
+    def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
+        """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""
+        if form == "terminal":
+            return grids_terminal(self.tables(), self.closing(), width=width, colour=colour, words=self.words)
+        if form == "json":
+            return self.to_json()
+        return self.to_csv() if form == "csv" else GRID_FORMATS[form](self.tables(), self.closing())
+
+    def __repr__(self) -> str:
+        return self.to_text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return grids_html(self.tables(), self.closing(), self.words)
+
+
+def only_chart(titles: Iterable[str]) -> None:
+    """Refuse to draw several exams or tables in one chart."""
+    if len(found := list(dict.fromkeys(titles))) > 1:
+        raise VivaError(f"a chart shows one exam, and here are {', '.join(found)}: name the runs of one, or one exam")

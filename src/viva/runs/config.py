@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -332,6 +332,8 @@ class AnswerFileOptions(Struct, kw_only=True):
     ] = False
 
 
+ARGUMENT = {"argument": True}
+"""`Meta(extra=ARGUMENT)`: what a study is about, which is an argument and no option."""
 CONSENT = ("trust_endpoints", "trust_remote_code", "unsafe_host_execution")
 """What only the user agrees to, on the command line or in a program: no run folder and no file does."""
 RUN = (
@@ -364,6 +366,8 @@ class Option(Struct, frozen=True):
     kind: Any
     default: Any
     description: str
+    argument: bool = False
+    """Whether it has a place in place of a name: what a study is about."""
 
     @property
     def several(self) -> bool:
@@ -397,7 +401,9 @@ def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Opti
             if field.name not in found and field.name not in without:
                 default = field.default if field.default is not NODEFAULT else None
                 plain, note = get_args(hints[field.name])
-                found[field.name] = Option(field.name, hints[field.name], plain, default, note.description)
+                found[field.name] = Option(
+                    field.name, hints[field.name], plain, default, note.description, bool(note.extra)
+                )
     return found
 
 
@@ -435,7 +441,7 @@ def bounds(kind: Any) -> Meta | None:
 def _plain(value: object, kind: Any) -> object:
     """A number or path where a text is wanted as text, a path as text: what a command line would give."""
     if isinstance(value, PathLike):
-        return str(value)
+        return fspath(value)
     if get_origin(kind) is tuple:
         return [_plain(each, get_args(kind)[0]) for each in value] if isinstance(value, list) else value
     if isinstance(value, int | float) and not isinstance(value, bool) and str in plain_types(kind):

@@ -1,0 +1,66 @@
+"""Every study of finished runs as a function: `viva.breakdown("runs/a", by="domain")`, loaded when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from viva.api.keywords import in_parameters, keywords, parameter_names, with_signature
+from viva.errors import VivaError
+from viva.runs.config import Option, options
+
+if TYPE_CHECKING:
+    from viva.reports.printing import StudyResult
+
+STUDIES: Mapping[str, tuple[str, str]] = {
+    "breakdown": ("viva.studies.breakdown.study", "BreakdownConfig"),
+}
+"""Function → the module of its `study`, and the struct of its arguments and options there."""
+
+
+def __getattr__(name: str) -> Callable[..., StudyResult]:
+    if name not in STUDIES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _function(name)
+
+
+def study_options(name: str) -> dict[str, Option]:
+    """Arguments and options of a study by their names."""
+    module, config = STUDIES[name]
+    return options(getattr(importlib.import_module(module), config))
+
+
+@cache
+def _function(name: str) -> Callable[..., StudyResult]:
+    module, config = STUDIES[name]
+    loaded = importlib.import_module(module)
+    known = study_options(name)
+    first = [option for option in known.values() if option.argument]
+    signature = inspect.Signature([_argument(option) for option in first])
+
+    @parameter_names(known)
+    def function(*given: Any, **named: Any) -> StudyResult:
+        bound = signature.bind(*given, **{each.name: named.pop(each.name) for each in first if each.name in named})
+        values = keywords(known, {**bound.arguments, **named}, f"viva.{name}")
+        for each in first:
+            if each.default is None and not values[each.name]:
+                raise VivaError(
+                    f"{each.name}: {each.description[0].lower()}{each.description[1:].rstrip('.')}: name one"
+                )
+        result: StudyResult = loaded.study(getattr(loaded, config)(**values))
+        return result
+
+    function.__name__ = function.__qualname__ = name
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    lines = [f"    {each.name}: {in_parameters(each.description, known)}" for each in known.values()]
+    function.__doc__ = "\n".join((inspect.cleandoc(loaded.study.__doc__), "", *lines))
+    return with_signature({each: option for each, option in known.items() if not option.argument})(function)
+
+
+def _argument(option: Option) -> inspect.Parameter:
+    kind = inspect.Parameter.VAR_POSITIONAL if option.several else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    default = inspect.Parameter.empty if option.several or option.default is None else option.default
+    return inspect.Parameter(option.name, kind, default=default, annotation=option.kind)
