@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from viva.api.asking import UnansweredWarning, grade, resume, run
-    from viva.api.opened import Comparisons, Run, Tables, open_run
-    from viva.api.studies import breakdown
+    from viva.api.opened import Run, Tables, open_run
+    from viva.api.studies import breakdown, compare
     from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
     from viva.models.called import Prompt
 
 __version__ = "0.1.0"
 __all__ = [
-    "Comparisons", "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables",
-    "UnansweredWarning", "VivaError", "breakdown", "grade", "open_run", "resume", "run",
+    "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables",
+    "UnansweredWarning", "VivaError", "breakdown", "compare", "grade", "open_run", "resume", "run",
 ]  # fmt: skip
 
 _PLACES = {
     "viva.errors": ("DataError", "MissingDataError", "RefusedError", "StorageError", "VivaError"),
     "viva.api.asking": ("UnansweredWarning", "grade", "resume", "run"),
-    "viva.api.opened": ("Comparisons", "Run", "Tables", "open_run"),
-    "viva.api.studies": ("breakdown",),
+    "viva.api.opened": ("Run", "Tables", "open_run"),
+    "viva.api.studies": ("breakdown", "compare"),
     "viva.models.called": ("Prompt",),
 }
 """Where the names are: loaded when they are used, so that `import viva` is quick."""

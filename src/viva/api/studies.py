@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 STUDIES: Mapping[str, tuple[str, str]] = {
     "breakdown": ("viva.studies.breakdown.study", "BreakdownConfig"),
+    "compare": ("viva.studies.compare.study", "CompareConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""
 

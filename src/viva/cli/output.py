@@ -27,10 +27,10 @@ def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any
     """Call a study with a command's options; draw and print what it found as --chart, --format and --out say."""
     check_writable(given["out"])
     result = study(pick(config, given))
-    if given.get("chart") is not None:
+    if given.get("chart") is not None and (chart := result.chart()) is not None:
         from viva.reports.charts import save
 
-        save(result.chart(), given["chart"])
+        save(chart, given["chart"])
     print_study(result, given["format"], given["out"])
     return result
 
