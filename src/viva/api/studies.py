@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 STUDIES: Mapping[str, tuple[str, str]] = {
     "breakdown": ("viva.studies.breakdown.study", "BreakdownConfig"),
     "compare": ("viva.studies.compare.study", "CompareConfig"),
+    "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
+    "scaling": ("viva.studies.scaling.study", "ScalingConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""
 

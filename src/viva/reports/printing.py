@@ -100,7 +100,7 @@ class StudyResult(ABC):
         return grids_html(self.tables(), self.closing(), self.words)
 
 
-def only_chart(titles: Iterable[str]) -> None:
-    """Refuse to draw several exams or tables in one chart."""
-    if len(found := list(dict.fromkeys(titles))) > 1:
-        raise VivaError(f"a chart shows one exam, and here are {', '.join(found)}: name the runs of one, or one exam")
+def refuse_several(titles: Sequence[str]) -> None:
+    """Refuse to draw several exams in one chart."""
+    if len(titles) > 1:
+        raise VivaError(f"a chart shows one exam, and here are {', '.join(titles)}: name the runs of one")
