@@ -19,7 +19,9 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "breakdown": ("viva.studies.breakdown.study", "BreakdownConfig"),
     "compare": ("viva.studies.compare.study", "CompareConfig"),
     "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
+    "published_tables": ("viva.studies.published.study", "PublishedConfig"),
     "scaling": ("viva.studies.scaling.study", "ScalingConfig"),
+    "training": ("viva.studies.training.study", "TrainingConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""
 

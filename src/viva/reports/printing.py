@@ -85,10 +85,14 @@ class StudyResult(ABC):
         """Everything, as `--format json` prints it."""
         return json_text(self.data())
 
+    def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
+        """Tables as a terminal shows them, in so many columns."""
+        return grids_terminal(self.tables(), self.closing(), width=width, colour=colour, words=self.words)
+
     def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
         """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""
         if form == "terminal":
-            return grids_terminal(self.tables(), self.closing(), width=width, colour=colour, words=self.words)
+            return self.to_terminal(width, colour=colour)
         if form == "json":
             return self.to_json()
         return self.to_csv() if form == "csv" else GRID_FORMATS[form](self.tables(), self.closing())
