@@ -19,6 +19,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "breakdown": ("viva.studies.breakdown.study", "BreakdownConfig"),
     "compare": ("viva.studies.compare.study", "CompareConfig"),
     "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
+    "item_analysis": ("viva.studies.items.study", "ItemsConfig"),
     "published_tables": ("viva.studies.published.study", "PublishedConfig"),
     "scaling": ("viva.studies.scaling.study", "ScalingConfig"),
     "training": ("viva.studies.training.study", "TrainingConfig"),
