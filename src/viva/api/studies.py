@@ -22,6 +22,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "item_analysis": ("viva.studies.items.study", "ItemsConfig"),
     "published_tables": ("viva.studies.published.study", "PublishedConfig"),
     "scaling": ("viva.studies.scaling.study", "ScalingConfig"),
+    "score_table": ("viva.studies.score_table.study", "ScoreTableConfig"),
     "training": ("viva.studies.training.study", "TrainingConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""

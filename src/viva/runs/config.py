@@ -400,9 +400,9 @@ def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Opti
         for field in msgspec.structs.fields(kind):
             if field.name not in found and field.name not in without:
                 default = field.default if field.default is not NODEFAULT else None
-                plain, note = get_args(hints[field.name])
+                plain, *notes = get_args(hints[field.name])  # an alias's own bounds come first
                 found[field.name] = Option(
-                    field.name, hints[field.name], plain, default, note.description, bool(note.extra)
+                    field.name, hints[field.name], plain, default, notes[-1].description, bool(notes[-1].extra)
                 )
     return found
 
