@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from viva.reports.printing import StudyResult
 
 STUDIES: Mapping[str, tuple[str, str]] = {
+    "agreement": ("viva.studies.agreement.study", "AgreementConfig"),
     "breakdown": ("viva.studies.breakdown.study", "BreakdownConfig"),
     "compare": ("viva.studies.compare.study", "CompareConfig"),
     "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
