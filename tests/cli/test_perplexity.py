@@ -295,20 +295,20 @@ def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path)
 
 
 def test_the_signature_names_what_could_change_the_figures() -> None:
-    def signed(lines: list[str], config: PerplexityConfig, choice: TaskOptions) -> str:
+    def signed(lines: list[str], **options: Any) -> str:
         found = a_set(*lines)
-        return _signature(measured(Uniform(), found), [found], config, choice)
+        return _signature(measured(Uniform(), found), [found], PerplexityConfig(sets=(), **options))
 
-    texts, plain = ["a stack", "a queue"], PerplexityConfig()
-    usual = signed(texts, plain, TaskOptions())
-    assert usual == signed(texts[::-1], plain, TaskOptions())
+    texts = ["a stack", "a queue"]
+    usual = signed(texts)
+    assert usual == signed(texts[::-1])
     assert "sets:set=" in usual
     others = [
-        signed([*texts, "a queue"], plain, TaskOptions()),
-        signed(["a stack", "a deque"], plain, TaskOptions()),
-        signed(texts, PerplexityConfig(field="answer"), TaskOptions()),
-        signed(texts, plain, TaskOptions(limit=2)),
-        signed(texts, plain, TaskOptions(language=("en",))),
+        signed([*texts, "a queue"]),
+        signed(["a stack", "a deque"]),
+        signed(texts, field="answer"),
+        signed(texts, limit=2),
+        signed(texts, language=("en",)),
     ]
     assert len({usual, *others}) == 6
 

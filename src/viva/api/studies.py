@@ -21,9 +21,12 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "compare": ("viva.studies.compare.study", "CompareConfig"),
     "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
     "item_analysis": ("viva.studies.items.study", "ItemsConfig"),
+    "overlap": ("viva.studies.overlap.study", "OverlapSettings"),
+    "perplexity": ("viva.studies.perplexity.study", "PerplexityConfig"),
     "published_tables": ("viva.studies.published.study", "PublishedConfig"),
     "scaling": ("viva.studies.scaling.study", "ScalingConfig"),
     "score_table": ("viva.studies.score_table.study", "ScoreTableConfig"),
+    "set_statistics": ("viva.studies.set_statistics.study", "SetStatisticsConfig"),
     "training": ("viva.studies.training.study", "TrainingConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""

@@ -5,23 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import msgspec
+from msgspec import Meta, Struct
 
 from viva.errors import DataError, VivaError
-from viva.runs.config import TaskOptions
+from viva.runs.config import ARGUMENT, TaskOptions
+from viva.studies.options import BenchmarkFiles, Languages
 
 if TYPE_CHECKING:
     from viva.analysis.textlengths import Entry
     from viva.benchmarks.csbench.files import Raw
-    from viva.reports.setstatistics import SetStatistics
+    from viva.reports.setstatistics import SetStatistics, SetTables
 
 _MOST = 80
 """Values of a dimension that is shown; one with more tells questions apart, and groups none."""
 
 
-class Opened(msgspec.Struct, kw_only=True):
+class SetStatisticsConfig(Struct, kw_only=True):
+    """Which set, and what is counted."""
+
+    set: Annotated[str, Meta(description="A benchmark, CS-Bench files, or a question file.", extra=ARGUMENT)]
+    data: BenchmarkFiles = None
+    language: Languages = ()
+    by: Annotated[str, Meta(description="Dimensions to count by.  [default: all there are]")] = ""
+    cross: Annotated[tuple[str, ...], Meta(description="Cross table of two.  [default: with the format, or all]")] = ()
+    field: Annotated[
+        Literal["question", "asked", "options", "answer", "explanation"],
+        Meta(description="Whose length is told; asked: with the options."),
+    ] = "question"
+    group: Annotated[str, Meta(description="Lengths for each of its values.  [default: format]")] = ""
+
+
+class Opened(Struct, kw_only=True):
     """A set to be counted: what `viva perplexity` calls it, and where its files are."""
 
     name: str
@@ -32,7 +48,20 @@ class Opened(msgspec.Struct, kw_only=True):
     data: Path | None
 
 
-def pair_of(text: str) -> tuple[str, str]:
+def study(config: SetStatisticsConfig) -> SetTables:
+    """A set's questions by every dimension and crossed, and how long they are.
+
+    Raises DataError for what is no set, and for an unknown dimension.
+    """
+    from viva.reports.setstatistics import SetTables
+
+    crosses = [_pair_of(one) for one in config.cross]
+    by = tuple(part.strip() for part in config.by.split(",") if part.strip())
+    sets = open_sets(config.set, TaskOptions(data=config.data, language=config.language))
+    return SetTables(tuple(_statistics(one, by, crosses, config.field, config.group) for one in sets))
+
+
+def _pair_of(text: str) -> tuple[str, str]:
     """Two dimensions, as --cross names them. Raises VivaError."""
     first, comma, second = text.partition(",")
     if not comma or not first.strip() or not second.strip() or first.strip() == second.strip():
@@ -148,7 +177,7 @@ def _exams(given: str, choice: TaskOptions) -> list[Opened]:
     return found
 
 
-def study(
+def _statistics(
     one: Opened, by: tuple[str, ...], crosses: Sequence[tuple[str, str]], field: str, group: str
 ) -> SetStatistics:
     """Counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""
