@@ -20,6 +20,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "breakdown": ("viva.studies.breakdown.study", "BreakdownConfig"),
     "compare": ("viva.studies.compare.study", "CompareConfig"),
     "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
+    "error_types": ("viva.studies.errors.study", "ErrorsConfig"),
     "item_analysis": ("viva.studies.items.study", "ItemsConfig"),
     "overlap": ("viva.studies.overlap.study", "OverlapSettings"),
     "perplexity": ("viva.studies.perplexity.study", "PerplexityConfig"),
@@ -56,8 +57,8 @@ def _function(name: str) -> Callable[..., StudyResult]:
     def function(*given: Any, **named: Any) -> StudyResult:
         bound = signature.bind(*given, **{each.name: named.pop(each.name) for each in first if each.name in named})
         values = keywords(known, {**bound.arguments, **named}, f"viva.{name}")
-        for each in first:
-            if each.default is None and not values[each.name]:
+        for each in known.values():
+            if each.required and not values[each.name]:
                 raise VivaError(
                     f"{each.name}: {each.description[0].lower()}{each.description[1:].rstrip('.')}: name one"
                 )
@@ -73,5 +74,5 @@ def _function(name: str) -> Callable[..., StudyResult]:
 
 def _argument(option: Option) -> inspect.Parameter:
     kind = inspect.Parameter.VAR_POSITIONAL if option.several else inspect.Parameter.POSITIONAL_OR_KEYWORD
-    default = inspect.Parameter.empty if option.several or option.default is None else option.default
+    default = inspect.Parameter.empty if option.several or option.required else option.default
     return inspect.Parameter(option.name, kind, default=default, annotation=option.kind)

@@ -129,6 +129,9 @@ def _option(option: Option, metavar: str | None, spelled: tuple[str, ...] | None
             more["cls"] = _Switch
             spelled = (f"{spelled[0]}/--no-{spelled[0].removeprefix('--')}", *spelled[1:])
         return click.option(*spelled, **more)
+    if option.required:
+        more["required"] = True
+        del more["default"]
     more["show_default"] = option.default not in (None, (), "")
     return click.option(*spelled, type=_click_type(option), multiple=option.several, **more)
 

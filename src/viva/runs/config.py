@@ -368,6 +368,8 @@ class Option(Struct, frozen=True):
     description: str
     argument: bool = False
     """Whether it has a place in place of a name: what a study is about."""
+    required: bool = False
+    """Whether it must be given."""
 
     @property
     def several(self) -> bool:
@@ -401,9 +403,9 @@ def options(*kinds: type[Struct], without: Iterable[str] = ()) -> dict[str, Opti
             if field.name not in found and field.name not in without:
                 default = field.default if field.default is not NODEFAULT else None
                 plain, *notes = get_args(hints[field.name])  # an alias's own bounds come first
-                found[field.name] = Option(
-                    field.name, hints[field.name], plain, default, notes[-1].description, bool(notes[-1].extra)
-                )
+                required = field.default is NODEFAULT
+                known = (hints[field.name], plain, default, notes[-1].description, bool(notes[-1].extra), required)
+                found[field.name] = Option(field.name, *known)
     return found
 
 
