@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from viva.api.asking import UnansweredWarning
 from viva.api.keywords import in_parameters, keywords, parameter_names, with_signature
+from viva.api.threads import run_in_thread
 from viva.errors import VivaError
 from viva.runs.config import Option, options
+from viva.runs.messages import Caller
 
 if TYPE_CHECKING:
     from viva.reports.printing import StudyResult
@@ -22,6 +26,7 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "correlate": ("viva.studies.correlate.study", "CorrelateConfig"),
     "error_types": ("viva.studies.errors.study", "ErrorsConfig"),
     "item_analysis": ("viva.studies.items.study", "ItemsConfig"),
+    "leaderboard": ("viva.studies.leaderboard.study", "LeaderboardConfig"),
     "overlap": ("viva.studies.overlap.study", "OverlapSettings"),
     "perplexity": ("viva.studies.perplexity.study", "PerplexityConfig"),
     "published_tables": ("viva.studies.published.study", "PublishedConfig"),
@@ -31,6 +36,8 @@ STUDIES: Mapping[str, tuple[str, str]] = {
     "training": ("viva.studies.training.study", "TrainingConfig"),
 }
 """Function → the module of its `study`, and the struct of its arguments and options there."""
+ASKING = ("error_types", "perplexity")
+"""Those that ask models: in a thread, as runs do, so that an event loop of the program's goes on."""
 
 
 def __getattr__(name: str) -> Callable[..., StudyResult]:
@@ -62,14 +69,29 @@ def _function(name: str) -> Callable[..., StudyResult]:
                 raise VivaError(
                     f"{each.name}: {each.description[0].lower()}{each.description[1:].rstrip('.')}: name one"
                 )
-        result: StudyResult = loaded.study(getattr(loaded, config)(**values))
-        return result
+        asked = getattr(loaded, config)(**values)
+        return _in_thread(loaded.study, asked) if name in ASKING else loaded.study(asked)  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = signature  # type: ignore[attr-defined]
     lines = [f"    {each.name}: {in_parameters(each.description, known)}" for each in known.values()]
     function.__doc__ = "\n".join((inspect.cleandoc(loaded.study.__doc__), "", *lines))
     return with_signature({each: option for each, option in known.items() if not option.argument})(function)
+
+
+def _in_thread(study: Callable[[Any], StudyResult], config: Any) -> StudyResult:
+    said: list[str] = []
+
+    def work(caller: Caller) -> StudyResult:
+        try:
+            return study(config)
+        finally:
+            said.extend(caller.messages)
+
+    result = run_in_thread(work)
+    if said:
+        warnings.warn("; ".join(said), UnansweredWarning, stacklevel=4)
+    return result
 
 
 def _argument(option: Option) -> inspect.Parameter:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, ParamSpec
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from viva.errors import VivaError
-from viva.reports.grids import GRID_FORMATS, WORDS, grids_latex, grids_markdown, grids_terminal
+from viva.reports.grids import GRID_FORMATS, WORDS, grids_terminal
 from viva.reports.notebook import grids_html
 from viva.reports.result import Grid
 from viva.reports.text import json_text
@@ -19,24 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from viva.reports.charts.saving import Chart
-
-P = ParamSpec("P")
-Told = tuple[Sequence[Grid], Sequence[str]]
-"""Tables, and the lines below them."""
-
-
-def formats(
-    told: Callable[P, Told], *, as_csv: Callable[P, str], as_json: Callable[P, str]
-) -> dict[str, Callable[P, str]]:
-    """All of them but the terminal's, which also takes a width and colours. `told`: the tables of what was found."""
-
-    def printed(form: Callable[[Sequence[Grid], Sequence[str]], str]) -> Callable[P, str]:
-        def render(*args: P.args, **kwargs: P.kwargs) -> str:
-            return form(*told(*args, **kwargs))
-
-        return render
-
-    return {"json": as_json, "csv": as_csv, "markdown": printed(grids_markdown), "latex": printed(grids_latex)}
 
 
 class StudyResult(ABC):
@@ -74,12 +56,7 @@ class StudyResult(ABC):
 
     def to_csv(self) -> str:
         """The rows as CSV, with nothing that a spreadsheet would run."""
-        header, rows = self.records()
-        out = io.StringIO()
-        table = csv.writer(out, lineterminator="\n")
-        table.writerow(header)
-        table.writerows([csv_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-        return out.getvalue()
+        return csv_text(*self.records())
 
     def to_json(self) -> str:
         """Everything, as `--format json` prints it."""
@@ -102,6 +79,15 @@ class StudyResult(ABC):
 
     def _repr_html_(self) -> str:
         return grids_html(self.tables(), self.closing(), self.words)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows as CSV, with nothing that a spreadsheet would run."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(header)
+    table.writerows([csv_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return out.getvalue()
 
 
 def refuse_several(titles: Sequence[str]) -> None:
