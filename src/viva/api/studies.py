@@ -66,9 +66,7 @@ def _function(name: str) -> Callable[..., StudyResult]:
         values = keywords(known, {**bound.arguments, **named}, f"viva.{name}")
         for each in known.values():
             if each.required and not values[each.name]:
-                raise VivaError(
-                    f"{each.name}: {each.description[0].lower()}{each.description[1:].rstrip('.')}: name one"
-                )
+                raise VivaError(f"{each.name}: must be given ({each.description.rstrip('.')})")
         asked = getattr(loaded, config)(**values)
         return _in_thread(loaded.study, asked) if name in ASKING else loaded.study(asked)  # type: ignore[no-any-return]
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from viva.benchmarks.csbench import published
+from viva.benchmarks.csbench.languages import NUMBERING
 from viva.benchmarks.csbench.loading import DOMAINS, FOLDERS, KINDS, Record, read_records, to_questions
 from viva.benchmarks.defaults import NoExecution, NoSimilarity
 from viva.benchmarks.judging import ask_judge
@@ -370,6 +371,8 @@ class CSBench:
         rationale="possible",
         shots=5,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published"),
+        numbering=NUMBERING,
+        error_types=True,
     )
     sample = HERE / "sample"
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from viva.errors import DataError, VivaError
 from viva.runs.item_scores import EXAM, existing
 from viva.studies.options import PAPERS_MEAN, Correct, OnlyModels, Sources
+from viva.types import renumbered
 
 if TYPE_CHECKING:
     import polars as pl
@@ -229,10 +230,10 @@ def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -
 
     counted = (replace(line, attempts=one.attempts or line.attempts) for line in lines)
     found = one.breakdown.questions(*counted)
-    number = numbering(one, other)
-    if number is None or one.scored.record is None:
+    before = numbering(one, other)
+    if before is None or one.scored.record is None:
         return found
-    numbers = [number(question, one.scored.record.spec.language) for question in found["question"]]
+    numbers = [renumbered(question, before[one.scored.record.spec.language]) for question in found["question"]]
     return found.with_columns(question=pl.Series(numbers, dtype=pl.String))
 
 

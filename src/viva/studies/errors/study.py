@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from viva.benchmarks import find_benchmark
 from viva.benchmarks.csbench.errors import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.engine.asking import Tally, Task
 from viva.engine.batchlog import BatchLog
@@ -144,7 +145,7 @@ def _check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
 
 def _fits(spec: ExamSpec) -> bool:
     """Whether the paper's types of error are those of this exam's answers."""
-    return spec.benchmark == "csbench" and not spec.rationale and not spec.choose
+    return find_benchmark(spec.benchmark).about.error_types and not spec.rationale and not spec.choose
 
 
 def _ask_judges(
