@@ -7,7 +7,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from viva.api.asking import UnansweredWarning
 from viva.api.keywords import in_parameters, keywords, parameter_names, with_signature
@@ -40,7 +40,14 @@ ASKING = ("error_types", "perplexity")
 """Those that ask models: in a thread, as runs do, so that an event loop of the program's goes on."""
 
 
-def __getattr__(name: str) -> Callable[..., StudyResult]:
+class Study(Protocol):
+    """A study as a function: its arguments, and its options by their names."""
+
+    def __call__(self, *given: Any, **named: Any) -> StudyResult:
+        """What was found."""
+
+
+def __getattr__(name: str) -> Study:
     if name not in STUDIES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _function(name)
@@ -53,7 +60,7 @@ def study_options(name: str) -> dict[str, Option]:
 
 
 @cache
-def _function(name: str) -> Callable[..., StudyResult]:
+def _function(name: str) -> Study:
     module, config = STUDIES[name]
     loaded = importlib.import_module(module)
     known = study_options(name)
@@ -68,7 +75,8 @@ def _function(name: str) -> Callable[..., StudyResult]:
             if each.required and not values[each.name]:
                 raise VivaError(f"{each.name}: must be given ({each.description.rstrip('.')})")
         asked = getattr(loaded, config)(**values)
-        return _in_thread(loaded.study, asked) if name in ASKING else loaded.study(asked)  # type: ignore[no-any-return]
+        result: StudyResult = _in_thread(loaded.study, asked) if name in ASKING else loaded.study(asked)
+        return result
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = signature  # type: ignore[attr-defined]

@@ -196,8 +196,8 @@ class OverlapTables(StudyResult):
 
 def _cells(row: Row) -> Iterator[Sequence[object]]:
     for near in row.leak.near:
-        figures = (None, near.jaccard, near.estimate, near.numbers_differ, None, None)
-        yield "near-duplicate", near.place, *figures, row.leaked, row.text, near.text
+        same = (None, near.jaccard, near.estimate, near.numbers_differ, None, None)
+        yield "near-duplicate", near.place, *same, row.leaked, row.text, near.text
     if longest := row.leak.longest:
-        figures = (longest.offset, None, None, None, row.leak.share, longest.tokens)
-        yield "passage", longest.place, *figures, row.leaked, row.text, longest.text
+        run = (longest.offset, None, None, None, row.leak.share, longest.tokens)
+        yield "passage", longest.place, *run, row.leaked, row.text, longest.text
