@@ -77,7 +77,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> viva.Run:
     monkeypatch.delenv("VIVA_DATA", raising=False)
     Path("steps.csv").write_text("model,tokens\nbaseline/first,1e9\nbaseline/random,2e9\n")
     Path("scores.csv").write_text("model,case,sample,score,level\nours,1,0,1,a\nours,2,0,0.5,b\n")
-    Path("texts.jsonl").write_text("".join(json.dumps({"text": f"a stack of {n % 5} plates on a table"}) + "\n" for n in range(9)))
+    Path("texts.jsonl").write_text(
+        "".join(json.dumps({"text": f"a stack of {n % 5} plates on a table"}) + "\n" for n in range(9))
+    )
     rows = [f"q{n},{who},{n % 2}" for n in range(8) for who in ("anna", "ben")]
     Path("ratings.csv").write_text("\n".join(["item,rater,value", *rows]))
     return viva.run("cmmlu", model=["baseline/first", "baseline/random"], limit=40, run="run")

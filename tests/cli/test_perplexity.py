@@ -21,8 +21,11 @@ from models.local.tiny import make_model
 from rows import table
 from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
+from viva.api.asking import UnansweredWarning
+from viva.api.studies import perplexity as measure_perplexity
 from viva.cli.ask.perplexity import perplexity_command
 from viva.errors import ModelError, StorageError, VivaError
+from viva.reports.printing import StudyResult
 from viva.runs.config import TaskOptions
 from viva.studies.perplexity.item_file import Items
 from viva.studies.perplexity.study import PerplexityConfig, _signature
@@ -592,6 +595,24 @@ def test_a_server_that_echoes_gives_the_models_own_figures(serve: Serve, viva: V
     assert found["tokens"] == len(logprobs)
     assert found["per_token"]["value"] == pytest.approx(math.exp(-sum(logprobs) / len(logprobs)))
     assert any("no BOS" in note for note in content["notes"]) == (bos is None)
+
+
+def test_a_program_gets_what_the_command_prints(serve: Serve, viva: Viva, capfd: pytest.CaptureFixture[str]) -> None:
+    server = serve("scoring.py", bos="<s>")
+    ended = viva(*served(server, "--format", "json"))
+    texts, asked = Path("t.jsonl").resolve(), {"field": "text", "base_url": server.url}
+
+    async def notebook() -> StudyResult:
+        return measure_perplexity(texts, model="openai/m", **asked)
+
+    capfd.readouterr()
+    found = asyncio.run(notebook())
+    assert capfd.readouterr() == ("", "")
+    assert json.loads(found.to_json()) == ended.report
+    assert found.to_frame()["per_token"][0] == ended.report["rows"][0]["figures"]["per_token"]["value"]
+    silent = serve("scoring.py", echo="ignored")
+    with pytest.warns(UnansweredWarning, match="openai/m"):
+        assert not measure_perplexity(texts, field="text", model="openai/m", base_url=silent.url).measured  # type: ignore[attr-defined]
 
 
 def test_a_server_that_does_not_echo_is_given_up(serve: Serve, viva: Viva) -> None:
