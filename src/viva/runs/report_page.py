@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from viva.engine.folder import RunFolder
+from viva.runs.config import note
 from viva.runs.graded import runs_in
 from viva.visible import one_line
 
@@ -31,7 +32,7 @@ _FRAME = 3.0
 class PageOptions(Struct, kw_only=True):
     """How large a page may be, and what it is called."""
 
-    title: Annotated[str, Meta(description="What the page is called.  [default: the runs' names]")] = ""
+    title: Annotated[str, note("What the page is called.  [default: the runs' names]")] = ""
     items: Annotated[
         int,
         Meta(
@@ -43,7 +44,7 @@ class PageOptions(Struct, kw_only=True):
     max_size: Annotated[
         float, Meta(ge=4, description="How large the page may be; answers are sampled until it is.")
     ] = DEFAULT_SIZE
-    seed: Annotated[int, Meta(description="Draws the sample.")] = 0
+    seed: Annotated[int, note("Draws the sample.")] = 0
 
 
 class ReportConfig(PageOptions, kw_only=True):

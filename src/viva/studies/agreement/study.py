@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from viva.engine.folder import find_run
 from viva.errors import VivaError
-from viva.runs.config import ARGUMENT
+from viva.runs.config import ARGUMENT, note
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -26,25 +26,18 @@ MOST_MARKS = 1000
 class AgreementConfig(Struct, kw_only=True):
     """Whose ratings, and how they are compared."""
 
-    source: Annotated[Path, Meta(description="A run, or a table of ratings: item, rater, value.", extra=ARGUMENT)]
-    judge: Annotated[str | None, Meta(description="The rater that is the judge; all others are people.")] = None
-    exclude: Annotated[tuple[str, ...], Meta(description="Leave this rater out; repeatable.")] = ()
+    source: Annotated[Path, note("A run, or a table of ratings: item, rater, value.", extra=ARGUMENT)]
+    judge: Annotated[str | None, note("The rater that is the judge; all others are people.")] = None
+    exclude: Annotated[tuple[str, ...], note("Leave this rater out; repeatable.")] = ()
     scale: Annotated[
-        str | None,
-        Meta(description="The marks that people can give: 0,0.5,1 or 1..10.  [default: those that were given]"),
+        str | None, note("The marks that people can give: 0,0.5,1 or 1..10.  [default: those that were given]")
     ] = None
     level: Annotated[
-        Literal["nominal", "ordinal", "interval"], Meta(description="What marks are: names, an order, or amounts.")
+        Literal["nominal", "ordinal", "interval"], note("What marks are: names, an order, or amounts.")
     ] = "interval"
-    by: Annotated[
-        str | None, Meta(description="One report for each value of this column.  [default: aspect, if there]")
-    ] = None
-    ppi: Annotated[
-        bool, Meta(description="The mean mark of all items, from the judge's marks and the people's sample.")
-    ] = False
-    strata: Annotated[
-        str | None, Meta(description="With --ppi: the people's sample was drawn within each value of this.")
-    ] = None
+    by: Annotated[str | None, note("One report for each value of this column.  [default: aspect, if there]")] = None
+    ppi: Annotated[bool, note("The mean mark of all items, from the judge's marks and the people's sample.")] = False
+    strata: Annotated[str | None, note("With --ppi: the people's sample was drawn within each value of this.")] = None
     seed: Annotated[int, Meta(ge=0, description="Draws the bootstrap.")] = 0
 
 

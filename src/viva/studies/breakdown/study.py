@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from msgspec import Meta, Struct
 
 from viva.errors import DataError, VivaError
+from viva.runs.config import note
 from viva.runs.item_scores import EXAM, ScoreSet, score_sets
 from viva.runs.score_table import rows_of
 from viva.studies.options import Correct, OnlyExams, OnlyModels, Runs
@@ -31,20 +32,18 @@ class BreakdownConfig(Struct, kw_only=True):
     sources: Runs
     by: Annotated[
         tuple[str, ...],
-        Meta(
-            description="Break down by this tag; repeat it to cross tags (a slice a combination).  [default: every tag "
-            "of its own]"
+        note(
+            "Break down by this tag; repeat it to cross tags (a slice a combination).  [default: every tag of its own]"
         ),
     ] = ()
-    pairs: Annotated[bool, Meta(description="Without --by: also every pair of tags.")] = False
+    pairs: Annotated[bool, note("Without --by: also every pair of tags.")] = False
     worst: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(
-            description=f"Only so many slices that lie furthest below the rest.  [default: {PICKED} without --by, "
-            "else all slices]"
+        note(
+            f"Only so many slices that lie furthest below the rest.  [default: {PICKED} without --by, else all slices]"
         ),
     ] = None
-    best: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="The same for those furthest above it.")] = None
+    best: Annotated[Annotated[int, Meta(ge=0)] | None, note("The same for those furthest above it.")] = None
     min: Annotated[int, Meta(ge=1, description="Answered questions that a slice must have to be tested.")] = SMALLEST
     correct: Correct = "holm"
     model: OnlyModels = ()

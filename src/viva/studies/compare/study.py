@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from viva.errors import DataError, VivaError
+from viva.runs.config import note
 from viva.runs.item_scores import EXAM, existing
 from viva.studies.options import PAPERS_MEAN, Correct, OnlyModels, Sources
 from viva.types import renumbered
@@ -44,49 +45,38 @@ class CompareConfig(Struct, kw_only=True):
     sources: Sources
     between: Annotated[
         Factor | None,
-        Meta(description="Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]"),
+        note("Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]"),
     ] = None
-    baseline: Annotated[str | None, Meta(description="Only pairs of this contestant and each other.")] = None
-    pairs: Annotated[tuple[str, ...], Meta(description="Only this pair (base=expert); repeatable.")] = ()
+    baseline: Annotated[str | None, note("Only pairs of this contestant and each other.")] = None
+    pairs: Annotated[tuple[str, ...], note("Only this pair (base=expert); repeatable.")] = ()
     model: OnlyModels = ()
-    by: Annotated[
-        str | None, Meta(description="A row for each column of this table of models, or value of this tag.")
-    ] = None
+    by: Annotated[str | None, note("A row for each column of this table of models, or value of this tag.")] = None
     macro_average: Annotated[
-        str | None, Meta(description=f"The overall mean averages the values of this tag first; {PAPERS_MEAN}")
+        str | None, note(f"The overall mean averages the values of this tag first; {PAPERS_MEAN}")
     ] = None
-    cluster: Annotated[
-        str | None, Meta(description="Questions with one value of this tag (one text, say) are no two.")
-    ] = None
+    cluster: Annotated[str | None, note("Questions with one value of this tag (one text, say) are no two.")] = None
     unpaired: Annotated[
-        bool,
-        Meta(
-            description="Compare means of sets that have no question in common, or none that can be told to be the "
-            "same."
-        ),
+        bool, note("Compare means of sets that have no question in common, or none that can be told to be the same.")
     ] = False
     aggregate: Annotated[
         str | None,
-        Meta(
-            description="What several answers to a question count as: mean, best, best@K, pass@K; several are "
+        note(
+            "What several answers to a question count as: mean, best, best@K, pass@K; several are "
             "compared.  [default: as the exam's headline]"
         ),
     ] = None
     correct: Correct = "holm"
     flips: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(
-            description=f"Show N questions that were gained and N that were lost.  [default: {FLIPS} of a single pair]"
-        ),
+        note(f"Show N questions that were gained and N that were lost.  [default: {FLIPS} of a single pair]"),
     ] = None
     detect: Annotated[
         tuple[Annotated[float, Meta(gt=0, le=100)], ...],
-        Meta(
-            description="How many questions would show a difference of so many points? Repeatable.  "
-            f"[default: {', '.join(POINTS)}]"
+        note(
+            f"How many questions would show a difference of so many points? Repeatable.  [default: {', '.join(POINTS)}]"
         ),
     ] = ()
-    seed: Annotated[int, Meta(description="Of permutation tests by random signs.")] = 0
+    seed: Annotated[int, note("Of permutation tests by random signs.")] = 0
 
 
 def study(config: CompareConfig) -> StudyResult:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from viva.errors import DataError, VivaError
+from viva.runs.config import note
 from viva.runs.item_scores import EXAM, existing, score_sets
 from viva.studies.correlate.sources import PUBLISHED, Correlated, matched, noted, published_tables
 from viva.studies.model_table import WideTable, only_model_table, read_wide
@@ -23,13 +24,13 @@ class CorrelateConfig(Struct, kw_only=True):
     """Which columns of figures are correlated."""
 
     sources: Sources
-    columns: Annotated[tuple[str, ...], Meta(description="Which columns: the first against each of the others.")] = ()
-    every: Annotated[bool, Meta(description="Every column against every other.")] = False
-    exclude: Annotated[tuple[str, ...], Meta(description="Leave this row out; repeatable.")] = ()
+    columns: Annotated[tuple[str, ...], note("Which columns: the first against each of the others.")] = ()
+    every: Annotated[bool, note("Every column against every other.")] = False
+    exclude: Annotated[tuple[str, ...], note("Leave this row out; repeatable.")] = ()
     by: Annotated[
         str | None,
-        Meta(
-            description="Of runs and item scores: a column for each column of this table of models, or value of this "
+        note(
+            "Of runs and item scores: a column for each column of this table of models, or value of this "
             f"tag; `{EXAM}`: the headline of each exam.  [default: the exam's first such table; format]"
         ),
     ] = None

@@ -26,7 +26,7 @@ from viva.errors import VivaError
 from viva.prompting import read_templates
 from viva.reports.text import json_text
 from viva.runs.batches import BatchDispatcher, Queue, open_batch_dispatcher, refuse_unbatched
-from viva.runs.config import ARGUMENT, LimitOptions, pick
+from viva.runs.config import ARGUMENT, LimitOptions, note, pick
 from viva.runs.execute import Stage, ask_all, ending_of, work_through
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
@@ -50,27 +50,24 @@ Confirm = Callable[[RunFolder, LimitOptions], None]
 class ErrorsConfig(LimitOptions, kw_only=True):
     """Which wrong answers, and who labels them."""
 
-    run: Annotated[Path, Meta(description="A run of CS-Bench.", extra=ARGUMENT)]
+    run: Annotated[Path, note("A run of CS-Bench.", extra=ARGUMENT)]
     judge: Annotated[
         tuple[str, ...],
-        Meta(description="Model that labels. Repeat for a panel: a type counts where more than half of them name it."),
+        note("Model that labels. Repeat for a panel: a type counts where more than half of them name it."),
     ]
     judge_samples: Annotated[int, Meta(ge=1, description="Replies per answer.")] = 1
     judge_base_url: Annotated[
-        str | None, Meta(description="The judge's server.  [default: that of the run's judges, else models]")
+        str | None, note("The judge's server.  [default: that of the run's judges, else models]")
     ] = None
-    judge_key_env: Annotated[str | None, Meta(description="Environment variable with the judge's key.")] = None
+    judge_key_env: Annotated[str | None, note("Environment variable with the judge's key.")] = None
     question_format: Annotated[
         tuple[QuestionFormat, ...],
-        Meta(
-            description=f"Wrong answers to questions of this format; repeatable.  [default: {PAPERS}, as in the paper]"
-        ),
+        note(f"Wrong answers to questions of this format; repeatable.  [default: {PAPERS}, as in the paper]"),
     ] = ()
     instructions: Annotated[
-        Path | None,
-        Meta(description="TOML file that replaces texts of the judge's instructions (benchmarks/csbench/errors.toml)."),
+        Path | None, note("TOML file that replaces texts of the judge's instructions (benchmarks/csbench/errors.toml).")
     ] = None
-    by: Annotated[str, Meta(description=f"Also by this tag; `{NO_TAG}`: by none.")] = "domain"
+    by: Annotated[str, note(f"Also by this tag; `{NO_TAG}`: by none.")] = "domain"
 
 
 def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> ErrorTables:

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from viva.analysis.difficulty import TRIALS
 from viva.errors import VivaError
+from viva.runs.config import note
 from viva.studies.options import Runs
 
 if TYPE_CHECKING:
@@ -23,38 +24,33 @@ class ItemsConfig(Struct, kw_only=True):
     """Which exam's questions, and what is asked of them."""
 
     sources: Runs = ()
-    exam: Annotated[str | None, Meta(description="Only this exam, where the sources have several.")] = None
+    exam: Annotated[str | None, note("Only this exam, where the sources have several.")] = None
     irt: Annotated[
         Literal["1pl", "2pl"] | None,
-        Meta(
-            description="Also fit this item-response model: difficulties and abilities on one scale, with errors and "
-            "fit."
-        ),
+        note("Also fit this item-response model: difficulties and abilities on one scale, with errors and fit."),
     ] = None
     items: Annotated[int, Meta(ge=0, description="List at most so many questions a table.")] = 20
     anchors: Annotated[
         Annotated[int, Meta(ge=2)] | None,
-        Meta(
-            description="Choose N questions that predict the full score; their error beside random questions. --out "
+        note(
+            "Choose N questions that predict the full score; their error beside random questions. --out "
             "FILE.csv keeps them, for `viva run --questions` and --predict."
         ),
     ] = None
     seed: Annotated[int, Meta(ge=0, description="Draws the anchors.")] = 0
     predict: Annotated[
         tuple[Path, ...],
-        Meta(description="Predict the full scores of this run's models from their answers to the anchors; repeatable."),
+        note("Predict the full scores of this run's models from their answers to the anchors; repeatable."),
     ] = ()
-    anchors_file: Annotated[Path | None, Meta(description="The anchors for --predict.")] = None
-    levels: Annotated[bool, Meta(description="Every question's level of difficulty, by InfiBench's rule.")] = False
-    weaker: Annotated[str | None, Meta(description="--levels: the weaker examiner (the paper's is GPT-3.5).")] = None
-    stronger: Annotated[str | None, Meta(description="--levels: the stronger one (GPT-4 at temperature 0.2).")] = None
-    warm: Annotated[str | None, Meta(description="--levels: the stronger one at temperature 1.0; tells level 3.")] = (
-        None
-    )
+    anchors_file: Annotated[Path | None, note("The anchors for --predict.")] = None
+    levels: Annotated[bool, note("Every question's level of difficulty, by InfiBench's rule.")] = False
+    weaker: Annotated[str | None, note("--levels: the weaker examiner (the paper's is GPT-3.5).")] = None
+    stronger: Annotated[str | None, note("--levels: the stronger one (GPT-4 at temperature 0.2).")] = None
+    warm: Annotated[str | None, note("--levels: the stronger one at temperature 1.0; tells level 3.")] = None
     trials: Annotated[
         int, Meta(ge=1, description="--levels: answers without a point that make a question level 5.")
     ] = TRIALS
-    given: Annotated[Path | None, Meta(description="--levels: published levels to compare with.")] = None
+    given: Annotated[Path | None, note("--levels: published levels to compare with.")] = None
 
 
 def study(config: ItemsConfig) -> StudyResult:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from viva.errors import DataError, VivaError
+from viva.runs.config import note
 from viva.runs.published_rows import BASELINE
 from viva.studies.options import Runs
 from viva.visible import one_line
@@ -36,15 +37,11 @@ class LeaderboardConfig(Struct, kw_only=True):
     """What is ranked."""
 
     sources: Runs = ()
-    title: Annotated[str, Meta(description="What the site is called.")] = "Viva leaderboard"
-    models: Annotated[
-        Path | None,
-        Meta(description="CSV: model, family, type, domain, access, parameters, active, url."),
-    ] = None
-    no_published: Annotated[bool, Meta(description="Without the papers' rows.")] = False
+    title: Annotated[str, note("What the site is called.")] = "Viva leaderboard"
+    models: Annotated[Path | None, note("CSV: model, family, type, domain, access, parameters, active, url.")] = None
+    no_published: Annotated[bool, note("Without the papers' rows.")] = False
     regrade: Annotated[
-        bool,
-        Meta(description="Grade every run again from its answers first, as `viva score` does; asks nobody."),
+        bool, note("Grade every run again from its answers first, as `viva score` does; asks nobody.")
     ] = False
 
 

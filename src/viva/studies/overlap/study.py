@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from viva import __version__
 from viva.errors import DataError, VivaError
-from viva.runs.config import ARGUMENT, Positive, TaskOptions
+from viva.runs.config import ARGUMENT, Positive, TaskOptions, note
 from viva.runs.live_line import Mode, Screen
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 from viva.studies.overlap.corpora import Unit
@@ -26,52 +26,40 @@ if TYPE_CHECKING:
 class OverlapSettings(Struct, kw_only=True):
     """Which set, where to look for it, and what counts as found."""
 
-    questions: Annotated[str, Meta(description="A benchmark, a question file, a run, a file of texts.", extra=ARGUMENT)]
+    questions: Annotated[str, note("A benchmark, a question file, a run, a file of texts.", extra=ARGUMENT)]
     others: Annotated[
         tuple[str, ...],
-        Meta(
-            description="Set, run, file or folder of texts to look in; repeat for several.  [default: the set itself]"
-        ),
+        note("Set, run, file or folder of texts to look in; repeat for several.  [default: the set itself]"),
     ] = ()
     data: BenchmarkFiles = None
     language: Languages = ()
-    limit: Annotated[Positive | None, Meta(description="Take so many questions of the set, evenly spread over it.")] = (
-        None
-    )
+    limit: Annotated[Positive | None, note("Take so many questions of the set, evenly spread over it.")] = None
     field: Annotated[
         str,
-        Meta(
-            description="Of a question: asked (with options), question, options, answer, explanation, whole. Of a "
-            "file: the column."
+        note(
+            "Of a question: asked (with options), question, options, answer, explanation, whole. Of a file: the column."
         ),
     ] = "asked"
-    text: Annotated[str, Meta(description="Column of the corpus.  [default: text, content, ...]")] = ""
-    unit: Annotated[Unit, Meta(description="What a text is in .txt and .md files.")] = "line"
+    text: Annotated[str, note("Column of the corpus.  [default: text, content, ...]")] = ""
+    unit: Annotated[Unit, note("What a text is in .txt and .md files.")] = "line"
     threshold: Annotated[
         float, Meta(ge=0.2, le=1, description="Jaccard index from which on two texts are near-duplicates.")
     ] = 0.7
     shingle: Annotated[
-        str,
-        Meta(description="What near-duplicates share: runs of K words (Chinese: characters), or of K characters."),
+        str, note("What near-duplicates share: runs of K words (Chinese: characters), or of K characters.")
     ] = "words:3"
     n: Annotated[int, Meta(ge=2, le=50, description="Tokens of a run.")] = 13
     least: Annotated[int, Meta(ge=2, le=50, description="Shorter questions have no runs.")] = 8
     share: Annotated[
         float,
-        Meta(
-            gt=0,
-            le=1,
-            description="Of a question's runs that stand elsewhere: from here on it counts as leaked.",
-        ),
+        Meta(gt=0, le=1, description="Of a question's runs that stand elsewhere: from here on it counts as leaked."),
     ] = 0.5
     permutations: Annotated[int, Meta(ge=16, le=1024, description="Of MinHash.")] = 128
-    seed: Annotated[int, Meta(description="Draws the permutations.")] = 0
-    jobs: Annotated[
-        Annotated[int, Meta(ge=1, le=1024)] | None, Meta(description="Processes.  [default: one a core]")
-    ] = None
-    backend: Annotated[str, Meta(description="Where to compare.")] = "local"
+    seed: Annotated[int, note("Draws the permutations.")] = 0
+    jobs: Annotated[Annotated[int, Meta(ge=1, le=1024)] | None, note("Processes.  [default: one a core]")] = None
+    backend: Annotated[str, note("Where to compare.")] = "local"
     progress: ProgressLine = "auto"
-    all: Annotated[bool, Meta(description="Show all that was found, not the first 20.")] = False
+    all: Annotated[bool, note("Show all that was found, not the first 20.")] = False
 
 
 def study(config: OverlapSettings) -> OverlapTables:

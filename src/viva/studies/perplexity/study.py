@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from viva import __version__
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError
-from viva.runs.config import ARGUMENT, Positive, TaskOptions, WeightsOptions
+from viva.runs.config import ARGUMENT, Positive, TaskOptions, WeightsOptions, note
 from viva.runs.messages import notify
 from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
 
@@ -26,37 +26,27 @@ if TYPE_CHECKING:
 class PerplexityConfig(WeightsOptions, kw_only=True):
     """Which texts, which models, and how they are measured."""
 
-    sets: Annotated[
-        tuple[str, ...], Meta(description="Benchmarks, question files, files of texts; NAME=SET.", extra=ARGUMENT)
-    ]
+    sets: Annotated[tuple[str, ...], note("Benchmarks, question files, files of texts; NAME=SET.", extra=ARGUMENT)]
     model: Annotated[
         tuple[str, ...],
-        Meta(
-            description="Repeat for several: hf/..., openai/... with a server whose completions echo log-probabilities."
-        ),
+        note("Repeat for several: hf/..., openai/... with a server whose completions echo log-probabilities."),
     ] = ()
-    base_url: Annotated[
-        str | None, Meta(description="OpenAI-compatible server of the openai/ models, ending in /v1.")
-    ] = None
-    api_key_env: Annotated[
-        str | None, Meta(description="Environment variable with the key.  [default: the provider's own]")
-    ] = None
+    base_url: Annotated[str | None, note("OpenAI-compatible server of the openai/ models, ending in /v1.")] = None
+    api_key_env: Annotated[str | None, note("Environment variable with the key.  [default: the provider's own]")] = None
     field: Annotated[
-        str,
-        Meta(description="Of a question: question, options, answer, explanation, whole. Of a file: the column."),
+        str, note("Of a question: question, options, answer, explanation, whole. Of a file: the column.")
     ] = "question"
-    by: Annotated[str | None, Meta(description="Also a row for every value of this tag, or column of a file.")] = None
-    limit: Annotated[Positive | None, Meta(description="Measure so many texts of a set, evenly spread over it.")] = None
+    by: Annotated[str | None, note("Also a row for every value of this tag, or column of a file.")] = None
+    limit: Annotated[Positive | None, note("Measure so many texts of a set, evenly spread over it.")] = None
     data: BenchmarkFiles = None
     language: Languages = ()
     k: Annotated[
         float, Meta(gt=0, le=100, description="Min-K%: per cent of a text's tokens, the least probable ones.")
     ] = 20.0
     items: Annotated[
-        Path | None,
-        Meta(description="Keep every text's figures here; what it holds already is not measured again."),
+        Path | None, note("Keep every text's figures here; what it holds already is not measured again.")
     ] = None
-    concurrency: Annotated[Positive | None, Meta(description="Texts in flight.  [default: 64; more for hf/]")] = None
+    concurrency: Annotated[Positive | None, note("Texts in flight.  [default: 64; more for hf/]")] = None
     timeout: Annotated[float, Meta(ge=0.1, description="Seconds; servers only.")] = 300.0
     progress: ProgressLine = "auto"
 

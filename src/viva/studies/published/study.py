@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from viva.errors import DataError, VivaError
 from viva.published import Table, catalogue, plain, similar, table, tables
-from viva.runs.config import ARGUMENT
+from viva.runs.config import ARGUMENT, note
 
 if TYPE_CHECKING:
     from viva.reports.published import PublishedTables
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 class PublishedConfig(Struct, kw_only=True):
     """Which tables and rows."""
 
-    benchmark: Annotated[str, Meta(description="Of which benchmark; all without it.", extra=ARGUMENT)] = ""
-    name: Annotated[str, Meta(description="Which table; without it, which there are.", extra=ARGUMENT)] = ""
+    benchmark: Annotated[str, note("Of which benchmark; all without it.", extra=ARGUMENT)] = ""
+    name: Annotated[str, note("Which table; without it, which there are.", extra=ARGUMENT)] = ""
     model: Annotated[
         tuple[str, ...],
-        Meta(description="Only rows with this in their name, however it is written (gpt-4, llama3 8b); repeatable."),
+        note("Only rows with this in their name, however it is written (gpt-4, llama3 8b); repeatable."),
     ] = ()
-    all: Annotated[bool, Meta(description="Every table of BENCHMARK.")] = False
+    all: Annotated[bool, note("Every table of BENCHMARK.")] = False
 
 
 def study(config: PublishedConfig) -> PublishedTables:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from viva.errors import DataError, VivaError
-from viva.runs.config import Positive
+from viva.runs.config import Positive, note
 from viva.studies.options import Sources
 from viva.studies.scaling.sources import Parameters, ScalingData, Source, found_in, read_sizes
 from viva.visible import one_line
@@ -27,29 +27,27 @@ class ScalingConfig(Struct, kw_only=True):
     sources: Sources
     fit: Annotated[
         tuple[str, ...],
-        Meta(
-            description="The curve; several: repeat, or with commas. family: 1 - 1/(a·ln(bx + 1) + 1), CS-Bench's; "
+        note(
+            "The curve; several: repeat, or with commas. family: 1 - 1/(a·ln(bx + 1) + 1), CS-Bench's; "
             "log: a line over log size; segments: two lines that meet at a break, tested against one.  [default: log]"
         ),
     ] = ()
-    by: Annotated[tuple[str, ...], Meta(description="A curve for each value; several: each combination.")] = ()
-    predict: Annotated[tuple[str, ...], Meta(description="The score at this many billions; such models judge it.")] = ()
-    fit_on: Annotated[tuple[str, ...], Meta(description="Fit models of these sizes only, as papers do.")] = ()
+    by: Annotated[tuple[str, ...], note("A curve for each value; several: each combination.")] = ()
+    predict: Annotated[tuple[str, ...], note("The score at this many billions; such models judge it.")] = ()
+    fit_on: Annotated[tuple[str, ...], note("Fit models of these sizes only, as papers do.")] = ()
     parameters: Annotated[
-        Parameters, Meta(description="Of mixtures of experts: all parameters, or those that a token passes through.")
+        Parameters, note("Of mixtures of experts: all parameters, or those that a token passes through.")
     ] = "total"
-    model: Annotated[tuple[str, ...], Meta(description="Only these, as in 'Qwen1.5-*'; repeatable.")] = ()
-    exclude: Annotated[tuple[str, ...], Meta(description="Leave these models out.")] = ()
-    where: Annotated[tuple[str, ...], Meta(description="Only models of which this is said: domain=Code.")] = ()
-    best: Annotated[bool, Meta(description="Only the best model of each size.")] = False
-    table: Annotated[str | None, Meta(description="Which published table (`viva published BENCHMARK`).")] = None
-    score: Annotated[str | None, Meta(description="Which column is the score.")] = None
-    sizes: Annotated[Path | None, Meta(description="CSV `model,billions[,active]`, where names do not say it.")] = None
+    model: Annotated[tuple[str, ...], note("Only these, as in 'Qwen1.5-*'; repeatable.")] = ()
+    exclude: Annotated[tuple[str, ...], note("Leave these models out.")] = ()
+    where: Annotated[tuple[str, ...], note("Only models of which this is said: domain=Code.")] = ()
+    best: Annotated[bool, note("Only the best model of each size.")] = False
+    table: Annotated[str | None, note("Which published table (`viva published BENCHMARK`).")] = None
+    score: Annotated[str | None, note("Which column is the score.")] = None
+    sizes: Annotated[Path | None, note("CSV `model,billions[,active]`, where names do not say it.")] = None
     questions: Annotated[
         Positive | None,
-        Meta(
-            description="On how many questions each score of a table rests, for intervals where no model is left over."
-        ),
+        note("On how many questions each score of a table rests, for intervals where no model is left over."),
     ] = None
 
 

@@ -13,7 +13,7 @@ from viva.analysis.difficulty import TRIALS
 from viva.benchmarks import BENCHMARKS
 from viva.errors import DataError, VivaError
 from viva.published import Entry, called, catalogue, find, similar, table
-from viva.runs.config import ARGUMENT
+from viva.runs.config import ARGUMENT, note
 from viva.runs.question_lists import read_level_file
 from viva.runs.score_table import ModelScores, read_scores_table
 from viva.visible import one_line
@@ -30,34 +30,30 @@ _Count = Annotated[int, Meta(ge=1, le=100_000)]
 class ScoreTableConfig(Struct, kw_only=True):
     """Which table of item scores, and what is made of it."""
 
-    benchmark: Annotated[str, Meta(description="The benchmark whose questions were scored.", extra=ARGUMENT)]
-    table: Annotated[
-        Path, Meta(description="CSV or JSONL: a row an answer with model, question, sample, score.", extra=ARGUMENT)
-    ]
+    benchmark: Annotated[str, note("The benchmark whose questions were scored.", extra=ARGUMENT)]
+    table: Annotated[Path, note("CSV or JSONL: a row an answer with model, question, sample, score.", extra=ARGUMENT)]
     k: Annotated[
         tuple[_Count, ...],
-        Meta(
-            description="Also best@K and pass@K, unbiased, for any K up to the number of samples; repeatable.  "
-            "[default: --group]"
+        note(
+            "Also best@K and pass@K, unbiased, for any K up to the number of samples; repeatable.  [default: --group]"
         ),
     ] = ()
-    group: Annotated[_Count, Meta(description="Answers a group of the paper's best@k ± sd.")] = 10
-    by: Annotated[tuple[str, ...], Meta(description="Also a table by this column's values; repeatable.")] = ()
+    group: Annotated[_Count, note("Answers a group of the paper's best@k ± sd.")] = 10
+    by: Annotated[tuple[str, ...], note("Also a table by this column's values; repeatable.")] = ()
     levels: Annotated[
         Path | None,
-        Meta(
-            description="The questions' published levels (difficulty_levels.yaml): for `--by level`, or to compare "
+        note(
+            "The questions' published levels (difficulty_levels.yaml): for `--by level`, or to compare "
             "--difficulty with."
         ),
     ] = None
     published: Annotated[
-        tuple[str, ...],
-        Meta(description="Which published row to show beside a model, where the names do not tell."),
+        tuple[str, ...], note("Which published row to show beside a model, where the names do not tell.")
     ] = ()
-    difficulty: Annotated[bool, Meta(description="Instead: every question's level, by the paper's rule.")] = False
-    gpt35: Annotated[str | None, Meta(description="The rule's weaker examiner (GPT-3.5 in the paper).")] = None
-    gpt4: Annotated[str | None, Meta(description="Its stronger examiner (GPT-4 at temperature 0.2).")] = None
-    gpt4_warm: Annotated[str | None, Meta(description="The stronger one at temperature 1.0; tells level 3.")] = None
+    difficulty: Annotated[bool, note("Instead: every question's level, by the paper's rule.")] = False
+    gpt35: Annotated[str | None, note("The rule's weaker examiner (GPT-3.5 in the paper).")] = None
+    gpt4: Annotated[str | None, note("Its stronger examiner (GPT-4 at temperature 0.2).")] = None
+    gpt4_warm: Annotated[str | None, note("The stronger one at temperature 1.0; tells level 3.")] = None
     trials: Annotated[int, Meta(ge=1, description="Answers without a point that make a question level 5.")] = TRIALS
 
 

@@ -7,10 +7,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from viva.errors import DataError, VivaError
-from viva.runs.config import ARGUMENT, TaskOptions
+from viva.runs.config import ARGUMENT, TaskOptions, note
 from viva.studies.options import BenchmarkFiles, Languages
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ _MOST = 80
 class SetStatisticsConfig(Struct, kw_only=True):
     """Which set, and what is counted."""
 
-    set: Annotated[str, Meta(description="A benchmark, CS-Bench files, or a question file.", extra=ARGUMENT)]
+    set: Annotated[str, note("A benchmark, CS-Bench files, or a question file.", extra=ARGUMENT)]
     data: BenchmarkFiles = None
     language: Languages = ()
-    by: Annotated[str, Meta(description="Dimensions to count by.  [default: all there are]")] = ""
-    cross: Annotated[tuple[str, ...], Meta(description="Cross table of two.  [default: with the format, or all]")] = ()
+    by: Annotated[str, note("Dimensions to count by.  [default: all there are]")] = ""
+    cross: Annotated[tuple[str, ...], note("Cross table of two.  [default: with the format, or all]")] = ()
     field: Annotated[
         Literal["question", "asked", "options", "answer", "explanation"],
-        Meta(description="Whose length is told; asked: with the options."),
+        note("Whose length is told; asked: with the options."),
     ] = "question"
-    group: Annotated[str, Meta(description="Lengths for each of its values.  [default: format]")] = ""
+    group: Annotated[str, note("Lengths for each of its values.  [default: format]")] = ""
 
 
 class Opened(Struct, kw_only=True):

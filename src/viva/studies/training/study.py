@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError
 from viva.runs.checkpoints import AXES, Checkpoint, Checkpoints, read_checkpoints
+from viva.runs.config import note
 from viva.runs.item_scores import AUTO, ScoreSet, score_sets
 from viva.runs.model_paths import HF
 from viva.studies.options import PAPERS_MEAN, Runs
@@ -27,20 +28,20 @@ class TrainingConfig(Struct, kw_only=True):
     runs: Runs
     checkpoints: Annotated[
         Path | None,
-        Meta(
-            description="CSV that says how far each was trained: `model,tokens` (or `run,tokens`; also base_url, "
+        note(
+            "CSV that says how far each was trained: `model,tokens` (or `run,tokens`; also base_url, "
             "revision, steps).  [default: as the runs say, which were told by --revision NAME=TOKENS or a file]"
         ),
     ] = None
     by: Annotated[
         str | None,
-        Meta(
-            description="A curve for each column of this table of models, or value of this tag.  [default: the exam's "
+        note(
+            "A curve for each column of this table of models, or value of this tag.  [default: the exam's "
             "first such table; format]"
         ),
     ] = None
     macro_average: Annotated[
-        str | None, Meta(description=f"The overall curve averages the values of this tag first; {PAPERS_MEAN}")
+        str | None, note(f"The overall curve averages the values of this tag first; {PAPERS_MEAN}")
     ] = None
 
 
