@@ -568,6 +568,8 @@ class BenchmarkInfo(Struct, frozen=True, kw_only=True):
     """Whether its questions are asked for a rationale: always, or with `--rationale`."""
     numbering: Mapping[Language, int] = {}
     """Languages whose questions are the same, numbered through → how many numbers come before the first one's."""
+    halves: bool = False
+    """Whether its files also have questions of a validation half, which no exam asks."""
     error_types: bool = False
     """Whether its paper has types of error for wrong answers (`viva error-types`)."""
     built_sets: bool = False

@@ -372,6 +372,7 @@ class CSBench:
         shots=5,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published"),
         numbering=NUMBERING,
+        halves=True,
         error_types=True,
     )
     sample = HERE / "sample"

@@ -71,25 +71,25 @@ def _pair_of(text: str) -> tuple[str, str]:
 
 def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
     """The sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are none."""
-    from viva.benchmarks import BENCHMARKS, question_file
+    from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
     from viva.benchmarks.csbench.files import is_csbench
     from viva.runs.settings import data_folder
 
     folder = Path(given)
-    if given == "csbench":
-        from viva.benchmarks.csbench.benchmark import HERE
-
-        root = data_folder(choice, "csbench") or HERE / "sample"
-        inner = root / "csbench"
+    benchmark = find_benchmark(given) if given in BENCHMARKS else None
+    halves = benchmark is not None and benchmark.about.halves
+    if benchmark is not None and halves:
+        root = data_folder(choice, given) or benchmark.sample
+        inner = root / given
         folder = inner if inner.is_dir() else root
-    if given not in BENCHMARKS or given == "csbench":
+    if benchmark is None or halves:
         if is_csbench(folder):
             found = _csbench(folder, choice)
-            if given == "csbench":  # other sets beside it have their own folders
+            if halves:  # other sets beside it have their own folders
                 for one in found:
                     one.data = None
             return found
-        if given != "csbench" and not question_file(given):
+        if not halves and not question_file(given):
             raise DataError(f"there is no set {given!r}: name a benchmark, CS-Bench files, or a question file (.yaml)")
     return _exams(given, choice)
 
