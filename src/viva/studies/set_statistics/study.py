@@ -72,17 +72,17 @@ def _pair_of(text: str) -> tuple[str, str]:
 def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
     """The sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are none."""
     from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
+    from viva.benchmarks.csbench.benchmark import HERE
     from viva.benchmarks.csbench.files import is_csbench
     from viva.runs.settings import data_folder
 
     folder = Path(given)
-    benchmark = find_benchmark(given) if given in BENCHMARKS else None
-    halves = benchmark is not None and benchmark.about.halves
-    if benchmark is not None and halves:
-        root = data_folder(choice, given) or benchmark.sample
+    halves = given in BENCHMARKS and find_benchmark(given).about.halves
+    if halves:
+        root = data_folder(choice, given) or HERE / "sample"
         inner = root / given
         folder = inner if inner.is_dir() else root
-    if benchmark is None or halves:
+    if given not in BENCHMARKS or halves:
         if is_csbench(folder):
             found = _csbench(folder, choice)
             if halves:  # other sets beside it have their own folders
